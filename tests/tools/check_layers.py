@@ -73,6 +73,7 @@ MAY_INCLUDE = {
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
     "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],
+    "bindings": ["errors", "MPI"] + PUBLIC,
     "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
@@ -184,7 +185,7 @@ class Tree:
             return parts[1] if parts[1] in ROOMS else None
         if parts[0] == "tests":
             return "unit test" if parts[1] == "unit" else "test"
-        if parts[0] in ("bench", "preload"):
+        if parts[0] in ("bench", "bindings", "preload"):
             return parts[0]
         if parts[0] == "apps" and len(parts) > 2:
             folders = {"shell": "shell", "output": "output", "report": "reports", "examples": "example", "recipe": "recipe"}

@@ -36,6 +36,11 @@ if $with_library; then
         wanted+=("$libdir/libequipoise-$name.so" "$libdir/pkgconfig/equipoise-$name.pc")
     done
 fi
+# The bindings, where they were built.
+if [ -e "$build/bindings/libequipoise-fortran.so" ]; then
+    wanted+=("$libdir/libequipoise-fortran.so" "$libdir/pkgconfig/equipoise-fortran.pc"
+        "$libdir/equipoise/fortran/equipoise.mod" "$libdir/equipoise/fortran/equipoise.f90")
+fi
 if command -v scdoc >/dev/null; then
     wanted+=(share/man/man3/equipoise-sampling.3)
     $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-plot.1 share/man/man1/equipoise-view.1
@@ -61,6 +66,9 @@ for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
     grep -q GNU_RELRO "$tmp/elf" && grep -q -E 'FLAGS.* NOW' "$tmp/elf" || fail "$file: tables of pointers stay writable"
     grep -A 1 GNU_STACK "$tmp/elf" | grep -q RWE && fail "$file: the stack is executable"
     readelf -h "$file" | grep -q 'Type: *DYN' || fail "$file is not position-independent"
+    case ${file##*/} in
+    libequipoise-fortran.so) continue ;; # it passes arguments on
+    esac
     ! $hardened || nm -D "$file" | grep -q -w __stack_chk_fail || fail "$file: the stack has no guard"
     case ${file##*/} in
     libequipoise-sampling.so | libequipoise-loops.so) continue ;; # they copy nothing of a size that is not known
@@ -91,12 +99,17 @@ find "$root/include/equipoise" -name '*.h' -printf '#include <equipoise/%f>\n' |
     sed -E -e ':inner' -e 's/\{[^{}]*\}/;/g; t inner' -e 's/;/\n/g' | grep -v -w -E 'typedef|static' |
     sed -n -E -e 's/^ *extern .*\b(eqp_[a-z0-9_]+) *$/\1/p' -e 's/^[^(]*\b(eqp_[a-z0-9_]+) *\(.*/\1/p' |
     sort >"$tmp/declared"
-for library in "$root/$libdir"/libequipoise*.so; do
+# The names of a Fortran module are the compiler's.
+in_c()
+{
+    find "$root/$libdir" -maxdepth 1 -name 'libequipoise*.so' ! -name '*-fortran.so' | sort
+}
+for library in $(in_c); do
     nm -D --defined-only "$library" | awk '{ print $3 }'
 done | sort >"$tmp/exported"
 diff "$tmp/declared" "$tmp/exported" >&2 || fail "< are declared in headers, > exported by the libraries: not the same"
 # And no symbol comes or goes unseen: what a program links with is a promise.
-for library in "$root/$libdir"/libequipoise*.so; do
+for library in $(in_c); do
     nm -D --defined-only "$library" | awk -v library="$(basename "$library" .so)" '{ print library, $3 }'
 done | LC_ALL=C sort >"$tmp/symbols"
 promised=libequipoise-sampling
@@ -214,6 +227,28 @@ with_pkg_config()
     "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "$program"
 }
 
+# The example in Fortran, as its page says: flags of pkg-config and the wrapper of MPI.
+with_fortran()
+{
+    local flags
+    read -r -a flags <<<"$(pkg-config --cflags --libs equipoise-fortran)"
+    mpifort "$source/bindings/examples/weights.f90" "${flags[@]}" -o "$tmp/with-fortran" || return
+    # A compiler of another version makes its own files of the modules.
+    mkdir "$tmp/own-modules"
+    (cd "$tmp/own-modules" && mpifort -fsyntax-only "$root/$libdir/equipoise/fortran"/equipoise{_types,_calls,}.f90)
+}
+
+# The installed package finds the installed library, wherever the tree stands. With a program of the tests, which needs
+# mpi4py.
+with_python()
+{
+    local package
+    package=$(find "$root" -type d -path '*-packages/equipoise')
+    [ -n "$package" ] && [ -s "$package/_where.py" ] || return
+    env -u LD_LIBRARY_PATH LIBRARY='' PACKAGES="${package%/equipoise}" "$source/tests/bindings/python.sh" 1 -c \
+        "import equipoise._library as l, sys; sys.exit(not l.lib._name.startswith('$root'))" || [ $? -eq 77 ]
+}
+
 with_pedantic_cxx()
 {
     c++ -std=c++11 -pedantic -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX "${defines[@]}" "${flags[@]}" -x c++ \
@@ -296,6 +331,8 @@ if command -v cmake >/dev/null; then
     ! $static || start cmake-static with_cmake C "$tmp/static"
     ! $static || ! command -v c++ >/dev/null || start cmake-c++-static with_cmake CXX "$tmp/static"
 fi
+[ ! -e "$root/$libdir/libequipoise-fortran.so" ] || start fortran with_fortran
+! $with_library || [ -z "$(find "$root" -type d -path '*-packages/equipoise')" ] || start python with_python
 if command -v c++ >/dev/null; then
     start c++-pedantic with_pedantic_cxx
     ! command -v cmake >/dev/null || start cmake-c++-only with_cmake CXX "$root"

@@ -1,0 +1,841 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Load balancing for MPI N-body codes by their interactions: the C interface for Fortran.
+!!
+!! The names are those of C, where more is said of each (`man 3 equipoise`). Communicators are type(MPI_Comm) of mpi_f08 or
+!! integers. `ierror` is EQP_OK or one of EQP_ERR_...: nothing here prints or stops, so it cannot be left out. `message`
+!! gets one line that says what is wrong. Coordinates are x(3, n), real32 or real64, and are read where they lie if the
+!! three of an item do. Ranks and parts count from 0, as those of MPI do.
+module equipoise
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
+  use mpi_f08, only: MPI_Comm, MPI_Comm_size
+  use equipoise_types
+  use equipoise_calls
+  implicit none
+  private :: c_message, c_text, bytes_between, fill_real32, fill_real64, balance, create_balancer, create_regions
+
+  !> An N-body code's balance: eqp_balancer. Freed by eqp_balancer_free(), by all ranks together.
+  type :: eqp_balancer
+    type(c_ptr) :: handle = c_null_ptr !< for bind(c) functions
+  end type eqp_balancer
+
+  !> Which part each place belongs to: eqp_regions.
+  type :: eqp_regions
+    type(c_ptr) :: handle = c_null_ptr
+  end type eqp_regions
+
+  ! ---- What a problem's callbacks have to look like; they go into it by c_funloc(). All that C hands over is borrowed ----
+
+  abstract interface
+    integer(c_int) function eqp_survey_fn(user, kind, survey) bind(c)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: user, survey
+      integer(c_int), value :: kind !< EQP_SURVEY_NAMES or EQP_SURVEY_WORK
+    end function eqp_survey_fn
+    integer(c_int) function eqp_open_fn(user, traced) bind(c)
+      import :: c_ptr, c_int, c_bool
+      type(c_ptr), value :: user
+      logical(c_bool), value :: traced
+    end function eqp_open_fn
+    subroutine eqp_close_fn(user) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: user
+    end subroutine eqp_close_fn
+    integer(c_int) function eqp_trace_fn(user, nparts, map, placement, loads_only, evaluation) bind(c)
+      import :: c_ptr, c_int, c_bool
+      type(c_ptr), value :: user, map, placement, evaluation
+      integer(c_int), value :: nparts
+      logical(c_bool), value :: loads_only
+    end function eqp_trace_fn
+  end interface
+
+  ! ---- Functions that Fortran can call as they are ----
+
+  interface
+    real(c_double) function eqp_cpu_seconds() bind(c)
+      import :: c_double
+    end function eqp_cpu_seconds
+    real(c_double) function eqp_busy_seconds() bind(c)
+      import :: c_double
+    end function eqp_busy_seconds
+    subroutine eqp_wait_begin() bind(c)
+    end subroutine eqp_wait_begin
+    subroutine eqp_wait_end() bind(c)
+    end subroutine eqp_wait_end
+    real(c_double) function eqp_random_uniform(seed, stream, counter) bind(c)
+      import :: c_double, c_int64_t
+      integer(c_int64_t), value :: seed, stream, counter
+    end function eqp_random_uniform
+    integer(c_int) function eqp_hilbert_keys(n, x, y, z, corner, side, key) bind(c)
+      import :: c_int, c_int64_t, c_double
+      integer(c_int64_t), value :: n
+      real(c_double), intent(in) :: x(*), y(*), z(*), corner(3)
+      real(c_double), value :: side
+      integer(c_int64_t), intent(out) :: key(*)
+    end function eqp_hilbert_keys
+    integer(c_int) function eqp_survey_add_pin(survey, pin) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: survey
+      integer(c_int64_t), value :: pin
+    end function eqp_survey_add_pin
+    integer(c_int) function eqp_survey_add_tile(survey, tile) bind(c)
+      import :: c_int, c_ptr, eqp_tile
+      type(c_ptr), value :: survey
+      type(eqp_tile), intent(in) :: tile
+    end function eqp_survey_add_tile
+    integer(c_int) function eqp_survey_add_owner(survey, owner) bind(c)
+      import :: c_int, c_ptr, eqp_owner
+      type(c_ptr), value :: survey
+      type(eqp_owner), intent(in) :: owner
+    end function eqp_survey_add_owner
+    real(c_double) function eqp_survey_heavy(survey) bind(c)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: survey
+    end function eqp_survey_heavy
+    real(c_double) function eqp_survey_weigh(survey, count) bind(c)
+      import :: c_double, c_ptr, c_int64_t
+      type(c_ptr), value :: survey
+      integer(c_int64_t), intent(in) :: count(*)
+    end function eqp_survey_weigh
+    integer(c_int) function eqp_map_rank(map, tag, centroid) bind(c)
+      import :: c_int, c_ptr, c_int64_t, c_double
+      type(c_ptr), value :: map
+      integer(c_int64_t), value :: tag
+      real(c_double), intent(in) :: centroid(3)
+    end function eqp_map_rank
+    integer(c_int) function eqp_map_own_rank(map, tag) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: map
+      integer(c_int64_t), value :: tag
+    end function eqp_map_own_rank
+    integer(c_int) function eqp_evaluation_load(evaluation, part, seconds) bind(c)
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: evaluation
+      integer(c_int), value :: part
+      real(c_double), value :: seconds
+    end function eqp_evaluation_load
+    integer(c_int) function eqp_evaluation_block(evaluation, phase, block, bytes, elements, home) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: evaluation
+      integer(c_int), value :: phase, home
+      integer(c_int64_t), value :: block, bytes, elements
+    end function eqp_evaluation_block
+    integer(c_int) function eqp_evaluation_need(evaluation, phase, block, part) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: evaluation
+      integer(c_int), value :: phase, part
+      integer(c_int64_t), value :: block
+    end function eqp_evaluation_need
+    subroutine eqp_free(memory) bind(c, name="free")
+      import :: c_ptr
+      type(c_ptr), value :: memory
+    end subroutine eqp_free
+  end interface
+
+  private :: c_version, c_error_text, c_strlen, c_method_find, c_method_set, c_choice_parse, c_choices_parse, &
+    c_options_init, c_policy_parse, c_balance_points, c_send_records, c_gather_records, c_regions_create, c_regions_free, &
+    c_regions_find, c_balancer_create, c_balancer_free, c_balancer_due, c_balancer_advise, c_balancer_renew, &
+    c_balancer_record, c_balancer_compare, c_balancer_map
+
+  ! ---- Procedures of several kinds ----
+
+  !> A part for each item that has a place and work. Collective.
+  interface eqp_balance_points
+    module procedure balance_real32, balance_real64, balance_real32_integer, balance_real64_integer
+  end interface eqp_balance_points
+
+  !> Items to the ranks that `dest` names: numbers, or columns of numbers, into an array that is allocated; or anything of
+  !! `element` bytes each from one c_ptr to another, which is to be freed by eqp_free(). Collective.
+  interface eqp_send_records
+    module procedure send_real32, send_real64, send_int32, send_int64
+    module procedure send_real32_columns, send_real64_columns, send_bytes_f08, send_bytes
+  end interface eqp_send_records
+  private :: send_real32, send_real64, send_int32, send_int64, send_real32_columns, send_real64_columns, send_bytes_f08, &
+    balance_real32, balance_real64, balance_real32_integer, balance_real64_integer
+
+  !> The items of all ranks on every rank. Collective.
+  interface eqp_gather_records
+    module procedure gather_int32, gather_real64
+  end interface eqp_gather_records
+  private :: gather_int32, gather_real64
+
+  !> Regions of parts. Collective.
+  interface eqp_regions_create
+    module procedure regions_create_f08, regions_create_integer
+  end interface eqp_regions_create
+  private :: regions_create_f08, regions_create_integer
+
+  !> Makes a balancer. Collective.
+  interface eqp_balancer_create
+    module procedure balancer_create_f08, balancer_create_integer
+  end interface eqp_balancer_create
+  private :: balancer_create_f08, balancer_create_integer
+
+contains
+
+  ! ---- Texts ----
+
+  !> The text of a C string; "" of none.
+  function c_text(text) result(found)
+    type(c_ptr), intent(in) :: text
+    character(len=:), allocatable :: found
+    character(kind=c_char), pointer :: letters(:)
+
+    found = ""
+    if (c_associated(text)) then
+      call c_f_pointer(text, letters, [c_strlen(text)])
+      found = eqp_text(letters)
+    end if
+  end function c_text
+
+  !> Characters up to the first that is null, such as those of eqp_step%why.
+  pure function eqp_text(letters) result(found)
+    character(kind=c_char), intent(in) :: letters(:)
+    character(len=:), allocatable :: found
+    integer :: i, n
+
+    n = findloc(letters, c_null_char, dim=1) - 1
+    n = merge(size(letters), n, n < 0)
+    allocate (character(len=n) :: found)
+    do i = 1, n
+      found(i:i) = letters(i)
+    end do
+  end function eqp_text
+
+  !> What a code means.
+  function eqp_error_text(code) result(found)
+    integer, intent(in) :: code
+    character(len=:), allocatable :: found
+
+    found = c_text(c_error_text(int(code, c_int)))
+  end function eqp_error_text
+
+  !> The version of the library that is loaded.
+  function eqp_version() result(found)
+    character(len=:), allocatable :: found
+
+    found = c_text(c_version())
+  end function eqp_version
+
+  subroutine c_message(code, said, ierror, message)
+    integer(c_int), intent(in) :: code
+    type(eqp_message), intent(in) :: said
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+
+    ierror = code
+    if (present(message)) then
+      message = ""
+      if (code /= EQP_OK) then
+        message = eqp_text(said%text)
+        if (message == "") message = eqp_error_text(ierror)
+      end if
+    end if
+  end subroutine c_message
+
+  ! ---- Items with a place and work ----
+
+  !> Options to begin with; nparts = 0: as many parts as ranks.
+  function eqp_balance_options_defaults() result(options)
+    type(eqp_balance_options) :: options
+
+    options%size = c_sizeof(options)
+    options%imbalance_tol = 0.02_c_double
+    options%seed = 1
+  end function eqp_balance_options_defaults
+
+  !> Sets an option of a method's own; no value: it stands alone.
+  subroutine eqp_method_set(method, name, settings, ierror, value, message)
+    character(len=*), intent(in) :: method, name
+    type(eqp_settings), intent(inout) :: settings
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(in) :: value
+    character(len=*), optional, intent(out) :: message
+    character(kind=c_char), target :: letters(512)
+    type(c_ptr) :: address
+    type(eqp_message) :: said
+    integer :: i
+
+    address = c_null_ptr
+    letters = c_null_char
+    if (present(value)) then
+      do i = 1, min(len_trim(value), size(letters) - 1)
+        letters(i) = value(i:i)
+      end do
+      address = c_loc(letters)
+    end if
+    call c_message(c_method_set(c_method_find(trim(method)//c_null_char), trim(name)//c_null_char, address, settings, &
+      said), said, ierror, message)
+  end subroutine eqp_method_set
+
+  !> From one address to another.
+  integer(c_int64_t) function bytes_between(from, to)
+    type(c_ptr), intent(in) :: from, to
+
+    bytes_between = transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)
+  end function bytes_between
+
+  !> Points as C reads them: where they lie, or a copy where the three numbers of an item do not lie together. An array
+  !! that is none becomes -1 items, which all ranks are told of.
+  subroutine fill_real32(x, copy, points)
+    real(real32), intent(in), target :: x(:, :)
+    real(real32), allocatable, intent(out), target :: copy(:, :)
+    type(eqp_points), intent(inout) :: points
+
+    points%single = .true.
+    points%n = merge(size(x, 2), -1, size(x, 1) == 3)
+    if (points%n <= 0) return
+    points%x = c_loc(x(1, 1))
+    if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
+    if (bytes_between(c_loc(x(1, 1)), c_loc(x(2, 1))) /= 4 .or. (points%n > 1 .and. points%stride < 12)) then
+      copy = x
+      points%x = c_loc(copy(1, 1))
+      points%stride = 0
+    end if
+  end subroutine fill_real32
+
+  !> Points as C reads them: where they lie, or a copy where the three numbers of an item do not lie together. An array
+  !! that is none becomes -1 items, which all ranks are told of.
+  subroutine fill_real64(x, copy, points)
+    real(real64), intent(in), target :: x(:, :)
+    real(real64), allocatable, intent(out), target :: copy(:, :)
+    type(eqp_points), intent(inout) :: points
+
+    points%single = .false.
+    points%n = merge(size(x, 2), -1, size(x, 1) == 3)
+    if (points%n <= 0) return
+    points%x = c_loc(x(1, 1))
+    if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
+    if (bytes_between(c_loc(x(1, 1)), c_loc(x(2, 1))) /= 8 .or. (points%n > 1 .and. points%stride < 24)) then
+      copy = x
+      points%x = c_loc(copy(1, 1))
+      points%stride = 0
+    end if
+  end subroutine fill_real64
+
+  subroutine balance(comm, method, points, part, ierror, weight, size_of, part_now, options, result, message)
+    integer, intent(in) :: comm
+    character(len=*), intent(in) :: method
+    type(eqp_points), intent(inout) :: points
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    integer(c_int64_t), optional, intent(in), target, contiguous :: size_of(:)
+    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    type(eqp_balance_options) :: wanted
+    type(eqp_balance_result) :: found
+    type(eqp_message), target :: said
+    integer(c_int64_t) :: n
+
+    n = points%n
+    if (size(part) /= n) points%n = -1
+    if (present(weight)) then
+      if (size(weight) /= n) points%n = -1
+      points%weight = c_loc(weight)
+    end if
+    if (present(size_of)) then
+      if (size(size_of) /= n) points%n = -1
+      points%size = c_loc(size_of)
+    end if
+    if (present(part_now)) then
+      if (size(part_now) /= n) points%n = -1
+      points%part_now = c_loc(part_now)
+    end if
+    wanted = eqp_balance_options_defaults()
+    if (present(options)) wanted = options
+    if (wanted%nparts == 0) call MPI_Comm_size(MPI_Comm(comm), wanted%nparts)
+    wanted%message = c_loc(said)
+    call c_message(c_balance_points(int(comm, c_int), c_method_find(trim(method)//c_null_char), points, wanted, part, &
+      found), said, ierror, message)
+    if (present(result)) result = found
+  end subroutine balance
+
+  subroutine balance_real32(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real32), intent(in), target :: x(:, :)
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
+    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    real(real32), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real32(x, copy, points)
+    call balance(comm%mpi_val, method, points, part, ierror, weight, size, part_now, options, result, message)
+  end subroutine balance_real32
+
+  subroutine balance_real32_integer(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
+    integer, intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real32), intent(in), target :: x(:, :)
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
+    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    real(real32), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real32(x, copy, points)
+    call balance(comm, method, points, part, ierror, weight, size, part_now, options, result, message)
+  end subroutine balance_real32_integer
+
+  subroutine balance_real64(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real64), intent(in), target :: x(:, :)
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
+    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    real(real64), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real64(x, copy, points)
+    call balance(comm%mpi_val, method, points, part, ierror, weight, size, part_now, options, result, message)
+  end subroutine balance_real64
+
+  subroutine balance_real64_integer(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
+    integer, intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real64), intent(in), target :: x(:, :)
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
+    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    real(real64), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real64(x, copy, points)
+    call balance(comm, method, points, part, ierror, weight, size, part_now, options, result, message)
+  end subroutine balance_real64_integer
+
+  ! ---- Items to where they belong ----
+
+  subroutine send_bytes(comm, element, dest, send, nrecv, recv, ierror)
+    integer, intent(in) :: comm
+    integer(c_size_t), intent(in) :: element
+    integer(c_int), intent(in), contiguous :: dest(:)
+    type(c_ptr), intent(in) :: send
+    integer(c_int64_t), intent(out) :: nrecv
+    type(c_ptr), intent(inout) :: recv
+    integer, intent(out) :: ierror
+
+    nrecv = 0
+    ierror = c_send_records(int(comm, c_int), element, size(dest, kind=c_int64_t), dest, send, nrecv, recv)
+  end subroutine send_bytes
+
+  subroutine send_bytes_f08(comm, element, dest, send, nrecv, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_size_t), intent(in) :: element
+    integer(c_int), intent(in), contiguous :: dest(:)
+    type(c_ptr), intent(in) :: send
+    integer(c_int64_t), intent(out) :: nrecv
+    type(c_ptr), intent(inout) :: recv
+    integer, intent(out) :: ierror
+
+    call send_bytes(comm%mpi_val, element, dest, send, nrecv, recv, ierror)
+  end subroutine send_bytes_f08
+
+  subroutine send_real32(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    real(real32), intent(in), target, contiguous :: send(:)
+    real(real32), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    real(real32), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_real32
+
+  subroutine send_real64(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    real(real64), intent(in), target, contiguous :: send(:)
+    real(real64), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    real(real64), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_real64
+
+  subroutine send_int32(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    integer(int32), intent(in), target, contiguous :: send(:)
+    integer(int32), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    integer(int32), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_int32
+
+  subroutine send_int64(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    integer(int64), intent(in), target, contiguous :: send(:)
+    integer(int64), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    integer(int64), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_int64
+
+  subroutine send_real32_columns(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    real(real32), intent(in), target, contiguous :: send(:, :)
+    real(real32), allocatable, intent(out) :: recv(:, :)
+    integer, intent(out) :: ierror
+    real(real32), pointer :: arrived(:, :)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 4_c_size_t * size(send, 1), &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send, 2)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_real32_columns
+
+  subroutine send_real64_columns(comm, dest, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    real(real64), intent(in), target, contiguous :: send(:, :)
+    real(real64), allocatable, intent(out) :: recv(:, :)
+    integer, intent(out) :: ierror
+    real(real64), pointer :: arrived(:, :)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_send_records(comm%mpi_val, 8_c_size_t * size(send, 1), &
+      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send, 2)), dest, c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine send_real64_columns
+
+  subroutine gather_int32(comm, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(int32), intent(in), target, contiguous :: send(:)
+    integer(int32), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    integer(int32), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_gather_records(comm%mpi_val, 4_c_size_t, size(send, kind=c_int64_t), c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine gather_int32
+
+  subroutine gather_real64(comm, send, recv, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    real(real64), intent(in), target, contiguous :: send(:)
+    real(real64), allocatable, intent(out) :: recv(:)
+    integer, intent(out) :: ierror
+    real(real64), pointer :: arrived(:)
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: n
+
+    memory = c_null_ptr
+    n = 0
+    ierror = c_gather_records(comm%mpi_val, 8_c_size_t, size(send, kind=c_int64_t), c_loc(send), n, memory)
+    if (ierror == EQP_OK) then
+      call c_f_pointer(memory, arrived, [n])
+      recv = arrived
+      call eqp_free(memory)
+    end if
+  end subroutine gather_real64
+
+  ! ---- Regions ----
+
+  subroutine create_regions(comm, x, part, nparts, regions, ierror)
+    integer, intent(in) :: comm
+    real(real64), intent(in), target :: x(:, :)
+    integer(c_int), intent(in), contiguous :: part(:)
+    integer, intent(in) :: nparts
+    type(eqp_regions), intent(inout) :: regions
+    integer, intent(out) :: ierror
+    real(real64), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real64(x, copy, points)
+    if (size(part) /= points%n) points%n = -1
+    ierror = c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle)
+  end subroutine create_regions
+
+  subroutine regions_create_f08(comm, x, part, nparts, regions, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    real(real64), intent(in), target :: x(:, :)
+    integer(c_int), intent(in), contiguous :: part(:)
+    integer, intent(in) :: nparts
+    type(eqp_regions), intent(inout) :: regions
+    integer, intent(out) :: ierror
+
+    call create_regions(comm%mpi_val, x, part, nparts, regions, ierror)
+  end subroutine regions_create_f08
+
+  subroutine regions_create_integer(comm, x, part, nparts, regions, ierror)
+    integer, intent(in) :: comm
+    real(real64), intent(in), target :: x(:, :)
+    integer(c_int), intent(in), contiguous :: part(:)
+    integer, intent(in) :: nparts
+    type(eqp_regions), intent(inout) :: regions
+    integer, intent(out) :: ierror
+
+    call create_regions(comm, x, part, nparts, regions, ierror)
+  end subroutine regions_create_integer
+
+  !> The part of a place; -1: there is none. Local.
+  integer function eqp_regions_find(regions, place)
+    type(eqp_regions), intent(in) :: regions
+    real(c_double), intent(in) :: place(3)
+
+    eqp_regions_find = c_regions_find(regions%handle, place)
+  end function eqp_regions_find
+
+  subroutine eqp_regions_free(regions)
+    type(eqp_regions), intent(inout) :: regions
+
+    call c_regions_free(regions%handle)
+    regions%handle = c_null_ptr
+  end subroutine eqp_regions_free
+
+  ! ---- The balancer ----
+
+  !> All options as they are if nobody says anything.
+  subroutine eqp_balancer_options_init(options, ierror)
+    type(eqp_balancer_options), intent(inout) :: options
+    integer, intent(out) :: ierror
+
+    ierror = c_options_init(options, c_sizeof(options))
+  end subroutine eqp_balancer_options_init
+
+  !> Reads a word such as `interaction:pins=2` into options%method.
+  subroutine eqp_choice_parse(word, choice, ierror, message)
+    character(len=*), intent(in) :: word
+    type(eqp_choice), intent(inout) :: choice
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+    type(eqp_message) :: said
+
+    call c_message(c_choice_parse(c_null_ptr, c_null_ptr, trim(word)//c_null_char, choice, said), said, ierror, message)
+  end subroutine eqp_choice_parse
+
+  !> Reads `auto`, `never`, `repair`, `gain` or a number of steps into options%policy.
+  subroutine eqp_policy_options_parse(text, policy, ierror)
+    character(len=*), intent(in) :: text
+    type(eqp_policy_options), intent(inout) :: policy
+    integer, intent(out) :: ierror
+
+    ierror = c_policy_parse(trim(text)//c_null_char, policy)
+  end subroutine eqp_policy_options_parse
+
+  subroutine create_balancer(comm, problem, options, balancer, ierror, message)
+    integer, intent(in) :: comm
+    type(eqp_problem), intent(in) :: problem
+    type(eqp_balancer_options), intent(in) :: options
+    type(eqp_balancer), intent(inout) :: balancer
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+    type(eqp_message) :: said
+
+    call c_message(c_balancer_create(int(comm, c_int), problem, options, balancer%handle, said), said, ierror, message)
+  end subroutine create_balancer
+
+  subroutine balancer_create_f08(comm, problem, options, balancer, ierror, message)
+    type(MPI_Comm), intent(in) :: comm
+    type(eqp_problem), intent(in) :: problem
+    type(eqp_balancer_options), intent(in) :: options
+    type(eqp_balancer), intent(inout) :: balancer
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+
+    call create_balancer(comm%mpi_val, problem, options, balancer, ierror, message)
+  end subroutine balancer_create_f08
+
+  subroutine balancer_create_integer(comm, problem, options, balancer, ierror, message)
+    integer, intent(in) :: comm
+    type(eqp_problem), intent(in) :: problem
+    type(eqp_balancer_options), intent(in) :: options
+    type(eqp_balancer), intent(inout) :: balancer
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+
+    call create_balancer(comm, problem, options, balancer, ierror, message)
+  end subroutine balancer_create_integer
+
+  !> Frees a balancer. Collective.
+  subroutine eqp_balancer_free(balancer)
+    type(eqp_balancer), intent(inout) :: balancer
+
+    call c_balancer_free(balancer%handle)
+    balancer%handle = c_null_ptr
+  end subroutine eqp_balancer_free
+
+  !> Whether the next advice will do more than keep the map. Local.
+  logical function eqp_balancer_due(balancer)
+    type(eqp_balancer), intent(in) :: balancer
+
+    eqp_balancer_due = c_balancer_due(balancer%handle)
+  end function eqp_balancer_due
+
+  !> What to do before a step: advice, and where the owners that live here are to be, if it has changed: by at_home, from
+  !! 1 on here. Borrowed until the next call. Collective.
+  subroutine eqp_balancer_advise(balancer, left, advice, placement, ierror, message)
+    type(eqp_balancer), intent(in) :: balancer
+    integer(c_int64_t), intent(in) :: left
+    type(eqp_advice), intent(inout) :: advice
+    type(eqp_placement), pointer, intent(out) :: placement(:)
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+    type(eqp_message) :: said
+
+    placement => null()
+    call c_message(c_balancer_advise(balancer%handle, left, advice, said), said, ierror, message)
+    if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
+  end subroutine eqp_balancer_advise
+
+  !> A new map, due or not; as eqp_balancer_advise(). Collective.
+  subroutine eqp_balancer_renew(balancer, left, advice, placement, ierror, message)
+    type(eqp_balancer), intent(in) :: balancer
+    integer(c_int64_t), intent(in) :: left
+    type(eqp_advice), intent(inout) :: advice
+    type(eqp_placement), pointer, intent(out) :: placement(:)
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+    type(eqp_message) :: said
+
+    placement => null()
+    call c_message(c_balancer_renew(balancer%handle, left, advice, said), said, ierror, message)
+    if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
+  end subroutine eqp_balancer_renew
+
+  !> Takes a step in: what this rank did, and its work by kinds. `work` has what is said beyond that. Collective.
+  subroutine eqp_balancer_record(balancer, row, count, step, ierror, work)
+    type(eqp_balancer), intent(in) :: balancer
+    type(eqp_rank_row), intent(inout), target :: row
+    integer(c_int64_t), intent(in), target, contiguous :: count(:) !< as many as the problem has kinds
+    type(eqp_step), intent(inout) :: step
+    integer, intent(out) :: ierror
+    type(eqp_work), optional, intent(in) :: work
+    type(eqp_work) :: said
+
+    if (present(work)) said = work
+    said%row = c_loc(row)
+    said%count = c_loc(count)
+    ierror = c_balancer_record(balancer%handle, said, step)
+  end subroutine eqp_balancer_record
+
+  !> What methods ("sfc,rcb") would make of numbers of parts: rows by parts, then by method; `method` of a row is not to
+  !! be looked at, as the methods are those of the words, in their order. Collective.
+  subroutine eqp_balancer_compare(balancer, words, parts, rows, ierror, message)
+    type(eqp_balancer), intent(in) :: balancer
+    character(len=*), intent(in) :: words
+    integer(c_int64_t), intent(in), target, contiguous :: parts(:)
+    type(eqp_compared), allocatable, intent(out) :: rows(:)
+    integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
+    type(eqp_comparison) :: wanted
+    type(eqp_compared), pointer :: found(:)
+    type(eqp_message) :: said
+    type(c_ptr) :: memory
+    integer(c_int) :: code
+
+    memory = c_null_ptr
+    code = c_choices_parse(c_null_ptr, c_null_ptr, trim(words)//c_null_char, wanted%nchoices, wanted%choice, said)
+    if (code == EQP_OK) then
+      wanted%ncounts = size(parts)
+      wanted%parts = c_loc(parts)
+      code = c_balancer_compare(balancer%handle, wanted, memory, said)
+      if (code == EQP_OK) then
+        call c_f_pointer(memory, found, [wanted%nchoices * wanted%ncounts])
+        rows = found
+        rows%method = c_null_ptr
+        call eqp_free(memory)
+      end if
+      call eqp_free(wanted%choice)
+    end if
+    call c_message(code, said, ierror, message)
+  end subroutine eqp_balancer_compare
+
+  !> The present map, for eqp_map_own_rank(): borrowed until the next one. Local.
+  type(c_ptr) function eqp_balancer_map(balancer)
+    type(eqp_balancer), intent(in) :: balancer
+
+    eqp_balancer_map = c_balancer_map(balancer%handle)
+  end function eqp_balancer_map
+end module equipoise

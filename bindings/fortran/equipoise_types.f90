@@ -1,0 +1,666 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> The structs, constants and codes of the C headers. Written by bindings/structs.py.
+module equipoise_types
+  use, intrinsic :: iso_c_binding
+  implicit none
+  public
+
+  integer, parameter :: EQP_VERSION_MAJOR = 0
+  integer, parameter :: EQP_VERSION_MINOR = 1
+  integer, parameter :: EQP_VERSION_PATCH = 0
+  integer(c_int), parameter :: EQP_COST_KINDS = 8
+  integer(c_int), parameter :: EQP_TILE_PINS = 2
+  integer(c_int), parameter :: EQP_WORD_SIZE = 80
+  integer(c_int), parameter :: EQP_SIZES_BINS = 256
+  integer(c_int), parameter :: EQP_MEET_SUMS = 24
+  integer(c_int), parameter :: EQP_MEET_LOWS = 12
+  integer(c_int), parameter :: EQP_PHASES_MAX = 8
+  integer(c_int), parameter :: EQP_REGIONS_PARTS = 16777216
+  integer(c_int), parameter :: EQP_NEEDS_WEIGHTS = 1
+  integer(c_int), parameter :: EQP_NEEDS_POINTS = 2
+  integer(c_int), parameter :: EQP_NEEDS_PINS = 4
+  integer(c_int), parameter :: EQP_NEEDS_UNITS = 8
+  integer(c_int), parameter :: EQP_NEEDS_SOURCES = 16
+  integer(c_int), parameter :: EQP_KEEPS = 32
+  integer(c_int), parameter :: EQP_REFINES = 64
+  integer(c_int), parameter :: EQP_CAN_SPLIT = 128
+  integer(c_int), parameter :: EQP_CAN_EVEN = 256
+  integer(c_int), parameter :: EQP_BY_LOADS = 512
+  integer(c_int), parameter :: EQP_SHAPED = 1024
+  integer(c_int), parameter :: EQP_NETS_BRANCHES = 2048
+  integer(c_int), parameter :: EQP_SURVEY_NAMES = 0
+  integer(c_int), parameter :: EQP_SURVEY_WORK = 1
+  integer(c_int), parameter :: EQP_SHARE_EQUAL = 0
+  integer(c_int), parameter :: EQP_SHARE_SPEEDS = 1
+  integer(c_int), parameter :: EQP_SHARE_MEASURED = 2
+  integer(c_int), parameter :: EQP_SHARE_MODEL = 3
+  integer(c_int), parameter :: EQP_POLICY_AUTO = 0
+  integer(c_int), parameter :: EQP_POLICY_NEVER = 1
+  integer(c_int), parameter :: EQP_POLICY_EVERY = 2
+  integer(c_int), parameter :: EQP_POLICY_REPAIR = 3
+  integer(c_int), parameter :: EQP_POLICY_GAIN = 4
+  integer(c_int), parameter :: EQP_KEEP = 0
+  integer(c_int), parameter :: EQP_REPAIR = 1
+  integer(c_int), parameter :: EQP_RENEW = 2
+  integer(c_int), parameter :: EQP_SAMPLE_RANDOM = 0
+  integer(c_int), parameter :: EQP_SAMPLE_PARTICLE = 1
+  integer(c_int), parameter :: EQP_SAMPLE_ADAPTIVE = 2
+  integer(c_int), parameter :: EQP_SAMPLE_STRIDE = 3
+  integer(c_int), parameter :: EQP_STAGES_DIRECT = 0
+  integer(c_int), parameter :: EQP_STAGES_TWO = 1
+  integer(c_int), parameter :: EQP_STAGES_LOG = 2
+  integer(c_int), parameter :: EQP_LAZY_IDLE = 0
+  integer(c_int), parameter :: EQP_LAZY_OFFERED = 1
+  integer(c_int), parameter :: EQP_LAZY_READY = 2
+  integer(c_int), parameter :: EQP_LAZY_LOST = 3
+  integer(c_int), parameter :: EQP_LAZY_LEFT = 4
+  integer(c_int), parameter :: EQP_OPTION_INT = 0
+  integer(c_int), parameter :: EQP_OPTION_REAL = 1
+  integer(c_int), parameter :: EQP_OPTION_CHOICE = 2
+  integer(c_int), parameter :: EQP_OPTION_FLAG = 3
+  integer(c_int), parameter :: EQP_OPTION_METHOD = 4
+
+  integer, parameter :: EQP_OK = 0 !< no error
+  integer, parameter :: EQP_ERR_ARGUMENT = -1 !< an argument is out of its range
+  integer, parameter :: EQP_ERR_MEMORY = -2 !< out of memory
+  integer, parameter :: EQP_ERR_OVERFLOW = -3 !< a count does not fit into its type
+  integer, parameter :: EQP_ERR_IO = -4 !< a file cannot be opened, read or written
+  integer, parameter :: EQP_ERR_FORMAT = -5 !< a file is damaged or in no known format
+  integer, parameter :: EQP_ERR_DATA = -6 !< the data hold a value that cannot be used
+  integer, parameter :: EQP_ERR_UNKNOWN = -7 !< no such name
+  integer, parameter :: EQP_ERR_MPI = -8 !< an MPI call failed
+  integer, parameter :: EQP_ERR_ZOLTAN = -9 !< Zoltan failed
+  integer, parameter :: EQP_ERR_STATE = -10 !< the call does not fit the object's state
+  integer, parameter :: EQP_ERR_INTERNAL = -11 !< an internal check failed
+  integer, parameter :: EQP_ERR_REMOTE = -12 !< the call failed on another rank
+  integer, parameter :: EQP_ERR_STOPPED = -13 !< stopped before its end, as was asked for
+
+  type, bind(c) :: eqp_message
+    !> zero-terminated UTF-8 without control characters, never longer than one line
+    character(kind=c_char) :: text(512) = c_null_char
+  end type eqp_message
+
+  type, bind(c) :: eqp_points
+    !> items of this rank, >= 0
+    integer(c_int64_t) :: n = 0
+    !> first coordinate of the first item; the three of an item lie one after another
+    type(c_ptr) :: x = c_null_ptr
+    !> bytes from an item to the next; 0: they lie one after another
+    integer(c_size_t) :: stride = 0
+    !> coordinates are floats, else doubles; the same on all ranks
+    logical(c_bool) :: single = .false.
+    !> [n] measured or counted work, finite, >= 0; NULL on all ranks: 1 each
+    type(c_ptr) :: weight = c_null_ptr
+    !> [n] bytes that move with an item; NULL on all ranks: 1 each
+    type(c_ptr) :: size = c_null_ptr
+    !> [n] present part of each, for methods that start from it or renumber towards it; NULL: this rank
+    type(c_ptr) :: part_now = c_null_ptr
+  end type eqp_points
+
+  type, bind(c) :: eqp_settings
+    !> room for the values
+    integer(c_int64_t) :: word(8) = 0
+  end type eqp_settings
+
+  type, bind(c) :: eqp_balance_options
+    !> of this struct as its caller knows it: set by eqp_balance_options_defaults()
+    integer(c_size_t) :: size = 0
+    !> number of parts, >= 1; not tied to the number of ranks
+    integer(c_int) :: nparts = 0
+    !> [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed)
+    type(c_ptr) :: share = c_null_ptr
+    !> wanted imbalance, >= 0
+    real(c_double) :: imbalance_tol = 0
+    !> of the hypergraph partitioner
+    integer(c_int64_t) :: seed = 0
+    !> one line about a failure, the same on all ranks; NULL: not wanted
+    type(c_ptr) :: message = c_null_ptr
+    !> `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: nothing was measured yet.
+    !! NULL: the weights are taken for what would be measured (borrowed)
+    type(c_ptr) :: part_load = c_null_ptr
+    !> values of the method's own options: zeros, or set by eqp_method_set()
+    type(eqp_settings) :: settings
+  end type eqp_balance_options
+
+  type, bind(c) :: eqp_balance_result
+    !> of the returned parts
+    real(c_double) :: imbalance = 0
+    !> of what the partitioner gave, before repair
+    real(c_double) :: imbalance_unrepaired = 0
+    !> of the weighted curve cut that served as start or rival; NaN: none was made
+    real(c_double) :: imbalance_curve = 0
+    !> no assignment of these items can be better (the largest item)
+    real(c_double) :: imbalance_floor = 0
+    !> largest load / (nparts x share): with equal shares the largest load
+    real(c_double) :: load_max = 0
+    !> total load / nparts
+    real(c_double) :: load_mean = 0
+    !> items of all ranks
+    integer(c_int64_t) :: items = 0
+    !> items whose present part was known and is another one now
+    integer(c_int64_t) :: moved = 0
+    !> sum of their `size`
+    integer(c_int64_t) :: moved_bytes = 0
+    !> items that the repair moved
+    integer(c_int64_t) :: repaired = 0
+    !> parts without items
+    integer(c_int) :: empty_parts = 0
+    !> 1 if imbalance <= imbalance_tol
+    integer(c_int) :: within = 0
+    !> 1 if imbalance > imbalance_tol and the curve's is smaller
+    integer(c_int) :: curve_better = 0
+  end type eqp_balance_result
+
+  type, bind(c) :: eqp_option
+    !> as people write it
+    type(c_ptr) :: name = c_null_ptr
+    !> of its value
+    integer(c_int) :: type = 0
+    !> of its value in the settings
+    integer(c_size_t) :: offset = 0
+    !> of a number: the smallest
+    real(c_double) :: low = 0
+    !> of a real number: `low` itself is none
+    logical(c_bool) :: above = .false.
+    !> of a number: the largest; INFINITY: none
+    real(c_double) :: high = 0
+    !> of EQP_OPTION_CHOICE: words separated by '|', else NULL
+    type(c_ptr) :: choices = c_null_ptr
+    !> one line for people
+    type(c_ptr) :: help = c_null_ptr
+  end type eqp_option
+
+  type, bind(c) :: eqp_method
+    !> as in `--balance=NAME`
+    type(c_ptr) :: name = c_null_ptr
+    !> one line for people
+    type(c_ptr) :: summary = c_null_ptr
+    !> enum eqp_method_flags
+    integer(c_int) :: flags = 0
+    type(c_funptr) :: assign = c_null_funptr
+    !> options of its own
+    integer(c_int) :: noptions = 0
+    !> [noptions] where their values are in options->settings; NULL: none
+    type(c_ptr) :: option = c_null_ptr
+    type(c_funptr) :: assign_alone = c_null_funptr
+  end type eqp_method
+
+  type, bind(c) :: eqp_methods
+    !> [n] (borrowed); one whose `assign` is NULL is carried out by its owner
+    type(c_ptr) :: row = c_null_ptr
+    !> rows, >= 0
+    integer(c_int) :: n = 0
+  end type eqp_methods
+
+  type, bind(c) :: eqp_choice_options
+    !> `strategy`, of EQP_NEEDS_UNITS: how centroids are drawn
+    integer(c_int) :: strategy = 0
+    !> `rate`, likewise: units per interaction, at most 1; 0: follows from the tolerance
+    real(c_double) :: rate = 0
+    !> `threshold`, likewise: times the target weight over which a unit is split again
+    real(c_double) :: threshold = 0
+    !> `pins`, with EQP_NEEDS_PINS: most of a unit; 0: as many as are needed; 2: its owner and the other end
+    !! of the interaction next to its centroid (Pearce 2014)
+    integer(c_int64_t) :: pins = 0
+    !> `full`, likewise: every interaction is a unit with all its pins
+    logical(c_bool) :: full = .false.
+    !> `start`, of EQP_REFINES: whose parts are refined; NULL: the present ones, or the curve's
+    type(c_ptr) :: start = c_null_ptr
+    !> `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners
+    logical(c_bool) :: split = .false.
+    !> `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together
+    integer(c_int) :: even = 0
+  end type eqp_choice_options
+
+  type, bind(c) :: eqp_choice
+    !> as written
+    character(kind=c_char) :: word(80) = c_null_char
+    !> its row (borrowed)
+    type(c_ptr) :: method = c_null_ptr
+    !> as changed by the word
+    type(eqp_choice_options) :: options
+    !> of the method's own options
+    type(eqp_settings) :: settings
+  end type eqp_choice
+
+  type, bind(c) :: eqp_overhead
+    !> seconds per element that a part holds: motion, trees, sums; >= 0
+    real(c_double) :: held = 0
+    !> seconds per ghost that it gets; >= 0
+    real(c_double) :: ghost = 0
+    !> seconds per byte that it sends: what is to travel is found and packed; >= 0
+    real(c_double) :: byte = 0
+    !> seconds of every part; >= 0
+    real(c_double) :: part = 0
+    !> reductions and barriers, blocking or not
+    integer(c_int) :: calls = 0
+    !> allgathers besides those of the phases and of what is common
+    integer(c_int) :: gathers = 0
+    !> bytes that every part gives to these in all; 0 without them
+    integer(c_int) :: gathered = 0
+    !> messages that announce each message: alpha each
+    integer(c_int) :: handshakes = 0
+  end type eqp_overhead
+
+  type, bind(c) :: eqp_problem
+    !> passed to all functions
+    type(c_ptr) :: user = c_null_ptr
+    !> kinds of work, 1 to EQP_COST_KINDS; 0: one
+    integer(c_int) :: nkinds = 0
+    !> [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL: equal
+    type(c_ptr) :: nominal = c_null_ptr
+    !> bit k: ranks that share an owner each do its kind k, one rank would do it once
+    integer(c_int) :: once = 0
+    !> of an exchange, for `trace`: see eqp_evaluation_create()
+    integer(c_int) :: nphases = 0
+    !> [nphases] likewise; NULL without phases
+    type(c_ptr) :: back = c_null_ptr
+    !> [nphases] likewise; NULL without phases
+    type(c_ptr) :: ghosts = c_null_ptr
+    !> what a step takes beside work and phases: calls and handshakes as they are, costs until steps have told
+    !! (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
+    type(c_ptr) :: overhead = c_null_ptr
+    !> what it costs each part that a cell of the octree of keys (curve.h) is divided into one part more than
+    !! it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the owners
+    !! of such cells live. `hypergraph` then keeps owners of a cell together. 0: nothing, and keys may be
+    !! anything
+    real(c_double) :: branch = 0
+    !> methods of its own; NULL: none. Those without `assign` are carried out below
+    type(c_ptr) :: own = c_null_ptr
+    !> the totals of the last survey are good enough to know what the next one must keep: where work units are
+    !! made a survey is then taken once, not twice
+    logical(c_bool) :: estimates = .false.
+    type(c_funptr) :: survey = c_null_funptr
+    type(c_funptr) :: open = c_null_funptr
+    type(c_funptr) :: close = c_null_funptr
+    type(c_funptr) :: aspect = c_null_funptr
+    type(c_funptr) :: base = c_null_funptr
+    type(c_funptr) :: trace = c_null_funptr
+    type(c_funptr) :: assign = c_null_funptr
+    type(c_funptr) :: advance = c_null_funptr
+    type(c_funptr) :: label = c_null_funptr
+  end type eqp_problem
+
+  type, bind(c) :: eqp_owner
+    !> along a space-filling curve: what is near has near keys
+    integer(c_int64_t) :: key = 0
+    !> with the key: which owner it is
+    integer(c_int64_t) :: id = 0
+    !> what others have as a pin where they touch it; -1: they name something else
+    integer(c_int64_t) :: pin = 0
+    !> in it
+    integer(c_int32_t) :: particles = 0
+    !> rank that it lives on
+    integer(c_int32_t) :: home = 0
+    !> its number there: 0 to owners that live there - 1
+    integer(c_int64_t) :: at_home = 0
+    !> that move with it
+    integer(c_int64_t) :: bytes = 0
+    !> who computes it by the present map, see map.h; before there is any: its home
+    integer(c_int64_t) :: tag = 0
+    !> that it carries, where labels were given out (problem.h); 0: none
+    integer(c_int64_t) :: label = 0
+    !> position
+    real(c_double) :: centre(3) = 0
+    !> work of each kind: what this rank does for it
+    integer(c_int64_t) :: count(8) = 0
+    !> tiles, and one for what belongs to none
+    integer(c_int64_t) :: interactions = 0
+    !> set by eqp_survey_add_owner()
+    integer(c_int64_t) :: npins = 0
+    !> set by eqp_survey_add_owner()
+    integer(c_int64_t) :: ntiles = 0
+  end type eqp_owner
+
+  type, bind(c) :: eqp_tile
+    !> measured from the owner's centre
+    real(c_double) :: centroid(3) = 0
+    !> nanoseconds: eqp_survey_weigh() of its work
+    real(c_double) :: weight = 0
+    !> what it touches; -1: nothing, or not below eqp_survey_pin_below()
+    integer(c_int64_t) :: pin(2) = 0
+  end type eqp_tile
+
+  type, bind(c) :: eqp_placement
+    !> see above
+    integer(c_int64_t) :: tag = 0
+    !> rank, or part: the one that computes it, or one of those that share it
+    integer(c_int) :: home = 0
+  end type eqp_placement
+
+  type, bind(c) :: eqp_policy_options
+    !> of this struct as its caller knows it: set by eqp_policy_options_defaults()
+    integer(c_size_t) :: size = 0
+    !> when the map is renewed
+    integer(c_int) :: mode = 0
+    !> steps between maps, >= 1; for EQP_POLICY_EVERY
+    integer(c_int64_t) :: every = 0
+    !> auto: an imbalance up to this fraction is good enough, >= 0
+    real(c_double) :: imbalance_tol = 0
+    !> auto: among so many first steps with a new map the best one shows what the method can reach; more than
+    !! one, so that a hiccup is not taken for it, >= 1
+    integer(c_int) :: settle = 0
+    !> auto: a work imbalance that is larger than promised by more than this is reason enough, whatever a map
+    !! costs; for work that shifts at once. >= 0, INFINITY: never
+    real(c_double) :: jump = 0
+  end type eqp_policy_options
+
+  type, bind(c) :: eqp_share_options
+    !> what decides
+    integer(c_int) :: kind = 0
+    !> of EQP_SHARE_MODEL (borrowed), such as eqp_speeds_model(); else NULL
+    type(c_ptr) :: model = c_null_ptr
+    !> of EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0
+    integer(c_int) :: nspeeds = 0
+    !> [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without
+    type(c_ptr) :: speed = c_null_ptr
+  end type eqp_share_options
+
+  type, bind(c) :: eqp_exchange_plan
+    !> of blocks that are not broadcast
+    integer(c_int) :: stages = 0
+    !> blocks that more than parts / broadcast others need go to all; 0: none does
+    integer(c_int) :: broadcast = 0
+    !> parts that share memory and get a block once for all; 1: none do
+    integer(c_int) :: node = 0
+  end type eqp_exchange_plan
+
+  type, bind(c) :: eqp_network
+    !> seconds per message, >= 0
+    real(c_double) :: alpha = 0
+    !> seconds per byte, >= 0
+    real(c_double) :: beta = 0
+    !> parts that share memory, >= 1
+    integer(c_int) :: node = 0
+    !> seconds per level of a reduction to all of few bytes, ceil(log2 P) levels; 0: as alpha
+    real(c_double) :: reduce = 0
+    !> seconds per level of an allgather, ceil(log2 P) levels; 0: as alpha
+    real(c_double) :: gather = 0
+    !> seconds per byte that an allgather brings a part; 0: as beta
+    real(c_double) :: gather_byte = 0
+  end type eqp_network
+
+  type, bind(c) :: eqp_balancer_options
+    !> set by eqp_balancer_options_init()
+    integer(c_size_t) :: size = 0
+    !> eqp_choice_parse(); `auto`
+    type(eqp_choice) :: method
+    !> wanted imbalance, >= 0; 0.02
+    real(c_double) :: imbalance_tol = 0
+    !> what a new map is to reach, so that it may age; 0: imbalance_tol
+    real(c_double) :: fresh_tol = 0
+    !> at which the assignment of work units may stop; 0: fresh_tol
+    real(c_double) :: assign_tol = 0
+    !> of everything that is random
+    integer(c_int64_t) :: seed = 0
+    !> when a map is renewed
+    type(eqp_policy_options) :: policy
+    !> how much each rank is to get (its speeds are borrowed)
+    type(eqp_share_options) :: share
+    !> data travel by the plan that is cheapest for the map, else:
+    logical(c_bool) :: plan_auto = .false.
+    !> by this one
+    type(eqp_exchange_plan) :: plan
+    !> what messages cost
+    type(eqp_network) :: network
+    !> they are measured before maps are compared
+    logical(c_bool) :: network_measure = .false.
+    !> where ranks take longer than predicted, each in its own way, weights are scaled by what was measured,
+    !! and a map is made for that; yes. Not where shares are measured, nor in maps that are tried before they
+    !! are used
+    logical(c_bool) :: calibrate = .false.
+    !> work is handed out while it is done, so that loads say nothing of the map
+    logical(c_bool) :: handed_out = .false.
+    !> who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners must
+    !! carry labels then (problem.h). NULL: nobody (borrowed)
+    type(c_ptr) :: lazy = c_null_ptr
+    !> the problem's nominal costs hold, whatever is measured: then maps of the same state are the same in
+    !! every run, however fast a machine is and however many ranks measure
+    logical(c_bool) :: fixed_costs = .false.
+  end type eqp_balancer_options
+
+  type, bind(c) :: eqp_advice
+    !> what was done to the map
+    integer(c_int) :: action = 0
+    !> owners are to move
+    logical(c_bool) :: changed = .false.
+    !> [owners that live here] by at_home, if changed, else NULL; borrowed until the next call
+    type(c_ptr) :: placement = c_null_ptr
+    !> owners that live here, if changed, else 0
+    integer(c_int64_t) :: nplacements = 0
+    !> that this rank has sent to make the map
+    integer(c_int64_t) :: bytes = 0
+  end type eqp_advice
+
+  type, bind(c) :: eqp_rank_row
+    !> CPU seconds in forces
+    real(c_double) :: load = 0
+    !> set by the balancer: what the cost model says of the same work at the rank's speed
+    real(c_double) :: predicted = 0
+    !> set by the balancer: seconds of that work by the cost model, wherever it is done
+    real(c_double) :: work = 0
+    !> set by the balancer: seconds of the last evaluation's work, by the costs as they are after this step
+    real(c_double) :: next = 0
+    !> set by the balancer: relative speed by which the present map was made
+    real(c_double) :: speed = 0
+    !> that it holds
+    real(c_double) :: particles = 0
+    !> that it computed forces for
+    real(c_double) :: targets = 0
+    !> that it computed
+    real(c_double) :: interactions = 0
+    !> pieces of others' loops that it computed
+    real(c_double) :: helped = 0
+    !> remote particles and cells that it needed
+    real(c_double) :: ghosts = 0
+    !> by it
+    real(c_double) :: bytes_sent = 0
+    !> owners, or particles, that left it
+    real(c_double) :: migrated = 0
+    !> CPU seconds in sending what forces need, and forces
+    real(c_double) :: exchange_seconds = 0
+    !> CPU seconds in making a map and moving homes
+    real(c_double) :: balance_seconds = 0
+    !> CPU seconds of the step but those of balance_seconds, waiting left out (eqp_busy_seconds()); 0: not
+    !! known
+    real(c_double) :: busy_seconds = 0
+    !> set by the balancer: what it expects of busy_seconds beside `predicted`
+    real(c_double) :: overhead = 0
+  end type eqp_rank_row
+
+  type, bind(c) :: eqp_work
+    !> first member of a struct of doubles; what the balancer sets is set there
+    type(c_ptr) :: row = c_null_ptr
+    !> of that struct, a multiple of 8; 0: of an eqp_rank_row
+    integer(c_size_t) :: row_bytes = 0
+    !> [ranks] those of all ranks; NULL: not wanted
+    type(c_ptr) :: rows = c_null_ptr
+    !> [kinds] work of the step
+    type(c_ptr) :: count = c_null_ptr
+    !> [kinds] work of the last evaluation, where a step has several; NULL: `count`
+    type(c_ptr) :: last = c_null_ptr
+    !> of the forces in this step; 0: one
+    integer(c_int64_t) :: evaluations = 0
+    !> batches of it with their seconds, cleared here; NULL: the step is one batch
+    type(c_ptr) :: timings = c_null_ptr
+    !> the caller has renewed the division by itself before this step
+    logical(c_bool) :: moved = .false.
+    !> EQP_OK, or why this rank has failed in the step: all ranks return it, and nothing is taken in
+    integer(c_int) :: code = 0
+    !> at most EQP_MEET_SUMS, the same on all ranks
+    integer(c_int) :: nsums = 0
+    !> at most EQP_MEET_LOWS, the same on all ranks
+    integer(c_int) :: nlows = 0
+    !> [nsums] of this rank; then of all ranks, by the call's own reduction, the same bits on all
+    type(c_ptr) :: sum = c_null_ptr
+    !> [nlows] of this rank, no NaN; then the least of all ranks
+    type(c_ptr) :: low = c_null_ptr
+  end type eqp_work
+
+  type, bind(c) :: eqp_sizes
+    !> sizes
+    integer(c_int64_t) :: n = 0
+    !> of them 0
+    integer(c_int64_t) :: zeros = 0
+    !> of the sizes
+    real(c_double) :: sum = 0
+    !> of the sizes
+    real(c_double) :: sum_squares = 0
+    !> of the natural logarithms of those > 0
+    real(c_double) :: sum_logs = 0
+    !> smallest, 0 when there are none
+    real(c_double) :: min = 0
+    !> largest, 0 when there are none
+    real(c_double) :: max = 0
+    !> of those > 0, see eqp_sizes_bin_start()
+    integer(c_int64_t) :: bin(256) = 0
+  end type eqp_sizes
+
+  type, bind(c) :: eqp_step
+    !> the caller's
+    integer(c_int64_t) :: step = 0
+    !> the caller's
+    real(c_double) :: time = 0
+    !> a map was looked for before the step, or the present one was repaired
+    logical(c_bool) :: rebalanced = .false.
+    !> largest time by the cost model over that of an even division, - 1
+    real(c_double) :: imbalance_predicted = 0
+    !> of CPU seconds in forces
+    real(c_double) :: imbalance_measured = 0
+    !> by the balancer when it made the present map
+    real(c_double) :: imbalance_promised = 0
+    !> of the work as it is now, by the cost model
+    real(c_double) :: imbalance_work = 0
+    !> CPU seconds
+    real(c_double) :: load_max = 0
+    !> CPU seconds
+    real(c_double) :: load_mean = 0
+    !> of the largest rank
+    real(c_double) :: exchange_seconds = 0
+    !> of the largest rank
+    real(c_double) :: balance_seconds = 0
+    !> busy_seconds of the largest rank; 0 where a rank does not know them
+    real(c_double) :: step_measured = 0
+    !> of the largest rank: predicted and overhead, times what the busiest rank has taken beyond that, by what
+    !! earlier steps have shown; 0 likewise
+    real(c_double) :: step_predicted = 0
+    !> sum of the rows
+    integer(c_int64_t) :: interactions = 0
+    !> items of the present map
+    integer(c_int64_t) :: units = 0
+    !> owners that ranks share
+    integer(c_int64_t) :: split_owners = 0
+    !> sum of the rows
+    integer(c_int64_t) :: migrated = 0
+    !> sum of the rows
+    integer(c_int64_t) :: ghosts_total = 0
+    !> of the rows
+    integer(c_int64_t) :: ghosts_max = 0
+    !> sum of the rows
+    integer(c_int64_t) :: bytes_sent = 0
+    !> pieces of loops that were computed by others than the map says
+    integer(c_int64_t) :: handed = 0
+    !> largest change of a weight by measured loads when the present map was made, a fraction; 0: none
+    real(c_double) :: calibration = 0
+    !> rank correlation of predicted and measured seconds of a rank's timed batches, mean over the ranks by
+    !! batches
+    real(c_double) :: correlation = 0
+    !> of the last map by units
+    type(eqp_sizes) :: unit_sizes
+    !> steps since the owners of the present map were surveyed: 0 in the first step with one that was made in
+    !! time, more with one that came late
+    integer(c_int64_t) :: map_age = 0
+    !> how the offer stands after the step
+    integer(c_int) :: lazy = 0
+    !> what was done to the map before the step
+    integer(c_int) :: action = 0
+    !> by `auto`: the method of the present map
+    character(kind=c_char) :: chosen(80) = c_null_char
+    !> why it was repaired or renewed, or kept when a new one was looked for; else empty
+    character(kind=c_char) :: why(192) = c_null_char
+  end type eqp_step
+
+  type, bind(c) :: eqp_evaluated
+    !> seconds, at the parts' speeds
+    real(c_double) :: load_max = 0
+    !> seconds
+    real(c_double) :: load_mean = 0
+    !> of the loads: load_max / load_mean - 1; 0 without load
+    real(c_double) :: imbalance = 0
+    !> elements of blocks that go out in phases with `ghosts`, counted once per part that needs them away from
+    !! home
+    integer(c_int64_t) :: ghosts_total = 0
+    !> of the part with most
+    integer(c_int64_t) :: ghosts_max = 0
+    !> most other parts whose blocks one part needs or contributes to, or that do so with one part's blocks;
+    !! over all phases, whatever the plan
+    integer(c_int) :: neighbours_max = 0
+    !> most messages that a part sends or receives over all phases, allgathers included
+    integer(c_int64_t) :: messages_max = 0
+    !> bytes sent by all
+    integer(c_int64_t) :: bytes_total = 0
+    !> of the part that sends or receives most
+    integer(c_int64_t) :: bytes_max = 0
+    !> largest over the parts of load + overhead + seconds of all phases and of what is common - what of them
+    !! is hidden; see docs/compare.md
+    real(c_double) :: step_seconds = 0
+    !> load_mean, and what the elements held cost a part in the mean
+    real(c_double) :: step_seconds_ideal = 0
+    !> of the part that step_seconds is of: its messages and its share of collective calls
+    real(c_double) :: exchange_seconds = 0
+    !> of these, those in which it computes: they do not make its step longer
+    real(c_double) :: hidden_seconds = 0
+    !> CPU seconds of that part beside its load
+    real(c_double) :: overhead_seconds = 0
+    !> the plan
+    type(eqp_exchange_plan) :: plan
+  end type eqp_evaluated
+
+  type, bind(c) :: eqp_comparison
+    !> methods, >= 1
+    integer(c_int) :: nchoices = 0
+    !> [nchoices] `auto` among them is chosen from the others and its own candidates
+    type(c_ptr) :: choice = c_null_ptr
+    !> numbers of parts, >= 1
+    integer(c_int) :: ncounts = 0
+    !> [ncounts] each >= 1, not tied to the number of ranks
+    type(c_ptr) :: parts = c_null_ptr
+    !> what messages cost; NULL: as in the options
+    type(c_ptr) :: network = c_null_ptr
+    !> how data travel; NULL: by the cheapest plan of each
+    type(c_ptr) :: plan = c_null_ptr
+    !> declared speeds of the parts, repeated; 0: all alike
+    integer(c_int) :: nspeeds = 0
+    !> [nspeeds] mean 1; NULL without
+    type(c_ptr) :: speed = c_null_ptr
+    !> called on all ranks with the rows of each number of parts as they come; NULL: nobody waits
+    type(c_funptr) :: on_rows = c_null_funptr
+    !> passed to on_rows
+    type(c_ptr) :: user = c_null_ptr
+  end type eqp_comparison
+
+  type, bind(c) :: eqp_compared
+    !> as written (borrowed from the choices)
+    type(c_ptr) :: method = c_null_ptr
+    !> by `auto`; "" for any other method
+    character(kind=c_char) :: chosen(80) = c_null_char
+    !> number of parts
+    integer(c_int) :: parts = 0
+    !> items that were assigned
+    integer(c_int64_t) :: units = 0
+    !> owners that several parts share
+    integer(c_int64_t) :: split_owners = 0
+    !> units per interaction; 0: owners were assigned whole
+    real(c_double) :: sample_rate = 0
+    !> CPU seconds of the rank that needed most, for survey, units, assignment, and the traces by which a map
+    !! was made again
+    real(c_double) :: balance_seconds = 0
+    !> of the same assignment after the next step; NaN: not known
+    real(c_double) :: imbalance_next = 0
+    !> modelled step
+    type(eqp_evaluated) :: evaluated
+    !> seconds of the next step with the same assignment; NaN: not known
+    real(c_double) :: step_next = 0
+  end type eqp_compared
+
+end module equipoise_types

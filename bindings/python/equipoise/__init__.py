@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Load balancing for MPI N-body codes by their interactions.
+
+balance_points() gives a part to each item that has a place and work, send_records() brings items there; a Balancer keeps
+a code balanced. Communicators are mpi4py's, arrays numpy's. What fails raises an Error; what is collective fails on all
+ranks or on none. The names are those of the C interface, where more is said of each: `man 3 equipoise`."""
+from . import _structs
+from ._balancer import Balancer, Evaluation, Map, Survey, owner_dtype
+from ._library import Error, __version__, error_text, lib
+from ._points import PointOrder, Regions, balance_points, gather_records, hilbert_keys, methods, send_records
+
+# Codes of errors, kinds of surveys and actions, without the prefix.
+for _name in dir(_structs):
+    if _name.startswith(("EQP_ERR_", "EQP_SURVEY_", "EQP_COST_")) or _name in ("EQP_KEEP", "EQP_REPAIR", "EQP_RENEW"):
+        globals()[_name[4:]] = getattr(_structs, _name)
+
+cpu_seconds = lib.eqp_cpu_seconds
+busy_seconds = lib.eqp_busy_seconds
+wait_begin = lib.eqp_wait_begin
+wait_end = lib.eqp_wait_end
+random_uniform = lib.eqp_random_uniform

@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The structs, constants and codes of the headers. Written by bindings/structs.py."""
+from ctypes import (Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint,
+                    c_uint64, c_void_p)
+
+VERSION = (0, 1, 0)
+
+EQP_COST_KINDS = 8
+EQP_TILE_PINS = 2
+EQP_WORD_SIZE = 80
+EQP_SIZES_BINS = 256
+EQP_MEET_SUMS = 24
+EQP_MEET_LOWS = 12
+EQP_PHASES_MAX = 8
+EQP_REGIONS_PARTS = 16777216
+EQP_NEEDS_WEIGHTS = 1
+EQP_NEEDS_POINTS = 2
+EQP_NEEDS_PINS = 4
+EQP_NEEDS_UNITS = 8
+EQP_NEEDS_SOURCES = 16
+EQP_KEEPS = 32
+EQP_REFINES = 64
+EQP_CAN_SPLIT = 128
+EQP_CAN_EVEN = 256
+EQP_BY_LOADS = 512
+EQP_SHAPED = 1024
+EQP_NETS_BRANCHES = 2048
+EQP_SURVEY_NAMES = 0
+EQP_SURVEY_WORK = 1
+EQP_SHARE_EQUAL = 0
+EQP_SHARE_SPEEDS = 1
+EQP_SHARE_MEASURED = 2
+EQP_SHARE_MODEL = 3
+EQP_POLICY_AUTO = 0
+EQP_POLICY_NEVER = 1
+EQP_POLICY_EVERY = 2
+EQP_POLICY_REPAIR = 3
+EQP_POLICY_GAIN = 4
+EQP_KEEP = 0
+EQP_REPAIR = 1
+EQP_RENEW = 2
+EQP_SAMPLE_RANDOM = 0
+EQP_SAMPLE_PARTICLE = 1
+EQP_SAMPLE_ADAPTIVE = 2
+EQP_SAMPLE_STRIDE = 3
+EQP_STAGES_DIRECT = 0
+EQP_STAGES_TWO = 1
+EQP_STAGES_LOG = 2
+EQP_LAZY_IDLE = 0
+EQP_LAZY_OFFERED = 1
+EQP_LAZY_READY = 2
+EQP_LAZY_LOST = 3
+EQP_LAZY_LEFT = 4
+EQP_OPTION_INT = 0
+EQP_OPTION_REAL = 1
+EQP_OPTION_CHOICE = 2
+EQP_OPTION_FLAG = 3
+EQP_OPTION_METHOD = 4
+
+EQP_OK = 0  # no error
+EQP_ERR_ARGUMENT = -1  # an argument is out of its range
+EQP_ERR_MEMORY = -2  # out of memory
+EQP_ERR_OVERFLOW = -3  # a count does not fit into its type
+EQP_ERR_IO = -4  # a file cannot be opened, read or written
+EQP_ERR_FORMAT = -5  # a file is damaged or in no known format
+EQP_ERR_DATA = -6  # the data hold a value that cannot be used
+EQP_ERR_UNKNOWN = -7  # no such name
+EQP_ERR_MPI = -8  # an MPI call failed
+EQP_ERR_ZOLTAN = -9  # Zoltan failed
+EQP_ERR_STATE = -10  # the call does not fit the object's state
+EQP_ERR_INTERNAL = -11  # an internal check failed
+EQP_ERR_REMOTE = -12  # the call failed on another rank
+EQP_ERR_STOPPED = -13  # stopped before its end, as was asked for
+
+
+class eqp_message(Structure):
+    _fields_ = [
+        ("text", c_char * 512),
+    ]
+
+
+class eqp_points(Structure):
+    _fields_ = [
+        ("n", c_int64),
+        ("x", c_void_p),
+        ("stride", c_size_t),
+        ("single", c_bool),
+        ("weight", c_void_p),
+        ("size", c_void_p),
+        ("part_now", c_void_p),
+    ]
+
+
+class eqp_settings(Structure):
+    _fields_ = [
+        ("word", c_int64 * 8),
+    ]
+
+
+class eqp_balance_options(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("nparts", c_int),
+        ("share", c_void_p),
+        ("imbalance_tol", c_double),
+        ("seed", c_uint64),
+        ("message", c_void_p),
+        ("part_load", c_void_p),
+        ("settings", eqp_settings),
+    ]
+
+
+class eqp_balance_result(Structure):
+    _fields_ = [
+        ("imbalance", c_double),
+        ("imbalance_unrepaired", c_double),
+        ("imbalance_curve", c_double),
+        ("imbalance_floor", c_double),
+        ("load_max", c_double),
+        ("load_mean", c_double),
+        ("items", c_int64),
+        ("moved", c_int64),
+        ("moved_bytes", c_int64),
+        ("repaired", c_int64),
+        ("empty_parts", c_int),
+        ("within", c_int),
+        ("curve_better", c_int),
+    ]
+
+
+class eqp_option(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", c_int),
+        ("offset", c_size_t),
+        ("low", c_double),
+        ("above", c_bool),
+        ("high", c_double),
+        ("choices", c_char_p),
+        ("help", c_char_p),
+    ]
+
+
+class eqp_method(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("summary", c_char_p),
+        ("flags", c_uint),
+        ("assign", c_void_p),
+        ("noptions", c_int),
+        ("option", c_void_p),
+        ("assign_alone", c_void_p),
+    ]
+
+
+class eqp_methods(Structure):
+    _fields_ = [
+        ("row", c_void_p),
+        ("n", c_int),
+    ]
+
+
+class eqp_choice_options(Structure):
+    _fields_ = [
+        ("strategy", c_int),
+        ("rate", c_double),
+        ("threshold", c_double),
+        ("pins", c_int64),
+        ("full", c_bool),
+        ("start", c_void_p),
+        ("split", c_bool),
+        ("even", c_int),
+    ]
+
+
+class eqp_choice(Structure):
+    _fields_ = [
+        ("word", c_char * 80),
+        ("method", c_void_p),
+        ("options", eqp_choice_options),
+        ("settings", eqp_settings),
+    ]
+
+
+class eqp_overhead(Structure):
+    _fields_ = [
+        ("held", c_double),
+        ("ghost", c_double),
+        ("byte", c_double),
+        ("part", c_double),
+        ("calls", c_int),
+        ("gathers", c_int),
+        ("gathered", c_int),
+        ("handshakes", c_int),
+    ]
+
+
+class eqp_problem(Structure):
+    _fields_ = [
+        ("user", c_void_p),
+        ("nkinds", c_int),
+        ("nominal", c_void_p),
+        ("once", c_uint),
+        ("nphases", c_int),
+        ("back", c_void_p),
+        ("ghosts", c_void_p),
+        ("overhead", c_void_p),
+        ("branch", c_double),
+        ("own", c_void_p),
+        ("estimates", c_bool),
+        ("survey", c_void_p),
+        ("open", c_void_p),
+        ("close", c_void_p),
+        ("aspect", c_void_p),
+        ("base", c_void_p),
+        ("trace", c_void_p),
+        ("assign", c_void_p),
+        ("advance", c_void_p),
+        ("label", c_void_p),
+    ]
+
+
+class eqp_owner(Structure):
+    _fields_ = [
+        ("key", c_uint64),
+        ("id", c_int64),
+        ("pin", c_int64),
+        ("particles", c_int32),
+        ("home", c_int32),
+        ("at_home", c_int64),
+        ("bytes", c_int64),
+        ("tag", c_int64),
+        ("label", c_int64),
+        ("centre", c_double * 3),
+        ("count", c_int64 * 8),
+        ("interactions", c_int64),
+        ("npins", c_int64),
+        ("ntiles", c_int64),
+    ]
+
+
+class eqp_tile(Structure):
+    _fields_ = [
+        ("centroid", c_double * 3),
+        ("weight", c_double),
+        ("pin", c_int64 * 2),
+    ]
+
+
+class eqp_placement(Structure):
+    _fields_ = [
+        ("tag", c_int64),
+        ("home", c_int),
+    ]
+
+
+class eqp_policy_options(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("mode", c_int),
+        ("every", c_int64),
+        ("imbalance_tol", c_double),
+        ("settle", c_int),
+        ("jump", c_double),
+    ]
+
+
+class eqp_share_options(Structure):
+    _fields_ = [
+        ("kind", c_int),
+        ("model", c_void_p),
+        ("nspeeds", c_int),
+        ("speed", c_void_p),
+    ]
+
+
+class eqp_exchange_plan(Structure):
+    _fields_ = [
+        ("stages", c_int),
+        ("broadcast", c_int),
+        ("node", c_int),
+    ]
+
+
+class eqp_network(Structure):
+    _fields_ = [
+        ("alpha", c_double),
+        ("beta", c_double),
+        ("node", c_int),
+        ("reduce", c_double),
+        ("gather", c_double),
+        ("gather_byte", c_double),
+    ]
+
+
+class eqp_balancer_options(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("method", eqp_choice),
+        ("imbalance_tol", c_double),
+        ("fresh_tol", c_double),
+        ("assign_tol", c_double),
+        ("seed", c_uint64),
+        ("policy", eqp_policy_options),
+        ("share", eqp_share_options),
+        ("plan_auto", c_bool),
+        ("plan", eqp_exchange_plan),
+        ("network", eqp_network),
+        ("network_measure", c_bool),
+        ("calibrate", c_bool),
+        ("handed_out", c_bool),
+        ("lazy", c_void_p),
+        ("fixed_costs", c_bool),
+    ]
+
+
+class eqp_advice(Structure):
+    _fields_ = [
+        ("action", c_int),
+        ("changed", c_bool),
+        ("placement", c_void_p),
+        ("nplacements", c_int64),
+        ("bytes", c_int64),
+    ]
+
+
+class eqp_rank_row(Structure):
+    _fields_ = [
+        ("load", c_double),
+        ("predicted", c_double),
+        ("work", c_double),
+        ("next", c_double),
+        ("speed", c_double),
+        ("particles", c_double),
+        ("targets", c_double),
+        ("interactions", c_double),
+        ("helped", c_double),
+        ("ghosts", c_double),
+        ("bytes_sent", c_double),
+        ("migrated", c_double),
+        ("exchange_seconds", c_double),
+        ("balance_seconds", c_double),
+        ("busy_seconds", c_double),
+        ("overhead", c_double),
+    ]
+
+
+class eqp_work(Structure):
+    _fields_ = [
+        ("row", c_void_p),
+        ("row_bytes", c_size_t),
+        ("rows", c_void_p),
+        ("count", c_void_p),
+        ("last", c_void_p),
+        ("evaluations", c_int64),
+        ("timings", c_void_p),
+        ("moved", c_bool),
+        ("code", c_int),
+        ("nsums", c_int),
+        ("nlows", c_int),
+        ("sum", c_void_p),
+        ("low", c_void_p),
+    ]
+
+
+class eqp_sizes(Structure):
+    _fields_ = [
+        ("n", c_int64),
+        ("zeros", c_int64),
+        ("sum", c_double),
+        ("sum_squares", c_double),
+        ("sum_logs", c_double),
+        ("min", c_double),
+        ("max", c_double),
+        ("bin", c_int64 * 256),
+    ]
+
+
+class eqp_step(Structure):
+    _fields_ = [
+        ("step", c_int64),
+        ("time", c_double),
+        ("rebalanced", c_bool),
+        ("imbalance_predicted", c_double),
+        ("imbalance_measured", c_double),
+        ("imbalance_promised", c_double),
+        ("imbalance_work", c_double),
+        ("load_max", c_double),
+        ("load_mean", c_double),
+        ("exchange_seconds", c_double),
+        ("balance_seconds", c_double),
+        ("step_measured", c_double),
+        ("step_predicted", c_double),
+        ("interactions", c_int64),
+        ("units", c_int64),
+        ("split_owners", c_int64),
+        ("migrated", c_int64),
+        ("ghosts_total", c_int64),
+        ("ghosts_max", c_int64),
+        ("bytes_sent", c_int64),
+        ("handed", c_int64),
+        ("calibration", c_double),
+        ("correlation", c_double),
+        ("unit_sizes", eqp_sizes),
+        ("map_age", c_int64),
+        ("lazy", c_int),
+        ("action", c_int),
+        ("chosen", c_char * 80),
+        ("why", c_char * 192),
+    ]
+
+
+class eqp_evaluated(Structure):
+    _fields_ = [
+        ("load_max", c_double),
+        ("load_mean", c_double),
+        ("imbalance", c_double),
+        ("ghosts_total", c_int64),
+        ("ghosts_max", c_int64),
+        ("neighbours_max", c_int),
+        ("messages_max", c_int64),
+        ("bytes_total", c_int64),
+        ("bytes_max", c_int64),
+        ("step_seconds", c_double),
+        ("step_seconds_ideal", c_double),
+        ("exchange_seconds", c_double),
+        ("hidden_seconds", c_double),
+        ("overhead_seconds", c_double),
+        ("plan", eqp_exchange_plan),
+    ]
+
+
+class eqp_comparison(Structure):
+    _fields_ = [
+        ("nchoices", c_int),
+        ("choice", c_void_p),
+        ("ncounts", c_int),
+        ("parts", c_void_p),
+        ("network", c_void_p),
+        ("plan", c_void_p),
+        ("nspeeds", c_int),
+        ("speed", c_void_p),
+        ("on_rows", c_void_p),
+        ("user", c_void_p),
+    ]
+
+
+class eqp_compared(Structure):
+    _fields_ = [
+        ("method", c_char_p),
+        ("chosen", c_char * 80),
+        ("parts", c_int),
+        ("units", c_int64),
+        ("split_owners", c_int64),
+        ("sample_rate", c_double),
+        ("balance_seconds", c_double),
+        ("imbalance_next", c_double),
+        ("evaluated", eqp_evaluated),
+        ("step_next", c_double),
+    ]

@@ -1,0 +1,238 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> The Fortran module: prints what parts.c prints, and tests strided arrays, errors on all ranks with messages, both kinds
+!! of communicators, records of other types, regions, callbacks that fail.
+module code
+  use equipoise
+  implicit none
+  integer :: rank, ranks
+  logical :: fails = .false.
+contains
+  !> One owner on each rank.
+  integer(c_int) function survey(user, kind, list) bind(c)
+    type(c_ptr), value :: user, list
+    integer(c_int), value :: kind
+    integer, pointer :: given
+    type(eqp_owner) :: owner
+
+    call c_f_pointer(user, given)
+    owner = eqp_owner(id=rank, pin=rank, key=rank, home=rank, tag=rank, particles=1, interactions=1)
+    owner%count(1) = merge(1, 0, given == 42)
+    survey = EQP_OK
+    if (kind == EQP_SURVEY_WORK) survey = eqp_survey_add_pin(list, int(rank, c_int64_t))
+    if (survey == EQP_OK) survey = eqp_survey_add_owner(list, owner)
+    if (fails .and. rank == ranks - 1) survey = EQP_ERR_STATE
+  end function survey
+end module code
+
+program test_fortran
+  use mpi_f08
+  use code
+  implicit none
+  integer, parameter :: most = 300
+  type :: item
+    integer(c_int64_t) :: id = 0
+    real(c_double) :: weight = 0
+  end type item
+  real(real32), allocatable :: x(:, :)
+  real(c_double), allocatable :: weight(:)
+  integer(c_int), allocatable :: part(:), other(:)
+  integer :: n, i, a, failures = 0
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  n = merge(0, most, rank == 1)
+  allocate (x(3, n), weight(n), part(n), other(n))
+  do i = 1, n
+    do a = 1, 3
+      x(a, i) = real(eqp_random_uniform(3_int64, int(rank * most + i - 1, int64), int(a - 1, int64)), real32)
+    end do
+    weight(i) = 1 + mod(i - 1, 5)
+  end do
+  call print_parts("rcb")
+  call print_parts("sfc")
+  call test_arrays()
+  call test_errors()
+  call test_records()
+  call test_balancer()
+  call MPI_Finalize()
+  if (failures > 0) error stop 1
+
+contains
+
+  subroutine check(condition, what)
+    logical, intent(in) :: condition
+    character(len=*), intent(in) :: what
+
+    if (.not. condition) then
+      print '(a,i0,2a)', "rank ", rank, ": ", what
+      failures = failures + 1
+    end if
+  end subroutine check
+
+  subroutine print_parts(method)
+    character(len=*), intent(in) :: method
+    type(eqp_balance_options) :: options
+    type(eqp_balance_result) :: said
+    integer(c_int), allocatable :: all(:)
+    character(len=32) :: text
+    integer :: ierror, k
+
+    options = eqp_balance_options_defaults()
+    options%nparts = 7
+    call eqp_balance_points(MPI_COMM_WORLD, method, x, part, ierror, weight=weight, options=options, result=said)
+    call check(ierror == EQP_OK, "parts")
+    call eqp_gather_records(MPI_COMM_WORLD, part, all, ierror)
+    call check(ierror == EQP_OK, "parts of all")
+    if (rank == 0) then
+      do k = 1, size(all)
+        print '(2a,i0)', method, " ", all(k)
+      end do
+      write (text, '(es18.12e2)') said%imbalance
+      if (said%imbalance > 0) text = text(1:index(text, "E") - 1)//"e"//text(index(text, "E") + 1:)
+      print '(3a)', method, " ", trim(adjustl(text))
+    end if
+  end subroutine print_parts
+
+  subroutine test_arrays()
+    real(real64), allocatable :: wide(:, :), columns(:, :)
+    integer :: ierror
+
+    ! part is that of sfc into 7.
+    allocate (wide(5, n), columns(n, 3))
+    wide = -1
+    wide(2:4, :) = x
+    columns = transpose(real(x, real64))
+    call into_seven(wide(2:4, :), "a part of a wider array")
+    call into_seven(transpose(columns), "an expression")
+    wide(1:5:2, :) = x
+    call into_seven(wide(1:5:2, :), "with holes")
+    wide(3:1:-1, :) = x
+    call into_seven(wide(3:1:-1, :), "backwards")
+    call eqp_balance_points(MPI_COMM_WORLD%mpi_val, "sfc", x, other, ierror)
+    call check(ierror == EQP_OK .and. all(other >= 0 .and. other < ranks), "an integer for a communicator")
+  end subroutine test_arrays
+
+  subroutine into_seven(y, what)
+    real(real64), intent(in) :: y(:, :)
+    character(len=*), intent(in) :: what
+    type(eqp_balance_options) :: options
+    integer :: ierror
+
+    options = eqp_balance_options_defaults()
+    options%nparts = 7
+    other = -1
+    call eqp_balance_points(MPI_COMM_WORLD, "sfc", y, other, ierror, weight=weight, options=options)
+    call check(ierror == EQP_OK .and. all(other == part), what)
+  end subroutine into_seven
+
+  subroutine test_errors()
+    character(len=200) :: message
+    type(eqp_balancer_options) :: options
+    type(eqp_settings) :: settings
+    real(c_double) :: few(1)
+    integer :: ierror
+
+    call eqp_balance_points(MPI_COMM_WORLD, "no such", x, other, ierror, message=message)
+    call check(ierror == EQP_ERR_ARGUMENT .and. index(message, "balance: ") == 1, "no such method: "//trim(message))
+    few = 1
+    if (rank == 0) then
+      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=few)
+    else
+      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=weight)
+    end if
+    call check(ierror == EQP_ERR_ARGUMENT, "too few weights on one rank: an error on all")
+    if (rank == 0) then
+      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x(1:2, :), other, ierror)
+    else
+      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror)
+    end if
+    call check(ierror == EQP_ERR_ARGUMENT, "two coordinates on one rank: an error on all")
+    call eqp_balancer_options_init(options, ierror)
+    call check(ierror == EQP_OK .and. options%calibrate, "options have their defaults")
+    call eqp_choice_parse("sfc:nonsense=1", options%method, ierror, message)
+    call check(ierror == EQP_ERR_UNKNOWN .and. index(message, "nonsense") > 0, "no such option: "//trim(message))
+    call eqp_policy_options_parse("7", options%policy, ierror)
+    call check(ierror == EQP_OK .and. options%policy%every == 7, "every seven steps")
+    call eqp_method_set("tensor", "x", settings, ierror, "3")
+    call check(ierror == EQP_OK, "an option of a method's own")
+    call eqp_method_set("tensor", "x", settings, ierror, "none", message)
+    call check(ierror == EQP_ERR_ARGUMENT .and. message /= "", "a value that is none")
+    call check(eqp_error_text(EQP_ERR_MEMORY) == "out of memory", "the text of a code")
+    call check(eqp_version() /= "", "a version")
+  end subroutine test_errors
+
+  subroutine test_records()
+    type(item), allocatable, target :: items(:)
+    type(item), pointer :: mine(:)
+    real(real64), allocatable :: columns(:, :)
+    type(eqp_regions) :: regions
+    type(c_ptr) :: memory
+    integer(c_int64_t) :: narrived
+    integer(c_int) :: to(n)
+    integer :: ierror, k
+
+    allocate (items(n))
+    do k = 1, n
+      items(k) = item(rank * most + k, weight(k))
+      to(k) = int(mod(items(k)%id, int(ranks, c_int64_t)), c_int)
+    end do
+    memory = c_null_ptr
+    call eqp_send_records(MPI_COMM_WORLD, storage_size(items, c_size_t) / 8, to, c_loc(items), narrived, memory, ierror)
+    call check(ierror == EQP_OK, "records travel")
+    call c_f_pointer(memory, mine, [narrived])
+    call check(all(mod(mine%id, int(ranks, c_int64_t)) == rank), "to where they belong")
+    call eqp_send_records(MPI_COMM_WORLD, to, real(x, real64), columns, ierror)
+    call check(ierror == EQP_OK .and. size(columns, 1) == 3 .and. size(columns, 2) == narrived, "columns likewise")
+    call eqp_free(memory)
+    call eqp_send_records(MPI_COMM_WORLD, to(1:merge(0, n, rank == 0)), real(x, real64), columns, ierror)
+    call check(ierror == EQP_ERR_ARGUMENT, "too few ranks on one rank: an error on all")
+    call eqp_regions_create(MPI_COMM_WORLD, real(x, real64), part, 7, regions, ierror)
+    call check(ierror == EQP_OK, "regions")
+    do k = 1, n
+      call check(eqp_regions_find(regions, real(x(:, k), real64)) == part(k), "an item is in the region of its part")
+    end do
+    call eqp_regions_free(regions)
+  end subroutine test_records
+
+  subroutine test_balancer()
+    integer, target :: given = 42
+    type(eqp_problem) :: problem
+    type(eqp_balancer_options) :: options
+    type(eqp_balancer) :: balancer
+    type(eqp_advice) :: advice
+    type(eqp_placement), pointer :: placement(:)
+    type(eqp_rank_row) :: row
+    type(eqp_step) :: said
+    type(eqp_work) :: work
+    character(len=200) :: message
+    integer :: ierror, owner
+
+    call eqp_balancer_options_init(options, ierror)
+    call eqp_choice_parse("sfc", options%method, ierror)
+    call eqp_balancer_create(MPI_COMM_WORLD, problem, options, balancer, ierror, message)
+    call check(ierror == EQP_ERR_ARGUMENT .and. message /= "", "a survey is needed")
+    problem%survey = c_funloc(survey)
+    problem%user = c_loc(given)
+    call eqp_balancer_create(MPI_COMM_WORLD%mpi_val, problem, options, balancer, ierror, message)
+    call check(ierror == EQP_OK, message)
+    row%load = 1
+    call eqp_balancer_record(balancer, row, [1_int64], said, ierror)
+    call check(ierror == EQP_OK .and. abs(said%load_max - 1) < 1e-12, "a step")
+    fails = .true.
+    call eqp_balancer_renew(balancer, 5_int64, advice, placement, ierror, message)
+    call check(ierror == EQP_ERR_STATE .and. .not. associated(placement), "one rank's callback fails: all do")
+    fails = .false.
+    call eqp_balancer_renew(balancer, 5_int64, advice, placement, ierror)
+    call check(ierror == EQP_OK .and. advice%action == EQP_RENEW, "the next call is as good as any")
+    call check(associated(placement) .eqv. logical(advice%changed), "placements where they have changed")
+    if (associated(placement)) then
+      owner = eqp_map_own_rank(eqp_balancer_map(balancer), placement(1)%tag)
+      call check(size(placement) == 1 .and. owner == placement(1)%home, "of one owner")
+    end if
+    work%code = merge(EQP_ERR_DATA, EQP_OK, rank == 0)
+    call eqp_balancer_record(balancer, row, [1_int64], said, ierror, work)
+    call check(ierror == EQP_ERR_DATA, "one rank's step has failed: all know")
+    call eqp_balancer_free(balancer)
+  end subroutine test_balancer
+end program test_fortran

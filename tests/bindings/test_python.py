@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Python package on some ranks: parts whatever way arrays lie, errors on all ranks, exceptions that leave callbacks,
+objects. With the argument `parts` it prints what parts.c prints."""
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import equipoise
+
+comm = MPI.COMM_WORLD
+failures = 0
+
+
+def check(condition, what):
+    global failures
+    if not condition:
+        print(f"rank {comm.rank}: {what}", file=sys.stderr)
+        failures += 1
+
+
+def raised(call, *arguments, **named):
+    """The exception of a call."""
+    try:
+        call(*arguments, **named)
+    except Exception as e:
+        return e
+    return None
+
+
+def items():
+    n = 0 if comm.rank == 1 else 300
+    rows = np.zeros(n, dtype=[("id", np.int64), ("x", np.float32, 3), ("weight", np.float64)])
+    for i in range(n):
+        rows[i]["id"] = comm.rank * 300 + i
+        rows[i]["x"] = [equipoise.random_uniform(3, comm.rank * 300 + i, a) for a in range(3)]
+    rows["weight"] = 1.0 + np.arange(n) % 5
+    return rows
+
+
+def print_parts():
+    rows = items()
+    for method in ("rcb", "sfc"):
+        said = {}
+        part = equipoise.balance_points(comm, rows["x"], rows["weight"], method=method, nparts=7, result=said)
+        for p in equipoise.gather_records(comm, part):
+            if comm.rank == 0:
+                print(method, p)
+        if comm.rank == 0:
+            print(f"{method} {said['imbalance']:.12e}")
+
+
+def parts_do_not_depend_on_how_arrays_lie():
+    rows = items()
+    x = rows["x"]
+    expected = equipoise.balance_points(comm, x, rows["weight"], nparts=5)
+    wide = np.zeros((len(rows), 8), np.float32)
+    wide[:, 2:5] = x
+    packed = np.zeros(len(rows), dtype=np.dtype([("a", np.int8), ("x", np.float32, 3)]))  # not aligned
+    packed["x"] = x
+    for name, other in (("contiguous", x.copy()), ("columns of a wider array", wide[:, 2:5]), ("by columns", np.asfortranarray(x)),
+                        ("double", x.astype(np.float64)), ("backwards", x[::-1].copy()[::-1]), ("packed", packed["x"]),
+                        ("lists", x.tolist() if len(x) else x), ("other byte order", x.astype(">f8"))):
+        part = equipoise.balance_points(comm, other, list(rows["weight"]), nparts=5)
+        check((part == expected).all(), f"parts of an array that is {name}")
+    check(equipoise.balance_points(comm, x).max(initial=0) < comm.size, "as many parts as ranks")
+
+
+def items_travel():
+    rows = items()
+    total = comm.allreduce(len(rows))
+    arrived = equipoise.send_records(comm, rows, rows["id"] % comm.size)
+    check((arrived["id"] % comm.size == comm.rank).all() and comm.allreduce(len(arrived)) == total, "items arrive once")
+    arrived["weight"] += 1  # it is the caller's
+    pairs = np.stack([rows["id"], -rows["id"]], axis=1)
+    check(sorted(equipoise.gather_records(comm, pairs[:, :])[:, 1]) == sorted(-i for i in range(900) if i // 300 != 1 and
+          i < 300 * comm.size), "rows of two numbers")
+    with equipoise.PointOrder(comm, rows["x"], rows["weight"]) as order:
+        ids = order.bring(rows["id"])
+        check(len(ids) == len(order) and (order.give_back(ids) == rows["id"]).all(), "there and back")
+    part = equipoise.balance_points(comm, rows["x"], nparts=4)
+    regions = equipoise.Regions(comm, rows["x"], part, 4)
+    check((regions.find(rows["x"]) == part).all(), "places of items are in the regions of their parts")
+    low, high = regions.box(2)
+    check((low < high).all() and regions.find([[np.nan, 0, 0]])[0] == -1, "regions have boxes")
+
+
+def errors_are_exceptions_on_all_ranks():
+    rows = items()
+    x = rows["x"].copy()
+    e = raised(equipoise.balance_points, comm, x, method="no such")
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_ARGUMENT and str(e).startswith("balance: "), repr(e))
+    if comm.rank == 0:
+        x[7, 1] = np.inf
+    e = raised(equipoise.balance_points, comm, x)
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_DATA, repr(e))
+    # An argument that is wrong on one rank alone must not leave the others waiting.
+    wrong = x[:, :2] if comm.rank == 0 else x
+    e = raised(equipoise.balance_points, comm, wrong)
+    check(isinstance(e, ValueError if comm.rank == 0 else equipoise.Error), repr(e))
+    e = raised(equipoise.balance_points, comm, x, [1.0] if comm.rank == 0 else rows["weight"])
+    check(isinstance(e, ValueError if comm.rank == 0 else equipoise.Error), repr(e))
+    e = raised(equipoise.send_records, comm, rows, [0] if comm.rank == 0 else [0] * len(rows))
+    check(isinstance(e, ValueError if comm.rank == 0 else equipoise.Error), repr(e))
+    e = raised(equipoise.balance_points, comm, x, method="tensor", options={"nonsense": 3})
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_UNKNOWN and "nonsense" in str(e), repr(e))
+    check(isinstance(raised(equipoise.balance_points, 3, x), TypeError), "no communicator")
+    check(isinstance(raised(equipoise.send_records, comm, np.array([object()]), [0]), TypeError), "no objects")
+
+
+class Code:
+    """One owner on each rank."""
+
+    nominal = [1.0, 2.0]
+    back, ghosts = [0], [1]
+
+    def __init__(self):
+        self.fails, self.kept, self.traced = None, None, 0
+
+    def survey(self, kind, survey):
+        if self.fails == "survey" and comm.rank == comm.size - 1:
+            raise KeyError("mine")
+        survey.add_pin(comm.rank)
+        survey.add_owner(id=comm.rank, pin=comm.rank, key=comm.rank, particles=1, count=[1, 2], interactions=3)
+        self.kept = survey
+
+    def trace(self, nparts, map, placement, loads_only, evaluation):
+        if self.fails == "trace":
+            raise equipoise.Error(equipoise.ERR_STATE, "not now")
+        self.traced += 1
+        check(len(placement) == 1 and map.own_rank(placement["tag"][0]) == placement["home"][0], "a traced placement")
+        evaluation.load(int(placement["home"][0]), 1e-6)
+        if not loads_only:
+            evaluation.block(0, comm.rank, 80, 1, int(placement["home"][0]))
+            evaluation.need(0, comm.rank, 0)
+
+    def base(self, nparts):
+        return np.full(nparts, 1e-6)
+
+
+def what_a_callback_raises_comes_back():
+    code, last = Code(), comm.size - 1
+    balancer = equipoise.Balancer(comm, code, "sfc", share=[1.0], plan="log")
+    sums, lows = np.array([1.0, comm.rank]), np.array([float(-comm.rank)])
+    step = balancer.record([1, 2], 1.0, busy_seconds=1.5, sum=sums, low=lows)
+    check(step.row.busy_seconds == 1.5 and step.load_max == 1.0 and step.why == "", "a step")
+    check(sums[0] == comm.size and lows[0] == -last, "sums and minima of all ranks")
+    code.fails = "survey"
+    e = raised(balancer.renew, 5)
+    check(isinstance(e, KeyError) if comm.rank == last else
+          isinstance(e, equipoise.Error) and e.code == equipoise.ERR_INTERNAL, repr(e))
+    code.fails = None
+    advice = balancer.renew(5)
+    check(advice.action == equipoise.RENEW and len(advice.placement) == advice.changed, "the next call is as good as any")
+    e = raised(code.kept.add_pin, 3)
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE, "a survey is over with its callback")
+    rows = balancer.compare("sfc,count", [1, 2, 3])
+    check([(r.method, r.parts) for r in rows] == [(m, p) for p in (1, 2, 3) for m in ("sfc", "count")], "rows in order")
+    check(code.traced > 0 and rows[0].evaluated.load_max > 0, "traces say what maps come to")
+    code.fails = "trace"
+    e = raised(balancer.compare, "sfc", [2])
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE and str(e) == "not now", repr(e))
+    # Wrong on one rank: an exception on all.
+    e = raised(balancer.record, [1, 2] if comm.rank else [1], 1.0)
+    check(isinstance(e, equipoise.Error if comm.rank else ValueError), repr(e))
+    data = balancer.pack()
+    with equipoise.Balancer(comm, code, "sfc") as other:
+        other.unpack(data)
+        check(abs(other.predict([1, 0]) - balancer.predict([1, 0])) == 0, "what was packed is known")
+        e = raised(other.unpack, data[:5])
+        check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_FORMAT, repr(e))
+    balancer.free()
+    check(isinstance(raised(equipoise.Balancer, comm, code, "sfc", nonsense=1), TypeError), "no such option")
+    check(isinstance(raised(equipoise.Balancer, comm, object(), "sfc"), equipoise.Error), "a survey is needed")
+
+
+if sys.argv[1:] == ["parts"]:
+    print_parts()
+else:
+    parts_do_not_depend_on_how_arrays_lie()
+    items_travel()
+    errors_are_exceptions_on_all_ranks()
+    what_a_callback_raises_comes_back()
+    check("rcb" in equipoise.methods() and equipoise.__version__, "methods and a version")
+sys.exit(1 if failures else 0)
