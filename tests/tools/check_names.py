@@ -13,6 +13,7 @@ PAGES = ["*.md", "docs/*.md", "data/*.md", "man/*.scd"]
 HEADERS = ["sampling/include/equipoise/*.h", "lib/include/equipoise/*.h", "lib/include/equipoise/*.hpp"]
 NAME = re.compile(r"\b(eqp_[a-z0-9]\w*|EQP_[A-Z0-9]\w*)\b")
 HEADER = re.compile(r"<equipoise/([\w.]+)>")
+FORTRAN = ["bindings/fortran/*.f90"]
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -27,13 +28,14 @@ def read(path):
 
 def complaints(root):
     headers = files(root, HEADERS)
-    known = {name for path in headers for name in NAME.findall(read(path))}
+    known = {name for path in headers + files(root, FORTRAN) for name in NAME.findall(read(path))}
     # The list of codes holds their names without the prefix.
     error_list = re.findall(r"\bX\((\w+),", read(os.path.join(root, "sampling/include/equipoise/error.h")))
     known |= {"EQP_" + name for name in error_list}
     known_headers = {os.path.basename(path) for path in headers}
     for path in files(root, PAGES):
         place = os.path.relpath(path, root)
+        in_code = False
         for number, line in enumerate(read(path).splitlines(), 1):
             for name in NAME.findall(line):
                 if name not in known:
@@ -41,7 +43,8 @@ def complaints(root):
             for header in HEADER.findall(line):
                 if header not in known_headers:
                     yield f"{place}:{number}: no public header equipoise/{header}"
-            if path.endswith(".md"):
+            in_code ^= line.startswith("```")
+            if path.endswith(".md") and not in_code:
                 for target in LINK.findall(line):
                     if "://" not in target and not os.path.exists(os.path.join(os.path.dirname(path), target)):
                         yield f"{place}:{number}: {target} is not there"

@@ -31,7 +31,7 @@ fi
 page=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-ln -s "$2"/{scripts,data,apps} "$tmp"
+ln -s "$2"/{scripts,data,apps,bindings} "$tmp"
 ln -s "$3" "$tmp/build"
 export PATH=$3/apps/barneshut:$3/apps/dislocation:$3/apps/loadbench:$3/apps/referee:$3/apps/report:$3/preload:$PATH
 export PKG_CONFIG_PATH=$3/meson-uninstalled LD_LIBRARY_PATH=$3/lib:$3/sampling
