@@ -712,18 +712,14 @@ class balancer
         }
         static int advance_of(void *user, eqp_message *message)
         {
-            try {
-                return guarded(user, [&](problem &code) {
-                    try {
-                        code.advance();
-                    } catch (const std::exception &e) {
-                        eqp_message_set(message, "%s", e.what());
-                        throw;
-                    }
-                });
-            } catch (...) { /* guarded() lets nothing through */
-                return EQP_ERR_INTERNAL;
-            }
+            return guarded(user, [&](problem &code) {
+                try {
+                    code.advance();
+                } catch (const std::exception &e) {
+                    eqp_message_set(message, "%s", e.what());
+                    throw;
+                }
+            });
         }
         static int label_of(void *user, std::int64_t first)
         {
