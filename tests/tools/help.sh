@@ -17,7 +17,7 @@ for program in "$@"; do
     "$program" --help >"$tmp/long" 2>"$tmp/said" || fail "$program --help: status $?"
     "$program" -h >"$tmp/short" 2>>"$tmp/said" || fail "$program -h: status $?"
     [ ! -s "$tmp/said" ] || fail "$program: $(cat "$tmp/said")"
-    grep -q -e '--help.*-h' "$tmp/long" || fail "$program --help does not tell of -h"
+    grep -q -e '--help.*-h' -e '-h, --help' "$tmp/long" || fail "$program --help does not tell of -h"
     cmp -s "$tmp/long" "$tmp/short" || fail "$program: -h and --help differ"
     if "$program" -- -h >"$tmp/plain" 2>&1; then
         fail "$program: -h behind -- is no argument"
