@@ -34,6 +34,15 @@ for name in "tsv", "both", "boxes", "vt", "charm":
                 assert abs(mine[key] - theirs[key]) <= (2e-5 if fixed else 1e-8) * max(1, abs(theirs[key])), (name, key, mine, theirs)
 PY
 
+python3 - <<'PY' || fail "loads of the run"
+import csv
+loads = [float(r["load"]) for r in csv.DictReader(open("csv-report/loads.csv"))]
+run = [0.0] * 12
+for r in csv.DictReader(open("csv/items.csv")):
+    run[4 * int(r["phase"]) + int(r["rank"])] += float(r["load_seconds"])
+assert len(loads) == 12 and all(abs(a - b) < 1e-9 for a, b in zip(loads, run)), (loads, run)
+PY
+
 # A map that vt is to follow, read again: the phase that it was made of as it was, the next ones by the map.
 mkdir new
 expect 1 vt --compare sfc --map new/data.%p.json --method sfc --quiet --report made

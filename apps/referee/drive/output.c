@@ -227,6 +227,38 @@ done:
     return code;
 }
 
+/* loads.csv of the run: what its ranks took in each phase. Other programs of the project read that. */
+static int write_loads(const rf_result *r, eqp_message *message)
+{
+    const rf_trace *t = r->problem->trace;
+    eqp_load_row *row = NULL;
+    eqp_csv *csv = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&row, t->nranks, sizeof *row));
+    EQP_TRY(eqp_csv_create_loads(r->settings->run.report, &csv, message));
+    for (int64_t p = 0; p < t->nphases; p++) {
+        for (int k = 0; k < t->nranks; k++) {
+            row[k] = (eqp_load_row){.step = p, .rank = k, .method = APP_COMPARE_AS_RUN, .speed = 1.0};
+        }
+        for (int64_t i = 0; i < t->n; i++) {
+            eqp_load_row *of = &row[t->rank[p * t->n + i]];
+            of->load += t->load[p * t->n + i];
+            of->particles += !signbit(t->load[p * t->n + i]);
+        }
+        for (int k = 0; k < t->nranks; k++) {
+            row[k].predicted = row[k].force_seconds = row[k].load;
+            row[k].targets = row[k].particles;
+            EQP_TRY(eqp_csv_add_load(csv, &row[k]));
+        }
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    free(row);
+    return code;
+}
+
 int rf_result_report(const rf_result *result, const char *command, eqp_message *message, eqp_message *note)
 {
     const rf_result *const r = result;
@@ -238,6 +270,7 @@ int rf_result_report(const rf_result *result, const char *command, eqp_message *
     EQP_TRY(set_head(r, command, report));
     EQP_TRY(app_compare_add(report, r->comparison.n, r->comparison.rows));
     EQP_TRY(write_later(r, message));
+    EQP_TRY(r->problem->trace->nranks > 0 ? write_loads(r, message) : EQP_OK);
     EQP_TRY(eqp_report_finish(report, message));
     /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
     code = app_compare_plot(dir, r->comparison.n, r->comparison.rows, note) == EQP_ERR_MEMORY ? EQP_ERR_MEMORY : EQP_OK;

@@ -54,7 +54,7 @@ static const app_option_text texts[] = {
      .fallback = "count,sfc,rcb,auto"},
     {.name = "parts", .help = "numbers of parts, 1 to 65536 each; without it as many as the trace has ranks"},
     {.name = "exchange", .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: cheapest"},
-    {.name = "report", .help = "write report.json, compare.csv, phases.csv and plots there"},
+    {.name = "report", .help = "write report.json, compare.csv, phases.csv, loads.csv (of the run) and plots there"},
     {.name = "progress", .help = "say on standard error which number of parts is done"},
 };
 
