@@ -4,6 +4,8 @@
 #include "output/report.h"
 #include "run_compare_report.h"
 
+#include "../../shell/provenance.h"
+
 #include <equipoise/base.h>
 #include <equipoise/file.h>
 
@@ -169,6 +171,7 @@ static int set_head(const rf_result *r, const char *command, eqp_report *report)
 {
     const rf_trace *t = r->problem->trace;
     const eqp_network *network = &r->comparison.network;
+    const app_provenance from = app_provenance_take();
     const eqp_field field[] = {
         eqp_field_text("command", command),
         eqp_field_count("seed", r->settings->run.seed),
@@ -184,6 +187,14 @@ static int set_head(const rf_result *r, const char *command, eqp_report *report)
         eqp_field_real("network_alpha", network->alpha),
         eqp_field_real("network_beta", network->beta),
         eqp_field_count("network_node", network->node),
+        eqp_field_real("network_reduce", network->reduce),
+        eqp_field_real("network_gather", network->gather),
+        eqp_field_real("network_gather_byte", network->gather_byte),
+        eqp_field_text("host", from.host),
+        eqp_field_text("date", from.date),
+        eqp_field_text("mpi", from.mpi),
+        eqp_field_text("compiler", from.compiler),
+        eqp_field_text("commit", from.commit),
     };
     int code = EQP_OK;
 
