@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader of HDF5 in a build without that library. */
+#include "build.h"
+
+int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)
+{
+    (void)build;
+    eqp_message_set(message, "%.250s: HDF5, which this build does not read", path);
+    return EQP_ERR_FORMAT;
+}
