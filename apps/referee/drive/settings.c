@@ -101,6 +101,9 @@ int rf_settings_complete(rf_settings *s, eqp_message *message)
         eqp_message_set(message, "equipoise-compare: --method: needs --map");
         return EQP_ERR_ARGUMENT;
     }
+    if (!app_options_given(&command_line, s, "compare") && eqp_method_find("rcb") == NULL) {
+        s->run.compare_text = "count,sfc,tiles,auto"; /* a build without Zoltan */
+    }
     s->run.snapshot = s->path[0];
     s->run.costs = 1; /* loads are what the trace says */
     s->has_phase = app_options_given(&command_line, s, "phase");
