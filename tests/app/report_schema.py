@@ -29,7 +29,7 @@ def described(schema, path=""):
     for name, value in schema.get("properties", {}).items():
         # What an app says of a key that all have is told there.
         if isinstance(value, dict) and "description" not in value and name not in (
-                "app", "compare", "steps", "interactions_by_kind", "cost_seconds_by_kind", "network_alpha"):
+                "app", "compare", "steps", "interactions", "interactions_by_kind", "cost_seconds_by_kind", "network_alpha"):
             yield f"{path}/{name}: no description"
         if isinstance(value, dict):
             yield from described(value, f"{path}/{name}")
@@ -48,8 +48,10 @@ def changed(report):
     yield change("an unknown key", lambda r: r.update(surprise=1))
     yield change("no date", lambda r: r.pop("date"))
     yield change("a local date", lambda r: r.update(date="2026-11-26 13:08:12"))
-    yield change("an unknown key of a step", lambda r: r["steps"][0].update(surprise=1))
-    yield change("no ghosts in a step", lambda r: r["steps"][0].pop("ghosts_total"))
+    if report["steps"]:
+        yield change("an unknown key of a step", lambda r: r["steps"][0].update(surprise=1))
+        yield change("no ghosts in a step", lambda r: r["steps"][0].pop("ghosts_total"))
+        yield change("no regret", lambda r: r.pop("regret"))
     yield change("a key of another program", lambda r: r.update(theta=0.5) if "theta" not in r else r.update(edges=1))
     yield change("an unknown kind", lambda r: r["cost_seconds_by_kind"].update(surprise=1e-9))
     if report["compare"]:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: report_schema.sh SCHEMA BARNESHUT DISLOCATION LOADBENCH
-# Reports of runs and comparisons of all three apps are as the schema says, which describes every key.
+# usage: report_schema.sh SCHEMA BARNESHUT DISLOCATION LOADBENCH EQUIPOISE_COMPARE
+# Reports of runs and comparisons of all programs are as the schema says, which describes every key.
 set -u
-schema=$1 barneshut=$2 dislocation=$3 loadbench=$4
+schema=$1 barneshut=$2 dislocation=$3 loadbench=$4 referee=$5
 APP=$barneshut
 # shellcheck source=tests/app/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -20,6 +20,9 @@ expect 1 --generate chains:n=3 --compare all --parts 4 --quiet --report dislocat
 APP=$loadbench
 expect 2 --steps 3 --quiet --report loadbench-run
 expect 1 --compare sfc,auto --parts 2,3 --quiet --report loadbench-compared
+APP=$referee
+printf 'item,load,rank\n0,3,0\n1,1,1\n2,2,1\n' >items.csv
+expect 1 items.csv --quiet --report referee
 [ "$(value barneshut-run/report.json host)" = "$(uname -n)" ] || fail "host: $(value barneshut-run/report.json host)"
 python3 "$(dirname "$0")/report_schema.py" "$schema" */report.json || fail 'not as described'
 finish
