@@ -635,7 +635,8 @@ module equipoise_types
     type(c_ptr) :: speed = c_null_ptr
     !> called on all ranks with the rows of each number of parts as they come; NULL: nobody waits
     type(c_funptr) :: on_rows = c_null_funptr
-    !> passed to on_rows
+    type(c_funptr) :: on_map = c_null_funptr
+    !> passed to on_rows and on_map
     type(c_ptr) :: user = c_null_ptr
   end type eqp_comparison
 

@@ -441,6 +441,7 @@ class eqp_comparison(Structure):
         ("nspeeds", c_int),
         ("speed", c_void_p),
         ("on_rows", c_void_p),
+        ("on_map", c_void_p),
         ("user", c_void_p),
     ]
 
