@@ -17,8 +17,12 @@ class Equipoise(MesonPackage):
 
     variant("lib", default=True, description="The libraries that need MPI, and the programs; without: the sampler alone")
     variant("shared", default=True, description="Shared libraries beside the static ones")
+    variant("zoltan", default=True, when="+lib", description="The methods of Zoltan")
+    variant("hdf5", default=True, when="+lib", description="HDF5 files")
+    variant("cminpack", default=True, when="+lib", description="Speeds as Akima splines")
     variant("metis", default=False, when="+lib", description="The method metis")
     variant("scotch", default=False, when="+lib", description="The method scotch")
+    variant("fortran", default=False, when="+lib", description="The Fortran module")
     variant("docs", default=True, description="Manual pages")
 
     depends_on("c", type="build")
@@ -30,16 +34,17 @@ class Equipoise(MesonPackage):
         depends_on("mpi@3:")
         depends_on("jansson")
         depends_on("zlib-api")
-        depends_on("zoltan")
-        depends_on("hdf5@1.10.5: ~mpi")  # each rank reads its part by itself
-        depends_on("cminpack")
         depends_on("sleef", when="target=x86_64:")
+    depends_on("zoltan", when="+zoltan")
+    depends_on("hdf5@1.10.5: ~mpi", when="+hdf5")  # each rank reads its part by itself
+    depends_on("cminpack", when="+cminpack")
     depends_on("metis@5: ~int64", when="+metis")
     depends_on("scotch@7: ~int64", when="+scotch")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("gnuplot", type="run", when="+lib")
 
     # What Spack has not resolved is not taken from the machine: every option is named.
-    features = ("lib", "metis", "scotch")
+    features = ("lib", "zoltan", "hdf5", "cminpack", "metis", "scotch", "fortran")
 
     def meson_args(self):
         def state(feature):
