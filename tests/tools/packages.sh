@@ -69,6 +69,7 @@ holds libequipoise-dev "$lib/"libequipoise{,-sampling,-io,-loops,-models}.{a,so}
 holds equipoise usr/bin/{barneshut,dislocation,loadbench,equipoise-{compare,plot,view,lazy}} "$lib/equipoise/libequipoise-lazy.so" \
     usr/share/man/man1/{barneshut,dislocation,loadbench,equipoise-{compare,plot,view,lazy}}.1.gz \
     usr/share/equipoise/report.schema.json
+holds python3-equipoise usr/lib/python3/dist-packages/equipoise/__init__.py
 holds equipoise-doc usr/share/doc/equipoise/README.md usr/share/doc/equipoise/docs/{embed,methods}.md \
     usr/share/doc/equipoise/docs/batch/equipoise.{slurm,pbs}
 # Who takes the sampler takes nothing with it.
