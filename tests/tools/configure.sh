@@ -9,6 +9,8 @@ compiler=("${@:2}")
 failures=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+# Meson cleans up what Ninja knows no more in the folder where it is called, and takes files of Fortran modules for such.
+cd "$tmp" || exit 1
 unset MPICC CC CFLAGS LDFLAGS
 
 fail()

@@ -17,6 +17,8 @@ fail()
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+# Meson cleans up what Ninja knows no more in the folder where it is called, and takes files of Fortran modules for such.
+cd "$tmp"
 stage=$tmp/stage
 DESTDIR=$stage meson install -C "$build" --no-rebuild >"$tmp/log" 2>&1 || {
     cat "$tmp/log" >&2

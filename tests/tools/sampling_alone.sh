@@ -17,6 +17,8 @@ ninja=${NINJA:-ninja}
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# Meson cleans up what Ninja knows no more in the folder where it is called, and takes files of Fortran modules for such.
+cd "$scratch"
 build=$scratch/build
 
 fail()
