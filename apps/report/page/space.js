@@ -87,8 +87,8 @@ class Space {
   palette(step, by) {
     const run = this.run, row = run.row(step) * run.ranks, colours = [];
     let most = 0;
-    for (let r = 0; r < run.ranks; r++) most = Math.max(most, run.busy[row + r]);
-    for (let r = 0; r < run.ranks; r++) colours.push(by === "rank" ? rankColour(r) : heat(run.busy[row + r] / most));
+    for (let r = 0; r < run.ranks; r++) most = Math.max(most, run.force[row + r]);
+    for (let r = 0; r < run.ranks; r++) colours.push(by === "rank" ? rankColour(r) : heat(run.force[row + r] / most));
     return colours;
   }
 
