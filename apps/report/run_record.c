@@ -5,6 +5,7 @@
 #include "page/page.h"
 #include "plot.h"
 #include "run_compare_report.h"
+#include "traffic.h"
 
 #include "../shell/provenance.h"
 
@@ -353,27 +354,13 @@ bool app_record_wants(const app_record *record, int64_t total, uint64_t id)
     return app_samples_want(record->run->steps, total, id);
 }
 
-/* Records of all ranks on rank 0, in their order: owned by the caller. Collective, on all ranks or on none. */
-static int bring_together(const app_record *record, int code, size_t size, int64_t n, const void *mine, int64_t *nall,
-                          void *all, eqp_message *message)
-{
-    int *dest = NULL;
-
-    code = code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code;
-    EQP_TRY(eqp_agree(record->comm, code, message));
-    EQP_TRY(eqp_send_records(record->comm, size, n, dest, mine, nall, all));
-done:
-    free(dest);
-    return code;
-}
-
 int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
                     eqp_message *message)
 {
     app_sample *all = NULL;
     int64_t nall = 0;
 
-    EQP_TRY(bring_together(record, code, sizeof *sample, n, sample, &nall, &all, message));
+    EQP_TRY(app_bring_together(record->comm, code, sizeof *sample, n, sample, &nall, &all, message));
     EQP_TRY(record->samples != NULL ? app_samples_add(record->samples, step, nall, all) : EQP_OK);
 done:
     free(all);
@@ -485,60 +472,6 @@ static int add_peaks(app_record *record)
     return code;
 }
 
-/* Bytes from one rank to another, if there were any. */
-typedef struct flow {
-    int64_t from, to, bytes;
-} flow;
-
-static int list_flows(const app_record *record, int64_t *n, flow **list)
-{
-    const int64_t *bytes = eqp_traffic_watched(record->comm);
-    int code = eqp_array_create(list, bytes != NULL ? record->nranks : 0, sizeof **list);
-
-    for (int r = 0; r < record->nranks && bytes != NULL && code == EQP_OK; r++) {
-        if (bytes[r] > 0) {
-            (*list)[(*n)++] = (flow){record->rank, r, bytes[r]};
-        }
-    }
-    return code;
-}
-
-static int write_flows(const app_record *record, int64_t n, const flow *list, eqp_message *message)
-{
-    static const char *const column[] = {"from", "to", "bytes"};
-    char *path = eqp__report_file_join(record->run->report, "traffic.csv");
-    eqp_csv *csv = NULL;
-    int code = path != NULL ? EQP_OK : EQP_ERR_MEMORY;
-
-    EQP_TRY(code);
-    EQP_TRY(eqp_csv_create(path, 3, column, &csv, message));
-    for (int64_t i = 0; i < n; i++) {
-        const eqp_field field[] = {eqp_field_count("from", list[i].from), eqp_field_count("to", list[i].to),
-                                   eqp_field_count("bytes", list[i].bytes)};
-        EQP_TRY(eqp_csv_add(csv, 3, field));
-    }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    free(path);
-    return code;
-}
-
-/* traffic.csv: who has sent how much to whom. Collective; what the file says is rank 0's alone. */
-static int add_traffic(const app_record *record, eqp_message *message)
-{
-    flow *mine = NULL, *all = NULL;
-    int64_t n = 0, nall = 0;
-    int code = list_flows(record, &n, &mine);
-
-    EQP_TRY(bring_together(record, code, sizeof *mine, n, mine, &nall, &all, message));
-    EQP_TRY(record->report != NULL ? write_flows(record, nall, all, message) : EQP_OK);
-done:
-    free(mine);
-    free(all);
-    return code;
-}
-
 /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
 static int plot(const app_record *record, eqp_message *note)
 {
@@ -595,7 +528,9 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
 {
     int code = add_peaks(record);
 
-    code = code == EQP_OK ? add_traffic(record, message) : code;
+    code = code == EQP_OK
+               ? app_traffic_write(record->comm, record->report != NULL ? record->run->report : NULL, message)
+               : code;
     if (code == EQP_OK && record->report != NULL) {
         code = write_files(record, totals, message, note);
     }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "traffic.h"
+
+#include "output/file.h"
+#include "output/report.h"
+
+#include <equipoise/base.h>
+
+#include <stdlib.h>
+
+int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
+                       eqp_message *message)
+{
+    int *dest = NULL;
+
+    code = code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code;
+    EQP_TRY(eqp_agree(comm, code, message));
+    EQP_TRY(eqp_send_records(comm, size, n, dest, mine, nall, all));
+done:
+    free(dest);
+    return code;
+}
+
+/* Bytes from one rank to another, if there were any. */
+typedef struct flow {
+    int64_t from, to, bytes;
+} flow;
+
+static int list_flows(MPI_Comm comm, int64_t *n, flow **list)
+{
+    const int64_t *bytes = eqp_traffic_watched(comm);
+    int rank, nranks, code;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    EQP_TRY(eqp_array_create(list, bytes != NULL ? nranks : 0, sizeof **list));
+    for (int r = 0; r < nranks && bytes != NULL; r++) {
+        if (bytes[r] > 0) {
+            (*list)[(*n)++] = (flow){rank, r, bytes[r]};
+        }
+    }
+done:
+    return code;
+}
+
+static int write_flows(const char *dir, int64_t n, const flow *list, eqp_message *message)
+{
+    static const char *const column[] = {"from", "to", "bytes"};
+    char *path = eqp__report_file_join(dir, "traffic.csv");
+    eqp_csv *csv = NULL;
+    int code;
+
+    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(eqp_csv_create(path, 3, column, &csv, message));
+    for (int64_t i = 0; i < n; i++) {
+        const eqp_field field[] = {eqp_field_count("from", list[i].from), eqp_field_count("to", list[i].to),
+                                   eqp_field_count("bytes", list[i].bytes)};
+        EQP_TRY(eqp_csv_add(csv, 3, field));
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    free(path);
+    return code;
+}
+
+int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message)
+{
+    flow *mine = NULL, *all = NULL;
+    int64_t n = 0, nall = 0;
+    int code = list_flows(comm, &n, &mine);
+
+    EQP_TRY(app_bring_together(comm, code, sizeof *mine, n, mine, &nall, &all, message));
+    EQP_TRY(dir != NULL ? write_flows(dir, nall, all, message) : EQP_OK);
+done:
+    free(mine);
+    free(all);
+    return code;
+}

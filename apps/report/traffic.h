@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ranks bring together for the page of a run: samples, and who has sent how much to whom. */
+#ifndef APP_TRAFFIC_H
+#define APP_TRAFFIC_H
+
+#include <equipoise/par.h>
+
+/* Records of all ranks on rank 0, in their order, if code is EQP_OK on all of them: owned by the caller. all: address
+ * of a pointer. Collective, on all ranks or on none. */
+int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
+                       eqp_message *message);
+
+/* dir/traffic.csv: the sums of eqp_traffic_watch(). dir: NULL where nothing is to be written, and on all ranks but 0.
+ * Collective; what the file says is rank 0's alone. */
+int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message);
+
+#endif
