@@ -50,7 +50,7 @@ static void add_names(int n, const char *(*name_of)(const void *table, int i), c
 {
     eqp_nearest nearest = {.text = text, .length = length};
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && message != NULL; i++) {
         eqp_nearest_look(&nearest, name_of(table, i));
         eqp_message_set(message, "%.400s %s", message->text, name_of(table, i));
     }

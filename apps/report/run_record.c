@@ -27,6 +27,8 @@ struct app_record {
     eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
     bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
+    int64_t first_step;          /* of this run: others only go on */
+    bool begun_steps;            /* it is known */
     bool shows;                  /* there is a report, on all ranks */
     app_samples *samples;        /* rank 0, with --report */
     eqp_table *table;            /* rank 0, without --quiet */
@@ -329,6 +331,11 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
 {
     int code = record->rank == 0 ? add_error(record, row->step) : EQP_OK;
 
+    if (!record->begun_steps) {
+        record->first_step = row->step->step;
+        record->begun_steps = true;
+    }
+
     if (record->report != NULL && code == EQP_OK) {
         code = add_step(record, row);
         if (code == EQP_OK) {
@@ -436,6 +443,37 @@ done:
     return code;
 }
 
+/* hindsight.csv: the best schedule of maps, step by step. Steps are counted by the run. */
+static int write_schedule(const app_record *record, const eqp_balancer *balancer, eqp_message *message)
+{
+    static const char *const column[] = {"step", "steps", "seconds", "best_seconds", "map", "best_map"};
+    char *path = eqp__report_file_join(record->run->report, "hindsight.csv");
+    eqp_hindsight_stretch *stretch = NULL;
+    eqp_csv *csv = NULL;
+    int64_t n = 0;
+    int code;
+
+    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(eqp_balancer_schedule(balancer, &n, &stretch));
+    EQP_TRY(eqp_csv_create(path, 6, column, &csv, message));
+    for (int64_t i = 0; i < n; i++) {
+        const eqp_hindsight_stretch *s = &stretch[i];
+        const eqp_field field[] = {eqp_field_count("step", record->first_step + s->first),
+                                   eqp_field_count("steps", s->steps),
+                                   eqp_field_real("seconds", s->seconds),
+                                   eqp_field_real("best_seconds", s->best),
+                                   eqp_field_count("map", s->map),
+                                   eqp_field_count("best_map", s->best_map)};
+        EQP_TRY(eqp_csv_add(csv, 6, field));
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    free(stretch);
+    free(path);
+    return code;
+}
+
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
     int code;
@@ -515,6 +553,7 @@ static int write_files(app_record *record, const app_record_totals *totals, eqp_
     int code;
 
     EQP_TRY(set_totals(record, totals));
+    EQP_TRY(write_schedule(record, totals->balancer, message));
     EQP_TRY(eqp_csv_finish(record->loads, message));
     EQP_TRY(finish_samples(record, message));
     EQP_TRY(eqp_report_finish(record->report, message));

@@ -247,7 +247,7 @@ static int add_report(place_list *list, const looking *l)
 {
     static const char *const inside[] = {"",           "/report.json",   "/loads.csv",     "/loads.png",
                                          "/loads.svg", "/imbalance.png", "/imbalance.svg", "/plots.gp",
-                                         "/run.html",  "/samples.bin",   "/traffic.csv"};
+                                         "/run.html",  "/samples.bin",   "/traffic.csv",   "/hindsight.csv"};
     int code = EQP_OK;
 
     for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {

@@ -118,7 +118,7 @@ typedef struct stretch {
     int64_t steps;
 } stretch;
 
-#define MOST 2048
+#define MOST EQP_HINDSIGHT_MOST
 
 /* A rise by chance is smaller than this many standard deviations. */
 #define SURE 3.0
@@ -418,18 +418,29 @@ static int conclude(const eqp_hindsight *h, double best, const int64_t *until, e
     return EQP_OK;
 }
 
-int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
+/* The best schedule, its seconds and those of its steps. */
+typedef struct judgement {
+    double seconds;
+    int64_t *until; /* [n] of find_schedule; owned */
+    double *best;   /* [n] seconds of each stretch with it; owned */
+} judgement;
+
+static void free_judgement(judgement *j)
 {
-    const eqp_hindsight *h = hindsight;
+    free(j->until);
+    free(j->best);
+}
+
+static int judge(const eqp_hindsight *h, judgement *j)
+{
+    const int64_t n = h->n;
     double *room = NULL;
-    int64_t *until = NULL;
     pool *pools = NULL;
     int code;
 
-    EQP_REQUIRE(h && regret);
-    const int64_t n = h->n;
     EQP_TRY(eqp_array_create(&room, 6 * n + 1, sizeof *room));
-    EQP_TRY(eqp_array_create(&until, n, sizeof *until));
+    EQP_TRY(eqp_array_create(&j->until, n, sizeof *j->until));
+    EQP_TRY(eqp_array_create(&j->best, n, sizeof *j->best));
     EQP_TRY(eqp_array_create(&pools, n, sizeof *pools));
     view v = {.n = n, .part = h->part, .row = room, .fresh = room + n, .rise = room + 2 * n};
     v.noise = room + 3 * n;
@@ -438,11 +449,55 @@ int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
     v.variance = find_variance(n, h->part);
     view_all(h, &v);
     const schedule_case of = {n, row_of_view, &v, v.cost};
-    const double best = find_schedule(&of, room + 5 * n, until);
-    code = conclude(h, best, until, regret);
+    j->seconds = find_schedule(&of, room + 5 * n, j->until);
+    for (int64_t s = 0; s < n; s = j->until[s]) {
+        const double *row = row_of_view(&v, s);
+        for (int64_t t = s; t < j->until[s]; t++) {
+            j->best[t] = row[t];
+        }
+    }
 done:
     free(pools);
-    free(until);
     free(room);
+    return code;
+}
+
+int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
+{
+    judgement j = {.seconds = 0.0};
+    int code;
+
+    EQP_REQUIRE(hindsight && regret);
+    EQP_TRY(judge(hindsight, &j));
+    EQP_TRY(conclude(hindsight, j.seconds, j.until, regret));
+done:
+    free_judgement(&j);
+    return code;
+}
+
+int eqp_hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule)
+{
+    judgement j = {.seconds = 0.0};
+    eqp_hindsight_stretch *made = NULL;
+    eqp_regret regret;
+    int64_t first = 0, next = 0;
+    int code;
+
+    EQP_REQUIRE(hindsight && n && schedule);
+    EQP_TRY(judge(hindsight, &j));
+    EQP_TRY(conclude(hindsight, j.seconds, j.until, &regret));
+    EQP_TRY(eqp_array_create(&made, hindsight->n, sizeof *made));
+    for (int64_t i = 0; i < hindsight->n; i++) {
+        const struct stretch *part = &hindsight->part[i];
+        made[i] = (eqp_hindsight_stretch){first, part->steps, part->max, j.best[i], part->maps > 0, i == next};
+        next = i == next ? j.until[i] : next;
+        first += part->steps;
+    }
+    *n = hindsight->n;
+    *schedule = made;
+    made = NULL;
+done:
+    free_judgement(&j);
+    free(made);
     return code;
 }

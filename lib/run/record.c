@@ -297,6 +297,11 @@ int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret)
     return balancer != NULL ? eqp_hindsight_regret(balancer->hindsight, regret) : EQP_ERR_ARGUMENT;
 }
 
+int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsight_stretch **schedule)
+{
+    return balancer != NULL ? eqp_hindsight_schedule(balancer->hindsight, n, schedule) : EQP_ERR_ARGUMENT;
+}
+
 /* All that is added up of a step: what batches say of the costs, then the caller's numbers. */
 enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3 };
 

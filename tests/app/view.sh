@@ -92,6 +92,8 @@ damage samples.bin cat lines/samples.bin
 refused 'bad/samples.bin: is of another number of ranks' bad -o page.html
 damage samples.bin echo EQPSAMP2
 refused 'bad/samples.bin' bad -o page.html
+damage hindsight.csv printf 'step,steps,seconds,best_seconds,map,best_map\n0,0,1,1,1,1\n'
+refused 'bad/hindsight.csv: line 2' bad -o page.html
 damage traffic.csv printf 'from,to,bytes\n0,3,5\n'
 refused 'bad/traffic.csv: line 2' bad -o page.html
 exit $((failures > 0))

@@ -112,6 +112,19 @@ def check_seconds(browser, runs):
             assert all(abs(a - b) <= max(known) / 60000 for a, b in zip(shown, known)), (run, name)
 
 
+def check_schedule(browser, runs, reports):
+    """Hindsight of the page is that of hindsight.csv, which adds up to the report's regret."""
+    for k, (run, report) in enumerate(zip(runs, reports)):
+        with open(os.path.join(run, "hindsight.csv"), encoding="utf-8") as f:
+            rows = [[float(x) for x in row.values()] for row in csv.DictReader(f)]
+        shown = browser.run("return equipoise.page.runs[arguments[0]].schedule.map(r => r.map(Number))", k)
+        assert rows and shown == rows, (rows, shown)
+        assert sum(row[1] for row in rows) == len(report["steps"])
+        maps = report["regret_run_seconds"] - sum(row[2] for row in rows)
+        assert -1e-9 <= maps <= sum(step["balance_seconds"] for step in report["steps"]) + 1e-9, maps
+        assert sum(row[3] for row in rows) <= report["regret_best_seconds"] + 1e-9
+
+
 def check_samples(browser, runs):
     for k, run in enumerate(runs):
         with open(os.path.join(run, "samples.bin"), "rb") as f:
@@ -191,6 +204,7 @@ def main(arguments):
                 f.write(browser.picture())
         check_tables(browser, reports)
         check_seconds(browser, runs)
+        check_schedule(browser, runs, reports)
         check_samples(browser, runs)
         check_drawing(browser)
         check_access(browser)

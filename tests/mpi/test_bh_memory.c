@@ -172,9 +172,10 @@ static void files_are_written_on_all_ranks_or_on_none(MPI_Comm comm)
 /* No failure has left a file of another name behind. */
 static void remove_folder(void)
 {
-    static const char *const name[] = {
-        "report/report.json", "report/loads.csv", "report/samples.bin", "report/traffic.csv", "report/run.html",
-        "report/plots.gp",    "report",           "snapshot.hdf5",      "snapshot.xdmf",      "forces.hdf5"};
+    static const char *const name[] = {"report/report.json", "report/loads.csv", "report/samples.bin",
+                                       "report/traffic.csv", "report/run.html",  "report/hindsight.csv",
+                                       "report/plots.gp",    "report",           "snapshot.hdf5",
+                                       "snapshot.xdmf",      "forces.hdf5"};
     char path[128];
 
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {

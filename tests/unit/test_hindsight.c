@@ -5,6 +5,8 @@
 
 #include <equipoise/hindsight.h>
 
+#include <stdlib.h>
+
 /* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
 static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
 {
@@ -99,6 +101,31 @@ typedef struct made_up {
     double fresh, rise, price, noise;
 } made_up;
 
+/* The schedule has the steps and seconds of the run, and what the best one saves, with maps of this price. */
+static void check_schedule(const eqp_hindsight *h, const eqp_regret *regret, double price)
+{
+    eqp_hindsight_stretch *stretch = NULL;
+    double seconds = 0.0, best = 0.0;
+    int64_t n = -1, steps = 0, maps = 0;
+
+    assert_int_equal(eqp_hindsight_schedule(h, &n, &stretch), EQP_OK);
+    assert_in_range(n, 1, EQP_HINDSIGHT_MOST);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(stretch[i].first == steps && stretch[i].steps >= 1);
+        steps += stretch[i].steps;
+        seconds += stretch[i].seconds;
+        best += stretch[i].best;
+        maps += stretch[i].best_map;
+    }
+    assert_true(steps == regret->steps && stretch[0].best_map);
+    assert_near(seconds + price * (double)regret->maps, regret->seconds, 1e-9 * regret->seconds);
+    if (n == steps) { /* else a stretch may have several maps */
+        assert_int_equal(maps, regret->should);
+        assert_near(best + price * (double)maps, regret->best, 1e-9 * regret->best);
+    }
+    free(stretch);
+}
+
 static eqp_regret regret_of(const made_up *of)
 {
     eqp_hindsight *h = NULL;
@@ -114,6 +141,7 @@ static eqp_regret regret_of(const made_up *of)
     }
     assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
     assert_true(regret.steps == of->steps && regret.best <= regret.seconds && regret.regret >= 0.0);
+    check_schedule(h, &regret, of->price);
     eqp_hindsight_free(h);
     return regret;
 }
@@ -228,6 +256,8 @@ static void wrong_steps_are_refused(void **state)
 {
     const eqp_hindsight_step good = {2.0, 1.0, true, 1.0, 0.0};
     eqp_hindsight_step wrong[7] = {good, good, good, good, good, good, good};
+    eqp_hindsight_stretch *stretch = NULL;
+    int64_t n = -1;
     eqp_hindsight *h = NULL;
     eqp_regret regret = {.seconds = 7.0};
     (void)state;
@@ -248,6 +278,12 @@ static void wrong_steps_are_refused(void **state)
     assert_int_equal(eqp_hindsight_create(NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_hindsight_regret(h, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_hindsight_regret(NULL, &regret), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_schedule(NULL, &n, &stretch), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_schedule(h, NULL, &stretch), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_schedule(h, &n, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_schedule(h, &n, &stretch), EQP_OK);
+    assert_int_equal(n, 0);
+    free(stretch);
     wrong[0] = (eqp_hindsight_step){.seconds_max = 1e308, .seconds_mean = 1e308};
     assert_int_equal(eqp_hindsight_add(h, &wrong[0]), EQP_OK);
     assert_int_equal(eqp_hindsight_add(h, &wrong[0]), EQP_OK);
@@ -260,13 +296,17 @@ static void wrong_steps_are_refused(void **state)
 static int remember(eqp_regret *regret, double *best)
 {
     const double aged[] = {1.0, 1.0, 1.0, 1.0};
+    eqp_hindsight_stretch *stretch = NULL;
     eqp_hindsight *h = NULL;
+    int64_t n;
     int code = eqp_hindsight_create(&h);
 
     for (int t = 0; t < 3 && code == EQP_OK; t++) {
         code = eqp_hindsight_add(h, &(eqp_hindsight_step){2.0, 1.0, t == 0, 1.0, 0.0});
     }
     code = code == EQP_OK ? eqp_hindsight_regret(h, regret) : code;
+    code = code == EQP_OK ? eqp_hindsight_schedule(h, &n, &stretch) : code;
+    free(stretch);
     eqp_hindsight_free(h);
     return code == EQP_OK ? eqp_policy_hindsight(2, aged, 1.0, best, NULL) : code;
 }

@@ -44,6 +44,7 @@ class Run {
     this.label = json.label;
     this.report = json.report;
     this.traffic = json.traffic;
+    this.schedule = json.schedule || [];
     const loads = json.loads, n = loads.ranks * loads.steps;
     this.ranks = loads.ranks;
     this.steps = loads.steps;

@@ -89,7 +89,7 @@ function chart(options) {
     picture.append(svg("text", { x: X(v), y: h - bottom + 15, "text-anchor": "middle" }, xText ? xText(v) : count(v)));
   picture.append(svg("text", { x: w - right, y: h - 4, "text-anchor": "end" }, xLabel));
   for (const mark of marks || []) {
-    const line = svg("line", { x1: X(mark.x), x2: X(mark.x), y1: top, y2: h - bottom, stroke: "var(--balance)", "stroke-width": 1.5, opacity: 0.55 });
+    const line = svg("line", { x1: X(mark.x), x2: X(mark.x), y1: top, y2: h - bottom, stroke: mark.colour || "var(--balance)", "stroke-width": 1.5, opacity: 0.55 });
     line.append(svg("title", {}, mark.text));
     picture.append(line);
   }

@@ -94,6 +94,16 @@ function imbalanceChart(run, step, most) {
     marks: steps.filter(s => s.rebalanced).map(s => ({ x: s.step, text: `step ${s.step}: ${s.action || "renew"}${s.why ? ", " + s.why : ""}` })) });
 }
 
+// Seconds of the steps, and what they would have been with the best schedule of maps; of long runs means of some steps.
+function scheduleChart(run, step) {
+  const rows = run.schedule, of = k => rows.map(row => [row[0], row[k] / row[1]]);
+  return chart({ title: `${run.label}: seconds of the longest rank, and in hindsight`, xLabel: "step", yText: v => seconds(v), now: step,
+    lines: [{ name: "as it was", colour: "var(--measured)", points: of(2) },
+      { name: "in hindsight", colour: "var(--best)", dash: "5 3", points: of(3) }],
+    marks: [...rows.filter(row => row[4]).map(row => ({ x: row[0], text: `step ${row[0]}: a map was made` })),
+      ...rows.filter(row => row[5]).map(row => ({ x: row[0], text: `step ${row[0]}: the best schedule makes a map`, colour: "var(--best)" }))] });
+}
+
 function hindsightOf(run) {
   const r = run.report;
   if (!Number.isFinite(r.regret)) return `${run.label}: no schedule in hindsight, as there was no step to judge.`;
@@ -240,6 +250,9 @@ class View {
     this.drawTimes();
     $("parts").replaceChildren(...this.page.runs.map(run => figure(run.label, drawParts(run, step, longest))));
     $("imbalance").replaceChildren(...this.page.runs.map(run => figure(run.label, imbalanceChart(run, step, most))));
+    const judged = this.page.runs.filter(run => run.schedule.length > 1);
+    $("schedule-box").hidden = !judged.length;
+    $("schedule").replaceChildren(...judged.map(run => figure(run.label, scheduleChart(run, step))));
     $("status").textContent = this.page.runs.map(run => {
       const s = run.at(step);
       return s ? `${run.label}, step ${s.step}: imbalance ${percent(s.imbalance_measured)}` : "";
@@ -267,6 +280,7 @@ async function start() {
   fillSummary(page);
   legend($("parts-legend"), partsOfStep.map(([key, name]) => [name, `var(--${key})`]));
   legend($("imbalance-legend"), [["predicted", "var(--predicted)"], ["measured", "var(--measured)"], ["map renewed or repaired", "var(--balance)"]]);
+  legend($("schedule-legend"), [["as it was", "var(--measured)"], ["in hindsight", "var(--best)"], ["map made", "var(--balance)"], ["map of the best schedule", "var(--best)"]]);
   const view = new View(page);
   view.select(view.step);
   $("hindsight").append(...page.runs.map(run => make("p", {}, hindsightOf(run))));

@@ -176,6 +176,54 @@ done:
     return code;
 }
 
+/* ---- hindsight.csv ---- */
+
+static int read_schedule(FILE *file, const char *path, json_t *rows, eqp_message *message)
+{
+    char line[256];
+
+    for (int64_t number = 1; fgets(line, sizeof line, file) != NULL; number++) {
+        int64_t step, steps;
+        double seconds, best;
+        int map, best_map, end = 0;
+        if (number == 1 && strcmp(line, "step,steps,seconds,best_seconds,map,best_map\n") == 0) {
+            continue;
+        }
+        if (number == 1 ||
+            sscanf(line, "%" SCNd64 ",%" SCNd64 ",%lf,%lf,%d,%d%n", &step, &steps, &seconds, &best, &map, &best_map,
+                   &end) != 6 ||
+            line[end] != '\n' || steps < 1 || !isfinite(seconds) || !isfinite(best)) {
+            eqp_message_set(message, "%.250s: line %lld: is no stretch of a schedule", path, (long long)number);
+            return EQP_ERR_DATA;
+        }
+        json_t *row = json_pack("[I,I,f,f,b,b]", (json_int_t)step, (json_int_t)steps, seconds, best, map, best_map);
+        if (json_array_append_new(rows, row) != 0) {
+            return EQP_ERR_MEMORY;
+        }
+    }
+    return EQP_OK;
+}
+
+static int pack_schedule(const char *path, json_t **json, eqp_message *message)
+{
+    FILE *file = fopen(path, "r");
+    json_t *rows = json_array();
+    int code = EQP_OK;
+
+    if (file == NULL && errno != ENOENT) {
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+        EQP_TRY(EQP_ERR_IO);
+    }
+    EQP_TRY(file != NULL ? read_schedule(file, path, rows, message) : EQP_OK);
+    *json = json_incref(rows);
+done:
+    json_decref(rows);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return code;
+}
+
 /* ---- a run ---- */
 
 static int read_report(const char *path, json_t **json, eqp_message *message)
@@ -206,13 +254,14 @@ static int set_if_any(json_t *run, const char *key, json_t *value)
 
 int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message)
 {
-    static const char *const name[] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE};
-    char *path[4] = {NULL};
-    json_t *report = NULL, *loads = NULL, *traffic = NULL, *samples = NULL, *run = NULL;
+    static const char *const name[] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE, "hindsight.csv"};
+    enum { FILES = sizeof name / sizeof name[0] };
+    char *path[FILES] = {NULL};
+    json_t *report = NULL, *loads = NULL, *traffic = NULL, *samples = NULL, *schedule = NULL, *run = NULL;
     table t = {.seen = 0};
     int code = EQP_OK;
 
-    for (int k = 0; k < 4 && code == EQP_OK; k++) {
+    for (int k = 0; k < FILES && code == EQP_OK; k++) {
         path[k] = eqp__report_file_join(dir, name[k]);
         code = path[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
     }
@@ -222,10 +271,12 @@ int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **
     EQP_TRY(pack_loads(&t, bytes, &loads));
     EQP_TRY(pack_traffic(path[2], t.loads.ranks, &traffic, message));
     EQP_TRY(app_pack_samples(path[3], t.loads.ranks, bytes, &samples, message));
+    EQP_TRY(pack_schedule(path[4], &schedule, message));
     run = json_pack("{s:s, s:O, s:O}", "label", label != NULL ? label : "", "report", report, "loads", loads);
     EQP_TRY(run != NULL ? EQP_OK : EQP_ERR_MEMORY);
     EQP_TRY(set_if_any(run, "traffic", traffic));
     EQP_TRY(set_if_any(run, "samples", samples));
+    EQP_TRY(set_if_any(run, "schedule", schedule));
     *json = run;
     run = NULL;
 done:
@@ -234,10 +285,11 @@ done:
     json_decref(loads);
     json_decref(traffic);
     json_decref(samples);
+    json_decref(schedule);
     for (int k = 0; k < SECONDS; k++) {
         free(t.seconds[k]);
     }
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < FILES; k++) {
         free(path[k]);
     }
     return code;

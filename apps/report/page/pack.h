@@ -7,6 +7,7 @@
  *          their high bytes: of force, exchange, busy, balance seconds each [steps][ranks], 65535 being the scale. Of a
  *          large run every `every`-th step is there, and of `group` ranks the largest.
  * traffic  "ranks", "group", "bytes": [ranks][ranks] sums over groups of ranks; absent without the file
+ * schedule [[first step, steps, seconds, seconds by the best schedule, map, map of the best]] of hindsight.csv
  * samples  "ends", "frames": [{"step", "n", "low", "high", "at"}]; absent without the file. Along a curve, so that
  *          neighbours differ little: planes of low and of high bytes of what a number differs from the one before it,
  *          for rank, x, y, z, and where there are two ends the second less the first */

@@ -232,6 +232,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
 int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret);
 
+/** The best schedule itself: eqp_hindsight_schedule() of the same steps. Local; the same on all ranks. */
+int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsight_stretch **schedule);
+
 /** What the balancer knows, as bytes for a restart file: costs, policy, speeds, promise, the map's table of shared
  * owners; not what speed functions have learned of sizes, and not who computes which owner, which the owners' tags say.
  * The same on all ranks: one of them may write it. Local.

@@ -85,6 +85,24 @@ int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step);
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for seconds whose sum is not finite */
 int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret);
 
+/** Most stretches of a schedule. */
+#define EQP_HINDSIGHT_MOST 2048
+
+/** Steps that follow each other, one unless a run is long. Seconds are sums over them. */
+typedef struct eqp_hindsight_stretch {
+    int64_t first;  /**< its first step, in the order of eqp_hindsight_add(), from 0 */
+    int64_t steps;  /**< >= 1 */
+    double seconds; /**< largest load of each step, as it was */
+    double best;    /**< the same with the best schedule, maps left out */
+    bool map;       /**< the run has made a map before one of them */
+    bool best_map;  /**< the best schedule makes one */
+} eqp_hindsight_stretch;
+
+/** The schedule that eqp_hindsight_regret() has found, step by step, under the same assumptions. As that.
+ * \param[out] n        stretches, at most EQP_HINDSIGHT_MOST
+ * \param[out] schedule  [n] owned by the caller: free(); unchanged on error */
+int eqp_hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule);
+
 #ifdef __cplusplus
 }
 #endif
