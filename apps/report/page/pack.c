@@ -20,7 +20,7 @@ int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at)
     int code;
 
     EQP_TRY(eqp_array_reserve(&bytes->data, &bytes->room, bytes->n + n, 1));
-    *at = bytes->data + bytes->n;
+    *at = bytes->data != NULL ? bytes->data + bytes->n : NULL;
     bytes->n += n;
 done:
     return code;
