@@ -150,7 +150,7 @@ def check_samples(browser, runs):
 
 
 def drawn_pixels(browser):
-    return browser.run("""return equipoise.view.spaces.map(s => { const gl = s.gl, w = s.canvas.width, h = s.canvas.height;
+    return browser.run("""equipoise.view.drawSpaces(); return equipoise.view.spaces.map(s => { const gl = s.gl, w = s.canvas.width, h = s.canvas.height;
         const p = new Uint8Array(4 * w * h); gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
         let n = 0, sum = 0; for (let i = 3; i < p.length; i += 4) if (p[i]) { n++; sum = (sum * 31 + i) % 1000003; }
         return [n, sum]; })""")

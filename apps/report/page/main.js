@@ -220,15 +220,27 @@ class View {
     $("turn").addEventListener("change", () => this.changed());
     addEventListener("resize", () => this.changed());
   }
+  // The first view.
   home() { this.yaw = 0.6; this.pitch = 0.5; this.zoom = 1; }
   changed() {
-    if (!this.asked) this.asked = requestAnimationFrame(() => this.drawSpaces());
+    if (!this.asked) this.asked = requestAnimationFrame(now => this.drawSpaces(now));
   }
-  drawSpaces() {
+  drawSpaces(now) {
     this.asked = 0;
     if ($("turn").checked) { this.yaw += 0.01; this.changed(); }
-    for (const space of this.spaces) { space.load(this.step, $("colour").value); space.draw(); }
+    this.pace(now);
+    for (const space of this.spaces) { space.load(this.step, $("colour").value); space.draw(this.every); }
     this.drawn = (this.drawn || 0) + 1;
+  }
+  // While frames follow each other slowly fewer points are drawn, and all of them once nothing moves.
+  pace(now) {
+    clearTimeout(this.rest);
+    const took = now - (this.before || 0);
+    this.slow = took > 30 ? (this.slow || 0) + 1 : 0;
+    if (!now || took > 300) { this.every = 1; this.slow = 0; }
+    else if (this.slow > 5) { this.every = Math.min(2 * this.every, 16); this.slow = 0; }
+    this.before = now;
+    if (this.every > 1) this.rest = setTimeout(() => { this.before = 0; this.changed(); }, 400);
   }
   drawTimes() {
     const quantity = $("quantity").value;

@@ -24,7 +24,7 @@ class Space {
     this.run = run;
     this.view = view;
     this.canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": `${run.label}: positions by rank`, width: 600, height: 450 });
-    this.gl = this.canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+    this.gl = this.canvas.getContext("webgl2", { antialias: false, alpha: true });
     if (!this.gl) return;
     const gl = this.gl, program = gl.createProgram();
     for (const [kind, source] of [[gl.VERTEX_SHADER, vertexShader], [gl.FRAGMENT_SHADER, fragmentShader]]) {
@@ -37,7 +37,8 @@ class Space {
     gl.bindAttribLocation(program, 1, "colour");
     gl.linkProgram(program);
     gl.useProgram(program);
-    this.uniform = name => gl.getUniformLocation(program, name);
+    this.uniform = {};
+    for (const name of ["turn", "centre", "scale", "size", "round"]) this.uniform[name] = gl.getUniformLocation(program, name);
     this.buffer = [gl.createBuffer(), gl.createBuffer()];
     gl.enable(gl.DEPTH_TEST);
     this.fit();
@@ -105,15 +106,20 @@ class Space {
       gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer[k]);
       gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
       gl.enableVertexAttribArray(k);
-      gl.vertexAttribPointer(k, k ? 4 : 3, k ? gl.UNSIGNED_BYTE : gl.FLOAT, !!k, 0, 0);
     });
     this.n = frame.ends * frame.n;
     this.mode = frame.ends === 2 ? gl.LINES : gl.POINTS;
   }
 
-  draw() {
+  // Every so many points, which neighbours along a curve stand for; segments are drawn all.
+  draw(every) {
     const gl = this.gl, view = this.view, canvas = this.canvas;
     if (!gl) return;
+    if (this.mode === gl.LINES) every = 1;
+    for (let k = 0; k < 2; k++) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer[k]);
+      gl.vertexAttribPointer(k, k ? 4 : 3, k ? gl.UNSIGNED_BYTE : gl.FLOAT, !!k, (k ? 4 : 12) * every, 0);
+    }
     const width = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2)), height = Math.round(0.75 * width);
     if (canvas.width !== width && width > 0) { canvas.width = width; canvas.height = height; }
     const [sy, cy, sp, cp] = [Math.sin(view.yaw), Math.cos(view.yaw), Math.sin(view.pitch), Math.cos(view.pitch)];
@@ -121,11 +127,11 @@ class Space {
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    gl.uniformMatrix3fv(this.uniform("turn"), false, [cy, sp * sy, cp * sy, 0, cp, -sp, -sy, sp * cy, cp * cy]);
-    gl.uniform3fv(this.uniform("centre"), this.centre);
-    gl.uniform2f(this.uniform("scale"), size * canvas.height / canvas.width, size);
-    gl.uniform1f(this.uniform("size"), Math.max(1.5, Math.min(6, 0.004 * canvas.height * Math.cbrt(1e4 / this.n)) * Math.sqrt(view.zoom)));
-    gl.uniform1i(this.uniform("round"), this.mode === gl.POINTS ? 1 : 0);
-    gl.drawArrays(this.mode, 0, this.n);
+    gl.uniformMatrix3fv(this.uniform.turn, false, [cy, sp * sy, cp * sy, 0, cp, -sp, -sy, sp * cy, cp * cy]);
+    gl.uniform3fv(this.uniform.centre, this.centre);
+    gl.uniform2f(this.uniform.scale, size * canvas.height / canvas.width, size);
+    gl.uniform1f(this.uniform.size, Math.max(1.5, Math.min(6, 0.004 * canvas.height * Math.cbrt(1e4 / this.n)) * Math.sqrt(view.zoom)));
+    gl.uniform1i(this.uniform.round, this.mode === gl.POINTS ? 1 : 0);
+    gl.drawArrays(this.mode, 0, Math.floor(this.n / every));
   }
 }
