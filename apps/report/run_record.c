@@ -529,14 +529,23 @@ static int plot(const app_record *record, eqp_message *note)
     return drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
 }
 
-/* run.html: all of it to look at. */
-static int write_page(const app_record *record, eqp_message *message)
+/* run.html: all of it to look at. A help, not a result: what it cannot show is in the files all the same. */
+static int write_page(const app_record *record, eqp_message *message, eqp_message *note)
 {
     const app_page_run run = {NULL, record->run->report};
     char *path = eqp__report_file_join(run.dir, "run.html");
-    int code = path != NULL ? app_page_write(path, 1, &run, message) : EQP_ERR_MEMORY;
+    eqp_message why = {""};
+    int code = path != NULL ? app_page_write(path, 1, &run, &why) : EQP_ERR_MEMORY;
 
     free(path);
+    if (code == EQP_ERR_FORMAT || code == EQP_ERR_DATA || code == EQP_ERR_OVERFLOW) {
+        eqp_message_set(note, "%s: note: no run.html: %s", record->program,
+                        why.text[0] != '\0' ? why.text : eqp_error_text(code));
+        return EQP_OK;
+    }
+    if (code != EQP_OK && why.text[0] != '\0') {
+        *message = why;
+    }
     return code;
 }
 
@@ -557,7 +566,7 @@ static int write_files(app_record *record, const app_record_totals *totals, eqp_
     EQP_TRY(eqp_csv_finish(record->loads, message));
     EQP_TRY(finish_samples(record, message));
     EQP_TRY(eqp_report_finish(record->report, message));
-    EQP_TRY(write_page(record, message));
+    EQP_TRY(write_page(record, message, note));
     EQP_TRY(plot(record, note));
 done:
     return code;

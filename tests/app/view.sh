@@ -63,6 +63,25 @@ assert rows and all(r["from"] != r["to"] and 0 <= r["from"] < 3 and 0 <= r["to"]
 assert 0.2 * sent < sum(r["bytes"] for r in rows) < 2 * sent, (sent, rows)
 PY
 
+# Of many ranks and steps groups are shown, each by its largest rank, and every k-th step.
+mkdir many
+echo '{"schema": 1, "steps": [], "compare": [], "ranks": 300}' >many/report.json
+awk 'BEGIN { print "step,rank,load,predicted,busy_seconds"
+             for (s = 0; s < 1000; s++) for (r = 0; r < 300; r++) print s "," r "," r + 1 ",," r + 2 }' >many/loads.csv
+expect 1 many -o many.html
+python3 - <<'PY' || fail "many ranks"
+import base64, json, re, zlib
+text = re.search(r'id="data">([^<]*)<', open("many.html", encoding="utf-8").read()).group(1)
+data = zlib.decompress(base64.b64decode(text))
+n = int.from_bytes(data[:4], "little")
+loads, rest = json.loads(data[4:4 + n])["runs"][0]["loads"], data[4 + n:]
+assert (loads["group"], loads["ranks"]) == (2, 150) and loads["steps"] * loads["ranks"] <= 65536
+assert (loads["steps"] - 1) * loads["every"] < 1000 <= loads["steps"] * loads["every"]
+cells = loads["ranks"] * loads["steps"]
+force = [(rest[i] + 256 * rest[cells + i]) * loads["scale"][0] / 65535 for i in range(loads["ranks"])]
+assert all(abs(f - 2 * (i + 1)) < 0.01 for i, f in enumerate(force)), force[:4]
+PY
+
 # Rubbish: a line, status 2, no page.
 refused 'RUN is missing' -o page.html
 refused 'FILE.html is missing' three

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
+#include "output/file.h"
 #include "output/report.h"
 #include "run_compare_report.h"
 
@@ -210,13 +211,11 @@ static int write_later(const rf_result *r, eqp_message *message)
     static const char *const column[] = {"method",        "parts",   "phases", "imbalance_mean",
                                          "imbalance_max", "seconds", "moved"};
     const app_comparison *c = &r->comparison;
-    const size_t room = strlen(r->settings->run.report) + sizeof "/phases.csv";
+    char *path = eqp__report_file_join(r->settings->run.report, "phases.csv");
     eqp_csv *csv = NULL;
-    char *path = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&path, (int64_t)room, 1));
-    (void)snprintf(path, room, "%s/phases.csv", r->settings->run.report);
+    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
     EQP_TRY(eqp_csv_create(path, (int)(sizeof column / sizeof column[0]), column, &csv, message));
     for (int i = 0; i < c->n; i++) {
         const rf_later *later = &r->later[i];

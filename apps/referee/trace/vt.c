@@ -82,7 +82,7 @@ static int read_task(reading *r, const json_t *task)
     rf_build_at(r->build, r->tasks++);
     EQP_TRY(get_element(entity, &row.item, &moves) == EQP_OK ? EQP_OK : refuse(r, "an entity without a number"));
     if (row.item == 0) {
-        return EQP_OK; /* vt's own placeholder, which every rank has */
+        return EQP_OK; /* vt's own object, which every rank has and no map moves */
     }
     row.fixed = !moves;
     EQP_TRY(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
