@@ -46,6 +46,36 @@ static void a_file_replaces_what_it_names(void **state)
     eqp_paradis_control_free(&c);
 }
 
+/* What laws of mobility read: defaults of beryllium, and each key in its place. */
+static void keys_of_mobility(void **state)
+{
+    const eqp_paradis_control d = eqp_paradis_control_defaults;
+    eqp_paradis_control c = control_good(
+        "MobClimbJunc = -1\nshearVelocity = 0\nMobRelaxX = 2\nMobRelaxY = 3\nMobRelaxZ = 0\nMobRelaxScaleByLength = 0\n"
+        "cOVERa = 1.6\nHCP_A_Basal_EdgeDrag = 1\nHCP_A_2ndPyramidal_EdgeDrag = 9\nHCP_C_Prismatic_ScrewDrag = 2\n"
+        "HCP_CpA_2ndPyramidal_ScrewDrag = 3\nHCP_Sessile_ScrewDrag = 4\nHCP_LineDrag = 5\n");
+
+    (void)state;
+    assert_near(d.climb_junction, 1, 0);
+    assert_near(d.shear_velocity, 3400, 0);
+    assert_near(d.hcp_edge[1], 5.69513923115224e-5, 0);
+    assert_near(c.climb_junction, -1, 0);
+    assert_near(c.shear_velocity, 0, 0);
+    assert_near(c.relax[0], 2, 0);
+    assert_near(c.relax[1], 3, 0);
+    assert_near(c.relax[2], 0, 0);
+    assert_int_equal(c.relax_by_length, 0);
+    assert_near(c.c_over_a, 1.6, 0);
+    assert_near(c.hcp_edge[0], 1, 0);
+    assert_near(c.hcp_edge[2], d.hcp_edge[2], 0);
+    assert_near(c.hcp_screw[3], 2, 0);
+    assert_near(c.hcp_screw[6], 3, 0);
+    assert_near(c.hcp_climb, 4, 0);
+    assert_near(c.hcp_line, 5, 0);
+    assert_non_null(strstr(c.others, "HCP_A_2ndPyramidal_EdgeDrag = 9"));
+    eqp_paradis_control_free(&c);
+}
+
 static void other_keys_are_counted_listed_and_kept(void **state)
 {
     eqp_paradis_control c = eqp_paradis_control_defaults;
@@ -333,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_file_replaces_what_it_names, files_clear),
+        cmocka_unit_test_setup(keys_of_mobility, files_clear),
         cmocka_unit_test_setup(other_keys_are_counted_listed_and_kept, files_clear),
         cmocka_unit_test_setup(what_is_not_understood_is_written_again, files_clear),
         cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),

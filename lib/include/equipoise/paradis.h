@@ -203,16 +203,26 @@ typedef struct eqp_paradis_control {
     double mobility_screw;             /**< [MobScrew: 10] 1 / (Pa s), > 0 */
     double mobility_edge;              /**< [MobEdge: 10] 1 / (Pa s), > 0 */
     double mobility_climb;             /**< [MobClimb: 0.01] 1 / (Pa s), >= 0 */
-    int load_type;                     /**< [loadType: 0] 0 creep, 1 constant strain rate; others are kept */
-    double strain_rate;                /**< [eRate: 1] 1 / s */
-    double direction[3];               /**< [edotdir: 1 0 0] of the load, as stored; not 0 */
-    double stress[6];                  /**< [appliedStress: 0] Pa: xx yy zz yz zx xy */
-    int64_t first_step;                /**< [cycleStart: 0] >= 0: steps that an earlier run has made */
-    double time;                       /**< [timeNow: 0] s, >= 0: when that run ended */
-    double plastic_strain[6];          /**< [totpStn: 0] of that run: xx yy zz yz zx xy */
-    char checksum[EQP_PARADIS_NAME];   /**< [networkChecksum: none] of the network that it belongs to: the caller's */
-    char *others;                      /**< statements with other keys, a line each as they stood, or NULL: they are
-                                          written again; owned by whoever has read them: eqp_paradis_control_free() */
+    double climb_junction;           /**< [MobClimbJunc: 1] 1 / (Pa s) of nodes of more than two arms; <= 0: MobClimb */
+    double shear_velocity;           /**< [shearVelocity: 3400] m / s, bound of velocities; 0: none */
+    double relax[3];                 /**< [MobRelaxX, ...: 1] 1 / (Pa s), >= 0 (Relax) */
+    int relax_by_length;             /**< [MobRelaxScaleByLength: 1] 0: by the force, else by the force per length */
+    double c_over_a;                 /**< [cOVERa: 1.568] of HCP, > 0 */
+    double hcp_edge[7];              /**< [HCP_A_Basal_EdgeDrag, ...: of beryllium] Pa s, >= 0: A_Basal, A_Prismatic,
+                                        A_1stPyramidal, C_Prismatic, CpA_Prismatic, CpA_1stPyramidal, CpA_2ndPyramidal */
+    double hcp_screw[7];             /**< [HCP_A_Basal_ScrewDrag, ...: of beryllium] of screws */
+    double hcp_climb;                /**< [HCP_Sessile_ScrewDrag: 23.6868] Pa s, >= 0: climb, and junctions */
+    double hcp_line;                 /**< [HCP_LineDrag: 5e-6] Pa s, >= 0: along a line */
+    int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate; others are kept */
+    double strain_rate;              /**< [eRate: 1] 1 / s */
+    double direction[3];             /**< [edotdir: 1 0 0] of the load, as stored; not 0 */
+    double stress[6];                /**< [appliedStress: 0] Pa: xx yy zz yz zx xy */
+    int64_t first_step;              /**< [cycleStart: 0] >= 0: steps that an earlier run has made */
+    double time;                     /**< [timeNow: 0] s, >= 0: when that run ended */
+    double plastic_strain[6];        /**< [totpStn: 0] of that run: xx yy zz yz zx xy */
+    char checksum[EQP_PARADIS_NAME]; /**< [networkChecksum: none] of the network that it belongs to: the caller's */
+    char *others;                    /**< statements with other keys, a line each as they stood, or NULL: they are
+                                        written again; owned by whoever has read them: eqp_paradis_control_free() */
 } eqp_paradis_control;
 
 /** All defaults; what follows from others, and what is required, is NaN. */
