@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include "../physics/motion/mobility.h"
 #include "../physics/motion/tile.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@
         .real_high = INFINITY, .open_low = true, .help = (help_)                                                       \
     }
 
-static const char integrators[] = "trapezoid|euler", mobilities[] = "FCC_0|BCC_0";
+static const char integrators[] = "trapezoid|euler", mobilities[] = DD_MOBILITY_NAMES;
 
 static const app_option table[] = {
     {.name = "ctrl",
@@ -47,7 +48,7 @@ static const app_option table[] = {
      .argument = NULL,
      .type = APP_OPTION_CHOICE,
      .offset = AT(mobility),
-     .choices = mobilities,
+     .choices = mobilities + 1,
      .help = "mobility law [of --ctrl, else FCC_0]"},
     POSITIVE("max-seg", max_seg, "L", "longest segment, b [of --ctrl, else 1.25 times the\nlongest of the input]"),
     POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else a fifth of the longest]"),
@@ -317,7 +318,7 @@ void dd_settings_override(const dd_settings *s, eqp_paradis_control *control)
         copy_word(integrators, s->integrator, control->integrator);
     }
     if (dd_settings_given(s, "mobility")) {
-        copy_word(mobilities, s->mobility, control->mobility);
+        copy_word(mobilities + 1, s->mobility, control->mobility);
     }
     if (s->stress_text != NULL) {
         memcpy(control->stress, s->stress, sizeof control->stress);

@@ -5,6 +5,7 @@
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <string.h>
 
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
@@ -36,24 +37,40 @@ static int set_cells(dd_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
+static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp_message *message)
+{
+    *mobility = (dd_mobility){.edge = c->mobility_edge,
+                              .screw = c->mobility_screw,
+                              .climb = c->mobility_climb,
+                              .climb_junction = fmax(0, c->climb_junction),
+                              .relax_total = c->relax_by_length == 0,
+                              .hcp_climb = c->hcp_climb,
+                              .hcp_line = c->hcp_line,
+                              .c_over_a = c->c_over_a,
+                              .top_speed = c->shear_velocity / c->burgers};
+    memcpy(mobility->relax, c->relax, sizeof mobility->relax);
+    memcpy(mobility->hcp_edge, c->hcp_edge, sizeof mobility->hcp_edge);
+    memcpy(mobility->hcp_screw, c->hcp_screw, sizeof mobility->hcp_screw);
+    if (dd_mobility_find(c->mobility, &mobility->law) != EQP_OK) {
+        eqp_message_set(message, "dislocation: mobilityLaw: '%s' is none of %s", c->mobility, &DD_MOBILITY_NAMES[1]);
+        return EQP_ERR_UNKNOWN;
+    }
+    const char *lacks = dd_mobility_lacks(mobility);
+    if (lacks != NULL) {
+        eqp_message_set(message, "dislocation: %s needs %s, a positive number%s", c->mobility, lacks,
+                        strcmp(lacks, "cOVERa") == 0 ? " from 1.05 to 1.95" : "");
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
 static int set_laws(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *c = &sim->input.control;
     dd_step_rule rule = DD_STEP_RULE_DEFAULTS;
-    int code = dd_mobility_find(c->mobility, &sim->mobility.law);
+    int code = EQP_OK;
 
-    if (code != EQP_OK) {
-        eqp_message_set(message, "dislocation: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", c->mobility);
-        return code;
-    }
-    sim->mobility.edge = c->mobility_edge;
-    sim->mobility.screw = c->mobility_screw;
-    sim->mobility.climb = c->mobility_climb;
-    if (!dd_mobility_is_valid(&sim->mobility)) {
-        eqp_message_set(message, "dislocation: %s: MobEdge, MobScrew and, where it is used, MobClimb must be positive",
-                        c->mobility);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_TRY(set_mobility(c, &sim->mobility, message));
     sim->rules = (dd_rules){.max_seg = c->max_seg,
                             .min_seg = c->min_seg,
                             .area_min = c->area_min,

@@ -279,7 +279,7 @@ static int check_choices(const char *from, const eqp_paradis_control *control, e
     dd_mobility_law law;
 
     if (dd_mobility_find(control->mobility, &law) != EQP_OK) {
-        eqp_message_set(message, "%s: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", from, control->mobility);
+        eqp_message_set(message, "%s: mobilityLaw: '%s' is none of %s", from, control->mobility, &DD_MOBILITY_NAMES[1]);
         return EQP_ERR_ARGUMENT;
     }
     if (strcmp(control->integrator, "trapezoid") != 0 && strstr(control->integrator, "euler") == NULL) {

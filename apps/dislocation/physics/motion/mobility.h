@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How fast a node moves under the force on it. Lengths in b, forces in Pa b^2, mobilities in 1/(Pa s), velocities in
- * b/s. */
+/* How fast a node moves under the force on it. Lengths in b, forces in Pa b^2, mobilities in 1/(Pa s), drags in Pa s,
+ * velocities in b/s. Laws and names are those of ParaDiS 4.0 (user guide, "Available Mobility Modules"), without mass;
+ * none is for a rotated crystal: Burgers vectors and normals are in the crystal's axes. */
 #ifndef DD_MOBILITY_H
 #define DD_MOBILITY_H
 
@@ -8,31 +9,106 @@
 
 #include <stdbool.h>
 
-typedef enum dd_mobility_law { DD_FCC_0, DD_BCC_0 } dd_mobility_law;
+/* What a law reads: bits. */
+enum { DD_READS_MOBILITIES = 1, DD_READS_CLIMB = 2, DD_READS_HCP = 4 };
+
+/* The laws: LAW(id, name, drag, in_planes, reads). `drag` fills the node's drag tensor; in_planes: of the velocity
+ * stays what the glide planes of all arms allow. */
+#define DD_MOBILITY_LAWS(LAW)                                                                                          \
+    LAW(DD_FCC_0, "FCC_0", dd__drag_fcc_0, true, DD_READS_MOBILITIES)                                                  \
+    LAW(DD_FCC_0B, "FCC_0b", dd__drag_fcc_0b, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                              \
+    LAW(DD_FCC_LINEAR, "FCC_linear", dd__drag_fcc_linear, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                  \
+    LAW(DD_FCC_CLIMB, "FCC_climb", dd__drag_fcc_climb, true, DD_READS_MOBILITIES)                                      \
+    LAW(DD_BCC_0, "BCC_0", dd__drag_bcc_0, false, DD_READS_MOBILITIES | DD_READS_CLIMB)                                \
+    LAW(DD_BCC_0B, "BCC_0b", dd__drag_bcc_0b, false, DD_READS_MOBILITIES | DD_READS_CLIMB)                             \
+    LAW(DD_BCC_LINEAR, "BCC_linear", dd__drag_bcc_linear, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                  \
+    LAW(DD_BCC_GLIDE, "BCC_glide", dd__drag_bcc_glide, true, DD_READS_MOBILITIES)                                      \
+    LAW(DD_HCP_LINEAR, "HCP_linear", dd__drag_hcp_linear, true, DD_READS_HCP)                                          \
+    LAW(DD_RELAX, "Relax", dd__drag_relax, true, 0)                                                                    \
+    LAW(DD_RELAX_GLIDE, "Relax_Glide", dd__drag_relax, true, 0)
+
+#define DD_MOBILITY_ID(id, name, drag, in_planes, reads) id,
+#define DD_MOBILITY_WORD(id, name, drag, in_planes, reads) "|" name
+
+typedef enum dd_mobility_law { DD_MOBILITY_LAWS(DD_MOBILITY_ID) DD_MOBILITY_NLAWS } dd_mobility_law;
+
+/* "|FCC_0|FCC_0b|..." */
+#define DD_MOBILITY_NAMES DD_MOBILITY_LAWS(DD_MOBILITY_WORD)
+
+/* Slip systems of HCP_linear with drags of their own: Burgers vector and type of plane. */
+typedef enum dd_hcp_system {
+    DD_HCP_A_BASAL,
+    DD_HCP_A_PRISMATIC,
+    DD_HCP_A_PYRAMIDAL, /* first order, {10-11} */
+    DD_HCP_C_PRISMATIC,
+    DD_HCP_CPA_PRISMATIC,
+    DD_HCP_CPA_PYRAMIDAL,
+    DD_HCP_CPA_PYRAMIDAL_2, /* second order, {11-22} */
+    DD_HCP_SYSTEMS
+} dd_hcp_system;
 
 typedef struct dd_mobility {
     dd_mobility_law law;
-    double edge, screw, climb; /* > 0; climb: BCC_0 only */
+    double edge, screw, climb;
+    double climb_junction; /* climb of nodes with more than two arms, where positive; 0: `climb` (BCC_0b, FCC_0b) */
+    double relax[3];       /* along x, y, z; >= 0 (Relax) */
+    bool relax_total;      /* Relax: by the force, not by the force per length */
+    double hcp_edge[DD_HCP_SYSTEMS], hcp_screw[DD_HCP_SYSTEMS], hcp_climb, hcp_line; /* drags (HCP_linear) */
+    double c_over_a;                                                                 /* (HCP_linear) 1.05 .. 1.95 */
+    double top_speed; /* b/s, of shear waves; 0: none. It bounds every law */
 } dd_mobility;
 
-/* The law of a name as ParaDiS writes it: FCC_0 (FCC_0b is read as the same), BCC_0. EQP_OK or EQP_ERR_UNKNOWN, and
- * *law is unchanged. */
+/* The law of a name as ParaDiS writes it, in small or capital letters. EQP_OK or EQP_ERR_UNKNOWN, and *law is
+ * unchanged. */
 int dd_mobility_find(const char *name, dd_mobility_law *law);
 
-/* Every mobility that the law uses is positive and finite. */
-bool dd_mobility_is_valid(const dd_mobility *mobility);
+/* Key of the first parameter that the law reads and that is not positive and finite (cOVERa: not in its range);
+ * NULL: all are good. */
+const char *dd_mobility_lacks(const dd_mobility *mobility);
 
 /* Velocity of a node. A pure function of its arguments, O(arms). Arms of no length have no say; pinned directions do
  * not move, and a node of the surface does not move at all.
  *
- * FCC_0: v = F / (1/2 sum_j L_j / M_j), M_j = M_edge + (M_screw - M_edge) |b_j . t_j| with the Burgers vector's
- * direction b_j, of which that part stays which all glide planes of the arms allow: with one plane a velocity in it,
- * with two along their common line, with three independent ones none. An arm whose normal is 0 restricts nothing.
+ * Every law is a drag tensor D, sum_j L_j / 2 of its arms' drags per length, and D v = F. A pinned direction leaves the
+ * system. Then, in laws that glide, of v stays the part that all glide planes of the arms allow: with one plane a
+ * velocity in it, with two along their common line, with three independent ones none. An arm whose normal is 0
+ * restricts nothing. At last |v| becomes |v| / (1 + (|v| / top_speed)^10)^(1/10).
  *
- * BCC_0: (1/2 sum_j L_j B_j) v = F with the drag tensors of W. Cai, V. V. Bulatov, Mater. Sci. Eng. A 387-389 (2004)
- * 277: B = c_m m m + c_n n n + B_line t t, where n = b x t / |b x t|, m = n x t, c_m^-2 = B_edge^-2 |b x t|^2 +
- * B_screw^-2 (b . t)^2, c_n^2 = B_climb^2 |b x t|^2 + B_screw^2 (b . t)^2, each B the inverse of a mobility. Motion of
- * a node along its own line changes nothing: B_line is small, but not 0.
+ * Below, b is the direction of an arm's Burgers vector, t that of its line, c = b . t, s = |b x t|, B_x the inverse of
+ * mobility x, and I the unit tensor.
+ *
+ * BCC_0, as W. Cai, V. V. Bulatov, Mater. Sci. Eng. A 387-389 (2004) 277 derive it: D = B_g m m + B_c n n + B_l t t,
+ * n = b x t / s, m = n x t, B_g^-2 = B_edge^-2 s^2 + B_screw^-2 c^2, B_c^2 = B_climb^2 s^2 + B_screw^2 c^2,
+ * B_l = min(B_edge, B_screw) / 100; a screw (s < 1e-6) has B_screw for m and n. Junctions of <100> and <110>, a
+ * component of whose Burgers vector is 0, do not glide: D = B_climb (I - t t) + B_l t t.
+ *
+ * BCC_0b: BCC_0, but B_climb is 1 / climb_junction in nodes of more than two arms, and junctions at nodes of two arms
+ * have D = B_climb I.
+ *
+ * BCC_glide: BCC_0 with n the arm's plane and no climb at all, B_climb infinite (1e10 in ParaDiS): nodes of two arms do
+ * not move if one is a junction, others along it only.
+ *
+ * FCC_0: D = I / M, M = M_edge + (M_screw - M_edge) |c|.
+ *
+ * FCC_0b: BCC_0b with n the arm's plane and B_l = min(B_edge, B_screw). Its junctions are the arms whose plane is not
+ * {111}: a component of the normal is 0.
+ *
+ * FCC_climb: D = B_g m m + 1e4 B_edge n n + min(B_edge, B_screw) t t with n the arm's plane. Junctions are as in FCC_0b
+ * with that climb; a plane is not {111} if |n_x n_y n_z| < 0.13608.
+ *
+ * BCC_linear, FCC_linear, HCP_linear: a line is taken for |c| L of screw along b and for edges along the edge
+ * directions e = p x b of two of b's slip planes p, that of the arm and that with the next longest projection. Screw: D
+ * = B_screw g g + B_climb n n + B_l b b, g = n x b. Edge: D = B_edge b b + B_climb p p + B_l e e. Junction: D = B_climb
+ * (I - t t) + B_l t t.
+ *
+ * Of BCC_linear the planes are {110} and {112}, a b that is not nearest to <111> is a junction's, and
+ * B_l = min(B_edge, B_screw) / 1e4. Of FCC_linear the planes are {111}, a junction has a b that is not nearest to <110>
+ * or a plane that is nearer to {100}, and B_l = min(B_edge, B_screw) / 100. Of HCP_linear the Burgers vectors are a, c,
+ * c + a with |a| = 1 in the axes x = a, z = c, the planes are basal, prismatic, first and second pyramidal ones, each
+ * with drags of its own. Other vectors, and planes nearer to one that a reaction of two slip systems leaves, are of
+ * junctions. B_climb = hcp_climb, B_l = hcp_line.
+ *
+ * Relax, Relax_Glide: v_i = relax_i F_i / (sum_j L_j / 2), or v_i = relax_i F_i.
  * \param[in]  to_neighbour  [node->narms] from the node to each neighbour by the nearest image (borrowed)
  * \param[in]  force         on the node, of all arms together
  * \param[out] velocity      0 where the drag is 0 or no number */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mobility_drag.h"
+
+#include <float.h>
+
+#define SAME_PLANE 1e-2
+
+void dd__forbid(dd_forbidden *these, const double direction[3])
+{
+    double rest[3];
+
+    if (these->n == 3 || !(dd__unit(direction, rest) > 0.0)) {
+        return;
+    }
+    /* Twice, as once leaves rounding errors of the size of what remains. */
+    for (int pass = 0; pass < 2; pass++) {
+        dd__forbidden_take(these, rest);
+        if (pass == 0 && !(dd__unit(rest, rest) > SAME_PLANE)) {
+            return;
+        }
+    }
+    dd__unit(rest, these->along[these->n++]);
+}
+
+void dd__forbidden_take(const dd_forbidden *these, double v[3])
+{
+    for (int k = 0; k < these->n; k++) {
+        dd__add(v, -dd_v3_dot(v, these->along[k]), these->along[k]);
+    }
+}
+
+void dd__drag_along(dd_drag *drag, double c, const double a[3])
+{
+    for (int i = 0; i < 3; i++) {
+        dd__add(drag->tensor[i], c * a[i], a);
+    }
+}
+
+void dd__drag_line(dd_drag *drag, double across, double line, const double t[3])
+{
+    for (int i = 0; i < 3; i++) {
+        drag->tensor[i][i] += across;
+    }
+    dd__drag_along(drag, line - across, t);
+}
+
+/* Orthonormal directions that are left, and how many. The axes, where nothing is forbidden. */
+static int basis(const dd_forbidden *never, double e[3][3])
+{
+    dd_forbidden all = *never;
+
+    while (all.n < 3) {
+        /* The axis that is farthest from those there are. */
+        double best[3] = {0, 0, 0}, longest = 0;
+        for (int i = 0; i < 3; i++) {
+            double axis[3] = {i == 0, i == 1, i == 2};
+            dd__forbidden_take(&all, axis);
+            if (dd_v3_length(axis) > longest) {
+                longest = dd_v3_length(axis);
+                dd_v3_copy(best, axis);
+            }
+        }
+        dd__forbid(&all, best);
+    }
+    memcpy(e, all.along + never->n, sizeof(double[3]) * (size_t)(3 - never->n));
+    return 3 - never->n;
+}
+
+/* l l^T = a, below the diagonal of both; false: singular to rounding, or no numbers. */
+static bool factor(int n, double a[3][3])
+{
+    double most = 0;
+
+    for (int i = 0; i < n; i++) {
+        most = fmax(most, a[i][i]);
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            double rest = a[i][j];
+            for (int k = 0; k < j; k++) {
+                rest -= a[i][k] * a[j][k];
+            }
+            if (i == j && !(rest > 3 * DBL_EPSILON * most)) {
+                return false;
+            }
+            a[i][j] = i == j ? sqrt(rest) : rest / a[j][j];
+        }
+    }
+    return true;
+}
+
+void dd__drag_solve(const dd_drag *drag, const double force[3], double v[3])
+{
+    double e[3][3], a[3][3], x[3];
+    const int n = basis(&drag->never, e);
+
+    v[0] = v[1] = v[2] = 0;
+    for (int i = 0; i < n; i++) {
+        const double row[3] = {dd_v3_dot(drag->tensor[0], e[i]), dd_v3_dot(drag->tensor[1], e[i]),
+                               dd_v3_dot(drag->tensor[2], e[i])};
+        for (int j = 0; j <= i; j++) {
+            a[i][j] = dd_v3_dot(row, e[j]);
+        }
+        x[i] = dd_v3_dot(force, e[i]);
+    }
+    if (!factor(n, a)) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) {
+            x[i] -= a[i][k] * x[k];
+        }
+        x[i] /= a[i][i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) {
+            x[i] -= a[k][i] * x[k];
+        }
+        x[i] /= a[i][i];
+        dd__add(v, x[i], e[i]);
+    }
+}
+
+dd_half dd__half(const dd_arm *arm, const double to_neighbour[3])
+{
+    dd_half half = {.length = 0};
+
+    half.length = 0.5 * dd__unit(to_neighbour, half.t);
+    if (half.length > 0) {
+        double across[3];
+        dd__unit(arm->burgers, half.b);
+        half.along = dd_v3_dot(half.b, half.t);
+        dd_v3_cross(half.b, half.t, across);
+        half.across = dd_v3_length(across);
+        if (!(dd__unit(arm->normal, half.n) > 0) && half.across >= DD_IS_SCREW) {
+            dd__unit(across, half.n);
+        }
+    }
+    return half;
+}
+
+dd_drags dd__drags(const dd_mobility *mobility, bool is_junction, double line)
+{
+    const double edge = 1 / mobility->edge, screw = 1 / mobility->screw;
+    const bool has_own = is_junction && mobility->climb_junction > 0;
+
+    return (dd_drags){.edge = edge,
+                      .screw = screw,
+                      .climb = 1 / (has_own ? mobility->climb_junction : mobility->climb),
+                      .line = line * fmin(edge, screw)};
+}
+
+void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, const double n[3])
+{
+    double m[3];
+
+    dd__drag_line(drag, half->length * drags->screw, half->length * drags->line, half->t);
+    if (half->across < DD_IS_SCREW) {
+        return;
+    }
+    dd_v3_cross(n, half->t, m);
+    const double glide = 1 / hypot(half->across / drags->edge, half->along / drags->screw);
+    const double climb = hypot(half->across * drags->climb, half->along * drags->screw);
+    dd__drag_along(drag, half->length * (glide - drags->screw), m);
+    dd__drag_along(drag, half->length * (climb - drags->screw), n);
+}
+
+void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms)
+{
+    dd__drag_line(drag, half->length * drags->climb, half->length * (has_two_arms ? drags->climb : drags->line),
+                  half->t);
+}

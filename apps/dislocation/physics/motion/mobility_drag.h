@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the laws of mobility are made of: an arm's directions, dyads, and the system of drags of a node. */
+#ifndef DD_MOBILITY_DRAG_H
+#define DD_MOBILITY_DRAG_H
+
+#include "mobility.h"
+#include "vector.h"
+
+/* Below this |b x t| a segment is a screw, which has no glide plane of its own. */
+#define DD_IS_SCREW 1e-6
+
+/* Directions that a node must not move along: orthonormal. */
+typedef struct dd_forbidden {
+    int n;
+    double along[3][3];
+} dd_forbidden;
+
+/* One more; nothing happens if it lies within 0.01 of those there are: normals that come from positions are not exact.
+ */
+void dd__forbid(dd_forbidden *these, const double direction[3]);
+
+/* v without its parts along these. */
+void dd__forbidden_take(const dd_forbidden *these, double v[3]);
+
+typedef struct dd_drag {
+    double tensor[3][3];
+    dd_forbidden never; /* left out of the system: pinned directions, and what a law adds */
+} dd_drag;
+
+/* Adds an arm's drags, or a node's. `drag` comes with the pinned directions. */
+typedef void dd_drag_law(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
+                         dd_drag *drag);
+dd_drag_law dd__drag_fcc_0, dd__drag_fcc_0b, dd__drag_fcc_linear, dd__drag_fcc_climb, dd__drag_bcc_0, dd__drag_bcc_0b,
+    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_hcp_linear, dd__drag_relax;
+
+/* tensor += c a a. */
+void dd__drag_along(dd_drag *drag, double c, const double a[3]);
+
+/* tensor += across (I - t t) + line t t. */
+void dd__drag_line(dd_drag *drag, double across, double line, const double t[3]);
+
+/* v with tensor v = force in the directions that are left, by Cholesky's method; 0 where it is singular. */
+void dd__drag_solve(const dd_drag *drag, const double force[3], double v[3]);
+
+/* Half of an arm with what all laws ask of it. */
+typedef struct dd_half {
+    double length;           /* of the half; 0: nothing else is set */
+    double t[3], b[3], n[3]; /* unit; n: the arm's plane, else b x t, 0 of a screw without a plane */
+    double along, across;    /* b . t, |b x t| */
+} dd_half;
+
+dd_half dd__half(const dd_arm *arm, const double to_neighbour[3]);
+
+/* Drags of a law of Cai and Bulatov's form. */
+typedef struct dd_drags {
+    double edge, screw, climb, line;
+} dd_drags;
+
+/* climb: 1 / climb, or of a junction where the node has more than two arms; line: `line` min(edge, screw). */
+dd_drags dd__drags(const dd_mobility *mobility, bool is_junction, double line);
+
+/* Adds a half that glides in the plane n, m = n x t; of a screw all directions across the line are alike. */
+void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, const double n[3]);
+
+/* Adds a half that does not glide. Where it ends in a node of two arms (BCC_0b, FCC_0b, FCC_climb), it does not move
+ * along its line either. */
+void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms);
+
+/* A component of a direction is 0: no <111> or {111}. In such a one the product is at least 0.19, and 1e-6 is far from
+ * both it and the last digits of files. */
+static inline bool dd__has_zero(const double direction[3])
+{
+    return fabs(direction[0] * direction[1] * direction[2]) < 1e-6;
+}
+
+#endif

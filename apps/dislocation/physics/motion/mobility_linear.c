@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The linear laws: a line taken for a screw and two edges, each with the drags of its slip plane. */
+#include "mobility_drag.h"
+
+#define MOST_PLANES 6 /* of a Burgers vector */
+/* A plane holds a Burgers vector; the sine that others of the families have is at least 0.2. */
+#define IN_PLANE 0.1
+/* Parts of a line that are shorter than this fraction of it have no say. */
+#define SHORT 1e-4
+
+/* The slip planes of a Burgers vector. */
+typedef struct slip {
+    int n, own; /* own: the nearest to the arm's */
+    double plane[MOST_PLANES][3], edge_drag[MOST_PLANES];
+    dd_hcp_system system[MOST_PLANES]; /* of HCP */
+    double screw_drag, climb, line;
+} slip;
+
+/* Adds a plane if b lies in it. */
+static void slip_add(slip *s, const double plane[3], const double b[3], double edge_drag)
+{
+    if (fabs(dd_v3_dot(plane, b)) < IN_PLANE && s->n < MOST_PLANES) {
+        dd_v3_copy(s->plane[s->n], plane);
+        s->edge_drag[s->n++] = edge_drag;
+    }
+}
+
+/* Returns how near the nearest is: a cosine. */
+static double slip_choose(slip *s, const double normal[3])
+{
+    double most = -1;
+
+    for (int i = 0; i < s->n; i++) {
+        if (fabs(dd_v3_dot(s->plane[i], normal)) > most) {
+            most = fabs(dd_v3_dot(s->plane[i], normal));
+            s->own = i;
+        }
+    }
+    return most;
+}
+
+static void add_edge(dd_drag *drag, const slip *s, const double b[3], const double edge[3], double length, double glide)
+{
+    double climb[3];
+
+    dd_v3_cross(edge, b, climb);
+    dd__drag_along(drag, length * s->climb, climb);
+    dd__drag_along(drag, length * s->line, edge);
+    dd__drag_along(drag, length * glide, b);
+}
+
+static void add_screw(dd_drag *drag, const slip *s, const dd_half *half, double length)
+{
+    double glide[3];
+
+    dd_v3_cross(half->n, half->b, glide);
+    if (dd__unit(glide, glide) > 0) {
+        dd__drag_along(drag, length * s->climb, half->n);
+        dd__drag_along(drag, length * s->line, half->b);
+        dd__drag_along(drag, length * s->screw_drag, glide);
+    } else {
+        dd__drag_line(drag, length * s->screw_drag, length * s->line, half->b);
+    }
+}
+
+/* Splits the part of the half that is across b into edges of two planes, which need not be at right angles. */
+static void add_glissile(dd_drag *drag, const slip *s, const dd_half *half)
+{
+    double edge[MOST_PLANES][3], across[3] = {0, 0, 0}, longest = -1;
+    const double screw = half->length * fabs(half->along);
+    int second = s->own;
+
+    dd__add(across, half->length, half->t);
+    dd__add(across, -half->length * half->along, half->b);
+    for (int i = 0; i < s->n; i++) {
+        dd_v3_cross(s->plane[i], half->b, edge[i]);
+        dd__unit(edge[i], edge[i]);
+        if (i != s->own && fabs(dd_v3_dot(edge[i], across)) > longest) {
+            longest = fabs(dd_v3_dot(edge[i], across));
+            second = i;
+        }
+    }
+    const double angle = dd_v3_dot(edge[s->own], edge[second]), rest = 1 - angle * angle;
+    const double p = dd_v3_dot(across, edge[s->own]), q = dd_v3_dot(across, edge[second]);
+    const double first_length = fabs((p - q * angle) / rest), second_length = fabs((q - p * angle) / rest);
+    if (screw > SHORT * half->length) {
+        add_screw(drag, s, half, screw);
+    }
+    if (hypot(first_length, second_length) > SHORT * half->length) {
+        add_edge(drag, s, half->b, edge[s->own], first_length, s->edge_drag[s->own]);
+        add_edge(drag, s, half->b, edge[second], second_length, s->edge_drag[second]);
+    }
+}
+
+/* Slip planes of b, the own one chosen; false: the half is of a junction. */
+typedef bool slip_of(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s);
+
+static void add_arms(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], slip_of *of,
+                     const slip *drags, dd_drag *drag)
+{
+    for (int j = 0; j < node->narms; j++) {
+        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
+        slip s = *drags;
+
+        if (half.length > 0 && of(mobility, &node->arm[j], &half, &s)) {
+            add_glissile(drag, &s, &half);
+        } else if (half.length > 0) {
+            dd__drag_line(drag, half.length * s.climb, half.length * s.line, half.t);
+        }
+    }
+}
+
+/* The absolute components in falling order. */
+static void sorted(const double a[3], double size[3])
+{
+    const double x = fabs(a[0]), y = fabs(a[1]), z = fabs(a[2]);
+
+    size[0] = fmax(x, fmax(y, z));
+    size[2] = fmin(x, fmin(y, z));
+    size[1] = x + y + z - size[0] - size[2];
+}
+
+/* All directions of a family that differ by more than their sign: components of base, permuted, with any signs. */
+static void slip_family(slip *s, const double base[3], const double b[3], double edge_drag)
+{
+    static const int order[3][3] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}};
+    double unit[3];
+
+    dd__unit(base, unit);
+    for (int k = 0; k < (base[0] == base[1] && base[1] == base[2] ? 1 : 3); k++) {
+        for (int signs = 0; signs < 4; signs++) {
+            const double a[3] = {unit[order[k][0]], unit[order[k][1]], unit[order[k][2]]};
+            /* The first component that is not 0 keeps its sign; that of a component that is 0 says nothing. */
+            const int first = a[0] != 0 ? 0 : 1, p = first == 0 ? 1 : 0, q = 2;
+            double plane[3];
+            dd_v3_copy(plane, a);
+            plane[p] *= (signs & 1) != 0 ? -1 : 1;
+            plane[q] *= (signs & 2) != 0 ? -1 : 1;
+            if ((a[p] != 0 || (signs & 1) == 0) && (a[q] != 0 || (signs & 2) == 0)) {
+                slip_add(s, plane, b, edge_drag);
+            }
+        }
+    }
+}
+
+static bool slip_bcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+{
+    static const double edges[2][3] = {{0, 1, 1}, {2, 1, 1}};
+    double size[3];
+
+    (void)arm;
+    sorted(half->b, size);
+    if ((size[0] + size[1] + size[2]) / sqrt(3) < fmax(size[0], (size[0] + size[1]) / sqrt(2))) {
+        return false;
+    }
+    slip_family(s, edges[0], half->b, 1 / mobility->edge);
+    slip_family(s, edges[1], half->b, 1 / mobility->edge);
+    return slip_choose(s, half->n) >= 0;
+}
+
+static bool slip_fcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+{
+    static const double octahedron[3] = {1, 1, 1};
+    const int least = fabs(half->b[0]) < fabs(half->b[1]) ? (fabs(half->b[0]) < fabs(half->b[2]) ? 0 : 2)
+                                                          : (fabs(half->b[1]) < fabs(half->b[2]) ? 1 : 2);
+    double size[3];
+
+    (void)arm;
+    sorted(half->b, size);
+    if ((size[0] + size[1]) / sqrt(2) < fmax(size[0], (2 * size[0] + size[1] + size[2]) / sqrt(6))) {
+        return false;
+    }
+    slip_family(s, octahedron, half->b, 1 / mobility->edge);
+    return slip_choose(s, half->n) >= fabs(half->n[least]);
+}
+
+void dd__drag_bcc_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
+                         dd_drag *drag)
+{
+    const dd_drags of = dd__drags(mobility, false, 1e-4);
+    const slip drags = {.screw_drag = of.screw, .climb = of.climb, .line = of.line};
+
+    add_arms(mobility, node, to_neighbour, slip_bcc, &drags, drag);
+}
+
+void dd__drag_fcc_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
+                         dd_drag *drag)
+{
+    const dd_drags of = dd__drags(mobility, false, 1e-2);
+    const slip drags = {.screw_drag = of.screw, .climb = of.climb, .line = of.line};
+
+    add_arms(mobility, node, to_neighbour, slip_fcc, &drags, drag);
+}
+
+#define HCP_VECTORS 10 /* a, c + a, c - a of three directions, and c */
+#define SAME_VECTOR 1e-4
+
+/* The Burgers vectors that slip. */
+static void hcp_vectors(double c, double b[HCP_VECTORS][3])
+{
+    const double h = sqrt(0.75), a[3][2] = {{-0.5, h}, {1, 0}, {-0.5, -h}};
+
+    for (int k = 0; k < 9; k++) {
+        b[k][0] = a[k % 3][0];
+        b[k][1] = a[k % 3][1];
+        b[k][2] = k < 3 ? 0 : k < 6 ? c : -c;
+    }
+    b[9][0] = b[9][1] = 0;
+    b[9][2] = c;
+}
+
+static void hcp_add(const dd_mobility *mobility, const double plane[3], const double b[3], dd_hcp_system system,
+                    slip *s)
+{
+    double unit[3];
+
+    dd__unit(plane, unit);
+    if (s->n < MOST_PLANES) {
+        s->system[s->n] = system;
+        slip_add(s, unit, b, mobility->hcp_edge[system]);
+    }
+}
+
+/* The slip planes of vector k of hcp_vectors(). */
+static void hcp_planes(const dd_mobility *mobility, int k, const double b[HCP_VECTORS][3], slip *s)
+{
+    const bool is_a = k < 3, is_c = k == HCP_VECTORS - 1;
+    const double c = mobility->c_over_a, basal[3] = {0, 0, 1};
+    double along[3];
+
+    dd__unit(b[k], along);
+    if (is_a) {
+        hcp_add(mobility, basal, along, DD_HCP_A_BASAL, s);
+    }
+    for (int i = 0; i < 3; i++) {
+        const double prismatic[3] = {-b[i][1], b[i][0], 0};
+        hcp_add(mobility, prismatic, along,
+                is_a   ? DD_HCP_A_PRISMATIC
+                : is_c ? DD_HCP_C_PRISMATIC
+                       : DD_HCP_CPA_PRISMATIC,
+                s);
+        for (int sign = -1; sign <= 1 && !is_c; sign += 2) {
+            const double first[3] = {-c * b[i][1], c * b[i][0], sign * sqrt(0.75)};
+            const double second[3] = {c * b[i][0], c * b[i][1], sign};
+            hcp_add(mobility, first, along, is_a ? DD_HCP_A_PYRAMIDAL : DD_HCP_CPA_PYRAMIDAL, s);
+            if (!is_a) {
+                hcp_add(mobility, second, along, DD_HCP_CPA_PYRAMIDAL_2, s);
+            }
+        }
+    }
+}
+
+static bool is_same(const double a[3], const double b[3], double sign, double nearness)
+{
+    return fabs(a[0] - sign * b[0]) < nearness && fabs(a[1] - sign * b[1]) < nearness &&
+           fabs(a[2] - sign * b[2]) < nearness;
+}
+
+/* How near a plane is to one that b lies in and that two slip systems meet in whose vectors sum to b: a cosine. */
+static double hcp_sessile(const dd_mobility *mobility, int k, const double b[HCP_VECTORS][3], const double normal[3])
+{
+    double most = -1;
+
+    for (int pair = 0; pair < HCP_VECTORS * HCP_VECTORS; pair++) {
+        const int i = pair / HCP_VECTORS, j = pair % HCP_VECTORS;
+        for (int sign = -1; i < j && sign <= 1; sign += 2) {
+            double sum[3];
+            dd_v3_along(b[i], sign, b[j], sum);
+            if (is_same(sum, b[k], 1, SAME_VECTOR) || is_same(sum, b[k], -1, SAME_VECTOR)) {
+                slip one = {0}, other = {0};
+                hcp_planes(mobility, i, b, &one);
+                hcp_planes(mobility, j, b, &other);
+                for (int planes = 0; planes < one.n * other.n; planes++) {
+                    double line[3], plane[3];
+                    dd_v3_cross(one.plane[planes / other.n], other.plane[planes % other.n], line);
+                    dd_v3_cross(line, sum, plane);
+                    if (dd__unit(plane, plane) > 1e-5) {
+                        most = fmax(most, fabs(dd_v3_dot(plane, normal)));
+                    }
+                }
+            }
+        }
+    }
+    return most;
+}
+
+static bool slip_hcp(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+{
+    double b[HCP_VECTORS][3];
+    int k = 0;
+
+    hcp_vectors(mobility->c_over_a, b);
+    while (k < HCP_VECTORS && !is_same(arm->burgers, b[k], 1, SAME_VECTOR) &&
+           !is_same(arm->burgers, b[k], -1, SAME_VECTOR)) {
+        k++;
+    }
+    if (k == HCP_VECTORS) {
+        return false;
+    }
+    hcp_planes(mobility, k, b, s);
+    const double nearness = slip_choose(s, half->n);
+    s->screw_drag = mobility->hcp_screw[s->system[s->own]];
+    /* In the plane: no need to look for another. */
+    return nearness > 1 - 1e-9 || nearness + 1e-9 >= hcp_sessile(mobility, k, b, half->n);
+}
+
+void dd__drag_hcp_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
+                         dd_drag *drag)
+{
+    const slip drags = {.climb = mobility->hcp_climb, .line = mobility->hcp_line};
+
+    add_arms(mobility, node, to_neighbour, slip_hcp, &drags, drag);
+}
