@@ -570,6 +570,53 @@ static void top_speed(void **state)
     is(v, 1e-3 * 3 * 4.0 / 10, 1e-3 * 5 * 4.0 / 10, 0);
 }
 
+/* Of every law, at a junction of three arms in two planes: arms of no length have no say, pinned directions and nodes
+ * of a surface do not move, the velocity is linear in the force and lies in the planes of laws that glide. */
+static void every_law(void **state)
+{
+    const double to[3][3] = {{10, -10, 0}, {0, 9, -9}, {-8, -2, 10}}, nothing[3] = {0, 0, 0};
+    const double b[3][3] = {{0, 1, 1}, {1, 0, -1}, {-1, -1, 0}};
+    const double plane[3][3] = {{1, 1, 1}, {1, 1, 1}, {1, -1, 1}};
+    dd_mobility m = {
+        .edge = 4, .screw = 2, .climb = 0.5, .relax = {1, 2, 3}, .hcp_climb = 9, .hcp_line = 1, .c_over_a = 1.6};
+
+    (void)state;
+    for (int i = 0; i < DD_HCP_SYSTEMS; i++) {
+        m.hcp_edge[i] = m.hcp_screw[i] = 2;
+    }
+    for (int law = 0; law < DD_MOBILITY_NLAWS; law++) {
+        star s = {0}, empty = {0};
+        double v[3], w[3], twice[3] = {2 * F[0], 2 * F[1], 2 * F[2]};
+        m.law = (dd_mobility_law)law;
+        assert_null(dd_mobility_lacks(&m));
+        move(&m, &empty, F, v);
+        is(v, 0, 0, 0);
+        add(&empty, nothing, X, Z);
+        move(&m, &empty, F, v);
+        is(v, 0, 0, 0);
+        for (int j = 0; j < 3; j++) {
+            add(&s, to[j], b[j], plane[j]);
+        }
+        move(&m, &s, F, v);
+        assert_true(v[0] * F[0] + v[1] * F[1] + v[2] * F[2] > 0 || law == DD_BCC_GLIDE);
+        if (law != DD_BCC_0 && law != DD_BCC_0B) {
+            assert_near(dd_v3_dot(v, plane[0]), 0, 1e-12);
+            assert_near(dd_v3_dot(v, plane[2]), 0, 1e-12);
+        }
+        move(&m, &s, twice, w);
+        is(w, 2 * v[0], 2 * v[1], 2 * v[2]);
+        add(&s, nothing, Y, X);
+        move(&m, &s, F, w);
+        is(w, v[0], v[1], v[2]);
+        for (s.node.constraint = 1; s.node.constraint < 16; s.node.constraint++) {
+            move(&m, &s, F, v);
+            for (int i = 0; i < 3; i++) {
+                assert_true(isfinite(v[i]) && ((s.node.constraint & (1 << i | DD_SURFACE)) == 0 || v[i] == 0.0));
+            }
+        }
+    }
+}
+
 /* A junction node: the drag is what the velocity undoes, and turning everything turns the velocity. */
 static void junctions(void **state)
 {
@@ -620,6 +667,7 @@ int main(void)
         cmocka_unit_test(top_speed),
         cmocka_unit_test(arms_without_length),
         cmocka_unit_test(pinned_directions),
+        cmocka_unit_test(every_law),
         cmocka_unit_test(junctions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
