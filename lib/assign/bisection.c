@@ -37,6 +37,7 @@ static void divide(eqp_boxes *boxes, int at)
         child->first[piece->axis] += side ? half : 0;
         child->count[piece->axis] = side ? piece->count[piece->axis] - half : half;
         choose_axis(child, piece->axis, piece->level);
+        child->begins = child->level > piece->level;
     }
 }
 
@@ -52,6 +53,7 @@ int eqp__bisection_create(eqp_boxes *boxes)
         boxes->piece[0].count[d] = boxes->n[d];
     }
     choose_axis(&boxes->piece[0], -1, 0);
+    boxes->piece[0].begins = true;
     for (int i = 0; i < boxes->npiece; i++) {
         divide(boxes, i);
     }
@@ -107,11 +109,6 @@ typedef struct extent {
     double low[3], high[3];
 } extent;
 
-static double parts_of(const eqp_boxes_piece *piece)
-{
-    return (double)piece->count[0] * piece->count[1] * piece->count[2];
-}
-
 /* Loads of all pieces, from the parts upwards. */
 static void sum_up(const eqp_boxes *boxes, const double *load, double *sum)
 {
@@ -122,56 +119,58 @@ static void sum_up(const eqp_boxes *boxes, const double *load, double *sum)
     }
 }
 
-/* The coarsest level after whose cuts some piece has too much; -1: none. */
+/* The pieces that the cuts of a level leave of one piece, from piece `at` of that level on: how many, and the most that
+ * one of them has. */
+static void gather(const eqp_boxes *boxes, const double *sum, int at, int level, int *n, double *most)
+{
+    for (int side = 0; side < 2; side++) {
+        const int child = boxes->piece[at].child + side;
+        if (boxes->piece[child].level > level) {
+            *most = fmax(*most, sum[child]);
+            ++*n;
+        } else {
+            gather(boxes, sum, child, level, n, most);
+        }
+    }
+}
+
+/* The coarsest level at which the pieces of some piece differ too much; -1: none. */
 static int coarsest(const eqp_boxes *boxes, const double *sum, double tolerance)
 {
-    double mean = sum[0] / boxes->parts;
     int found = -1;
 
     for (int i = 0; i < boxes->npiece; i++) {
         const eqp_boxes_piece *piece = &boxes->piece[i];
-        if (piece->axis < 0 || (found >= 0 && piece->level >= found)) {
+        double most = 0;
+        int n = 0;
+        if (piece->axis < 0 || !piece->begins || (found >= 0 && piece->level >= found)) {
             continue;
         }
-        for (int side = 0; side < 2; side++) {
-            const eqp_boxes_piece *child = &boxes->piece[piece->child + side];
-            /* Between the cuts of one round nothing is finished. */
-            bool finished = child->level > piece->level;
-            if (finished && sum[piece->child + side] / parts_of(child) > mean * (1 + tolerance)) {
-                found = piece->level;
-            }
+        gather(boxes, sum, i, piece->level, &n, &most);
+        if (most * n > sum[i] * (1 + tolerance)) {
+            found = piece->level;
         }
     }
     return found;
 }
 
-/* The place in [low, high] below which a share of the load lies, with one density below `middle` and another above. */
-static double divide_load(double low, double high, double middle, const double density[2], double share)
-{
-    double below = density[0] * (middle - low), above = density[1] * (high - middle);
-    double target = share * (below + above);
-
-    return target <= below && below > 0 ? low + (middle - low) * (target / below)
-                                        : middle + (high - middle) * ((target - below) / above);
-}
-
-/* New wall of a piece: aimed at, damped, and far enough from both ends for the parts on either side. The old halves,
- * with loads sum[2], met at the old wall; the piece itself may have moved since. */
+/* New wall of a piece: where the old halves, with loads sum[2], have the share of their parts, stretched with the piece
+ * if that has moved since; damped, and far enough from both ends for the parts on either side. */
 static double new_wall(const eqp_boxes *boxes, const eqp_boxes_piece *piece, const extent *old, const extent *now,
                        const double sum[2], double damping)
 {
     int d = piece->axis, nlow = boxes->piece[piece->child].count[d], n = piece->count[d];
     double low = now->low[d], high = now->high[d], wall = piece->wall, wanted = wall;
-    double density[2] = {sum[0] / (wall - old->low[d]), sum[1] / (old->high[d] - wall)};
+    double target = (sum[0] + sum[1]) * nlow / n;
     /* Rounding may have left a little less than the least width. */
     double least = fmin(boxes->least[d], 0.999 * (high - low) / n);
-    double middle = fmin(fmax(wall, low), high);
 
-    if (density[0] * (middle - low) + density[1] * (high - middle) > 0) {
-        wanted = divide_load(low, high, middle, density, (double)nlow / n);
-    } else if (low != old->low[d] || high != old->high[d]) {
-        wanted = low + (high - low) * ((wall - old->low[d]) / (old->high[d] - old->low[d]));
+    if (target > 0 && target < sum[0]) {
+        wanted = old->low[d] + (wall - old->low[d]) * (target / sum[0]);
+    } else if (target > 0) {
+        wanted = wall + (old->high[d] - wall) * ((target - sum[0]) / sum[1]);
     }
+    wanted = low + (high - low) * ((wanted - old->low[d]) / (old->high[d] - old->low[d]));
     wanted = wall + damping * (wanted - wall);
     return fmin(fmax(wanted, low + nlow * least), high - (n - nlow) * least);
 }

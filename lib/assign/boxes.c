@@ -188,7 +188,7 @@ static int check_options(const eqp_boxes_options *options)
     }
     return options->size == sizeof *options && options->cell_fraction > 0 && options->slab_fraction >= 0 &&
                    options->slab_fraction <= 0.5 && options->tolerance >= 0 && options->damping >= 0 &&
-                   options->damping <= 1
+                   options->damping <= 1 && options->direction >= -1 && options->direction <= 2
                ? EQP_OK
                : EQP_ERR_ARGUMENT;
 }

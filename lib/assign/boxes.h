@@ -5,12 +5,15 @@
 
 #include <equipoise/boxes.h>
 
+#include <stdbool.h>
+
 /* A piece of the box in the tree of bisection: the parts [first, first + count) of the grid. Parents come before their
  * children. */
 typedef struct eqp_boxes_piece {
     int first[3], count[3];
     int axis;    /* of its cut; -1: one part */
     int level;   /* round of x, y, z cuts that its cut belongs to; of one part: that of its parent's cut + 1 */
+    bool begins; /* its cut is the first of its level there */
     int child;   /* place of the lower half; the upper one is next to it */
     double wall; /* where it is cut */
 } eqp_boxes_piece;

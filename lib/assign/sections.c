@@ -150,10 +150,11 @@ int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxe
                             eqp_boxes_change *change)
 {
     double *sum = NULL, *before = NULL;
-    int d = boxes->next, code;
+    const bool in_turn = options->direction < 0;
+    int d = in_turn ? boxes->next : options->direction, code;
     limits limit;
 
-    for (int i = 0; i < 3 && boxes->n[d] == 1; i++) {
+    for (int i = 0; in_turn && i < 3 && boxes->n[d] == 1; i++) {
         d = (d + 1) % 3;
     }
     if (boxes->n[d] == 1) {

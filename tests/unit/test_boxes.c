@@ -294,6 +294,26 @@ static void sections_keep_their_limits(void **state)
     }
 }
 
+/* A direction that is told is the one, also one without walls. */
+static void sections_move_the_direction_that_is_told(void **state)
+{
+    const int n[3] = {2, 2, 1};
+    const double load[4] = {1, 2, 3, 4};
+    eqp_boxes_options options = eqp_boxes_options_defaults();
+    eqp_boxes *boxes;
+    (void)state;
+
+    assert_int_equal(eqp_boxes_create(EQP_BOXES_SECTIONS, low0, high0, n, &boxes), EQP_OK);
+    for (int d = 2; d >= 0; d--) {
+        eqp_boxes_change change;
+        options.direction = d;
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_OK);
+        assert_int_equal(change.dimension, d == 2 ? -1 : d);
+        assert_int_equal(change.moved, d == 2 ? 0 : d == 1 ? 2 : 1);
+    }
+    eqp_boxes_free(boxes);
+}
+
 /* In a big tangle: what any wall does in any call, measured on the boxes themselves. */
 static void sections_cut_one_direction_per_call(void **state)
 {
@@ -345,8 +365,8 @@ static void bisection_damps_the_coarsest_level_only(void **state)
     /* Densities 1 and 1/2: half of the load lies below x = 3. */
     wall = 4 + 0.3 * (3 - 4);
     assert_true(fabs(b[0] - wall) < 1e-14);
-    /* Inside [0, 3.7) densities 1.5 below 2 and 0.5 above: 3.85 in all. */
-    assert_true(fabs(a[0] - 3.85 / 2 / 1.5) < 1e-14);
+    /* Half of 3 + 1 lies below 4/3 of [0, 4), which has shrunk to [0, 3.7). */
+    assert_true(fabs(a[0] - 3.7 / 3) < 1e-14);
     eqp_boxes_free(boxes);
 
     assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
@@ -447,6 +467,9 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
         options.slab_fraction = 0.05;
         options.damping = NAN;
         assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_ERR_ARGUMENT);
+        options.damping = 0;
+        options.direction = 3;
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_ERR_ARGUMENT);
         store(boxes, now[0]);
         assert_memory_equal(old, now, 12 * sizeof *old);
         assert_int_equal(change.moved, -7);
@@ -528,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_step_converges_to_equal_loads),
         cmocka_unit_test(sections_keep_their_limits),
         cmocka_unit_test(sections_cut_one_direction_per_call),
+        cmocka_unit_test(sections_move_the_direction_that_is_told),
         cmocka_unit_test(bisection_damps_the_coarsest_level_only),
         cmocka_unit_test(bisection_divides_in_proportion),
         cmocka_unit_test(one_part_with_everything),

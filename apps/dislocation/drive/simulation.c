@@ -116,18 +116,22 @@ done:
     return code;
 }
 
-/* Walls move every so many steps, unless the command line says otherwise. */
-static bool walls_are_due(const dd_simulation *sim)
+/* Walls move every so many steps, unless the command line says otherwise; which ones: see dd_baseline_turn(). A round
+ * of sectioning takes three steps: nobody means to leave out a direction who asks for as many moves as there can be. */
+static int walls_due(const dd_simulation *sim)
 {
     const eqp_policy_options *policy = &sim->settings->run.policy;
+    const bool bisection = sim->settings->run.method == &dd_bisection;
     int64_t every = sim->input.control.balance_every;
 
     if (policy->mode == EQP_POLICY_EVERY) {
-        every = policy->every;
+        every = bisection || policy->every > 3 ? policy->every : 3;
     } else if (policy->mode == EQP_POLICY_NEVER) {
         every = 0;
     }
-    return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
+    return sim->now.common.step > sim->input.control.first_step
+               ? dd_baseline_turn(bisection, every, sim->now.common.step)
+               : -1;
 }
 
 /* Nodes to the boxes that they are in. */
@@ -141,12 +145,11 @@ static int follow_walls(dd_simulation *sim, step_ledger *ledger)
 }
 
 /* Walls to where the load says, and nodes to where their boxes are then. */
-static int move_walls(dd_simulation *sim, step_ledger *ledger)
+static int move_walls(dd_simulation *sim, int turn, step_ledger *ledger)
 {
     int code;
 
-    EQP_TRY(dd_baseline_rebalance(&sim->domain, sim->cells, sim->box_load, sim->boxes));
-    sim->box_load = 0.0;
+    EQP_TRY(dd_baseline_rebalance(&sim->domain, sim->cells, sim->box_load, turn, sim->boxes));
     ledger->walls_moved = true;
     EQP_TRY(follow_walls(sim, ledger));
 done:
@@ -159,11 +162,12 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, int own, eqp_messa
 {
     const double begin = eqp_cpu_seconds();
     const bool walls = has_own_method(sim);
+    const int turn = walls ? walls_due(sim) : -1;
     int code = EQP_OK;
 
-    if (walls ? walls_are_due(sim) : eqp_balancer_due(sim->balancer)) {
+    if (walls ? turn >= 0 : eqp_balancer_due(sim->balancer)) {
         EQP_TRY(eqp_agree(sim->comm, own, NULL));
-        code = walls ? move_walls(sim, ledger) : make_map(sim, ledger, message);
+        code = walls ? move_walls(sim, turn, ledger) : make_map(sim, ledger, message);
         code = code == EQP_OK ? plan(sim) : code;
         ledger->row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
@@ -253,7 +257,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
         row->count[k] = (double)sim->evaluator.total.of[k];
     }
     measure_segments(sim, row);
-    sim->box_load += load_of_box(sim, ledger);
+    sim->box_load = load_of_box(sim, ledger);
     row->common.busy_seconds = ledger->begin > 0 ? eqp_busy_seconds() - ledger->begin : 0.0;
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
     sim->signal = (int)-low[0];

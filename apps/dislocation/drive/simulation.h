@@ -56,7 +56,7 @@ typedef struct dd_simulation {
     int signal;         /* that some rank had had when the last step was concluded; else 0 */
     int failed;         /* what this rank has met since the last step, of which the next one tells all */
     double fastest;     /* node of all ranks, its speed, when the last step was concluded */
-    double box_load;    /* CPU seconds in forces on this rank since the walls moved last */
+    double box_load;    /* CPU seconds in forces on this rank in the last step */
     dd_step now;        /* the last step */
     dd_rank_row *row;   /* [ranks] of the last step, on every rank */
 } dd_simulation;

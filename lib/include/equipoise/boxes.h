@@ -37,6 +37,7 @@ typedef struct eqp_boxes_options {
     double slab_fraction; /**< sections: of the neighbour that a wall moves into, the most that it takes, 0 to 0.5 */
     double tolerance;     /**< bisection: the coarsest level with an imbalance over this is cut anew, >= 0 */
     double damping;       /**< bisection: part of the way that the walls of that level go, 0 to 1 */
+    int direction;        /**< sections: 0 to 2, whose walls move; -1: x, y and z in turn */
 } eqp_boxes_options;
 
 /** As ParaDiS does it, with cells that set no limit. */
@@ -50,6 +51,7 @@ static inline eqp_boxes_options eqp_boxes_options_defaults(void)
     options.slab_fraction = 0.05;
     options.tolerance = 0.05;
     options.damping = 0.3;
+    options.direction = -1;
     return options;
 }
 
@@ -98,15 +100,17 @@ int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double hig
 
 /** Moves walls towards equal loads. Local, O(parts), deterministic.
  *
- * Sections: one direction per call, x, y and z in turn; directions with one part are left out. The load is taken as
- * uniform inside each slab (column, box). From below upwards a wall aims at the place where its slab has the load that
- * is left by the number of slabs that are left; it goes there, but at most options->cell_fraction of a cell and
- * options->slab_fraction of the slab that it moves into.
+ * Sections: one direction per call, options->direction, or x, y and z in turn without those that have one part. The
+ * load is taken as uniform inside each slab (column, box). From below upwards a wall aims at the place where its slab has
+ * the load that is left by the number of slabs that are left; it goes there, but at most options->cell_fraction of a
+ * cell and options->slab_fraction of the slab that it moves into.
  *
- * Bisection: a level is one round of cuts along x, y and z. The coarsest level at which the load per part of a piece
- * exceeds the mean by more than options->tolerance is where cutting starts; its walls go options->damping of their way,
- * finer ones all of it. A wall aims at the place that divides the load of its piece as its parts are divided, with the
- * load uniform inside each old half.
+ * Bisection: a level is one round of cuts along x, y and z. Each piece that a level cuts becomes two, four or eight:
+ * the coarsest level at which one of these has more than the mean of its siblings, itself included, by more than
+ * options->tolerance is where cutting starts; its walls go options->damping of their way, finer ones all of it. A wall
+ * aims at the place that divides the load of its piece as its parts are divided, with the load uniform inside each old
+ * half; where a coarser wall has moved, the piece is first stretched with all that it holds. Where parts per piece
+ * differ, as with 3 = 1 + 2, the siblings' loads always differ, and cutting starts there at every call.
  *
  * All boxes keep a positive size, at least about 1e-6 of an equal share in each direction.
  * \param[in,out] boxes    unchanged on error

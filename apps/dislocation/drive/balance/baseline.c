@@ -23,17 +23,25 @@ int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_co
                : code;
 }
 
-int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, eqp_boxes *boxes)
+int dd_baseline_turn(bool bisection, int64_t every, int64_t step)
+{
+    const int64_t phase = every > 0 ? step % every : 3;
+
+    return phase < (bisection ? 1 : 3) ? (int)phase : -1;
+}
+
+int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes)
 {
     eqp_boxes_options options = eqp_boxes_options_defaults();
 
+    options.direction = turn;
     for (int d = 0; d < 3; d++) {
         options.cell[d] = domain->edge[d] / (double)cells[d];
     }
     return eqp_boxes_rebalance(boxes, loads, &options, NULL);
 }
 
-int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes)
+int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes)
 {
     double *loads = NULL;
     int code;
@@ -42,7 +50,7 @@ int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], doubl
     if (MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }
-    EQP_TRY(eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, boxes), NULL));
+    EQP_TRY(eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, turn, boxes), NULL));
 done:
     free(loads);
     return code;

@@ -121,7 +121,7 @@ static int move_boxes(const dd_problem *p, const weighed *owners, double *loads,
 
     EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
     for (int move = 1; move <= WALL_MOVES; move++) {
-        EQP_TRY(eqp_agree(p->sim->comm, dd_baseline_move(&p->sim->domain, p->sim->cells, loads, boxes), NULL));
+        EQP_TRY(eqp_agree(p->sim->comm, dd_baseline_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
         EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
         if (move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);

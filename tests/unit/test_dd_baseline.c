@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The balancers of ParaDiS against their rules, written down a second time with plain arrays and integrals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "balance/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 8    /* parts in a direction */
+#define PARTS 64  /* in all */
+#define CYCLES 20 /* of DLBfreq 3 and 4 */
+
+static const double low0[3] = {-100, 0, 50}, high0[3] = {300, 300, 150};
+static const int64_t cells[3] = {4, 3, 5};
+static const int grids[][3] = {{2, 2, 2}, {3, 2, 1}, {4, 4, 4}, {5, 3, 2}, {1, 4, 1}, {1, 1, 1}};
+enum { NGRIDS = sizeof grids / sizeof *grids };
+
+/* A field of load with a bump in each direction, and its integral over a box. */
+static double primitive(int d, double x)
+{
+    const double t = (x - low0[d]) / (high0[d] - low0[d]), centre[3] = {0.2, 0.6, 0.35}, width[3] = {0.1, 0.2, 0.15};
+
+    return 0.3 * t + atan((t - centre[d]) / width[d]);
+}
+
+static double load_of(const double low[3], const double high[3])
+{
+    double load = 1;
+
+    for (int d = 0; d < 3; d++) {
+        load *= primitive(d, high[d]) - primitive(d, low[d]);
+    }
+    return load;
+}
+
+static int part_of(const int n[3], int i, int j, int k)
+{
+    return (i * n[1] + j) * n[2] + k;
+}
+
+/* Bounds [parts][6], low corner first, and what is computed from them. */
+typedef struct boxed {
+    int n[3];
+    double box[PARTS][6];
+} boxed;
+
+static boxed equal_boxes(const int n[3])
+{
+    boxed b = {{n[0], n[1], n[2]}, {{0}}};
+
+    for (int p = 0; p < n[0] * n[1] * n[2]; p++) {
+        const int at[3] = {p / n[2] / n[1], p / n[2] % n[1], p % n[2]};
+        for (int d = 0; d < 3; d++) {
+            const double width = (high0[d] - low0[d]) / n[d];
+            b.box[p][d] = low0[d] + at[d] * width;
+            b.box[p][3 + d] = low0[d] + (at[d] + 1) * width;
+        }
+    }
+    return b;
+}
+
+static void loads_of(const boxed *b, double *load)
+{
+    for (int p = 0; p < b->n[0] * b->n[1] * b->n[2]; p++) {
+        load[p] = load_of(b->box[p], b->box[p] + 3);
+    }
+}
+
+/* Load between the lowest wall and x, with one density in each slab. */
+static double below(int n, const double *wall, const double *load, double x)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        const double part = (x - wall[i]) / (wall[i + 1] - wall[i]);
+        sum += load[i] * fmax(0, fmin(1, part));
+    }
+    return sum;
+}
+
+/* One row of slabs. A wall goes to where the slab below it, which begins at its own new lower wall, has an equal part
+ * of all that is left; not farther than 5 % of the slab it moves into, nor than 0.49 of a cell. The place is found by
+ * bisection of the integral. */
+static void move_row(int n, const double *load, double cell, double *wall)
+{
+    double old[MOST + 1];
+
+    memcpy(old, wall, (size_t)(n + 1) * sizeof *old);
+    for (int i = 1; i < n; i++) {
+        const double begin = below(n, old, load, wall[i - 1]), all = below(n, old, load, old[n]);
+        const double target = begin + (all - begin) / (n - i + 1);
+        double from = old[0], to = old[n];
+        for (int k = 0; k < 200; k++) {
+            const double middle = (from + to) / 2;
+            if (below(n, old, load, middle) < target) {
+                from = middle;
+            } else {
+                to = middle;
+            }
+        }
+        wall[i] = fmin(fmax(from, old[i] - fmin(0.49 * cell, 0.05 * (old[i] - old[i - 1]))),
+                       old[i] + fmin(0.49 * cell, 0.05 * (old[i + 1] - old[i])));
+    }
+}
+
+/* Sectioning, one direction: each row of slabs (1), of columns in a slab, of boxes in a column by itself. */
+static void section(boxed *b, const double *load, int d)
+{
+    const int *n = b->n, lines = d == 0 ? 1 : d == 1 ? n[0] : n[0] * n[1];
+    const int each = d == 0 ? n[1] * n[2] : d == 1 ? n[2] : 1; /* parts in a slab */
+
+    for (int line = 0; line < lines; line++) {
+        double wall[MOST + 1], sum[MOST] = {0};
+        for (int i = 0; i < n[d]; i++) {
+            const int first = (line * n[d] + i) * each;
+            wall[i] = b->box[first][d];
+            wall[i + 1] = b->box[first][3 + d];
+            for (int p = first; p < first + each; p++) {
+                sum[i] += load[p];
+            }
+        }
+        move_row(n[d], sum, (high0[d] - low0[d]) / (double)cells[d], wall);
+        for (int p = line * n[d] * each; p < (line + 1) * n[d] * each; p++) {
+            const int i = p / each % n[d];
+            b->box[p][d] = wall[i];
+            b->box[p][3 + d] = wall[i + 1];
+        }
+    }
+}
+
+/* A range of the parts' grid: a piece of bisection. */
+typedef struct range {
+    int first[3], count[3];
+} range;
+
+static double load_in(const int n[3], const double *load, const range *r)
+{
+    double sum = 0;
+
+    for (int i = r->first[0]; i < r->first[0] + r->count[0]; i++) {
+        for (int j = r->first[1]; j < r->first[1] + r->count[1]; j++) {
+            for (int k = r->first[2]; k < r->first[2] + r->count[2]; k++) {
+                sum += load[part_of(n, i, j, k)];
+            }
+        }
+    }
+    return sum;
+}
+
+static range half_of(const range *r, int d, int side)
+{
+    range half = *r;
+    const int nlow = r->count[d] / 2;
+
+    half.first[d] += side ? nlow : 0;
+    half.count[d] = side ? r->count[d] - nlow : nlow;
+    return half;
+}
+
+/* The octants of a piece: halves in all directions with more than one part. */
+static int octants(const range *r, range octant[8])
+{
+    int n = 1;
+
+    octant[0] = *r;
+    for (int d = 0; d < 3; d++) {
+        const int before = n;
+        for (int o = 0; r->count[d] > 1 && o < before; o++) {
+            octant[n++] = half_of(&octant[o], d, 1);
+            octant[o] = half_of(&octant[o], d, 0);
+        }
+    }
+    return n;
+}
+
+/* The coarsest level with an octant of more than 1.05 times the mean of the octants of its piece. */
+static int level_out_of_balance(const int n[3], const double *load, const range *r, int level, int found)
+{
+    range octant[8];
+    const int count = octants(r, octant);
+    double most = 0, sum = 0;
+
+    if (count == 1) {
+        return found;
+    }
+    for (int o = 0; o < count; o++) {
+        const double its = load_in(n, load, &octant[o]);
+        found = level_out_of_balance(n, load, &octant[o], level + 1, found);
+        most = fmax(most, its);
+        sum += its;
+    }
+    return most / (sum / count) - 1 > 0.05 && level < found ? level : found;
+}
+
+/* Cuts a piece along d, then its halves along the directions behind, then the octants. now, old: its extent in d. */
+static void bisect(boxed *b, const boxed *old, const double *load, const range *r, int d, int level, int begin,
+                   double extent[6])
+{
+    double was[2], wall, wanted, low, high;
+    range half[2];
+
+    if (d == 3) {
+        range octant = *r;
+        if (r->count[0] * r->count[1] * r->count[2] == 1) {
+            memcpy(b->box[part_of(b->n, r->first[0], r->first[1], r->first[2])], extent, 6 * sizeof *extent);
+        } else {
+            bisect(b, old, load, &octant, 0, level + 1, begin, extent);
+        }
+        return;
+    }
+    if (r->count[d] == 1) {
+        bisect(b, old, load, r, d + 1, level, begin, extent);
+        return;
+    }
+    half[0] = half_of(r, d, 0);
+    half[1] = half_of(r, d, 1);
+    /* In a row along d the first part's wall is the piece's, the first of the upper half has the wall in between. */
+    was[0] = old->box[part_of(b->n, r->first[0], r->first[1], r->first[2])][d];
+    wall = old->box[part_of(b->n, half[1].first[0], half[1].first[1], half[1].first[2])][d];
+    was[1] = old->box[part_of(b->n, r->first[0] + r->count[0] - 1, r->first[1] + r->count[1] - 1,
+                              r->first[2] + r->count[2] - 1)][3 + d];
+    low = extent[d];
+    high = extent[3 + d];
+    if (level >= begin) {
+        const double walls[3] = {was[0], wall, was[1]};
+        const double loads[2] = {load_in(b->n, load, &half[0]), load_in(b->n, load, &half[1])};
+        const double target = (loads[0] + loads[1]) * half[0].count[d] / r->count[d];
+        double from = was[0], to = was[1];
+        for (int k = 0; k < 200; k++) {
+            const double middle = (from + to) / 2;
+            if (below(2, walls, loads, middle) < target) {
+                from = middle;
+            } else {
+                to = middle;
+            }
+        }
+        wanted = low + (from - was[0]) / (was[1] - was[0]) * (high - low);
+        wall = level == begin ? wall + 0.3 * (wanted - wall) : wanted;
+    }
+    for (int side = 0; side < 2; side++) {
+        double its[6];
+        memcpy(its, extent, sizeof its);
+        its[side ? d : 3 + d] = wall;
+        /* A cut along the next direction belongs to the same level. */
+        bisect(b, old, load, &half[side], d + 1, level, begin, its);
+    }
+}
+
+static void check_same(const boxed *b, const eqp_boxes *boxes, int cycle)
+{
+    for (int p = 0; p < b->n[0] * b->n[1] * b->n[2]; p++) {
+        double corner[6];
+        assert_int_equal(eqp_boxes_bounds(boxes, p, corner, corner + 3), EQP_OK);
+        for (int e = 0; e < 6; e++) {
+            if (!(fabs(corner[e] - b->box[p][e]) < 1e-9)) {
+                fail_msg("%d x %d x %d, cycle %d, part %d: corner %d is at %.17g, not %.17g", b->n[0], b->n[1], b->n[2],
+                         cycle, p, e, corner[e], b->box[p][e]);
+            }
+        }
+    }
+}
+
+static double imbalance(const boxed *b)
+{
+    const int parts = b->n[0] * b->n[1] * b->n[2];
+    double load[PARTS], most = 0, sum = 0;
+
+    loads_of(b, load);
+    for (int p = 0; p < parts; p++) {
+        most = fmax(most, load[p]);
+        sum += load[p];
+    }
+    return most * parts / sum - 1;
+}
+
+/* One run: DLBfreq cycles from trigger to trigger. */
+static void follow(const int n[3], bool bisection, int every)
+{
+    const dd_domain domain = {.low = {low0[0], low0[1], low0[2]},
+                              .edge = {high0[0] - low0[0], high0[1] - low0[1], high0[2] - low0[2]}};
+    eqp_paradis_control control = eqp_paradis_control_defaults;
+    boxed b = equal_boxes(n);
+    const double first = imbalance(&b);
+    eqp_boxes *boxes = NULL;
+
+    memcpy(control.domains, n, sizeof control.domains);
+    assert_int_equal(dd_baseline_create(&domain, n[0] * n[1] * n[2], &control, bisection, &boxes), EQP_OK);
+    check_same(&b, boxes, 0);
+    for (int cycle = 1; cycle <= CYCLES; cycle++) {
+        const int turn = dd_baseline_turn(bisection, every, cycle), phase = cycle % every;
+        const range all = {{0}, {n[0], n[1], n[2]}};
+        double load[PARTS], extent[6];
+        loads_of(&b, load);
+        assert_int_equal(turn, phase < (bisection ? 1 : 3) ? phase : -1);
+        if (turn >= 0) {
+            assert_int_equal(dd_baseline_move(&domain, cells, load, turn, boxes), EQP_OK);
+        }
+        if (turn >= 0 && !bisection) {
+            section(&b, load, phase);
+        } else if (turn >= 0 && level_out_of_balance(n, load, &all, 0, MOST) < MOST) {
+            const boxed old = b;
+            memcpy(extent, low0, sizeof low0);
+            memcpy(extent + 3, high0, sizeof high0);
+            bisect(&b, &old, load, &all, 0, 0, level_out_of_balance(n, load, &all, 0, MOST), extent);
+        }
+        check_same(&b, boxes, cycle);
+    }
+    print_message("%s, %d x %d x %d, DLBfreq %d: imbalance %.3f -> %.3f\n", bisection ? "bisection" : "sectioning",
+                  n[0], n[1], n[2], every, first, imbalance(&b));
+    assert_true(n[0] * n[1] * n[2] == 1 || imbalance(&b) < first);
+    eqp_boxes_free(boxes);
+}
+
+static void walls_follow_the_rules_of_paradis(void **state)
+{
+    (void)state;
+    for (int g = 0; g < NGRIDS; g++) {
+        for (int every = 3; every <= 4; every++) {
+            follow(grids[g], false, every);
+            follow(grids[g], true, every);
+        }
+    }
+}
+
+/* The three directions of a round come in three cycles that follow each other; DLBfreq 0 moves nothing. */
+static void rounds_take_three_cycles(void **state)
+{
+    static const int turns[5][7] = {{-1, -1, -1, -1, -1, -1, -1},
+                                    {0, 0, 0, 0, 0, 0, 0},
+                                    {0, 1, 0, 1, 0, 1, 0},
+                                    {0, 1, 2, 0, 1, 2, 0},
+                                    {0, 1, 2, -1, 0, 1, 2}};
+
+    (void)state;
+    for (int every = 0; every < 5; every++) {
+        for (int cycle = 0; cycle < 7; cycle++) {
+            assert_int_equal(dd_baseline_turn(false, every, cycle), turns[every][cycle]);
+            assert_int_equal(dd_baseline_turn(true, every, cycle), every > 0 && cycle % every == 0 ? 0 : -1);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walls_follow_the_rules_of_paradis),
+        cmocka_unit_test(rounds_take_three_cycles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
