@@ -108,6 +108,14 @@ static void print_summary(const dd_simulation *sim)
            "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
 }
 
+/* What of the parameters is changed or passed over. */
+static void print_notes(const dd_simulation *sim)
+{
+    for (int i = 0; i < sim->input.notes.n && sim->domain.rank == 0 && !sim->settings->run.quiet; i++) {
+        fprintf(stderr, "dislocation: note: %s\n", sim->input.notes.line[i].text);
+    }
+}
+
 /* What a run leaves: files, and a note on stderr. */
 static int finish(const dd_simulation *sim, app_record *record, eqp_message *message)
 {
@@ -131,6 +139,7 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
         return code;
     }
     EQP_TRY(dd_record_create(&sim, command, &record, message));
+    print_notes(&sim);
     print_title(&sim);
     EQP_TRY(run(&sim, record, restart, stopped, message));
     EQP_TRY(finish(&sim, record, message));
@@ -175,6 +184,7 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
         return code;
     }
     code = dd_record_create(&sim, command, &record, message);
+    print_notes(&sim);
     if (code == EQP_OK) {
         code = eqp_agree(sim.comm, dd_record_step(record, &sim, message), message);
     }

@@ -21,7 +21,7 @@ typedef enum kind {
     INT,     /* int */
     LONG,    /* int64_t */
     REAL,    /* double */
-    DERIVED, /* double; NaN or, in a file, -1: follows from others */
+    DERIVED, /* double; NaN or, in a file, 0 (not Ecore) and below: follows from others */
     NAME     /* char [EQP_PARADIS_NAME] */
 } kind;
 
@@ -76,8 +76,8 @@ static const row table[] = {
     {"rc", DERIVED, AT(core_radius), 1, POSITIVE},
     {"Ecore", DERIVED, AT(core_energy), 1, ANY},
     {"mobilityLaw", NAME, AT(mobility), 1, 0, 0},
-    {"MobScrew", REAL, AT(mobility_screw), 1, POSITIVE},
-    {"MobEdge", REAL, AT(mobility_edge), 1, POSITIVE},
+    {"MobScrew", REAL, AT(mobility_screw), 1, 0, DBL_MAX},
+    {"MobEdge", REAL, AT(mobility_edge), 1, 0, DBL_MAX},
     {"MobClimb", REAL, AT(mobility_climb), 1, 0, DBL_MAX},
     {"MobClimbJunc", REAL, AT(climb_junction), 1, ANY},
     {"shearVelocity", REAL, AT(shear_velocity), 1, 0, DBL_MAX},
@@ -105,6 +105,7 @@ static const row table[] = {
     {"Load", HEADING, 0, 0, 0, 0},
     {"loadType", INT, AT(load_type), 1, NUMBER},
     {"eRate", REAL, AT(strain_rate), 1, ANY},
+    {"eAmp", REAL, AT(strain_amplitude), 1, 0, DBL_MAX},
     {"edotdir", REAL, AT(direction), 3, ANY},
     {"appliedStress", REAL, AT(stress), 6, ANY},
     {"totpStn", REAL, AT(plastic_strain), 6, ANY},
@@ -204,7 +205,7 @@ static int take_reals(const eqp__lines *l, const eqp__statement *s, const row *r
     if (rc != EQP_OK) {
         return rc;
     }
-    if (r->kind == DERIVED && value[0] == -1) {
+    if (r->kind == DERIVED && (r->low > 0 ? value[0] <= 0 : value[0] < 0)) {
         value[0] = NAN;
     }
     for (int i = 0; i < r->count; i++) {
@@ -340,6 +341,38 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
         }
     }
     return rc;
+}
+
+/* The first value behind the '='. */
+static void take_text(const char *text, char value[EQP_PARADIS_NAME])
+{
+    const char *at = text + strcspn(text, "=") + 1;
+    char stop[] = " \t\r\n;,]";
+
+    at += strspn(at, " \t[");
+    if (*at == '"' || *at == '\'') {
+        stop[0] = *at++;
+        stop[1] = '\n';
+        stop[2] = '\0';
+    }
+    size_t length = strcspn(at, stop);
+    length = length < EQP_PARADIS_NAME ? length : EQP_PARADIS_NAME - 1;
+    memcpy(value, at, length);
+    value[length] = '\0';
+}
+
+bool eqp_paradis_control_find(const eqp_paradis_control *control, const char *key, char value[EQP_PARADIS_NAME])
+{
+    const char *const others = control && key && value ? control->others : NULL;
+    bool found = false;
+
+    for (const char *line = others; line && *line; line += strcspn(line, "\n") + 1) {
+        if (eqp__line_has_key(line, key)) {
+            take_text(line, value);
+            found = true;
+        }
+    }
+    return found;
 }
 
 void eqp_paradis_control_free(eqp_paradis_control *control)

@@ -290,12 +290,34 @@ static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *cl
     }
 }
 
+/* Does the next line that is neither blank nor a comment begin a list? It stays where it is. */
+static int list_follows(eqp__lines *l, bool *follows, eqp_message *message)
+{
+    for (;;) {
+        size_t at = l->begin;
+        int rc;
+
+        while (at < l->end && (isspace((unsigned char)l->buffer[at]) || l->buffer[at] == '#')) {
+            const char *stop = l->buffer[at] == '#' ? memchr(l->buffer + at, '\n', l->end - at) : l->buffer + at + 1;
+            at = stop ? (size_t)(stop - l->buffer) : l->end;
+        }
+        if (at < l->end || l->ended || l->end - l->begin >= LINE_BYTES) {
+            *follows = at < l->end && l->buffer[at] == '[';
+            return EQP_OK;
+        }
+        rc = fetch(l, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+    }
+}
+
 int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement, eqp_message *message)
 {
     size_t length = key_length(text);
     char *p = skip_blanks(text + length);
-    bool closed = false;
-    int rc;
+    bool closed = false, follows = false;
+    int rc = EQP_OK;
 
     if (length > 0 && length < sizeof statement->key && *p != '=') {
         return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%.*s: no '=' follows", (int)length, text);
@@ -306,6 +328,14 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     *statement = (eqp__statement){0};
     memcpy(statement->key, text, length);
     p = skip_blanks(p + 1);
+    if (*p == '\0') {
+        rc = list_follows(lines, &follows, message);
+        rc = rc == EQP_OK && follows ? eqp__lines_next(lines, &p, message) : rc;
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        p = follows ? p : statement->value[0]; /* empty; the text may have moved */
+    }
     statement->is_list = *p == '[';
     p += statement->is_list ? 1 : 0;
     rc = take_values(lines, p, statement, &closed, message);

@@ -70,6 +70,39 @@ expect 2 --restart half --steps 6 --quiet --balance bisection --forces other.hdf
 "$same" whole.hdf5 other.hdf5 1e-5 || fail "a restart on other ranks gives another physics"
 refused 'is at step 3 already' --restart half.data --steps 2
 
+# A pair has every key that ParaDiS 4.0 wants, once: those without a default there (rc, maxSeg), those whose default is
+# another than what this run has gone by, and those of its far field.
+needed=(numXdoms numYdoms numZdoms numXcells numYcells numZcells xBoundType yBoundType zBoundType decompType DLBfreq
+    cycleStart maxstep timeNow timestepIntegrator nextDT maxDT dtIncrementFact dtDecrementFact rTol maxSeg minSeg rann
+    remeshRule splitMultiNodeFreq collisionMethod fmEnabled fmMPOrder fmTaylorOrder shearModulus pois burgMag rc Ecore
+    mobilityLaw MobScrew MobEdge MobClimb loadType appliedStress eRate edotdir totpStn)
+# complete CTRL KEY...: each of these keys stands there once.
+complete()
+{
+    local ctrl=$1 key
+    shift
+    for key in "$@"; do
+        [ "$(grep -c "^$key = " "$ctrl")" = 1 ] || fail "$ctrl: $key does not stand once: $(grep "^$key" "$ctrl")"
+    done
+}
+complete half.ctrl "${needed[@]}" fmCorrectionTbl
+grep -q '^fmEnabled = 1$' half.ctrl || fail "4 x 4 x 4 cells are for fast multipoles"
+grep -q '^#  ctablegen -nu 0.324.* -mporder 2 -torder 5 -pbc 7 -outfile fm-ctab.nu0.324.m2.t5.dat$' half.ctrl ||
+    fail "nobody is told how the table is made"
+complete rest.ctrl "${needed[@]}" fmCorrectionTbl # after a restart not twice
+grep -q '^#  ctablegen ' rest.ctrl || fail "a restart forgets how the table is made"
+expect 1 --generate 'chains:n=20' --cells 3 --steps 0 --quiet --output three
+complete three.ctrl "${needed[@]}" Rijmfile RijmPBCfile
+grep -q '^fmEnabled = 0$' three.ctrl || fail "ParaDiS refuses fast multipoles with 3 cells"
+printf 'rc = 5\nmaxSeg = 100\nfmEnabled = 1\nfmCorrectionTbl = "own.dat"\nnumXcells = 99\nfmMPOrder = 3\n' >own.ctrl
+expect 1 three.data --ctrl own.ctrl --steps 0 --quiet --output own-later
+complete own-later.ctrl fmEnabled fmCorrectionTbl fmMPOrder
+grep -q '^fmCorrectionTbl = "own.dat"$' own-later.ctrl || fail "a table that was given is lost"
+grep -q '^numXcells = 99$' own-later.ctrl || fail "the cells of ParaDiS are lost"
+for key in dataFileVersion numFileSegments minCoordinates maxCoordinates nodeCount dataDecompType dataDecompGeometry; do
+    complete half.data $key
+done
+
 # A pair of two runs is refused, and so are parameters that have lost their end; the network has its own with it.
 cp half.ctrl kept.ctrl
 cp whole.ctrl half.ctrl

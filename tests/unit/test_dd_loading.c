@@ -201,6 +201,34 @@ static void a_strain_rate_loads(void **state)
     assert_near(loading.total, 2e-5, 1e-18);
 }
 
+/* Elastic cycles are a triangle: up to the amplitude, down to its negative, and so on. A run that goes on has the sign
+ * of its time. */
+static void cycles_turn_at_their_amplitude(void **state)
+{
+    const double z[3] = {0, 0, 1}, young = 2.0 * 50e9 * 1.3, dt = 1e-6, amplitude = 1e-4;
+    dd_loading loading, later;
+
+    (void)state;
+    assert_int_equal(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, z, nothing), EQP_OK);
+    assert_int_equal(dd_loading_cycle(&loading, amplitude, 0.0), EQP_OK);
+    for (int step = 1; step <= 90; step++) { /* the first ones are a little longer: no turn is a matter of rounding */
+        /* Ten steps to the amplitude, forty a cycle. */
+        const int phase = (step + 10) % 40;
+        const double strain = amplitude * (phase <= 20 ? phase - 10 : 30 - phase) / 10.0;
+        dd_loading_advance(&loading, dt * (step < 3 ? 1.000001 : 1.0), nothing, NULL);
+        assert_near(loading.stress[ZZ] / (young * amplitude), strain / amplitude, 1e-5);
+        if (phase != 0 && phase != 20) {
+            assert_int_equal(dd_loading_init(&later, DD_STRAIN_RATE, &medium, -10.0, z, nothing), EQP_OK);
+            assert_int_equal(dd_loading_cycle(&later, amplitude, loading.time), EQP_OK);
+            assert_near(later.rate, phase < 20 ? 10.0 : -10.0, 0.0);
+            assert_near(loading.rate, later.rate, 0.0);
+        }
+    }
+    assert_int_equal(dd_loading_cycle(&loading, 0.0, 0.0), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_loading_cycle(&loading, amplitude, -1.0), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_loading_cycle(&loading, NAN, 0.0), EQP_ERR_ARGUMENT);
+}
+
 static void settings_are_checked(void **state)
 {
     const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, bad[6] = {0, 0, NAN, 0, 0, 0};
@@ -218,9 +246,13 @@ static void settings_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_grows),           cmocka_unit_test(a_prismatic_loop),
-        cmocka_unit_test(strain_is_work),         cmocka_unit_test(a_line_sweeps_the_box),
-        cmocka_unit_test(creep_keeps_the_stress), cmocka_unit_test(a_strain_rate_loads),
+        cmocka_unit_test(a_loop_grows),
+        cmocka_unit_test(a_prismatic_loop),
+        cmocka_unit_test(strain_is_work),
+        cmocka_unit_test(a_line_sweeps_the_box),
+        cmocka_unit_test(creep_keeps_the_stress),
+        cmocka_unit_test(a_strain_rate_loads),
+        cmocka_unit_test(cycles_turn_at_their_amplitude),
         cmocka_unit_test(settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,57 @@ static void what_is_not_given_follows_from_the_rest(void **state)
     assert_near(c.next_dt, 1e-7, 0);
 }
 
+/* As in ParaDiS: 0 and below say that a length or a time is not given, below 0 a core energy. */
+static void what_is_not_positive_is_not_given(void **state)
+{
+    eqp_paradis_control c =
+        control_good("maxSeg = 0\nrc = -3\nrTol = -2\nnextDT = 0\nminSeg = 0\nrann = 0\nEcore = -7\n");
+
+    (void)state;
+    assert_true(isnan(c.max_seg) && isnan(c.core_radius) && isnan(c.tolerance) && isnan(c.next_dt) &&
+                isnan(c.min_seg) && isnan(c.annihilation) && isnan(c.core_energy));
+    c = control_good("Ecore = 0\nMobScrew = 0\nMobEdge = 0\n");
+    assert_true(c.core_energy == 0 && c.mobility_screw == 0 && c.mobility_edge == 0);
+}
+
+/* A list may begin in a line of its own, behind comments; what is no list is left alone. */
+static void a_list_may_begin_in_the_next_line(void **state)
+{
+    eqp_paradis_control c =
+        control_good("edotdir =\n\n  # of the load\n  [\n 0 0 2 ]\nrotationMatrix =\n[\n 1 0 0\n 0 1 0\n]\n"
+                     "empty =\nrc = 3\n");
+
+    (void)state;
+    assert_true(c.direction[0] == 0 && c.direction[2] == 2 && c.core_radius == 3);
+    assert_string_equal(c.others, "rotationMatrix =\n[\n1 0 0\n0 1 0\n]\nempty =\n");
+    eqp_paradis_control_free(&c);
+}
+
+static void other_keys_are_found(void **state)
+{
+    eqp_paradis_control c = control_good("rc = 1\nfmEnabled = 1 # on\nNAME = \"a b/c\"\nlist = [ 3 4 ]\nFMENABLED=0;\n"
+                                         "xfmMPOrder = 7\nempty =\nlong = \"0123456789012345678901234567890123456789"
+                                         "0123456789012345678901234567890\"\n");
+    char value[EQP_PARADIS_NAME] = "unchanged";
+
+    (void)state;
+    assert_false(eqp_paradis_control_find(&c, "fmMPOrder", value));
+    assert_false(eqp_paradis_control_find(&c, "rc", value));
+    assert_string_equal(value, "unchanged");
+    assert_true(eqp_paradis_control_find(&c, "fmEnabled", value));
+    assert_string_equal(value, "0");
+    assert_true(eqp_paradis_control_find(&c, "name", value));
+    assert_string_equal(value, "a b/c");
+    assert_true(eqp_paradis_control_find(&c, "list", value));
+    assert_string_equal(value, "3");
+    assert_true(eqp_paradis_control_find(&c, "empty", value));
+    assert_string_equal(value, "");
+    assert_true(eqp_paradis_control_find(&c, "long", value));
+    assert_int_equal(strlen(value), EQP_PARADIS_NAME - 1);
+    eqp_paradis_control_free(&c);
+    assert_false(eqp_paradis_control_find(&c, "list", value));
+}
+
 static void check_incomplete(const char *text, const double *box, const char *says)
 {
     eqp_paradis_control c = control_good(text), before = c;
@@ -224,9 +275,7 @@ static void bad_values_name_the_line(void **state)
     refuse("numXcells = 4.5\n", EQP_ERR_FORMAT, "numXcells: '4.5' is not an integer");
     refuse("maxstep = -1\n", EQP_ERR_DATA, "maxstep");
     refuse("maxstep = 99999999999999999999\n", EQP_ERR_DATA, "maxstep");
-    refuse("maxSeg = 0\n", EQP_ERR_DATA, "maxSeg: 0 is out of range");
-    refuse("rTol = -2\n", EQP_ERR_DATA, "rTol");
-    refuse("nextDT = 0\n", EQP_ERR_DATA, "nextDT");
+    refuse("MobEdge = -2\n", EQP_ERR_DATA, "MobEdge: -2 is out of range");
     refuse("maxDT = -1\n", EQP_ERR_DATA, "maxDT");
     refuse("dtIncrementFact = .9\n", EQP_ERR_DATA, "dtIncrementFact");
     refuse("dtDecrementFact = 1\n", EQP_ERR_DATA, "dtDecrementFact");
@@ -367,6 +416,9 @@ int main(void)
         cmocka_unit_test_setup(other_keys_are_counted_listed_and_kept, files_clear),
         cmocka_unit_test_setup(what_is_not_understood_is_written_again, files_clear),
         cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),
+        cmocka_unit_test_setup(what_is_not_positive_is_not_given, files_clear),
+        cmocka_unit_test_setup(a_list_may_begin_in_the_next_line, files_clear),
+        cmocka_unit_test_setup(other_keys_are_found, files_clear),
         cmocka_unit_test_setup(what_does_not_fit_together_is_named, files_clear),
         cmocka_unit_test_setup(bad_values_name_the_line, files_clear),
         cmocka_unit_test_setup(a_torn_file_is_refused, files_clear),

@@ -11,28 +11,42 @@
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
 #define LONGEST 0.9
 
-/* Near pairs must fit into the cells. */
+/* Near pairs must fit into the cells: those of a control file become fewer where they are too small, those of the
+ * command line are meant. The parameters keep theirs, for ParaDiS. */
 static int set_cells(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *control = &sim->input.control;
+    const bool fixed = dd_settings_given(sim->settings, "cells");
+    const char *const from = sim->settings->ctrl != NULL ? sim->settings->ctrl : "dislocation";
+    const double longest = fmax(sim->input.longest, control->max_seg);
+    bool fewer = false;
 
     for (int d = 0; d < 3; d++) {
-        const double width = sim->domain.edge[d] / control->cells[d];
-        sim->cells[d] = control->cells[d];
+        const int fit = (int)fmin(control->cells[d], floor(sim->domain.edge[d] * DD_CELL_FITS / longest));
+        const double width = sim->domain.edge[d] / (fixed ? control->cells[d] : 3);
+        sim->cells[d] = fixed || fit < 3 ? control->cells[d] : fit;
+        fewer = fewer || sim->cells[d] < control->cells[d];
+        if (sim->domain.edge[d] / (double)sim->cells[d] * LONGEST >= longest) {
+            continue;
+        }
         if (sim->input.longest > LONGEST * width) {
             eqp_message_set(message,
                             "dislocation: a segment of the input is %g b long, more than the %g b that %g of a cell "
-                            "are: give fewer --cells",
-                            sim->input.longest, LONGEST * width, LONGEST);
-            return EQP_ERR_ARGUMENT;
+                            "are%s",
+                            sim->input.longest, LONGEST * width, LONGEST,
+                            fixed ? ": give fewer --cells" : ", of 3 in the box");
+        } else {
+            eqp_message_set(
+                message, "%s: maxSeg: %g is more than %g of a cell (%g b wide%s): give %sa smaller --max-seg", from,
+                control->max_seg, LONGEST, width, fixed ? "" : ", 3 in the box", fixed ? "fewer --cells, or " : "");
         }
-        if (control->max_seg > LONGEST * width) {
-            eqp_message_set(message,
-                            "dislocation: maxSeg: %g is more than %g of a cell (%g b wide): give fewer --cells, or a "
-                            "smaller --max-seg",
-                            control->max_seg, LONGEST, width);
-            return EQP_ERR_ARGUMENT;
-        }
+        return EQP_ERR_ARGUMENT;
+    }
+    if (fewer) {
+        eqp_message_set(dd_notes_next(&sim->input.notes),
+                        "%d x %d x %d cells would be too small for segments of %g b: %lld x %lld x %lld are taken",
+                        control->cells[0], control->cells[1], control->cells[2], longest, (long long)sim->cells[0],
+                        (long long)sim->cells[1], (long long)sim->cells[2]);
     }
     return EQP_OK;
 }
@@ -86,11 +100,15 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
     rule.method = strcmp(c->integrator, "trapezoid") == 0 ? DD_TRAPEZOID : DD_EULER;
     rule.rtol = c->tolerance;
     rule.dt_max = c->max_dt;
+    rule.dt_min = fmin(rule.dt_min, c->max_dt);
     rule.grow = c->dt_increment;
     rule.shrink = c->dt_decrement;
     EQP_TRY(dd_stepper_init(&sim->stepper, &rule, c->next_dt));
-    EQP_TRY(dd_loading_init(&sim->loading, c->load_type == 1 ? DD_STRAIN_RATE : DD_CREEP, &sim->evaluator.medium,
-                            c->strain_rate, c->direction, c->stress));
+    EQP_TRY(dd_loading_init(&sim->loading, c->load_type == 1 || c->load_type == 4 ? DD_STRAIN_RATE : DD_CREEP,
+                            &sim->evaluator.medium, c->strain_rate, c->direction, c->stress));
+    if (c->load_type == 4) {
+        EQP_TRY(dd_loading_cycle(&sim->loading, c->strain_amplitude, c->time));
+    }
 done:
     if (code == EQP_OK) {
         memcpy(sim->loading.strain, c->plastic_strain, sizeof sim->loading.strain);

@@ -529,7 +529,10 @@ done:
 
 dd_moment dd_simulation_moment(const dd_simulation *sim)
 {
-    dd_moment now = {.step = sim->now.common.step, .time = sim->now.common.time, .next_dt = sim->stepper.dt};
+    dd_moment now = {.step = sim->now.common.step,
+                     .time = sim->now.common.time,
+                     .next_dt = sim->stepper.dt,
+                     .rate = sim->loading.rate};
 
     memcpy(now.stress, sim->loading.stress, sizeof now.stress);
     memcpy(now.plastic_strain, sim->loading.strain, sizeof now.plastic_strain);

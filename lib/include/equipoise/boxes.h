@@ -101,9 +101,9 @@ int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double hig
 /** Moves walls towards equal loads. Local, O(parts), deterministic.
  *
  * Sections: one direction per call, options->direction, or x, y and z in turn without those that have one part. The
- * load is taken as uniform inside each slab (column, box). From below upwards a wall aims at the place where its slab has
- * the load that is left by the number of slabs that are left; it goes there, but at most options->cell_fraction of a
- * cell and options->slab_fraction of the slab that it moves into.
+ * load is taken as uniform inside each slab (column, box). From below upwards a wall aims at the place where its slab
+ * has the load that is left by the number of slabs that are left; it goes there, but at most options->cell_fraction of
+ * a cell and options->slab_fraction of the slab that it moves into.
  *
  * Bisection: a level is one round of cuts along x, y and z. Each piece that a level cuts becomes two, four or eight:
  * the coarsest level at which one of these has more than the mean of its siblings, itself included, by more than

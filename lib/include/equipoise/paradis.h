@@ -171,8 +171,9 @@ void eqp_paradis_write_discard(eqp_paradis_writer *writer);
 /** Bytes of a name in a `.ctrl` file, its end included. */
 #define EQP_PARADIS_NAME 64
 
-/** Parameters of a run. A real number that is NaN (in a file also -1) was not given and follows from others, see
- * eqp_paradis_control_complete(). In brackets: the key in a file, and the default. */
+/** Parameters of a run. A real number that is NaN was not given and follows from others, see
+ * eqp_paradis_control_complete(); in a file, 0 and below say so, too (of Ecore, below 0). In brackets: the key in a
+ * file, and the default. */
 typedef struct eqp_paradis_control {
     int domains[3];                    /**< [numXdoms, ...: 1] processes in x, y, z; >= 1 */
     int cells[3];                      /**< [numXcells, ...: 3] cells in x, y, z; >= 3 */
@@ -200,8 +201,8 @@ typedef struct eqp_paradis_control {
     double core_radius;                /**< [rc] b, > 0; required */
     double core_energy;                /**< [Ecore: mu / 4 pi ln(rc / 0.1)] Pa */
     char mobility[EQP_PARADIS_NAME];   /**< [mobilityLaw: BCC_0] */
-    double mobility_screw;             /**< [MobScrew: 10] 1 / (Pa s), > 0 */
-    double mobility_edge;              /**< [MobEdge: 10] 1 / (Pa s), > 0 */
+    double mobility_screw;             /**< [MobScrew: 10] 1 / (Pa s), >= 0 */
+    double mobility_edge;              /**< [MobEdge: 10] 1 / (Pa s), >= 0 */
     double mobility_climb;             /**< [MobClimb: 0.01] 1 / (Pa s), >= 0 */
     double climb_junction;           /**< [MobClimbJunc: 1] 1 / (Pa s) of nodes of more than two arms; <= 0: MobClimb */
     double shear_velocity;           /**< [shearVelocity: 3400] m / s, bound of velocities; 0: none */
@@ -213,7 +214,8 @@ typedef struct eqp_paradis_control {
     double hcp_screw[7];             /**< [HCP_A_Basal_ScrewDrag, ...: of beryllium] of screws */
     double hcp_climb;                /**< [HCP_Sessile_ScrewDrag: 23.6868] Pa s, >= 0: climb, and junctions */
     double hcp_line;                 /**< [HCP_LineDrag: 5e-6] Pa s, >= 0: along a line */
-    int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate; others are kept */
+    int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate, 4 cycles of strain, others */
+    double strain_amplitude;         /**< [eAmp: 0] of cycles, >= 0 */
     double strain_rate;              /**< [eRate: 1] 1 / s */
     double direction[3];             /**< [edotdir: 1 0 0] of the load, as stored; not 0 */
     double stress[6];                /**< [appliedStress: 0] Pa: xx yy zz yz zx xy */
@@ -241,6 +243,14 @@ extern const eqp_paradis_control eqp_paradis_control_defaults;
  * range, EQP_ERR_MEMORY */
 int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                              eqp_message *message);
+
+/** The value of a key that is not in the table of eqp_paradis_control. Local, O(text).
+ * \param[in]  control  (borrowed)
+ * \param[in]  key      in small or capital letters (borrowed)
+ * \param[out] value    without quotes, cut to its room, of a list the first one, the last where the key stands twice;
+ *                      unchanged where it does not stand
+ * \return whether the key stands among the `others` of *control; false for NULL */
+bool eqp_paradis_control_find(const eqp_paradis_control *control, const char *key, char value[EQP_PARADIS_NAME]);
 
 /** Frees what eqp_paradis_control_read() has allocated. The parameters can be used on; NULL is legal. */
 void eqp_paradis_control_free(eqp_paradis_control *control);

@@ -25,9 +25,6 @@
 #define SEGMENTS_PER_CELL 30.0
 #define FAR_SHARE 0.74
 
-/* Of a cell, the longest segment: a little less than 0.9, so that rounding cannot make it too long. */
-#define FITS 0.8999
-
 /* Segments of an input are often as long as its code allows: they may stretch that much before they are cut. */
 #define STRETCH 1.25
 #define CELLS_MOST 1000
@@ -209,17 +206,22 @@ done:
 }
 
 /* Parameters as far as they are known before the network: the file's, and the command line's on top. */
-static int read_control(const dd_settings *settings, const char *path, eqp_paradis_control *control,
-                        eqp_message *message)
+static int read_control(const dd_settings *settings, const char *path, dd_input *input, eqp_message *message)
 {
+    eqp_paradis_control *const control = &input->control;
     const bool restart = settings->run.restart != NULL;
+    eqp_message ignored = {""};
+    int64_t nignored = 0;
     int code = EQP_OK;
 
     dd_settings_default_control(control);
     if (path != NULL) {
         *control = eqp_paradis_control_defaults;
         memset(control->cells, 0, sizeof control->cells);
-        code = eqp_paradis_control_read(path, control, NULL, NULL, message);
+        code = eqp_paradis_control_read(path, control, &nignored, &ignored, message);
+    }
+    if (code == EQP_OK && nignored > 0 && !restart) {
+        eqp_message_set(dd_notes_next(&input->notes), "%s: passed over: %s", path, ignored.text);
     }
     for (int d = 0; d < 3; d++) {
         control->cells[d] *= settings->tile[d];
@@ -231,6 +233,7 @@ static int read_control(const dd_settings *settings, const char *path, eqp_parad
         memset(control->plastic_strain, 0, sizeof control->plastic_strain);
     }
     dd_settings_override(settings, control);
+    code = dd_foreign_check(path != NULL ? path : "dislocation", control, &input->notes, message);
 done:
     return code;
 }
@@ -265,7 +268,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, double longe
         volume *= domain->edge[d];
     }
     for (int d = 0; d < 3; d++) {
-        const double fits = domain->edge[d] * FITS / fmax(control->max_seg, longest);
+        const double fits = domain->edge[d] * DD_CELL_FITS / fmax(control->max_seg, longest);
         const double good = domain->edge[d] * cbrt(wanted / volume);
         if (control->cells[d] == 0) {
             control->cells[d] = (int)fmax(3, fmin(CELLS_MOST, floor(fmin(fits, good))));
@@ -274,7 +277,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, double longe
 }
 
 /* Names and numbers that choose a law: what this program does not know must not silently become something else. */
-static int check_choices(const char *from, const eqp_paradis_control *control, eqp_message *message)
+static int check_choices(const char *from, const eqp_paradis_control *control, dd_notes *notes, eqp_message *message)
 {
     dd_mobility_law law;
 
@@ -287,9 +290,17 @@ static int check_choices(const char *from, const eqp_paradis_control *control, e
                         control->integrator);
         return EQP_ERR_ARGUMENT;
     }
-    if (control->load_type != 0 && control->load_type != 1) {
-        eqp_message_set(message, "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate", from,
-                        control->load_type);
+    if (control->load_type == 4 && !(control->strain_amplitude > 0)) {
+        eqp_message_set(message, "%s: loadType 4, cycles of strain, needs their amplitude, eAmp", from);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (control->load_type == 6) {
+        eqp_message_set(dd_notes_next(notes), "%s: loadType: 6 stands for a curve of one's own: the stress stays",
+                        from);
+    } else if (control->load_type != 0 && control->load_type != 1 && control->load_type != 4) {
+        eqp_message_set(message,
+                        "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate, nor 4, cycles of strain",
+                        from, control->load_type);
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
@@ -302,7 +313,7 @@ static double default_max_seg(const dd_domain *domain, const eqp_paradis_control
 
     for (int d = 0; d < 3; d++) {
         const int cells = control->cells[d] > 0 ? control->cells[d] : 3;
-        most = fmin(most, domain->edge[d] / cells * FITS);
+        most = fmin(most, domain->edge[d] / cells * DD_CELL_FITS);
     }
     return fmax(most, longest);
 }
@@ -322,11 +333,11 @@ static int complete_control(const char *path, const dd_generator *generator, con
     if (input->control.max_seg > 0) {
         choose_cells(domain, input->segments, input->longest, &input->control);
     }
-    code = eqp_paradis_control_complete(&input->control, domain->edge, &inner);
+    code = eqp_paradis_control_complete(&input->control, NULL, &inner); /* dd_setup() finds the cells for maxSeg */
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: %s", from, inner.text);
     }
-    return code == EQP_OK ? check_choices(from, &input->control, message) : code;
+    return code == EQP_OK ? check_choices(from, &input->control, &input->notes, message) : code;
 }
 
 static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
@@ -378,7 +389,7 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
     }
     data = own_data != NULL ? own_data : settings->run.snapshot;
     if (code == EQP_OK) {
-        code = read_control(settings, ctrl, &input->control, message);
+        code = read_control(settings, ctrl, input, message);
     }
     if (code == EQP_OK) {
         code = find_last_step(settings, ctrl, input, message);

@@ -6,7 +6,12 @@
 #include "../domain.h"
 #include "../settings.h"
 
+#include "foreign.h"
+
 #include <equipoise/paradis.h>
+
+/* Of a cell, the longest segment: a little less than 0.9, so that rounding cannot make it too long. */
+#define DD_CELL_FITS 0.8999
 
 typedef struct dd_input {
     int64_t nodes, segments; /* of all ranks */
@@ -16,6 +21,7 @@ typedef struct dd_input {
     /* Parameters, complete. first_step, time, plastic_strain and next_dt are where the run begins: zeros and the first
      * step, or those of a restart; with --ctrl alone a run begins at 0 whatever the file says. */
     eqp_paradis_control control;
+    dd_notes notes;    /* what is changed or passed over of them */
     int64_t last_step; /* at which the run ends: --steps, else maxstep more than first_step */
 } dd_input;
 

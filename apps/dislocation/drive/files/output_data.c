@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "files.h"
+#include "foreign.h"
 #include "output_place.h"
 #include "relay.h"
 
@@ -201,6 +202,7 @@ static eqp_paradis_control control_of(const dd_input *input, const dd_moment *no
     control.first_step = now->step;
     control.steps = input->last_step > now->step ? input->last_step - now->step : 0;
     control.time = now->time;
+    control.strain_rate = now->rate;
     if (now->next_dt > 0) {
         control.next_dt = now->next_dt;
     }
@@ -261,11 +263,15 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
                       eqp_message *message)
 {
     eqp_paradis_control control = control_of(input, now);
-    char *data = NULL, *ctrl = NULL;
+    char *data = NULL, *ctrl = NULL, *others = NULL;
     eqp_message what = {""};
-    int code;
+    int code = dd_files_pair(name, &data, &ctrl);
 
-    EQP_TRY(eqp_agree(domain->comm, dd_files_pair(name, &data, &ctrl), NULL));
+    if (code == EQP_OK) {
+        code = dd_foreign_complete(&control, &others);
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    control.others = others; /* a copy: those of the input stay where they are */
     EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
 done:
     if (code != EQP_OK && what.text[0] == '\0') {
@@ -274,6 +280,7 @@ done:
     if (code != EQP_OK) {
         eqp_message_set(message, "%s", what.text);
     }
+    free(others);
     free(data);
     free(ctrl);
     return code;

@@ -79,6 +79,25 @@ int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *
     return EQP_OK;
 }
 
+/* To the sign that the rate has at this time. */
+static void turn(dd_loading *loading)
+{
+    const double half_cycles = rint(0.5 * fabs(loading->rate) * loading->time / loading->amplitude);
+
+    loading->rate = fmod(half_cycles, 2.0) == 0.0 ? fabs(loading->rate) : -fabs(loading->rate);
+}
+
+int dd_loading_cycle(dd_loading *loading, double amplitude, double time)
+{
+    if (!(amplitude > 0.0) || !isfinite(amplitude) || !(time >= 0.0) || !isfinite(time)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    loading->amplitude = amplitude;
+    loading->time = time;
+    turn(loading);
+    return EQP_OK;
+}
+
 double dd_loading_along(const dd_loading *loading, const double tensor[6])
 {
     double sum = 0.0;
@@ -97,6 +116,10 @@ void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], 
     if (loading->kind == DD_STRAIN_RATE) {
         more = loading->young * (loading->rate * dt - dd_loading_along(loading, strain));
         loading->total += loading->rate * dt;
+    }
+    if (loading->amplitude > 0.0) {
+        loading->time += dt;
+        turn(loading);
     }
     for (int k = 0; k < 6; k++) {
         loading->stress[k] += more * e[row[k]] * e[column[k]];

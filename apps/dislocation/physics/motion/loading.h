@@ -34,6 +34,8 @@ typedef enum dd_loading_kind { DD_CREEP, DD_STRAIN_RATE } dd_loading_kind;
 typedef struct dd_loading {
     dd_loading_kind kind; /* stress stays, or total strain grows at a constant rate along `direction` */
     double rate;          /* 1/s; may be negative (compression) */
+    double amplitude;     /* of cycles of the total strain: at either end the rate changes its sign; 0: none */
+    double time;          /* s, of cycles: since they began */
     double direction[3];  /* unit */
     double young;         /* 2 mu (1 + nu) */
     double stress[6];     /* applied, now */
@@ -48,6 +50,11 @@ typedef struct dd_loading {
  * \param[in] stress     at the start */
 int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
                     const double direction[3], const double stress[6]);
+
+/* Cycles at the constant rate |rate| from a strain of 0 to amplitude, to -amplitude and back, which began `time` ago:
+ * the sign of the rate is that of (-1)^k, k = |rate| time / (2 amplitude) rounded (strain control of ParaDiS, loadType
+ * 4). EQP_OK, or EQP_ERR_ARGUMENT for an amplitude that is not positive. */
+int dd_loading_cycle(dd_loading *loading, double amplitude, double time);
 
 /* After a step of dt in which all segments together gave this plastic strain and spin (may be NULL). At a constant rate
  * the stress grows by E (rate dt - e . strain e) along e e. */
