@@ -2,12 +2,12 @@
 /* What a pair of dislocation segments costs in every kernel that this CPU runs, as CSV.
  *
  *   taskset -c 1 build/bench/bench_segforce > segforce.csv
- *   taskset -c 1 build/bench/bench_segforce avx512
+ *   taskset -c 1 build/bench/bench_segforce avx512 near
  *
- * Argument: the only kernel to measure. Segments are 50 to 500 b long in a cell of 4000 b, as in the networks of the
- * tests. kind: general; near (parallel to the target, anywhere in the cell), chain (parallel and next to the target);
- * mixed (one in five is near). Nanoseconds of CPU time per pair, the smallest and the median of several runs; parallel
- * is the share of pairs that were counted so. */
+ * Arguments: the only kernel and the only kind to measure. Segments are 50 to 500 b long in a cell of 4000 b, as in the
+ * networks of the tests. kind: general; near (parallel to the target, anywhere in the cell), chain (parallel and next
+ * to the target); mixed (one in five is near). Nanoseconds of CPU time per pair, the smallest and the median of several
+ * runs; parallel is the share of pairs that were counted so. */
 #include "elastic/pairs.h"
 #include "timing.h"
 
@@ -121,6 +121,9 @@ int main(int argc, char **argv)
             continue;
         }
         for (int kind = 0; kind < KINDS; kind++) {
+            if (argc > 2 && strcmp(argv[2], kind_name[kind]) != 0) {
+                continue;
+            }
             make_scene(&s, (enum kind)kind);
             for (int l = 0; l < 3; l++) {
                 measure(&s, (dd_isa)isa, fn, (enum kind)kind, length[l]);

@@ -128,7 +128,7 @@ static void stresses_match_the_reference_table(void **state)
 /* Gauss points of 1-D, m panels with 8 each. */
 static double panel_point(int i, int panels, double *weight)
 {
-    const dd_gauss *rule = dd_gauss_for(INFINITY);
+    const dd_gauss *rule = dd_gauss_for(6);
     const double width = 1.0 / panels;
 
     assert_int_equal(rule->n, 8);

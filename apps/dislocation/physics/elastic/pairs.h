@@ -10,7 +10,7 @@
  * those on the sources' ends to sources->force[0..5][first ..]; in the unit of mu times the square of that of lengths.
  * Each source is taken at the periodic image whose midpoint is nearest to the target's, direction by direction. The
  * target is not among the sources; segments that share a node are pairs like others. Lengths are > 0. Deterministic: a
- * pair's forces do not depend on the other sources, sums are added in an order that n decides.
+ * pair's forces do not depend on the other sources, sums are added in an order that the sources alone decide.
  * \param[in,out] counts what was computed is added; the same for every instruction set */
 typedef void (*dd_pairs_fn)(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
                             int64_t n, double force[6], dd_pair_counts *counts);

@@ -4,7 +4,8 @@
 
 #include <immintrin.h>
 #include <math.h>
-#include <sleef.h>
+#include <stdint.h>
+#include <string.h>
 
 typedef __m256d vector;
 
@@ -18,13 +19,15 @@ typedef __m256d vector;
 #define WIDE(x) _mm256_set1_pd(x)
 #define LOAD(p) _mm256_loadu_pd(p)
 #define STORE(p, x) _mm256_storeu_pd(p, x)
+#define FIRST(x) _mm256_cvtsd_f64(x)
 #define SUM(x) sum_of(x)
 #define ROOT(x) _mm256_sqrt_pd(x)
-#define LOG(x) Sleef_logd4_u35avx2(x)
-#define EXP(x) Sleef_expd4_u10avx2(x)
-#define ATAN2(y, x) Sleef_atan2d4_u35avx2(y, x)
+#define INVERSE(x) (1 / (x))
+#define INVERSE_ROOT(x) (1 / ROOT(x))
+#define LOG(x) dd_log(x)
+#define EXP(x) dd_exp(x)
+#define ATAN2(y, x) dd_atan2(y, x)
 #define ROUNDED(x) rounded(x)
-#define BEGIN()
 
 static inline vector mask_of(unsigned bits)
 {
@@ -47,6 +50,7 @@ static inline vector rounded(vector x)
     return x;
 }
 
+#include "pairs_elementary.h"
 #include "pairs_formula.h"
 #include "pairs_line.h"
 #include "pairs_parallel.h"

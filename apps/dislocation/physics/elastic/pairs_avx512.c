@@ -4,7 +4,8 @@
 
 #include <immintrin.h>
 #include <math.h>
-#include <sleef.h>
+#include <stdint.h>
+#include <string.h>
 
 typedef __m512d vector;
 
@@ -18,22 +19,30 @@ typedef __m512d vector;
 #define WIDE(x) _mm512_set1_pd(x)
 #define LOAD(p) _mm512_loadu_pd(p)
 #define STORE(p, x) _mm512_storeu_pd(p, x)
+#define FIRST(x) _mm512_cvtsd_f64(x)
 #define SUM(x) _mm512_reduce_add_pd(x)
 #define ROOT(x) _mm512_sqrt_pd(x)
-#define LOG(x) Sleef_logd8_u35avx512f(x)
-#define EXP(x) Sleef_expd8_u10avx512f(x)
-#define ATAN2(y, x) Sleef_atan2d8_u35avx512f(y, x)
+#define INVERSE(x) inverse(x)
+#define INVERSE_ROOT(x) inverse_root(x)
+#define LOG(x) dd_log(x)
+#define EXP(x) dd_exp(x)
+#define ATAN2(y, x) dd_atan2(y, x)
 #define ROUNDED(x) rounded(x)
-#define BEGIN() fetch_constants()
 
-/* SLEEF's logarithm loads one constant below a mask that is empty unless an argument is infinite. Where the page of
- * that constant is not mapped such a load does not fetch it, and takes hundreds of cycles each time: four times as long
- * for a pair. A system may unmap it whenever it likes. So one argument is infinite now and then. */
-static inline void fetch_constants(void)
+/* The estimate r has 14 bits. With 1 - x r = e it is r (1 + e + e^2 + e^3): faster than a division. */
+static inline vector inverse(vector x)
 {
-    const vector x = LOG(WIDE((double)INFINITY));
+    const vector r = _mm512_rcp14_pd(x), e = 1 - x * r;
 
-    __asm__ volatile("" : : "v"(x));
+    return r + r * (e + e * e * (1 + e));
+}
+
+/* With 1 - x r^2 = e it is r (1 + e/2 + 3/8 e^2 + 5/16 e^3). */
+static inline vector inverse_root(vector x)
+{
+    const vector r = _mm512_rsqrt14_pd(x), e = 1 - x * r * r;
+
+    return r + r * e * (0.5 + e * (0.375 + e * 0.3125));
 }
 
 /* Compilers may fuse a product with the sum it goes into; not beyond this. */
@@ -43,6 +52,7 @@ static inline vector rounded(vector x)
     return x;
 }
 
+#include "pairs_elementary.h"
 #include "pairs_formula.h"
 #include "pairs_line.h"
 #include "pairs_parallel.h"

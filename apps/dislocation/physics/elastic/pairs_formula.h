@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The closed form of the forces between two straight segments that are not parallel, for one type of number: included
  * once for each by files that define
- *   REAL, MASK, LESS(a, b) (a MASK), SELECT(mask, yes, no), WIDE(x) (a double as a REAL), ROOT(x), LOG(x), ATAN2(y, x).
+ *   REAL, MASK, LESS(a, b) (a MASK), SELECT(mask, yes, no), WIDE(x) (a double as a REAL), INVERSE(x), INVERSE_ROOT(x),
+ * LOG(x), ATAN2(y, x).
  * REAL may be a vector of doubles, one pair in each lane. No include guard: that is the point.
  *
  * Theory: Cai et al., J. Mech. Phys. Solids 54 (2006) 561. With unit tangents u of segment A and v of segment B, c =
@@ -13,6 +14,12 @@
  *   d/dy (y^i z^j / Ra^k) = i y^(i-1) z^j / Ra^k - k (y - c z) y^i z^j / Ra^(k+2), and the same for z,
  * down to the solid angle of the parallelogram of all R (times 1 / (s sqrt(e))) and logarithms along its edges. A seen
  * from B is the same with y and z exchanged. */
+
+/* Of a number > 0. */
+DD_INLINE REAL dd_root(REAL x)
+{
+    return x * INVERSE_ROOT(x);
+}
 
 /* Double integrals of y^i z^j / Ra^3 as k[ij] and of 3 y^i z^j / Ra^5 as m[ij]. */
 typedef struct dd_integrals {
@@ -35,7 +42,7 @@ DD_INLINE dd_edge dd_edge_of(REAL at, REAL q1, REAL q2, REAL r1, REAL r2, REAL i
     const MASK down1 = LESS(t1, zero), down2 = LESS(t2, zero);
     const REAL p1 = r1 + SELECT(down1, -t1, t1), p2 = r2 + SELECT(down2, -t2, t2);
     /* one division for three */
-    const REAL pp = p1 * p2, all = 1 / (g * pp), ig = pp * all, ip1 = g * p2 * all, ip2 = g * p1 * all;
+    const REAL pp = p1 * p2, all = INVERSE(g * pp), ig = pp * all, ip1 = g * p2 * all, ip2 = g * p1 * all;
     const REAL tail1 = ir1 * ip1, tail2 = ir2 * ip2;
     const REAL i0 = SELECT(down2, tail2 - SELECT(down1, zero, 2 * ig), SELECT(down1, 2 * ig, zero) - tail2) +
                     SELECT(down1, -tail1, tail1);
@@ -45,26 +52,29 @@ DD_INLINE dd_edge dd_edge_of(REAL at, REAL q1, REAL q2, REAL r1, REAL r2, REAL i
     return (dd_edge){l, i0, i1 + foot * i0, l - t2 * ir2 + t1 * ir1 + foot * (2 * i1 + foot * i0)};
 }
 
-DD_INLINE dd_integrals dd_integrate(REAL y1, REAL y2, REAL z1, REAL z2, REAL c, REAL s, REAL dist, REAL a2)
+DD_INLINE dd_integrals dd_integrate(REAL y1, REAL y2, REAL z1, REAL z2, REAL c, REAL s, REAL is, REAL dist, REAL a2)
 {
-    const REAL s2 = s * s, is2 = 1 / s2, e = dist * dist + a2, root_e = ROOT(e), c2 = 2 * c;
-    const REAL r11 = ROOT(e + (y1 - c2 * z1) * y1 + z1 * z1), r12 = ROOT(e + (y1 - c2 * z2) * y1 + z2 * z2);
-    const REAL r21 = ROOT(e + (y2 - c2 * z1) * y2 + z1 * z1), r22 = ROOT(e + (y2 - c2 * z2) * y2 + z2 * z2);
-    const REAL left = r11 * r12, right = r21 * r22, all = 1 / (left * right), ileft = all * right, iright = all * left;
-    const REAL i11 = ileft * r12, i12 = ileft * r11, i21 = iright * r22, i22 = iright * r21;
+    const REAL zero = WIDE(0), s2 = s * s, is2 = is * is, e = dist * dist + a2, ie = INVERSE(e), root_e = dd_root(e),
+               c2 = 2 * c;
+    const REAL s11 = e + (y1 - c2 * z1) * y1 + z1 * z1, s12 = e + (y1 - c2 * z2) * y1 + z2 * z2;
+    const REAL s21 = e + (y2 - c2 * z1) * y2 + z1 * z1, s22 = e + (y2 - c2 * z2) * y2 + z2 * z2;
+    const REAL i11 = INVERSE_ROOT(s11), i12 = INVERSE_ROOT(s12), i21 = INVERSE_ROOT(s21), i22 = INVERSE_ROOT(s22);
+    const REAL r11 = s11 * i11, r12 = s12 * i12, r21 = s21 * i21, r22 = s22 * i22;
     const dd_edge ya = dd_edge_of(z1, y1, y2, r11, r21, i11, i21, c, s2, e);
     const dd_edge yb = dd_edge_of(z2, y1, y2, r12, r22, i12, i22, c, s2, e);
     const dd_edge za = dd_edge_of(y1, z1, z2, r11, r12, i11, i12, c, s2, e);
     const dd_edge zb = dd_edge_of(y2, z1, z2, r21, r22, i21, i22, c, s2, e);
     dd_integrals i;
 
-    /* The solid angle: differences of two angles between 0 and pi at a time. */
+    /* The solid angle: the sum of two differences of angles between 0 and pi, which is between 0 and 2 pi. */
     const REAL se = s * root_e, ce = c * e;
     const REAL x11 = s2 * y1 * z1 + ce, x12 = s2 * y1 * z2 + ce, x21 = s2 * y2 * z1 + ce, x22 = s2 * y2 * z2 + ce;
     const REAL h11 = se * r11, h12 = se * r12, h21 = se * r21, h22 = se * r22;
-    const REAL angle =
-        ATAN2(h21 * x22 - h22 * x21, x22 * x21 + h22 * h21) + ATAN2(h12 * x11 - h11 * x12, x12 * x11 + h12 * h11);
-    i.k00 = angle / se;
+    const REAL up2 = h21 * x22 - h22 * x21, on2 = x22 * x21 + h22 * h21;
+    const REAL up1 = h12 * x11 - h11 * x12, on1 = x12 * x11 + h12 * h11;
+    const REAL up = up1 * on2 + up2 * on1, least = SELECT(LESS(up1, up2), up1, up2);
+    const REAL turn = SELECT(LESS(up, zero), SELECT(LESS(zero, least), WIDE(2 * DD_PI), zero), zero);
+    i.k00 = (ATAN2(up, on1 * on2 - up1 * up2) + turn) * is * root_e * ie;
 
     const REAL h00 = y2 * zb.l - y1 * za.l + z2 * yb.l - z1 * ya.l - e * i.k00;
     const REAL ly = yb.l - ya.l, lz = zb.l - za.l;
@@ -77,7 +87,7 @@ DD_INLINE dd_integrals dd_integrate(REAL y1, REAL y2, REAL z1, REAL z2, REAL c, 
     i.k20 = a10 + c * i.k11;
     i.k02 = b01 + c * i.k11;
 
-    i.m00 = (i.k00 + y2 * zb.q0 - y1 * za.q0 + z2 * yb.q0 - z1 * ya.q0) / e;
+    i.m00 = (i.k00 + y2 * zb.q0 - y1 * za.q0 + z2 * yb.q0 - z1 * ya.q0) * ie;
     const REAL z0 = zb.q0 - za.q0, y0 = yb.q0 - ya.q0;
     i.m01 = -(y0 + c * z0) * is2;
     i.m10 = c * i.m01 - z0;
@@ -174,7 +184,7 @@ DD_INLINE void dd_general(const REAL r[3], const REAL u[3], REAL la, const REAL 
     REAL n[3], p[3], q[3];
 
     dd_cross3(u, v, n);
-    const REAL is = 1 / ROOT(dd_dot3(n, n)), s = dd_dot3(n, n) * is;
+    const REAL is = INVERSE_ROOT(dd_dot3(n, n)), s = dd_dot3(n, n) * is;
     for (int d = 0; d < 3; d++) {
         n[d] *= is;
     }
@@ -184,14 +194,14 @@ DD_INLINE void dd_general(const REAL r[3], const REAL u[3], REAL la, const REAL 
     /* r = y u - z v + dist n; B's first end, backwards, is at its larger z. */
     const REAL y1 = (ru - c * rv) * is2, y2 = y1 + la;
     const REAL at = (c * ru - rv) * is2, z1 = SELECT(back, at - lb, at), z2 = SELECT(back, at, at + lb);
-    const dd_integrals i = dd_integrate(y1, y2, z1, z2, c, s, dist, a2), j = dd_exchanged(i);
+    const dd_integrals i = dd_integrate(y1, y2, z1, z2, c, s, is, dist, a2), j = dd_exchanged(i);
     const REAL ba_a[3] = {dd_dot3(ba, n), dd_dot3(ba, u), dd_dot3(ba, p)};
     const REAL bb_a[3] = {dd_dot3(bb, n), dd_dot3(bb, u), dd_dot3(bb, p)};
     const REAL ba_b[3] = {-ba_a[0], dd_dot3(ba, v), dd_dot3(ba, q)};
     const REAL bb_b[3] = {-bb_a[0], dd_dot3(bb, v), dd_dot3(bb, q)};
     const dd_traction ta = dd_traction_of(&i, c, s, dist, a2, ba_a, bb_a, k1, k2);
     const dd_traction tb = dd_traction_of(&j, c, s, dist, a2, bb_b, ba_b, k1, k2);
-    const REAL ila = 1 / la, ilb = 1 / lb;
+    const REAL ila = INVERSE(la), ilb = INVERSE(lb);
     /* S x u = S1 p - S3 n; the share of the second end is (y - y1) / la. */
     const REAL a2p = (ta.y1 - y1 * ta.s1) * ila, a2n = (ta.y3 - y1 * ta.s3) * ila;
     const REAL b2q = (tb.y1 - z1 * tb.s1) * ilb, b2n = (tb.y3 - z1 * tb.s3) * ilb;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Integrals along a straight line, in closed form, for one type of number: see pairs_formula.h for what is to be
- * defined (REAL, MASK, LESS, SELECT, WIDE, ROOT, LOG). No include guard. */
+ * defined (REAL, MASK, LESS, SELECT, WIDE, INVERSE, INVERSE_ROOT, LOG). No include guard. */
 
 /* Integrals of q^i / Ra^3 and 3 q^i / Ra^5. */
 typedef struct dd_line {
@@ -10,12 +10,13 @@ typedef struct dd_line {
 /* From q1 to q2; as distances to the values at infinity, which do not cancel. */
 DD_INLINE dd_line dd_line_of(REAL q1, REAL q2, REAL g)
 {
-    const REAL zero = WIDE(0), r1 = ROOT(g + q1 * q1), r2 = ROOT(g + q2 * q2), ir = 1 / (r1 * r2);
-    const REAL ir1 = r2 * ir, ir2 = r1 * ir;
+    const REAL zero = WIDE(0), s1 = g + q1 * q1, s2 = g + q2 * q2, ir1 = INVERSE_ROOT(s1), ir2 = INVERSE_ROOT(s2);
+    const REAL r1 = s1 * ir1, r2 = s2 * ir2;
     const MASK down1 = LESS(q1, zero), down2 = LESS(q2, zero);
     const REAL o1 = SELECT(down1, WIDE(-1), WIDE(1)), o2 = SELECT(down2, WIDE(-1), WIDE(1));
-    const REAL p1 = r1 + o1 * q1, p2 = r2 + o2 * q2, pp = p1 * p2, inverse = 1 / (g * pp); /* one division for three */
-    const REAL ig = pp * inverse, ip1 = g * p2 * inverse, ip2 = g * p1 * inverse;
+    const REAL p1 = r1 + o1 * q1, p2 = r2 + o2 * q2, pp = p1 * p2,
+               per_gpp = INVERSE(g * pp); /* one division for three */
+    const REAL ig = pp * per_gpp, ip1 = g * p2 * per_gpp, ip2 = g * p1 * per_gpp;
     const REAL t1 = ir1 * ip1, t2 = ir2 * ip2, x1 = o1 * q1 * ir1, x2 = o2 * q2 * ir2, all = (o2 - o1) * ig;
     const REAL ratio = SELECT(down2, g * ip2, p2) * SELECT(down1, p1 * ig, ip1);
     const REAL i1 = ir1 * ir1, i2 = ir2 * ir2, i3 = i1 * ir1 - i2 * ir2;

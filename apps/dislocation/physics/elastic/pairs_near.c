@@ -9,6 +9,19 @@
 #endif
 
 /* Nodes are the roots of Legendre polynomials, computed with 40 digits. */
+static const double x4[8] = {0.86113631159405257, 0.33998104358485626, -0.33998104358485626, -0.86113631159405257};
+static const double w4[8] = {0.34785484513745385, 0.65214515486254609, 0.65214515486254609, 0.34785484513745385};
+static const double x5[8] = {0.90617984593866396, 0.53846931010568311, 0, -0.53846931010568311, -0.90617984593866396};
+static const double w5[8] = {0.23692688505618908, 0.47862867049936647, 0.56888888888888889, 0.47862867049936647,
+                             0.23692688505618908};
+static const double x6[8] = {0.93246951420315205, 0.66120938646626448,  0.2386191860831969,
+                             -0.2386191860831969, -0.66120938646626448, -0.93246951420315205};
+static const double w6[8] = {0.17132449237917036, 0.36076157304813861, 0.46791393457269104,
+                             0.46791393457269104, 0.36076157304813861, 0.17132449237917036};
+static const double x7[8] = {0.94910791234275849,  0.74153118559939446,  0.40584515137739718, 0,
+                             -0.40584515137739718, -0.74153118559939446, -0.94910791234275849};
+static const double w7[8] = {0.1294849661688697,  0.27970539148927664, 0.38183005050511892, 0.4179591836734694,
+                             0.38183005050511892, 0.27970539148927664, 0.1294849661688697};
 static const double x8[] = {0.96028985649753629,  0.79666647741362673,  0.52553240991632899,  0.18343464249564981,
                             -0.18343464249564981, -0.52553240991632899, -0.79666647741362673, -0.96028985649753629};
 static const double w8[] = {0.10122853629037626, 0.22238103445337448, 0.31370664587788727, 0.36268378337836199,
@@ -106,16 +119,18 @@ static const struct {
     double sum;
     dd_gauss rule;
 } rules[] = {
-    {5.099, {8, x8, w8}},    {1.746, {16, x16, w16}}, {1.312, {24, x24, w24}},
-    {1.172, {32, x32, w32}}, {1.075, {48, x48, w48}}, {0, {64, x64, w64}},
+    {50.98, {4, x4, w4}},    {20.23, {5, x5, w5}},    {10.93, {6, x6, w6}},    {7.06, {7, x7, w7}},
+    {5.099, {8, x8, w8}},    {1.746, {16, x16, w16}}, {1.312, {24, x24, w24}}, {1.172, {32, x32, w32}},
+    {1.075, {48, x48, w48}}, {0, {64, x64, w64}},
 };
 
 const dd_gauss *dd_gauss_for(double sum)
 {
     int i = 0;
 
-    while (sum < rules[i].sum) {
-        i++;
+    /* without branches, which nobody could predict */
+    for (unsigned k = 0; k + 1 < sizeof rules / sizeof *rules; k++) {
+        i += sum < rules[k].sum;
     }
     return &rules[i].rule;
 }
@@ -125,59 +140,6 @@ double dd_sum_of(double at, double up, double centre, double height, double t1, 
     const double complex t = casinh(((at - centre) + up * I) / height);
 
     return (cabs(t - t1) + cabs(t - t2)) / (t2 - t1);
-}
-
-static void scale(double a[3], double factor)
-{
-    a[0] *= factor;
-    a[1] *= factor;
-    a[2] *= factor;
-}
-
-/* A unit vector normal to u: along r's part that is, or along any. */
-static void any_normal(const double r[3], const double u[3], double n[3])
-{
-    const double along = dd_dot(r, u);
-    double part[3] = {r[0] - along * u[0], r[1] - along * u[1], r[2] - along * u[2]};
-    const double size = dd_dot(part, part);
-
-    if (size <= 1e-20 * dd_dot(r, r)) {
-        const int least = fabs(u[0]) <= fabs(u[1]) && fabs(u[0]) <= fabs(u[2]) ? 0 : fabs(u[1]) <= fabs(u[2]) ? 1 : 2;
-        const double axis[3] = {least == 0, least == 1, least == 2};
-        dd_cross(u, axis, n);
-    } else {
-        dd_cross(u, part, n);
-    }
-    scale(n, 1 / sqrt(dd_dot(n, n)));
-}
-
-bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_frame *frame)
-{
-    const bool back = dd_dot(u, v) < 0;
-    const double sign = back ? -1 : 1;
-    double n[3];
-
-    dd_cross(u, v, n);
-    scale(n, sign);
-    const double square = dd_dot(n, n);
-    /* Rounding turns n by 1 / s of its size; made normal to u again, that leaves v.n at rounding. */
-    if (square > 1e-26) {
-        scale(n, 1 / sqrt(square));
-        const double lean = dd_dot(n, u);
-        for (int d = 0; d < 3; d++) {
-            n[d] -= lean * u[d];
-        }
-        scale(n, 1 / sqrt(dd_dot(n, n)));
-    } else {
-        any_normal(r, u, n);
-    }
-    dd_cross(n, u, frame->p);
-    frame->s = sign * dd_dot(v, frame->p);
-    frame->c = sign * dd_dot(v, u);
-    for (int d = 0; d < 3; d++) {
-        frame->n[d] = n[d];
-    }
-    return back;
 }
 
 dd_target dd_target_of(const dd_segment *segment)

@@ -22,26 +22,19 @@
 /* The singularity of crossing lines matters where it is less than so many lengths away. */
 #define DD_NEAR_CROSSING 3
 
-/* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
+/* Gauss-Legendre nodes on (-1, 1) and weights, with zeros up to the next multiple of 8. */
+#define DD_GAUSS_FEW 8
 typedef struct dd_gauss {
     int n;
     const double *x, *w;
 } dd_gauss;
 
 /* The rule for an interval whose nearest singularity lies on an ellipse around it: `sum` is the sum of its distances to
- * both ends in units of the interval's length. INFINITY gives the rule with 8 points. */
+ * both ends in units of the interval's length. INFINITY gives the rule with 4 points, 6 that with 8. */
 const dd_gauss *dd_gauss_for(double sum);
 
 /* That sum for a singularity at y = at +- i up and the interval t1 to t2 of t, y = centre + height sinh(t). */
 double dd_sum_of(double at, double up, double centre, double height, double t1, double t2);
-
-/* A's frame: n, u, p = n x u orthonormal and right-handed, v = +-(c u + s p) with c >= 0. */
-typedef struct dd_frame {
-    double n[3], p[3], c, s;
-} dd_frame;
-
-/* r: from one line to the other, which tells n where u and v are parallel. \return whether v points against u */
-bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_frame *frame);
 
 /* The target, as all its pairs need it. */
 typedef struct dd_target {

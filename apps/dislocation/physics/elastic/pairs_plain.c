@@ -3,6 +3,7 @@
 #include "pairs_near.h"
 
 #include <math.h>
+#include <string.h>
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -18,13 +19,15 @@
 #define WIDE(x) (x)
 #define LOAD(p) (*(p))
 #define STORE(p, x) (*(p) = (x))
+#define FIRST(x) (x)
 #define SUM(x) (x)
 #define ROOT(x) sqrt(x)
+#define INVERSE(x) (1 / (x))
+#define INVERSE_ROOT(x) (1 / ROOT(x))
 #define LOG(x) log(x)
 #define EXP(x) exp(x)
 #define ATAN2(y, x) atan2(y, x)
 #define ROUNDED(x) (x)
-#define BEGIN()
 
 #include "pairs_formula.h"
 #include "pairs_line.h"

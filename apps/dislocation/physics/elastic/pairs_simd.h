@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop over the sources of one target, LANES pairs at a time; included after pairs_formula.h and pairs_parallel.h
- * by pairs_plain.c, pairs_avx2.c and pairs_avx512.c. They define besides STORE(p, x), BITS(mask) (lane i in bit i),
- * ONLY(bits, x) (0 in other lanes), ROUNDED(x): x, which the compiler must not fuse with what follows, and BEGIN(): what
- * comes before the loop. */
+ * by pairs_plain.c, pairs_avx2.c and pairs_avx512.c. They define besides ROOT(x), exact, ONLY(bits, x) (0 in other
+ * lanes) and ROUNDED(x): x, which the compiler must not fuse with what follows. */
 
 /* LANES sources, at the image that is nearest to the target's midpoint. */
 typedef struct dd_sources {
@@ -69,27 +68,46 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     return LESS(DD_PARALLEL_LOSS * sine, either);
 }
 
-/* One nearly parallel pair: lane of the sources at i. */
-static void dd_one_parallel(const dd_medium *medium, const dd_target *t, const dd_sources *s, const dd_columns *c,
-                            int64_t i, int lane, double k1, double k2, double force[6])
-{
-    double lanes[LANES], r[3], v[3], b[3], fa[6], fb[6];
+/* Near-parallel pairs of a call, until there is one for each lane. */
+typedef struct dd_waiting {
+    double at[9][LANES];
+    int64_t source[LANES];
+    int n;
+} dd_waiting;
 
-    for (int d = 0; d < 3; d++) {
-        STORE(lanes, s->x1[d]);
-        r[d] = t->x1[d] - lanes[lane];
-        v[d] = c->at[3 + d][i + lane] - c->at[d][i + lane];
-        b[d] = c->at[6 + d][i + lane];
+/* Computes the waiting pairs; what acts on the target is added lane by lane. */
+static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const dd_target *t, const dd_columns *c,
+                           REAL k1, REAL k2, REAL sum[6])
+{
+    const unsigned used = (1u << waiting->n) - 1;
+    dd_columns columns = {.force = {NULL}};
+    double on_source[6][LANES];
+    REAL r[3], u[3], v[3], ba[3], fa[6], fb[6];
+
+    for (int k = 0; k < 9; k++) {
+        columns.at[k] = waiting->at[k];
+        for (int lane = waiting->n; lane < LANES; lane++) {
+            waiting->at[k][lane] = waiting->at[k][0];
+        }
     }
-    const double length = sqrt(dd_dot(v, v));
+    dd_sources s = dd_sources_at(medium, t, &columns, 0);
+    const REAL per_length = INVERSE(s.length);
     for (int d = 0; d < 3; d++) {
-        v[d] /= length;
+        r[d] = t->x1[d] - s.x1[d];
+        u[d] = WIDE(t->tangent[d]);
+        v[d] = s.span[d] * per_length;
+        ba[d] = WIDE(t->burgers[d]);
     }
-    dd_nearly_parallel(r, t->tangent, t->length, v, length, t->burgers, b, medium->a * medium->a, k1, k2, fa, fb);
+    dd_nearly_parallel(r, u, WIDE(t->length), v, s.length, ba, s.burgers, WIDE(medium->a * medium->a), k1, k2, fa, fb,
+                       used);
     for (int d = 0; d < 6; d++) {
-        force[d] += fa[d];
-        c->force[d][i + lane] += fb[d];
+        sum[d] += ONLY(used, fa[d]);
+        STORE(on_source[d], fb[d]);
+        for (int lane = 0; lane < waiting->n; lane++) {
+            c->force[d][waiting->source[lane]] += on_source[d][lane];
+        }
     }
+    waiting->n = 0;
 }
 
 static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
@@ -101,13 +119,15 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
     const REAL ba[3] = {WIDE(t.burgers[0]), WIDE(t.burgers[1]), WIDE(t.burgers[2])};
     REAL sum[6] = {WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0)};
 
-    BEGIN();
+    dd_waiting waiting;
+
+    waiting.n = 0;
     for (int64_t i = first, left = n; left > 0; i += LANES, left -= LANES) {
         const dd_sources s = dd_sources_at(medium, &t, sources, i);
         const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
         const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
         if (general != 0) {
-            const REAL per_length = 1 / s.length;
+            const REAL per_length = INVERSE(s.length);
             const REAL r[3] = {t.x1[0] - s.x1[0], t.x1[1] - s.x1[1], t.x1[2] - s.x1[2]};
             const REAL v[3] = {s.span[0] * per_length, s.span[1] * per_length, s.span[2] * per_length};
             REAL fa[6], fb[6];
@@ -121,10 +141,20 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
             }
         }
         for (unsigned rest = parallel; rest != 0; rest &= rest - 1) {
-            dd_one_parallel(medium, &t, &s, sources, i, __builtin_ctz(rest), k1, k2, force);
+            const int64_t source = i + __builtin_ctz(rest);
+            for (int k = 0; k < 9; k++) {
+                waiting.at[k][waiting.n] = sources->at[k][source];
+            }
+            waiting.source[waiting.n] = source;
+            if (++waiting.n == LANES) {
+                dd_waiting_end(&waiting, medium, &t, sources, WIDE(k1), WIDE(k2), sum);
+            }
         }
         counts->general += __builtin_popcount(general);
         counts->parallel += __builtin_popcount(parallel);
+    }
+    if (waiting.n > 0) {
+        dd_waiting_end(&waiting, medium, &t, sources, WIDE(k1), WIDE(k2), sum);
     }
     for (int d = 0; d < 6; d++) {
         force[d] += SUM(sum[d]);

@@ -10,7 +10,8 @@
 #define LESS(a, b) ((a) < (b))
 #define SELECT(mask, yes, no) ((mask) ? (yes) : (no))
 #define WIDE(x) (x)
-#define ROOT(x) sqrt(x)
+#define INVERSE(x) (1 / (x))
+#define INVERSE_ROOT(x) (1 / sqrt(x))
 #define LOG(x) log(x)
 
 #include "pairs_line.h"
