@@ -34,7 +34,6 @@ class Equipoise(MesonPackage):
         depends_on("mpi@3:")
         depends_on("jansson")
         depends_on("zlib-api")
-        depends_on("sleef", when="target=x86_64:")
     depends_on("zoltan", when="+zoltan")
     depends_on("hdf5@1.10.5: ~mpi", when="+hdf5")  # each rank reads its part by itself
     depends_on("cminpack", when="+cminpack")
