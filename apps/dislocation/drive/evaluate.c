@@ -13,7 +13,7 @@
 #include <string.h>
 
 const char *const dd_kind_names[DD_KINDS] = {"pair", "parallel", "run", "segment", "cell"};
-const double dd_kind_nominal[DD_KINDS] = {5e-8, 2.8e-7, 3.5e-7, 5e-7, 2.4e-7};
+const double dd_kind_nominal[DD_KINDS] = {3.4e-8, 1.15e-7, 4.5e-7, 2e-7, 2.4e-7};
 
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs)
 {
