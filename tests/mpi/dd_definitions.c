@@ -216,7 +216,7 @@ static int adder(const known *k, const dd_simulation *sim, const int64_t *lives)
 {
     int best = -1;
 
-    for (int p = 0; p < k->nparts && sim->evaluator.has_far; p++) {
+    for (int p = 0; p < k->nparts && sim->evaluator.waves != NULL; p++) {
         if (lives[p] > (best < 0 ? 0 : lives[best])) {
             best = p;
         }
@@ -311,12 +311,8 @@ void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
     }
     dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
     for (int p = 0; p < k->nparts; p++) {
-        dd_far_piece piece;
-        (void)dd_far_parts_piece(&parts, p, &piece);
-        for (int64_t c = piece.cell; c < piece.cell + piece.ncells; c++) {
-            for (int64_t other = piece.source; other < piece.source + piece.nsources; other++) {
-                work[p].of[DD_KIND_CELL] += !dd_far_is_near(sim->evaluator.far, c, other);
-            }
+        for (int stage = 0; stage < DD_FAR_STAGES; stage++) {
+            work[p].of[DD_KIND_CELL] += dd_far_parts_work(&parts, p, stage);
         }
     }
 }
@@ -359,39 +355,57 @@ static void define_nodes(const known *k, const definer *d)
     }
 }
 
-/* Moments of all cells go to whom they are sources of, fields of all targets to who has segments there. */
-static void define_far(const known *k, const dd_simulation *sim, const int64_t *lives, const definer *d)
-{
-    const int64_t n = k->nparts;
-    dd_far_parts parts;
+/* Of the far field: what one part has for another. Moments and local expansions go chunk by chunk between homes and the
+ * owner of a plane's chunk; columns of all items between their owners and those of the columns. */
+typedef struct far_message {
+    int phase, from, to;
+    int64_t block, bytes;
+} far_message;
 
-    dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
-    for (int64_t c = 0; c < sim->stage.grid.ncells; c++) {
-        const int part = adder(k, sim, lives + c * n);
-        if (part >= 0) {
-            add_block(d, DD_PHASE_MOMENTS, c, 36 * 8, 0, part);
-        }
-        for (int p = 0; p < k->nparts && part >= 0; p++) {
-            dd_far_piece piece;
-            (void)dd_far_parts_piece(&parts, p, &piece);
-            if (c >= piece.source && c < piece.source + piece.nsources) {
-                add_need(d, DD_PHASE_MOMENTS, c, p);
-            }
-            if (c >= piece.cell && c < piece.cell + piece.ncells) {
-                add_block(d, DD_PHASE_FIELDS, c * n + p, 24 * 8, 0, p);
-            }
-            for (int q = 0; q < k->nparts && c >= piece.cell && c < piece.cell + piece.ncells; q++) {
-                if (lives[c * n + q] > 0) {
-                    add_need(d, DD_PHASE_FIELDS, c * n + p, q);
+/* Calls `tell` for each, blocks that parts have for themselves too. */
+static void each_far_message(const known *k, const dd_simulation *sim, const int64_t *lives,
+                             void (*tell)(void *of, const far_message *message), void *of)
+{
+    const dd_grid *grid = &sim->stage.grid;
+    dd_far_parts far;
+
+    dd_far_parts_init(&far, grid, k->nparts);
+    for (int64_t c = 0; c < grid->ncells && far.nparts > 0; c++) {
+        const int part = adder(k, sim, lives + c * k->nparts);
+        for (int64_t chunk = 0; chunk < far.nchunks && part >= 0; chunk++) {
+            const int owner = dd_far_parts_owner(&far, c / (grid->n[1] * grid->n[2]) * far.nchunks + chunk);
+            const int64_t block = c * far.nchunks + chunk;
+            const int64_t in = 8 * dd_far_parts_chunk(&far, 490, chunk).n;
+            const int64_t out = 8 * dd_far_parts_chunk(&far, 505, chunk).n;
+            tell(of, &(far_message){DD_PHASE_MOMENTS, part, owner, block, in});
+            for (int q = 0; q < k->nparts; q++) {
+                if (lives[c * k->nparts + q] > 0) {
+                    tell(of, &(far_message){DD_PHASE_FIELDS, owner, q, block, out});
                 }
             }
         }
     }
+    for (int64_t i = 0; i < grid->n[0] * far.nchunks; i++) {
+        const int owner = dd_far_parts_owner(&far, i);
+        for (int p = 0; p < far.nparts; p++) {
+            const int64_t columns = 16 * dd_far_parts_columns(&far, p).n, block = i * far.nparts + p;
+            const int64_t in = dd_far_parts_chunk(&far, 490, i % far.nchunks).n;
+            const int64_t out = dd_far_parts_chunk(&far, 505, i % far.nchunks).n;
+            tell(of, &(far_message){DD_PHASE_COLUMNS, owner, p, block, columns * in});
+            tell(of, &(far_message){DD_PHASE_PLANES, p, owner, block, columns * out});
+        }
+    }
+}
+
+static void define_far_message(void *of, const far_message *m)
+{
+    add_block(of, m->phase, m->block, m->bytes, 0, m->from);
+    add_need(of, m->phase, m->block, m->to);
 }
 
 void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, eqp_evaluation *evaluation)
 {
-    const definer d = {evaluation, phases};
+    definer d = {evaluation, phases};
     unsigned char *needs = define_needs(k, sim);
     int64_t *lives = define_lives(k, sim), *ends = define_ends(k, sim);
 
@@ -407,10 +421,30 @@ void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, 
         }
     }
     define_nodes(k, &d);
-    define_far(k, sim, lives, &d);
+    each_far_message(k, sim, lives, define_far_message, &d);
     free(ends);
     free(lives);
     free(needs);
+}
+
+/* Of all that the far field sends. */
+typedef struct far_sum {
+    int64_t nparts;
+    direct *sent;
+    unsigned char *met; /* [phases][from][to] */
+} far_sum;
+
+static void add_far_message(void *of, const far_message *m)
+{
+    far_sum *f = of;
+    const int64_t pair = (int64_t)m->from * f->nparts + m->to;
+
+    if (m->from != m->to && m->bytes > 0) {
+        unsigned char *met = &f->met[m->phase * f->nparts * f->nparts + pair];
+        f->sent->messages[pair] += *met == 0;
+        f->sent->bytes[pair] += m->bytes;
+        *met = 1;
+    }
 }
 
 void define_direct(const known *k, const dd_simulation *sim, direct *sent)
@@ -418,23 +452,16 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
     const int64_t nparts = k->nparts, ncells = sim->stage.grid.ncells;
     unsigned char *needs = define_needs(k, sim);
     int64_t *lives = define_lives(k, sim), *ends = define_ends(k, sim);
-    dd_far_parts parts;
+    far_sum far = {nparts, sent, calloc((size_t)(DD_PHASES * nparts * nparts), 1)};
 
-    dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
     sent->messages = calloc((size_t)(nparts * nparts), sizeof *sent->messages);
     sent->bytes = calloc((size_t)(nparts * nparts), sizeof *sent->bytes);
     for (int64_t from = 0; from < nparts; from++) {
         for (int64_t to = 0; to < nparts; to++) {
-            int64_t segments = 0, ended = 0, nodes = 0, arms = 0, moments = 0, fields = 0;
-            dd_far_piece mine, theirs;
-            (void)dd_far_parts_piece(&parts, (int)from, &mine);
-            (void)dd_far_parts_piece(&parts, (int)to, &theirs);
+            int64_t segments = 0, ended = 0, nodes = 0, arms = 0;
             for (int64_t c = 0; c < ncells; c++) {
-                const int part = adder(k, sim, lives + c * nparts);
                 segments += needs[(c * nparts + from) * nparts + to] ? lives[c * nparts + from] : 0;
                 ended += needs[(c * nparts + from) * nparts + to] ? ends[c * nparts + from] : 0;
-                moments += part == from && c >= theirs.source && c < theirs.source + theirs.nsources;
-                fields += lives[c * nparts + to] > 0 && c >= mine.cell && c < mine.cell + mine.ncells;
             }
             for (int64_t i = 0; i < k->n; i++) {
                 bool needed = false;
@@ -446,15 +473,15 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
                 nodes += needed;
             }
             if (from != to) {
-                sent->messages[from * nparts + to] +=
-                    (nodes > 0) + (segments > 0) + (arms > 0) + (moments > 0) + (fields > 0);
+                sent->messages[from * nparts + to] += (nodes > 0) + (segments > 0) + (arms > 0);
                 sent->messages[to * nparts + from] += segments > 0;
-                sent->bytes[from * nparts + to] +=
-                    24 * nodes + 24 * ended + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
+                sent->bytes[from * nparts + to] += 24 * nodes + 24 * ended + 24 * arms;
                 sent->bytes[to * nparts + from] += 48 * segments;
             }
         }
     }
+    each_far_message(k, sim, lives, add_far_message, &far);
+    free(far.met);
     free(ends);
     free(lives);
     free(needs);

@@ -36,48 +36,49 @@ static void no_two_sources_are_equally_far_from_a_third(void **state)
     assert_true(least > 1e-3);
 }
 
-/* Of a cell and a source of its far field: who computes it. */
-static void check_piece(const dd_far_parts *parts, int nparts, int64_t cell, int64_t source)
-{
-    const int expected = dd_far_parts_run(parts, cell) * parts->slabs + dd_far_parts_slab(parts, source);
-    int found = 0;
-
-    for (int p = 0; p < nparts; p++) {
-        dd_far_piece piece;
-        (void)dd_far_parts_piece(parts, p, &piece);
-        if (cell >= piece.cell && cell < piece.cell + piece.ncells && source >= piece.source &&
-            source < piece.source + piece.nsources) {
-            assert_int_equal(p, expected);
-            found++;
-        }
-    }
-    assert_int_equal(found, 1);
-}
-
-/* Every cell's field from every cell is computed once, by any number of parts; none where no cells are far. */
+/* Every item and every column is one part's, all components are in a chunk, and work adds up, by any
+ * number of parts; none where nothing is far. */
 static void every_far_field_is_computed_once(void **state)
 {
     static const int counts[] = {1, 2, 3, 7, 16, 60, 61, 1000, 4000};
-    dd_grid grid = {.n = {3, 4, 5}, .ncells = 60, .periodic = {true, true, true}};
+    dd_grid grid = {.n = {8, 9, 10}, .ncells = 720, .periodic = {true, false, true}, .far_order = 6};
     dd_far_parts parts;
-    dd_far_piece piece;
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        int64_t item = 0, column = 0, work = 0, component = 0;
         dd_far_parts_init(&parts, &grid, counts[i]);
-        assert_true(parts.runs * parts.slabs <= counts[i]);
-        for (int64_t cell = 0; cell < grid.ncells; cell += 7) {
-            for (int64_t source = 0; source < grid.ncells; source++) {
-                check_piece(&parts, counts[i], cell, source);
+        assert_true(parts.nparts >= 1 && parts.nparts <= counts[i]);
+        for (int p = 0; p < counts[i]; p++) {
+            const dd_far_slice items = dd_far_parts_items(&parts, p), columns = dd_far_parts_columns(&parts, p);
+            assert_true(p < parts.nparts || (items.n == 0 && columns.n == 0));
+            for (int64_t j = 0; j < items.n; j++, item++) {
+                assert_true(items.first + j == item && dd_far_parts_owner(&parts, item) == p);
+            }
+            assert_true(columns.n == 0 || columns.first == column);
+            column += columns.n;
+            for (int stage = 0; stage < DD_FAR_STAGES; stage++) {
+                work += dd_far_parts_work(&parts, p, stage);
             }
         }
+        for (int64_t c = 0; c < parts.nchunks; c++) {
+            const dd_far_slice chunk = dd_far_parts_chunk(&parts, parts.sizes.nlocal, c);
+            assert_true(chunk.first == component && chunk.n > 0);
+            component += chunk.n;
+        }
+        assert_int_equal(item, 8 * parts.nchunks);
+        assert_int_equal(column, 18 * 6);
+        assert_int_equal(component, parts.sizes.nlocal);
+        assert_int_equal(work, 720);
     }
-    grid = (dd_grid){.n = {3, 3, 2}, .ncells = 18, .periodic = {true, true, false}};
+    grid = (dd_grid){.n = {2, 2, 2}, .ncells = 8, .far_order = 6};
     dd_far_parts_init(&parts, &grid, 5);
-    assert_true(!dd_grid_has_far(&grid) && !dd_far_parts_piece(&parts, 0, &piece));
+    assert_true(!dd_grid_has_far(&grid) && parts.nparts == 0 && dd_far_parts_items(&parts, 0).n == 0);
     dd_far_parts_init(&parts, &(dd_grid){.ncells = 0}, 5);
-    assert_true(!dd_far_parts_piece(&parts, 0, &piece) && piece.ncells == 0);
-    grid = (dd_grid){.n = {3, 3, 3}, .ncells = 27, .periodic = {true, true, false}};
+    assert_true(parts.nparts == 0);
+    grid = (dd_grid){.n = {3, 1, 1}, .ncells = 3};
+    assert_true(dd_grid_has_far(&grid));
+    grid = (dd_grid){.n = {3, 3, 3}, .ncells = 27, .periodic = {true, false, false}};
     assert_true(dd_grid_has_far(&grid));
 }
 

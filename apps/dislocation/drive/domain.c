@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "domain.h"
 
+#include "../physics/elastic/far.h"
+
 #include "outbox.h"
 
 #include <equipoise/par.h>
@@ -11,7 +13,7 @@
 
 void dd_domain_init(dd_domain *domain, MPI_Comm comm)
 {
-    *domain = (dd_domain){.comm = comm, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
+    *domain = (dd_domain){.far_order = DD_FAR_DEFAULT_ORDER, .comm = comm, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
     MPI_Comm_rank(comm, &domain->rank);
     MPI_Comm_size(comm, &domain->nranks);
     dd_network_init(&domain->network);

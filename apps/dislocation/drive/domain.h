@@ -18,10 +18,11 @@ typedef struct dd_domain {
     double box[3];          /* its edge where it is periodic, 0 where it is free */
     dd_network network;     /* the nodes that live here */
     dd_tag next_tag;        /* the first that no node has had; the same on all ranks */
+    int far_order;          /* of the far field's expansions: see elastic/far.h; the same on all ranks */
     eqp_exchange_plan plan; /* by which all that forces need travels; the same on all ranks */
 } dd_domain;
 
-/* An empty domain whose messages go directly; the box is set by the caller. comm is of eqp_comm_create. Local. */
+/* An empty domain whose messages go directly, of the default order; the box is set by the caller. comm is of eqp_comm_create. Local. */
 void dd_domain_init(dd_domain *domain, MPI_Comm comm);
 void dd_domain_free(dd_domain *domain);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 const char *const dd_kind_names[DD_KINDS] = {"pair", "parallel", "run", "segment", "cell"};
-const double dd_kind_nominal[DD_KINDS] = {3.4e-8, 1.15e-7, 4.5e-7, 2e-7, 2.4e-7};
+const double dd_kind_nominal[DD_KINDS] = {3.4e-8, 1.15e-7, 4.5e-7, 1e-6, 3e-5};
 
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs)
 {
@@ -22,7 +22,7 @@ void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pair
 
 void dd_evaluator_free(dd_evaluator *evaluator)
 {
-    dd_far_free(evaluator->far);
+    dd_waves_free(evaluator->waves);
     free(evaluator->of_node);
     free(evaluator->of_share);
     eqp_timings_free(evaluator->timings);
@@ -42,15 +42,19 @@ void dd_node_force(const dd_node *node, double force[3])
 /* Moments of the cells that this rank adds up: all of their segments are here, in the same order on every rank. */
 static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 {
+    const dd_far *far = evaluator->waves->far;
+    const dd_far_sizes *sizes = dd_far_sizes_of(far);
+    double *raw = evaluator->waves->scratch;
     dd_field *field = &stage->field;
 
-    memset(field->own, 0, (size_t)(field->nmine * DD_FAR_MOMENTS) * sizeof *field->own);
     for (int64_t m = 0; m < field->nmine; m++) {
         const int64_t c = field->mine[m];
+        memset(raw, 0, (size_t)sizes->nraw * sizeof(double));
         for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1]; i++) {
             const dd_segment segment = dd_stage_segment(stage, i);
-            dd_far_add_segment(evaluator->far, c, &segment, field->own + m * DD_FAR_MOMENTS);
+            dd_far_add_segment(far, c, &segment, raw);
         }
+        dd_far_close(far, raw, field->moments + m * sizes->nmoments);
     }
 }
 
@@ -66,21 +70,20 @@ static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *n
     return code;
 }
 
-/* The far field needs its table for this grid. */
+/* The far field needs its kernels for this grid. Collective; the same code on all ranks. */
 static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
 {
+    const dd_grid *grid = &stage->grid;
     int code = EQP_OK;
 
-    if (memcmp(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells) != 0) {
-        dd_far_free(evaluator->far);
-        evaluator->far = NULL;
-        code = dd_far_create(&evaluator->medium, domain->low, domain->edge, stage->grid.n, &evaluator->far);
-        memcpy(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells);
-        evaluator->has_far = code == EQP_OK && dd_grid_has_far(&stage->grid);
+    if (evaluator->waves != NULL && memcmp(evaluator->waves->n, grid->n, sizeof grid->n) != 0) {
+        dd_waves_free(evaluator->waves);
+        evaluator->waves = NULL;
     }
-    if (code != EQP_OK) {
-        memset(evaluator->far_cells, 0, sizeof evaluator->far_cells);
+    if (evaluator->waves == NULL && dd_grid_has_far(grid)) {
+        EQP_TRY(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
     }
+done:
     return code;
 }
 
@@ -114,9 +117,6 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_ha
     evaluator->total = evaluator->mapped = (dd_counts){{0}};
     evaluator->seconds = 0.0;
     evaluator->helped = evaluator->handed_bytes = 0;
-    if (code == EQP_OK) {
-        code = prepare_far(evaluator, domain, stage);
-    }
     return code == EQP_OK ? cargo_create(halo, stage, c) : code;
 }
 
@@ -128,8 +128,7 @@ static void add_force(const dd_stage *stage, int64_t local, const double force[6
 }
 
 /* What acts on one segment alone. */
-static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, int64_t local,
-                       const double *field)
+static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, int64_t local)
 {
     const dd_segment segment = dd_stage_segment(stage, local);
     double force[6];
@@ -138,8 +137,8 @@ static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int
     add_force(stage, local, force);
     dd_peach_koehler(evaluator->stress, &segment, force);
     add_force(stage, local, force);
-    if (field != NULL) {
-        dd_far_force(evaluator->far, cell, field, &segment, force);
+    if (evaluator->waves != NULL) {
+        dd_far_force(evaluator->waves->far, cell, evaluator->waves->scratch, &segment, force);
         add_force(stage, local, force);
     }
 }
@@ -201,8 +200,9 @@ static int some_cells(pass *p, bool alone)
 static int own_segments(pass *p)
 {
     const dd_stage *stage = p->stage;
+    const dd_waves *waves = p->evaluator->waves;
     const dd_counts counts = {.of = {[DD_KIND_SEGMENT] = 1}};
-    int64_t live = -1;
+    int64_t live = 0;
     int code = EQP_OK;
 
     dd_batches_begin(&p->batches);
@@ -210,10 +210,11 @@ static int own_segments(pass *p)
         bool lives = false;
         for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1] && code == EQP_OK; i++) {
             if (stage->source[i] >= 0) {
-                live += !lives;
+                if (!lives && waves != NULL) {
+                    dd_far_open(waves->far, stage->field.local + live++ * waves->parts.sizes.nlocal, waves->scratch);
+                }
                 lives = true;
-                own_forces(p->evaluator, stage, c, i,
-                           p->evaluator->has_far ? stage->field.field + live * DD_FAR_FIELD : NULL);
+                own_forces(p->evaluator, stage, c, i);
                 code = note(p, i, NULL, &counts);
             }
         }
@@ -221,52 +222,65 @@ static int own_segments(pass *p)
     return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
-int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part)
+/* The far field's work of a part, in all stages. */
+static int64_t far_work(const dd_far_parts *parts, int part)
 {
-    dd_far_piece piece;
-    int64_t count = 0;
+    int64_t work = 0;
 
-    (void)dd_far_parts_piece(parts, part, &piece);
-    for (int64_t c = piece.cell; c < piece.cell + piece.ncells; c++) {
-        count += dd_far_count_rows(evaluator->far, c, piece.row, piece.nrows);
+    for (int stage = 0; stage < DD_FAR_STAGES && parts->nparts > 0; stage++) {
+        work += dd_far_parts_work(parts, part, stage);
     }
-    return count;
+    return work;
 }
 
-void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const eqp_cost_fit *costs, int nparts,
-                       double *seconds)
+void dd_evaluator_base(const dd_grid *grid, const eqp_cost_fit *costs, int nparts, double *seconds)
 {
     dd_far_parts parts;
 
     dd_far_parts_init(&parts, grid, nparts);
     for (int p = 0; p < nparts; p++) {
-        const dd_counts counts = {.of = {[DD_KIND_CELL] = dd_evaluator_far_cells(evaluator, &parts, p)}};
+        const dd_counts counts = {.of = {[DD_KIND_CELL] = far_work(&parts, p)}};
         seconds[p] += eqp_cost_fit_predict(costs, counts.of);
     }
 }
 
-/* This rank's piece of the far field, and then all that own segments need of it. computed: this rank's code so far. */
+/* This rank's part of the far field. computed: this rank's code so far. Collective. */
+static int make_far(pass *p, int *computed)
+{
+    static const int phase[] = {[DD_FAR_FORWARD] = DD_PHASE_COLUMNS, [DD_FAR_COLUMNS] = DD_PHASE_PLANES};
+    dd_evaluator *evaluator = p->evaluator;
+    dd_waves *waves = evaluator->waves;
+    int code = EQP_OK;
+
+    for (int stage = 0; stage < DD_FAR_STAGES && code == EQP_OK; stage++) {
+        const int64_t work = dd_far_parts_work(&waves->parts, p->domain->rank, stage);
+        dd_batches_begin(&p->batches);
+        *computed = *computed == EQP_OK ? dd_waves_compute(waves, stage) : *computed;
+        p->batches.batch.of[DD_KIND_CELL] = p->batches.in_batch = work;
+        evaluator->mapped.of[DD_KIND_CELL] += work;
+        *computed = *computed == EQP_OK ? dd_batches_end(&p->batches) : *computed;
+        if (stage < DD_FAR_BACK) {
+            code = dd_waves_exchange(waves, stage);
+            evaluator->traffic[phase[stage]] =
+                eqp_route_last_counts(stage == DD_FAR_FORWARD ? waves->to_columns : waves->to_planes);
+        }
+    }
+    return code;
+}
+
+/* All that own segments need of the far field. Collective. */
 static int finish_far(pass *p, int *computed)
 {
+    dd_evaluator *evaluator = p->evaluator;
     dd_field *field = &p->stage->field;
-    int code = dd_field_take_moments(field, p->evaluator->far);
+    int code;
 
-    p->evaluator->traffic[DD_PHASE_MOMENTS] = eqp_route_last_counts(field->out);
-    if (code != EQP_OK) {
-        return code;
-    }
-    dd_batches_begin(&p->batches);
-    if (*computed == EQP_OK) {
-        *computed = dd_field_compute(field, p->evaluator->far);
-    }
-    p->batches.batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
-    p->batches.in_batch = field->piece.ncells;
-    p->evaluator->mapped.of[DD_KIND_CELL] = p->batches.batch.of[DD_KIND_CELL];
-    if (*computed == EQP_OK) {
-        *computed = dd_batches_end(&p->batches);
-    }
-    code = dd_field_exchange(field);
-    p->evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
+    EQP_TRY(dd_field_take_moments(field, evaluator->waves));
+    evaluator->traffic[DD_PHASE_MOMENTS] = eqp_route_last_counts(field->out);
+    EQP_TRY(make_far(p, computed));
+    EQP_TRY(dd_field_exchange(field, evaluator->waves));
+    evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
+done:
     return code;
 }
 
@@ -334,7 +348,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     if (p->evaluator->loop == NULL) {
         *computed = some_cells(p, true);
     }
-    if (*computed == EQP_OK && !p->evaluator->has_far) {
+    if (*computed == EQP_OK && p->evaluator->waves == NULL) {
         *computed = own_segments(p);
     }
     p->batches.travelling = NULL;
@@ -346,7 +360,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 /* All other pairs, or all if they are handed out, and the far field, whose moments travel meanwhile. */
 static int compute(pass *p, int *computed)
 {
-    const bool has_far = p->evaluator->has_far;
+    const bool has_far = p->evaluator->waves != NULL;
     int code = EQP_OK;
 
     if (has_far) {
@@ -395,6 +409,7 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
     code = dd_halo_refresh(domain, halo, code == EQP_OK ? prepare(evaluator, domain, halo, stage, &c) : code);
     evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
     EQP_TRY(code);
+    EQP_TRY(prepare_far(evaluator, domain, stage));
     EQP_TRY(fetch(&p, halo, &c, &computed));
     EQP_TRY(compute(&p, &computed));
     EQP_TRY(deliver(evaluator, domain, halo, stage, &c, computed));

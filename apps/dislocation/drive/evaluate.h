@@ -4,7 +4,6 @@
 #ifndef DD_EVALUATE_H
 #define DD_EVALUATE_H
 
-#include "../physics/elastic/far.h"
 #include "../physics/elastic/pairs.h"
 #include "stage/stage.h"
 #include "work.h"
@@ -16,8 +15,10 @@
 enum {
     DD_PHASE_NODES,    /* positions of neighbours */
     DD_PHASE_SEGMENTS, /* nodes in which segments end */
-    DD_PHASE_MOMENTS,  /* of cells, to those who compute with them as sources */
-    DD_PHASE_FIELDS,   /* in cells, to those who have segments there */
+    DD_PHASE_MOMENTS,  /* of cells, to those who transform them */
+    DD_PHASE_COLUMNS,  /* of their wave numbers, to those who multiply them with kernels */
+    DD_PHASE_PLANES,   /* the products, back */
+    DD_PHASE_FIELDS,   /* local expansions, to those who have segments in the cells */
     DD_PHASE_FORCES,   /* forces on them, back */
     DD_PHASE_ARMS,     /* forces on the ends that live elsewhere */
     DD_PHASES
@@ -27,10 +28,8 @@ typedef struct dd_evaluator {
     dd_medium medium;
     dd_pairs_fn pairs;
     double stress[6]; /* applied: xx yy zz yz zx xy */
-    dd_far *far;      /* for the grid of the last evaluation; NULL before it */
-    int64_t far_cells[3];
-    bool has_far;   /* some cells are far from others */
-    eqp_loop *loop; /* hands out pairs: see stealing.h; NULL: all are computed where the map says (borrowed) */
+    dd_waves *waves;  /* for the grid of the last evaluation; NULL before it, and where nothing is far */
+    eqp_loop *loop;   /* hands out pairs: see stealing.h; NULL: all are computed where the map says (borrowed) */
     /* of the last evaluation */
     dd_counts total;    /* on this rank */
     dd_counts mapped;   /* what the map says of this rank, whoever has computed it */
@@ -56,12 +55,8 @@ void dd_evaluator_free(dd_evaluator *evaluator);
  * return that of one that has failed. Collective. */
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, int code);
 
-/* Far cells in the piece of the far field that a part computes: work that no map deals out. O(its cells). Local. */
-int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part);
-
-/* Adds the seconds of that to those of all parts, [nparts]. O(cells sqrt(parts)). Local. */
-void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const eqp_cost_fit *costs, int nparts,
-                       double *seconds);
+/* Adds the seconds of the far field, which no map deals out, to those of all parts, [nparts]. Local. */
+void dd_evaluator_base(const dd_grid *grid, const eqp_cost_fit *costs, int nparts, double *seconds);
 
 /* Sum of the forces on a node's arms. Local. */
 void dd_node_force(const dd_node *node, double force[3]);

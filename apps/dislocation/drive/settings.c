@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include "../physics/elastic/far.h"
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/tile.h"
 
@@ -36,8 +37,15 @@ static const app_option table[] = {
      .argument = "N or A,B,C",
      .type = APP_OPTION_TEXT,
      .offset = AT(cells_text),
-     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each, more in "
-             "very large networks"},
+     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each"},
+    {.name = "far-order",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(far_order),
+     .fallback = "6",
+     .int_low = DD_FAR_LEAST_ORDER,
+     .int_high = DD_FAR_MOST_ORDER,
+     .help = "order of the far field's multipole and Taylor expansions"},
     {.name = "integrator",
      .argument = NULL,
      .type = APP_OPTION_CHOICE,

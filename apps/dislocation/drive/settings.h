@@ -17,6 +17,7 @@ typedef struct dd_settings {
     const char *ctrl; /* parameters; NULL: the defaults of dd_settings_control() */
     const char *check_forces;
     const char *tile_text, *cells_text, *stress_text;
+    int64_t far_order;
     int isa;        /* place among the words auto, plain, avx2, avx512 */
     int integrator; /* of the choices; like the following, it counts only where it was given */
     int mobility;

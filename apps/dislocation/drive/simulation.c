@@ -384,6 +384,7 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     }
     *sim = made;
     dd_domain_init(&sim->domain, sim->comm);
+    sim->domain.far_order = (int)settings->far_order;
     EQP_TRY(eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message));
     EQP_TRY(create_balancer(sim, message));
     EQP_TRY(dd_input_read(settings, &sim->domain, &sim->input, message));

@@ -10,7 +10,7 @@ enum {
     DD_KIND_PARALLEL, /* two near-parallel ones */
     DD_KIND_RUN,      /* a run of segments that a kernel is called for */
     DD_KIND_SEGMENT,  /* self force, applied and far stress on one segment */
-    DD_KIND_CELL,     /* a far cell's stress at a cell */
+    DD_KIND_CELL,     /* all that the far field has to do for a cell: see stage/far_parts.h */
     DD_KINDS
 };
 extern const char *const dd_kind_names[DD_KINDS];

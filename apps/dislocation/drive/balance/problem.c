@@ -82,7 +82,7 @@ static void base(void *user, int nparts, double *seconds)
 {
     const dd_problem *p = user;
 
-    dd_evaluator_base(&p->sim->evaluator, p->grid, &p->costs, nparts, seconds);
+    dd_evaluator_base(p->grid, &p->costs, nparts, seconds);
 }
 
 /* Owners as walls see them. */
@@ -104,7 +104,7 @@ static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighe
         loads[eqp_boxes_find(boxes, owners->centre + 3 * o)] += owners->seconds[o];
     }
     code = eqp_sum_double(p->sim->comm, nparts, loads);
-    dd_evaluator_base(&p->sim->evaluator, p->grid, &p->costs, nparts, loads);
+    dd_evaluator_base(p->grid, &p->costs, nparts, loads);
     *most = 0.0;
     for (int i = 0; i < nparts && code == EQP_OK; i++) {
         loads[i] /= owners->speed[i];

@@ -17,8 +17,6 @@ const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 #define NODE_BYTES 24  /* a position */
 #define FORCE_BYTES 48 /* on both ends of a segment */
 #define ARM_BYTES 24   /* a force */
-#define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
-#define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
 
 /* Blocks of segments travel out and back. */
 static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
@@ -68,7 +66,7 @@ static bool is_alone(const tracer *t, int64_t cell, int part)
 static void note_meanwhile(tracer *t, int64_t node, int part, const dd_counts *work)
 {
     if (t->early != NULL) {
-        const bool alone = is_alone(t, t->node_pairs->cell[node], part), has_far = t->far.runs > 0;
+        const bool alone = is_alone(t, t->node_pairs->cell[node], part), has_far = t->far.nparts > 0;
         dd_counts *of_pairs = alone ? &t->early[part] : &t->late[part];
         for (int k = 0; k < DD_KINDS; k++) {
             of_pairs->of[k] += k == DD_KIND_SEGMENT ? 0 : work->of[k];
@@ -163,7 +161,9 @@ static void trace_far(tracer *t)
 
     app_slice(t->nparts, node_pairs->domain->rank, node_pairs->domain->nranks, &first, &n);
     for (int64_t p = first; p < first + n; p++) {
-        t->load[p].of[DD_KIND_CELL] += dd_evaluator_far_cells(node_pairs->evaluator, &t->far, (int)p);
+        for (int stage = 0; stage < DD_FAR_STAGES && t->far.nparts > 0; stage++) {
+            t->load[p].of[DD_KIND_CELL] += dd_far_parts_work(&t->far, (int)p, stage);
+        }
     }
 }
 
@@ -314,29 +314,65 @@ static int choose_home(const cell_homes *lives)
     return dd_tally_part(lives->of[best].number);
 }
 
-/* The home gets all of the cell's segments; its moments go to every run of targets, and from each slab of sources the
- * field in it to all who have segments there. */
-static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
+/* A chunk of a cell's moments to the part that transforms it, and of its local expansion to all who have segments
+ * there. */
+static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home, const cell_homes *lives)
 {
     const dd_far_parts *far = &t->far;
-    const int home = choose_home(lives), slab = dd_far_parts_slab(far, cell), run = dd_far_parts_run(far, cell);
-    int code = eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, cell, MOMENT_BYTES, 0, home);
+    const int64_t block = cell * far->nchunks + chunk;
+    const int owner = dd_far_parts_owner(far, cell / far->sizes.ncells * far->nchunks + chunk);
+    const int64_t in = dd_far_parts_chunk(far, far->sizes.nmoments, chunk).n * (int64_t)sizeof(double);
+    const int64_t out = dd_far_parts_chunk(far, far->sizes.nlocal, chunk).n * (int64_t)sizeof(double);
+    int code;
+
+    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
+    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
+    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
+    for (int64_t i = 0; i < lives->n; i++) {
+        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number)));
+    }
+done:
+    return code;
+}
+
+/* The home gets all of the cell's segments. */
+static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
+{
+    const int home = choose_home(lives);
+    int code = EQP_OK;
 
     for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
         for (int way = 0; way < 2 && dd_tally_part(lives->of[i].number) != home && code == EQP_OK; way++) {
             code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->of[i].number, home);
         }
     }
-    for (int r = 0; r < far->runs && code == EQP_OK; r++) {
-        code = eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, cell, r * far->slabs + slab);
+    for (int64_t c = 0; c < t->far.nchunks && code == EQP_OK; c++) {
+        code = declare_chunk(t, cell, c, home, lives);
     }
-    for (int s = 0; s < far->slabs && code == EQP_OK; s++) {
-        const int64_t block = dd_tally_number(cell, s);
-        code = eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, FIELD_BYTES, 0, run * far->slabs + s);
-        for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
-            code = eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number));
+    return code;
+}
+
+/* Columns of wave numbers between parts: this rank speaks for every so manieth item. */
+static int declare_columns(const tracer *t)
+{
+    const dd_far_parts *far = &t->far;
+    const int64_t nitems = far->nparts == 0 ? 0 : far->sizes.nplanes * far->nchunks;
+    int code = EQP_OK;
+
+    for (int64_t i = t->node_pairs->domain->rank; i < nitems; i += t->node_pairs->domain->nranks) {
+        const int owner = dd_far_parts_owner(far, i);
+        const int64_t in = dd_far_parts_chunk(far, far->sizes.nmoments, i % far->nchunks).n;
+        const int64_t out = dd_far_parts_chunk(far, far->sizes.nlocal, i % far->nchunks).n;
+        for (int p = 0; p < far->nparts; p++) {
+            const int64_t block = i * far->nparts + p;
+            const int64_t bytes = dd_far_parts_columns(far, p).n * 2 * (int64_t)sizeof(double);
+            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_COLUMNS, block, bytes * in, 0, owner));
+            EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_COLUMNS, block, p));
+            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_PLANES, block, bytes * out, 0, p));
+            EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_PLANES, block, owner));
         }
     }
+done:
     return code;
 }
 
@@ -344,7 +380,7 @@ static int declare_far_cells(const tracer *t)
 {
     int code = EQP_OK;
 
-    for (int64_t i = 0, end; i < t->lives.n && t->far.runs > 0 && code == EQP_OK; i = end) {
+    for (int64_t i = 0, end; i < t->lives.n && t->far.nparts > 0 && code == EQP_OK; i = end) {
         const int64_t cell = dd_tally_high(t->lives.of[i].number);
         for (end = i; end < t->lives.n && dd_tally_high(t->lives.of[end].number) == cell;) {
             end++;
@@ -466,6 +502,9 @@ static int trace_segments(tracer *t)
         code = declare_segments(t);
         if (code == EQP_OK) {
             code = declare_far_cells(t);
+        }
+        if (code == EQP_OK) {
+            code = declare_columns(t);
         }
         code = eqp_agree(comm, code, NULL);
     }

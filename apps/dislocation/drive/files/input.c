@@ -19,11 +19,8 @@
 /* Nodes that are read at once. */
 #define BLOCK 4096
 
-/* Wanted segments in a cell: with fewer, runs are too short for the kernels and the far field takes over. That costs as
- * the square of the number of cells, near pairs as the number of segments times those in a cell: their sum is least at
- * cbrt(FAR_SHARE segments) in a cell, with 0.4 us for two far cells and 80 ns for a pair. */
+/* Wanted segments in a cell: with fewer, runs are too short for the kernels and the far field takes over. */
 #define SEGMENTS_PER_CELL 30.0
-#define FAR_SHARE 0.74
 
 /* Segments of an input are often as long as its code allows: they may stretch that much before they are cut. */
 #define STRETCH 1.25
@@ -261,8 +258,8 @@ static int find_last_step(const dd_settings *settings, const char *path, dd_inpu
 /* Cells as small as the longest segment allows, but not emptier than is good for them. */
 static void choose_cells(const dd_domain *domain, int64_t segments, double longest, eqp_paradis_control *control)
 {
-    const double each = fmax(SEGMENTS_PER_CELL, cbrt(FAR_SHARE * (double)segments));
-    double volume = 1, wanted = (double)segments / each;
+    const double wanted = (double)segments / SEGMENTS_PER_CELL;
+    double volume = 1;
 
     for (int d = 0; d < 3; d++) {
         volume *= domain->edge[d];

@@ -2,81 +2,71 @@
 #include "far_parts.h"
 
 #include "../../../shell/run_files.h"
-#include "../../physics/elastic/far.h"
-#include "../work.h"
 
-#include <math.h>
+/* A part below this many cells spends more on messages than on work. */
+#define LEAST_CELLS 32
+/* Components are transformed so many at a time. */
+#define LEAST_COMPONENTS 16
+/* What the stages take of the whole, in sixths. */
+static const int sixths[DD_FAR_STAGES] = {1, 4, 1};
 
-/* The network that divisions are compared by: that of every default. */
-static const eqp_network usual = EQP_NETWORK_DEFAULTS;
-
-static int64_t at_most(int64_t n, int64_t nparts)
+static dd_far_slice slice(int64_t n, int64_t which, int64_t nslices)
 {
-    return (n + nparts - 1) / nparts;
+    dd_far_slice of = {0, 0};
+
+    if (which < nslices) {
+        app_slice(n, (int)which, (int)nslices, &of.first, &of.n);
+    }
+    return of;
 }
 
-/* A part has segments in its share of the cells and in about two beside. With log2 P stages, which are best where this
- * matters, a field passes half as many parts on its way; moments go to so many that they pass few others. */
-static double cost_of(const dd_far_parts *parts, int64_t nparts, int64_t slabs, int64_t runs)
+static int64_t nitems(const dd_far_parts *parts)
 {
-    const int64_t sources = at_most(parts->nrows, slabs) * (parts->ncells / parts->nrows);
-    const double lives = 2.0 + (double)parts->ncells / (double)nparts;
-    const double passes = fmax(1.0, 0.5 * log2((double)nparts));
-    const double numbers = (double)sources * DD_FAR_MOMENTS + (double)slabs * lives * passes * DD_FAR_FIELD;
-
-    return dd_kind_nominal[DD_KIND_CELL] * (double)(at_most(parts->ncells, runs) * sources) +
-           usual.beta * (double)sizeof(double) * numbers;
+    return parts->sizes.nplanes * parts->nchunks;
 }
 
 void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts)
 {
-    double least = INFINITY;
-
-    *parts = (dd_far_parts){.ncells = grid->ncells, .nrows = grid->n[0] * grid->n[1]};
-    if (!dd_grid_has_far(grid)) {
-        return;
-    }
-    for (int slabs = 1; slabs <= nparts && slabs <= parts->nrows; slabs++) {
-        const int64_t runs = nparts / slabs < grid->ncells ? nparts / slabs : grid->ncells;
-        const double cost = cost_of(parts, nparts, slabs, runs);
-        if (cost < least) {
-            least = cost;
-            parts->slabs = slabs;
-            parts->runs = (int)runs;
-        }
+    *parts = (dd_far_parts){.nparts = 0};
+    if (grid->ncells > 0 && dd_grid_has_far(grid)) {
+        const int64_t enough = grid->ncells < LEAST_CELLS ? 1 : grid->ncells / LEAST_CELLS;
+        dd_far_count(grid->n, grid->periodic, grid->far_order, &parts->sizes);
+        const int64_t most = parts->sizes.nmoments / LEAST_COMPONENTS;
+        parts->nparts = enough < nparts ? (int)enough : nparts;
+        const int64_t chunks = (parts->nparts + parts->sizes.nplanes - 1) / parts->sizes.nplanes;
+        parts->nchunks = (int)(chunks < most ? chunks : most);
     }
 }
 
-bool dd_far_parts_piece(const dd_far_parts *parts, int part, dd_far_piece *piece)
+dd_far_slice dd_far_parts_items(const dd_far_parts *parts, int part)
 {
-    int64_t row;
-
-    *piece = (dd_far_piece){0};
-    if (part >= parts->runs * parts->slabs) { /* of a grid that is not known yet, too */
-        return false;
-    }
-    row = parts->ncells / parts->nrows;
-    app_slice(parts->ncells, part / parts->slabs, parts->runs, &piece->cell, &piece->ncells);
-    app_slice(parts->nrows, part % parts->slabs, parts->slabs, &piece->row, &piece->nrows);
-    piece->source = piece->row * row;
-    piece->nsources = piece->nrows * row;
-    return true;
+    return slice(nitems(parts), part, parts->nparts);
 }
 
-/* Which of app_slice()'s slices an item lies in. */
-static int slice_of(int64_t n, int nslices, int64_t item)
+dd_far_slice dd_far_parts_columns(const dd_far_parts *parts, int part)
 {
-    const int64_t each = n / nslices, more = n % nslices, longer = more * (each + 1);
+    return slice(parts->sizes.ncolumns, part, parts->nparts);
+}
+
+int dd_far_parts_owner(const dd_far_parts *parts, int64_t item)
+{
+    const int64_t n = nitems(parts), each = n / parts->nparts, more = n % parts->nparts, longer = more * (each + 1);
 
     return (int)(item < longer ? item / (each + 1) : more + (item - longer) / each);
 }
 
-int dd_far_parts_run(const dd_far_parts *parts, int64_t cell)
+dd_far_slice dd_far_parts_chunk(const dd_far_parts *parts, int64_t ncomponents, int64_t chunk)
 {
-    return slice_of(parts->ncells, parts->runs, cell);
+    return slice(ncomponents, chunk, parts->nchunks);
 }
 
-int dd_far_parts_slab(const dd_far_parts *parts, int64_t cell)
+int64_t dd_far_parts_work(const dd_far_parts *parts, int part, int stage)
 {
-    return slice_of(parts->nrows, parts->slabs, cell / (parts->ncells / parts->nrows));
+    const int64_t cells = parts->sizes.nplanes * parts->sizes.ncells * sixths[stage];
+    const dd_far_slice of =
+        stage == DD_FAR_COLUMNS ? dd_far_parts_columns(parts, part) : dd_far_parts_items(parts, part);
+    const int64_t all = 6 * (stage == DD_FAR_COLUMNS ? parts->sizes.ncolumns : nitems(parts));
+
+    /* Rounded so that the sum over parts does not depend on their number. */
+    return of.n == 0 ? 0 : cells * (of.first + of.n) / all - cells * of.first / all;
 }

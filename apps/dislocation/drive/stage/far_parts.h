@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who computes the far field, whatever the assignment of nodes: target cells in runs, source cells in slabs of whole
- * rows, a part for each run and slab. A part then gets the moments of one slab only, and a cell's field is the sum of
- * what the slabs do to it. */
+/* Who computes the far field, whatever the assignment of nodes. Three stages of work: planes of cells forward, columns
+ * of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than planes have work;
+ * a plane and a chunk are an item. The first parts compute, as many as have enough cells, each a run of items and a run
+ * of columns. */
 #ifndef DD_FAR_PARTS_H
 #define DD_FAR_PARTS_H
 
+#include "../../physics/elastic/far.h"
 #include "grid.h"
 
 typedef struct dd_far_parts {
-    int64_t ncells, nrows; /* rows along z */
-    int runs, slabs;       /* part run x slabs + slab computes; those behind the last do not. 0: no cells are far */
+    dd_far_sizes sizes;
+    int nparts; /* that compute; 0: nothing is far */
+    int nchunks;
 } dd_far_parts;
 
-/* What one part computes. */
-typedef struct dd_far_piece {
-    int64_t cell, ncells;     /* targets */
-    int64_t row, nrows;       /* sources */
-    int64_t source, nsources; /* the cells of these rows */
-} dd_far_piece;
+enum { DD_FAR_FORWARD, DD_FAR_COLUMNS, DD_FAR_BACK, DD_FAR_STAGES };
 
-/* The division whose expected cost for a part is least: work, moments in, fields out to where segments live. O(rows).
- * Local. */
+typedef struct dd_far_slice {
+    int64_t first, n;
+} dd_far_slice;
+
+/* Of nparts parts. Local. */
 void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts);
 
-/* false: the part computes nothing, and the piece is empty. Local. */
-bool dd_far_parts_piece(const dd_far_parts *parts, int part, dd_far_piece *piece);
-
-/* The run and the slab that a cell lies in. Local. */
-int dd_far_parts_run(const dd_far_parts *parts, int64_t cell);
-int dd_far_parts_slab(const dd_far_parts *parts, int64_t cell);
+/* The items, plane x nchunks + chunk, and the columns of a part: none of one that does not compute. Local. */
+dd_far_slice dd_far_parts_items(const dd_far_parts *parts, int part);
+dd_far_slice dd_far_parts_columns(const dd_far_parts *parts, int part);
+/* The part of an item. Local. */
+int dd_far_parts_owner(const dd_far_parts *parts, int64_t item);
+/* A chunk of so many components: all moments or all numbers of a local expansion. Local. */
+dd_far_slice dd_far_parts_chunk(const dd_far_parts *parts, int64_t ncomponents, int64_t chunk);
+/* What a part has to do in a stage, in units of all that is done for a cell. Local. */
+int64_t dd_far_parts_work(const dd_far_parts *parts, int part, int stage);
 
 #endif

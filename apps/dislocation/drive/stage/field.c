@@ -3,19 +3,11 @@
 
 #include "blocks.h"
 
-#include "../../../shell/signals.h"
-
 #include <equipoise/par.h>
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
-/* Cells between two looks for a signal: a quarter of a second where there are a million cells. */
-#define CELLS_AT_ONCE 8
-
-#define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
 
 /* As MPI_MAXLOC has it: of equal counts the lowest rank. */
 struct dd_claim {
@@ -27,8 +19,7 @@ int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field)
     int code = EQP_OK;
 
     dd_far_parts_init(&field->parts, grid, domain->nranks);
-    (void)dd_far_parts_piece(&field->parts, domain->rank, &field->piece);
-    if (field->parts.runs > 0) {
+    if (field->parts.nparts > 0) {
         EQP_TRY(grid->ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
         EQP_TRY(eqp_array_create(&field->claim, grid->ncells, sizeof *field->claim));
         EQP_TRY(eqp_array_create(&field->segments, grid->ncells, sizeof *field->segments));
@@ -40,7 +31,7 @@ done:
 
 int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field)
 {
-    if (field->parts.runs == 0) { /* the same on all ranks */
+    if (field->parts.nparts == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     for (int64_t i = 0; i < domain->network.n; i++) {
@@ -89,7 +80,7 @@ int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
 {
     int code = EQP_OK;
 
-    if (field->parts.runs > 0) {
+    if (field->parts.nparts > 0) {
         eqp_wait_begin();
         code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
         eqp_wait_end();
@@ -102,29 +93,39 @@ int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
     return code;
 }
 
+/* The item in which a cell's chunk is transformed. */
+static int64_t item_of(const dd_field *field, int64_t cell, int64_t chunk)
+{
+    return cell / field->parts.sizes.ncells * field->parts.nchunks + chunk;
+}
+
+static dd_far_slice chunk_of(const dd_field *field, bool local, int64_t chunk)
+{
+    return dd_far_parts_chunk(&field->parts, local ? field->parts.sizes.nlocal : field->parts.sizes.nmoments, chunk);
+}
+
 static int create_numbers(dd_field *field)
 {
+    const dd_far_sizes *s = &field->parts.sizes;
     int code;
 
-    EQP_TRY(eqp_array_create(&field->own, field->nmine * DD_FAR_MOMENTS, sizeof *field->own));
-    EQP_TRY(eqp_array_create(&field->moments, field->piece.nsources * DD_FAR_MOMENTS, sizeof *field->moments));
-    EQP_TRY(eqp_array_create(&field->made, field->piece.ncells * DD_FAR_FIELD, sizeof *field->made));
-    EQP_TRY(eqp_array_create(&field->field, field->nlive * DD_FAR_FIELD, sizeof *field->field));
+    EQP_TRY(eqp_array_create(&field->moments, field->nmine * s->nmoments, sizeof *field->moments));
+    EQP_TRY(eqp_array_create(&field->local, field->nlive * s->nlocal, sizeof *field->local));
 done:
     return code;
 }
 
-/* Every run wants a cell's moments, of the part that has its slab. code: this rank's so far. */
+/* A block is a chunk of a cell's components. code: this rank's so far. */
 static int plan_moments(const dd_domain *domain, int code, dd_field *field)
 {
     dd_blocks blocks = {.n = 0};
 
     dd_blocks_fail(&blocks, code);
     for (int64_t m = 0; m < field->nmine; m++) {
-        const int slab = dd_far_parts_slab(&field->parts, field->mine[m]);
-        dd_blocks_add(&blocks, field->mine[m], MOMENT_BYTES);
-        for (int run = 0; run < field->parts.runs; run++) {
-            dd_blocks_need(&blocks, run * field->parts.slabs + slab);
+        for (int64_t c = 0; c < field->parts.nchunks; c++) {
+            dd_blocks_add(&blocks, field->mine[m] * field->parts.nchunks + c,
+                          chunk_of(field, false, c).n * (int64_t)sizeof(double));
+            dd_blocks_need(&blocks, dd_far_parts_owner(&field->parts, item_of(field, field->mine[m], c)));
         }
     }
     return dd_blocks_route(domain->comm, &domain->plan, &blocks, &field->out);
@@ -132,16 +133,17 @@ static int plan_moments(const dd_domain *domain, int code, dd_field *field)
 
 /* A rank has segments in a cell. */
 typedef struct wish {
-    int64_t cell;
+    int64_t block; /* cell x chunks + chunk */
     int64_t rank;
 } wish;
 
+/* By item, then by cell, as they are sent. */
 static int compare_wishes(const void *left, const void *right)
 {
     const wish *a = left, *b = right;
 
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
+    if (a->block != b->block) {
+        return a->block < b->block ? -1 : 1;
     }
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
@@ -149,8 +151,8 @@ static int compare_wishes(const void *left, const void *right)
 /* To all who compute for own cells; wishes: those that arrive here, sorted. */
 static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *nwishes, wish **wishes)
 {
-    const int slabs = field->parts.slabs;
-    const int64_t nout = field->nlive * slabs;
+    const int nchunks = field->parts.nchunks;
+    const int64_t nout = field->nlive * nchunks;
     wish *out = NULL;
     int *dest = NULL, code = eqp_array_create(&out, nout, sizeof *out);
 
@@ -158,9 +160,9 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
         code = eqp_array_create(&dest, nout, sizeof *dest);
     }
     for (int64_t i = 0; i < nout && code == EQP_OK; i++) {
-        const int64_t cell = field->live[i / slabs];
-        out[i] = (wish){cell, domain->rank};
-        dest[i] = dd_far_parts_run(&field->parts, cell) * slabs + (int)(i % slabs);
+        const int64_t cell = field->live[i / nchunks], chunk = i % nchunks;
+        out[i] = (wish){cell * nchunks + chunk, domain->rank};
+        dest[i] = dd_far_parts_owner(&field->parts, item_of(field, cell, chunk));
     }
     code = eqp_send_sparse(domain->comm, code, sizeof *out, nout, dest, out, NULL, nwishes, wishes);
     free(dest);
@@ -171,17 +173,38 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
     return code;
 }
 
-static int plan_fields(const dd_domain *domain, dd_field *field)
+/* The first wish of a block or behind it. */
+static int64_t find_wish(int64_t n, const wish *wishes, int64_t block)
 {
+    int64_t low = 0, high = n;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (wishes[middle].block < block) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* All cells of the items of this rank, item by item: those that nobody wants go nowhere. */
+static int plan_local(const dd_domain *domain, dd_field *field)
+{
+    const int64_t ncells = field->parts.sizes.ncells, nchunks = field->parts.nchunks;
+    const dd_far_slice items = dd_far_parts_items(&field->parts, domain->rank);
     dd_blocks blocks = {.n = 0};
     wish *wishes = NULL;
-    int64_t nwishes = 0, w = 0;
+    int64_t nwishes = 0;
     int code = tell_wishes(domain, field, &nwishes, &wishes);
 
     dd_blocks_fail(&blocks, code);
-    for (int64_t c = field->piece.cell; c < field->piece.cell + field->piece.ncells && code == EQP_OK; c++) {
-        dd_blocks_add(&blocks, c, FIELD_BYTES);
-        for (; w < nwishes && wishes[w].cell == c; w++) {
+    for (int64_t i = items.first * ncells; i < (items.first + items.n) * ncells && code == EQP_OK; i++) {
+        const int64_t chunk = i / ncells % nchunks, cell = i / ncells / nchunks * ncells + i % ncells;
+        const int64_t block = cell * nchunks + chunk;
+        dd_blocks_add(&blocks, block, chunk_of(field, true, chunk).n * (int64_t)sizeof(double));
+        for (int64_t w = find_wish(nwishes, wishes, block); w < nwishes && wishes[w].block == block; w++) {
             dd_blocks_need(&blocks, (int)wishes[w].rank);
         }
     }
@@ -193,11 +216,11 @@ int dd_field_plan(const dd_domain *domain, dd_field *field)
 {
     int code = EQP_OK;
 
-    if (field->parts.runs == 0) { /* the same on all ranks */
+    if (field->parts.nparts == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     EQP_TRY(plan_moments(domain, create_numbers(field), field));
-    EQP_TRY(plan_fields(domain, field));
+    EQP_TRY(plan_local(domain, field));
 done:
     return code;
 }
@@ -211,51 +234,48 @@ void dd_field_free(dd_field *field)
     free(field->home);
     free(field->live);
     free(field->mine);
-    free(field->own);
     free(field->moments);
-    free(field->made);
-    free(field->field);
+    free(field->local);
     *field = (dd_field){.home = NULL};
 }
 
 int dd_field_start(dd_field *field)
 {
-    return eqp_route_start(field->out, field->own);
+    return eqp_route_start(field->out, field->moments);
 }
 
-int dd_field_take_moments(dd_field *field, dd_far *far)
+static bool has_item(const dd_waves *waves, int64_t item)
 {
-    const dd_far_piece *piece = &field->piece;
-    const eqp_route_view view = eqp_route_arrivals(field->out);
-    const void *received = NULL;
-    int code = eqp_route_finish(field->out, &received);
+    return item >= waves->items.first && item < waves->items.first + waves->items.n;
+}
 
-    memset(field->moments, 0, (size_t)(piece->nsources * MOMENT_BYTES)); /* empty cells have no home */
-    for (int64_t m = 0; m < field->nmine && code == EQP_OK; m++) {
-        const int64_t source = field->mine[m] - piece->source;
-        if (source >= 0 && source < piece->nsources) {
-            memcpy(field->moments + source * DD_FAR_MOMENTS, field->own + m * DD_FAR_MOMENTS, MOMENT_BYTES);
+/* A chunk of a cell's moments to its place among those of the items. */
+static void take(const dd_field *field, const dd_waves *waves, int64_t block, const void *from)
+{
+    const int64_t cell = block / field->parts.nchunks, chunk = block % field->parts.nchunks;
+    const int64_t n = chunk_of(field, false, chunk).n;
+
+    memcpy(dd_waves_moments(waves, item_of(field, cell, chunk)) + cell % field->parts.sizes.ncells * n, from,
+           (size_t)n * sizeof(double));
+}
+
+int dd_field_take_moments(dd_field *field, dd_waves *waves)
+{
+    const eqp_route_view view = eqp_route_arrivals(field->out);
+    const int64_t nchunks = field->parts.nchunks, nmoments = field->parts.sizes.nmoments;
+    const void *received = NULL;
+    const int code = eqp_route_finish(field->out, &received);
+
+    dd_waves_clear(waves); /* empty cells have no home */
+    for (int64_t i = 0; i < field->nmine * nchunks && code == EQP_OK; i++) {
+        const int64_t cell = field->mine[i / nchunks], chunk = i % nchunks;
+        if (has_item(waves, item_of(field, cell, chunk))) {
+            take(field, waves, cell * nchunks + chunk,
+                 field->moments + i / nchunks * nmoments + chunk_of(field, false, chunk).first);
         }
     }
     for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
-        memcpy(field->moments + (view.id[b] - piece->source) * DD_FAR_MOMENTS, (const char *)received + view.offset[b],
-               MOMENT_BYTES);
-    }
-    if (code == EQP_OK) {
-        dd_far_set_run(far, piece->source, piece->nsources, field->moments);
-    }
-    return code;
-}
-
-int dd_field_compute(dd_field *field, const dd_far *far)
-{
-    const dd_far_piece *piece = &field->piece;
-    int code = EQP_OK;
-
-    for (int64_t c = 0; c < piece->ncells && code == EQP_OK; c += CELLS_AT_ONCE) {
-        const int64_t n = piece->ncells - c < CELLS_AT_ONCE ? piece->ncells - c : CELLS_AT_ONCE;
-        dd_far_stress_rows(far, piece->row, piece->nrows, piece->cell + c, n, field->made + c * DD_FAR_FIELD);
-        code = app_signals_stop();
+        take(field, waves, view.id[b], (const char *)received + view.offset[b]);
     }
     return code;
 }
@@ -276,33 +296,31 @@ static int64_t find_live(const dd_field *field, int64_t cell)
     return low;
 }
 
-static void add_field(dd_field *field, int64_t live, const double *part)
+/* A chunk of the local expansion of a cell with own segments. */
+static void give(dd_field *field, int64_t live, int64_t chunk, const void *from)
 {
-    for (int v = 0; v < DD_FAR_FIELD; v++) {
-        field->field[live * DD_FAR_FIELD + v] += part[v];
-    }
+    const dd_far_slice of = chunk_of(field, true, chunk);
+
+    memcpy(field->local + live * field->parts.sizes.nlocal + of.first, from, (size_t)of.n * sizeof(double));
 }
 
-int dd_field_exchange(dd_field *field)
+int dd_field_exchange(dd_field *field, const dd_waves *waves)
 {
-    const dd_far_piece *piece = &field->piece;
     const eqp_route_view view = eqp_route_arrivals(field->back);
+    const int64_t nchunks = field->parts.nchunks;
     const void *received = NULL;
-    int code;
+    const int code = dd_route_send(field->back, EQP_OK, waves->local, &received);
 
-    EQP_TRY(eqp_route_start(field->back, field->made));
-    EQP_TRY(eqp_route_finish(field->back, &received));
-done:
-    memset(field->field, 0, (size_t)(field->nlive * FIELD_BYTES));
-    for (int64_t l = 0; l < field->nlive && code == EQP_OK; l++) {
-        const int64_t c = field->live[l] - piece->cell;
-        if (c >= 0 && c < piece->ncells) {
-            add_field(field, l, field->made + c * DD_FAR_FIELD);
+    for (int64_t i = 0; i < field->nlive * nchunks && code == EQP_OK; i++) {
+        const int64_t cell = field->live[i / nchunks], chunk = i % nchunks, item = item_of(field, cell, chunk);
+        if (has_item(waves, item)) {
+            give(field, i / nchunks, chunk,
+                 dd_waves_local(waves, item) + cell % field->parts.sizes.ncells * chunk_of(field, true, chunk).n);
         }
     }
-    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* by rank, that is by slab */
-        add_field(field, find_live(field, view.id[b]),
-                  (const double *)(const void *)((const char *)received + view.offset[b]));
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
+        give(field, find_live(field, view.id[b] / nchunks), view.id[b] % nchunks,
+             (const char *)received + view.offset[b]);
     }
     return code;
 }

@@ -7,6 +7,7 @@
 void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3])
 {
     grid->ncells = 1;
+    grid->far_order = domain->far_order;
     for (int d = 0; d < 3; d++) {
         grid->n[d] = n[d];
         grid->ncells *= n[d];
@@ -21,7 +22,7 @@ bool dd_grid_has_far(const dd_grid *grid)
     bool far = false;
 
     for (int d = 0; d < 3; d++) {
-        far = far || grid->n[d] > (grid->periodic[d] ? 3 : 2);
+        far = far || grid->periodic[d] || grid->n[d] > 2;
     }
     return far;
 }

@@ -9,6 +9,7 @@ typedef struct dd_grid {
     int64_t n[3], ncells; /* at least 3 cells in a periodic direction */
     double low[3], width[3];
     bool periodic[3];
+    int far_order; /* of the domain */
 } dd_grid;
 
 /* Consecutive cells. */
@@ -24,7 +25,7 @@ void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
 /* The cell of a position; positions beyond a free boundary belong to the cells there. */
 int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
 
-/* Whether any two cells are neither the same nor neighbours. */
+/* Whether any cell, or an image of one, is neither the same as another nor its neighbour. */
 bool dd_grid_has_far(const dd_grid *grid);
 
 /* The half of a cell's neighbourhood that it is in charge of: 13 of its 26 neighbours, so that of two neighbours

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "waves.h"
+
+#include "blocks.h"
+
+#include "../../../shell/signals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES (int64_t)sizeof(double)
+
+static int64_t ncomponents(const dd_waves *w, bool local)
+{
+    return local ? w->parts.sizes.nlocal : w->parts.sizes.nmoments;
+}
+
+static dd_far_slice chunk_of(const dd_waves *w, bool local, int64_t item)
+{
+    return dd_far_parts_chunk(&w->parts, ncomponents(w, local), item % w->parts.nchunks);
+}
+
+/* Components of the items of this rank before one. */
+static int64_t before(const dd_waves *w, bool local, int64_t item)
+{
+    int64_t n = 0;
+
+    for (int64_t i = w->items.first; i < item; i++) {
+        n += chunk_of(w, local, i).n;
+    }
+    return n;
+}
+
+double *dd_waves_moments(const dd_waves *waves, int64_t item)
+{
+    return waves->moments + before(waves, false, item) * waves->parts.sizes.ncells;
+}
+
+double *dd_waves_local(const dd_waves *waves, int64_t item)
+{
+    return waves->local + before(waves, true, item) * waves->parts.sizes.ncells;
+}
+
+void dd_waves_clear(dd_waves *waves)
+{
+    const int64_t n = before(waves, false, waves->items.first + waves->items.n) * waves->parts.sizes.ncells;
+
+    memset(waves->moments, 0, (size_t)(n * BYTES));
+}
+
+static int64_t nitems(const dd_waves *w)
+{
+    return w->parts.sizes.nplanes * w->parts.nchunks;
+}
+
+static int create_numbers(dd_waves *w)
+{
+    const dd_far_sizes *s = &w->parts.sizes;
+    const int64_t end = w->items.first + w->items.n, in = before(w, false, end), out = before(w, true, end);
+    int code;
+
+    EQP_TRY(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
+    EQP_TRY(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
+    EQP_TRY(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
+    EQP_TRY(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
+    EQP_TRY(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
+    EQP_TRY(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
+    EQP_TRY(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
+    EQP_TRY(eqp_array_create(&w->at, 2 * nitems(w), sizeof *w->at));
+    EQP_TRY(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
+    for (int64_t c = 0; c < w->columns.n; c++) {
+        EQP_TRY(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
+    }
+done:
+    return code;
+}
+
+/* Where columns are found: those of the moments change with each trip. */
+static void set_runs(dd_waves *w)
+{
+    double *next = w->columns_out;
+
+    for (int local = 0; local < 2; local++) {
+        for (int64_t c = 0; c < w->parts.nchunks; c++) {
+            const int64_t place = local * w->parts.nchunks + c;
+            const dd_far_slice chunk = dd_far_parts_chunk(&w->parts, ncomponents(w, local), c);
+            w->run[place] = (dd_far_run){chunk.first, chunk.n, w->at + place * w->parts.sizes.nplanes};
+        }
+    }
+    for (int64_t i = 0; i < nitems(w); i++) {
+        const int64_t place = w->parts.nchunks + i % w->parts.nchunks;
+        w->at[place * w->parts.sizes.nplanes + i / w->parts.nchunks] = next;
+        next += chunk_of(w, true, i).n * w->columns.n * 2;
+    }
+}
+
+/* A block for each own item and each part with columns; back one for each item. code: this rank's so far. */
+static int plan(const dd_domain *domain, int code, dd_waves *w)
+{
+    dd_blocks out = {.n = 0}, back = {.n = 0};
+
+    dd_blocks_fail(&out, code);
+    for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
+        for (int p = 0; p < w->parts.nparts && dd_far_parts_columns(&w->parts, p).n > 0; p++) {
+            dd_blocks_add(&out, i, dd_far_parts_columns(&w->parts, p).n * 2 * chunk_of(w, false, i).n * BYTES);
+            dd_blocks_need(&out, p);
+        }
+    }
+    for (int64_t i = 0; i < nitems(w) && w->columns.n > 0; i++) {
+        dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
+        dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
+    }
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &back, &w->to_planes));
+done:
+    dd_blocks_free(&back);
+    return code;
+}
+
+int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_grid *grid, dd_waves **waves)
+{
+    dd_waves *w = NULL, none = {.far = NULL};
+    int code = eqp_array_create(&w, 1, sizeof *w);
+
+    if (code == EQP_OK) {
+        dd_far_parts_init(&w->parts, grid, domain->nranks);
+        memcpy(w->n, grid->n, sizeof w->n);
+        w->rank = domain->rank;
+        w->items = dd_far_parts_items(&w->parts, domain->rank);
+        w->columns = dd_far_parts_columns(&w->parts, domain->rank);
+        code = dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far);
+        code = code == EQP_OK ? create_numbers(w) : code;
+    }
+    if (code == EQP_OK) {
+        set_runs(w);
+    }
+    code = plan(domain, code, w != NULL ? w : &none);
+    if (code != EQP_OK) {
+        dd_waves_free(w);
+        return code;
+    }
+    *waves = w;
+    return EQP_OK;
+}
+
+void dd_waves_free(dd_waves *waves)
+{
+    if (waves != NULL) {
+        eqp_route_free(waves->to_columns);
+        eqp_route_free(waves->to_planes);
+        dd_far_free(waves->far);
+        free(waves->kernel);
+        free(waves->moments);
+        free(waves->local);
+        free(waves->planes_out);
+        free(waves->columns_out);
+        free(waves->plane);
+        free(waves->scratch);
+        free(waves->at);
+        free(waves->run);
+        free(waves);
+    }
+}
+
+static double *own_columns(const dd_waves *w, int64_t item)
+{
+    return w->planes_out + before(w, false, item) * w->parts.sizes.ncolumns * 2;
+}
+
+static int forward(dd_waves *w)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = w->items.first; i < w->items.first + w->items.n && code == EQP_OK; i++) {
+        code = dd_far_plane_forward(w->far, chunk_of(w, false, i).n, dd_waves_moments(w, i), own_columns(w, i));
+        code = code == EQP_OK ? app_signals_stop() : code;
+    }
+    return code;
+}
+
+static int columns(dd_waves *w)
+{
+    int code = EQP_OK;
+
+    for (int64_t c = 0; c < w->columns.n && code == EQP_OK; c++) {
+        code = dd_far_column(w->far, w->columns.first + c, c, w->kernel + c * w->parts.sizes.nkernel, w->parts.nchunks,
+                             w->run, w->parts.nchunks, w->run + w->parts.nchunks);
+        code = code == EQP_OK ? app_signals_stop() : code;
+    }
+    return code;
+}
+
+/* Columns of an item: own ones, and those that others have sent. next: [parts] which block of a part comes next. */
+static void join(const dd_waves *w, int64_t item, const char *received, const int64_t *offset, int64_t *next)
+{
+    const int64_t n = 2 * chunk_of(w, true, item).n;
+    double *to = w->plane;
+
+    for (int p = 0; p < w->parts.nparts && dd_far_parts_columns(&w->parts, p).n > 0; p++) {
+        const dd_far_slice of = dd_far_parts_columns(&w->parts, p);
+        const void *from;
+        if (p == w->rank) {
+            const int64_t place = w->parts.nchunks + item % w->parts.nchunks;
+            from = w->at[place * w->parts.sizes.nplanes + item / w->parts.nchunks];
+        } else { /* blocks come by home, then by item */
+            from = received + offset[next[p]++];
+        }
+        memcpy(to, from, (size_t)(of.n * n * BYTES));
+        to += of.n * n;
+    }
+}
+
+static int back(dd_waves *w)
+{
+    const eqp_route_view view = eqp_route_arrivals(w->to_planes);
+
+    int64_t *next = NULL;
+    int code = eqp_array_create(&next, w->parts.nparts, sizeof *next);
+
+    for (int p = 0, others = 0; p < w->parts.nparts && code == EQP_OK; p++) {
+        next[p] = others * w->items.n;
+        others += p != w->rank;
+    }
+    for (int64_t i = w->items.first; i < w->items.first + w->items.n && code == EQP_OK; i++) {
+        join(w, i, w->received, view.offset, next);
+        code = dd_far_plane_inverse(w->far, chunk_of(w, true, i).n, w->plane, dd_waves_local(w, i));
+        code = code == EQP_OK ? app_signals_stop() : code;
+    }
+    free(next);
+    return code;
+}
+
+int dd_waves_compute(dd_waves *waves, int stage)
+{
+    return stage == DD_FAR_FORWARD ? forward(waves) : (stage == DD_FAR_COLUMNS ? columns(waves) : back(waves));
+}
+
+/* Where the columns of moments lie now. */
+static void place_columns(dd_waves *w, char *received)
+{
+    const eqp_route_view view = eqp_route_arrivals(w->to_columns);
+    int64_t b = 0;
+
+    for (int64_t i = 0; i < nitems(w) && w->columns.n > 0; i++) {
+        const bool own = i >= w->items.first && i < w->items.first + w->items.n;
+        double *at = own ? own_columns(w, i) + w->columns.first * 2 * chunk_of(w, false, i).n
+                         : (double *)(void *)(received + view.offset[b++]);
+        w->at[i % w->parts.nchunks * w->parts.sizes.nplanes + i / w->parts.nchunks] = at;
+    }
+}
+
+int dd_waves_exchange(dd_waves *waves, int stage)
+{
+    const bool to_columns = stage == DD_FAR_FORWARD;
+    eqp_route *route = to_columns ? waves->to_columns : waves->to_planes;
+    const void *received = NULL;
+    const int code = dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received);
+
+    if (code == EQP_OK && to_columns) {
+        place_columns(waves, (char *)(uintptr_t)received);
+    } else if (code == EQP_OK) {
+        waves->received = received;
+    }
+    return code;
+}
