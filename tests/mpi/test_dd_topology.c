@@ -146,6 +146,7 @@ static uint64_t fingerprint(const dd_domain *domain)
 typedef struct story {
     uint64_t after[STEPS];
     dd_topology_counts counts[STEPS];
+    double area[STEPS][9];
     int64_t closes[STEPS];
     dd_tag next_tag;
 } story;
@@ -168,7 +169,8 @@ static story live(MPI_Comm comm, const scene *from, int seed, bool wanders)
         }
         find_closes(&domain, rules.rann, &closes);
         MPI_Allreduce(&closes.n, &told.closes[s], 1, MPI_INT64_T, MPI_SUM, comm);
-        CHECK_EQUAL(dd_topology_step(&domain, EQP_OK, &rules, &mover, s, &closes, 0, NULL, &told.counts[s], &message),
+        CHECK_EQUAL(dd_topology_step(&domain, EQP_OK, &rules, &mover, s, &closes, 0, NULL, &told.counts[s],
+                                     told.area[s], &message),
                     EQP_OK);
         if (dd_topology_check(&domain, &message) != EQP_OK) {
             fprintf(stderr, "%s, step %d: %s\n", from->text, s, message.text);
@@ -194,6 +196,18 @@ static story alone(const scene *from)
     return told;
 }
 
+/* Sums in another order. */
+static void check_areas(const double *area, const double *expected)
+{
+    double most = 0, all = 0;
+
+    for (int k = 0; k < 9; k++) {
+        most = fmax(most, fabs(area[k] - expected[k]));
+        all += fabs(expected[k]);
+    }
+    CHECK(all > 0 && most <= 1e-12 * all);
+}
+
 static void networks_depend_on_no_home(MPI_Comm comm)
 {
     int64_t done[DD_TOPOLOGY_KINDS] = {0};
@@ -211,6 +225,7 @@ static void networks_depend_on_no_home(MPI_Comm comm)
                 CHECK_EQUAL(told.closes[s], expected.closes[s]);
                 CHECK_EQUAL(memcmp(&told.counts[s], &expected.counts[s], sizeof told.counts[s]), 0);
                 CHECK_EQUAL(told.after[s], expected.after[s]);
+                check_areas(told.area[s], expected.area[s]);
             }
             CHECK_EQUAL(told.next_tag, expected.next_tag);
         }
@@ -355,6 +370,7 @@ static int one_step(MPI_Comm comm, void *user)
     dd_rules rules = small.rules;
     dd_closes closes = {0};
     dd_topology_counts counts;
+    double area[9];
     eqp_message message = {""};
     dd_domain domain;
     const dd_mover mover = dd_topology_mover(&mobility, &medium);
@@ -366,7 +382,7 @@ static int one_step(MPI_Comm comm, void *user)
     shake(&domain, small.shake, 0);
     find_closes(&domain, 2 * rules.rann, &closes);
     failing_ranks_begin();
-    code = dd_topology_step(&domain, EQP_OK, &rules, &mover, 0, &closes, 0, NULL, &counts, &message);
+    code = dd_topology_step(&domain, EQP_OK, &rules, &mover, 0, &closes, 0, NULL, &counts, area, &message);
     if (code == EQP_OK) {
         code = dd_topology_check(&domain, &message);
     }

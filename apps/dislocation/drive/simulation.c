@@ -437,12 +437,15 @@ static void fold_nodes(dd_simulation *sim)
     }
 }
 
-/* Contacts are looked for where the motion has led. strain: of this rank, then of all. */
+/* Contacts are looked for where the motion has led. strain: of this rank's motion, then that of all with what their
+ * changes of topology add. */
 static int change_topology(dd_simulation *sim, double strain[9], eqp_message *message)
 {
     const dd_mover mover = dd_topology_mover(&sim->mobility, &sim->evaluator.medium);
     const int every = sim->input.control.split_every;
     const bool split = every > 0 && (sim->now.common.step + 1) % every == 0;
+    const double *edge = sim->domain.edge;
+    double area[9];
     dd_closes closes = {0};
     int code = dd_close_find(&sim->domain, &sim->stage, sim->rules.rann, &closes);
 
@@ -451,8 +454,11 @@ static int change_topology(dd_simulation *sim, double strain[9], eqp_message *me
     dd_halo_free(&sim->halo);
     fold_nodes(sim);
     code = dd_topology_step(&sim->domain, code, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes, 9,
-                            strain, &sim->now.topology, message);
+                            strain, &sim->now.topology, area, message);
     dd_closes_free(&closes);
+    if (code == EQP_OK) {
+        dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain, strain + 6);
+    }
     return code;
 }
 

@@ -66,7 +66,7 @@ typedef struct dd_simulation {
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message);
 void dd_simulation_free(dd_simulation *sim);
 
-/* One step: a new map if it is due, motion, loading, topology, forces on what there is then. Collective. */
+/* One step: a new map if it is due, motion, topology, loading, forces on what there is then. Collective. */
 int dd_simulation_step(dd_simulation *sim, eqp_message *message);
 
 /* Motion and loading of a step, and forces on what there is then: no new map, no change of topology; nodes keep their

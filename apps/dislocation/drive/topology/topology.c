@@ -3,6 +3,7 @@
 
 #include "../../physics/network/collide.h"
 #include "../../physics/network/remesh.h"
+#include "../../physics/network/slip.h"
 #include "transact.h"
 
 #include <equipoise/par.h>
@@ -38,6 +39,8 @@ typedef struct topology {
     dd_operation *wanted; /* [n] owned */
     int64_t n, room;
     dd_topology_counts own; /* but for those that are lost: what this rank carried out */
+    dd_slip slip;
+    double area[9]; /* swept by it */
 } topology;
 
 static void tally(dd_topology_counts *counts, int kind, const dd_patch *patch)
@@ -53,9 +56,12 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
 {
     topology *t = context;
     const dd_tag *base = operation->base;
-    int code = EQP_ERR_INTERNAL;
+    int code = dd_slip_begin(&t->slip, patch);
 
     (void)message;
+    if (code != EQP_OK) {
+        return code;
+    }
     switch (operation->kind) {
     case DD_TOPOLOGY_SPLIT:
         code = dd_split(patch, t->rules, t->mover, base[0], done);
@@ -73,10 +79,12 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
         code = dd_refine(patch, base[0], base[1], done);
         break;
     default:
+        code = EQP_ERR_INTERNAL;
         break;
     }
     if (code == EQP_OK && *done) {
         tally(&t->own, operation->kind, patch);
+        code = dd_slip_end(&t->slip, patch, t->area);
     }
     return code;
 }
@@ -272,29 +280,33 @@ static int carry_out(topology *t, int *from, const int64_t *first, const double 
     return code;
 }
 
-static int sum_counts(const topology *t, dd_topology_counts *counts)
+/* Counts are whole numbers that a double holds exactly. */
+static int sum_up(const topology *t, dd_topology_counts *counts, double area[9])
 {
-    int64_t sum[DD_TOPOLOGY_KINDS + 2];
+    double sum[DD_TOPOLOGY_KINDS + 2 + 9];
     int code;
 
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        sum[k] = t->own.done[k];
+        sum[k] = (double)t->own.done[k];
     }
-    sum[DD_TOPOLOGY_KINDS] = t->own.created;
-    sum[DD_TOPOLOGY_KINDS + 1] = t->own.deleted;
-    EQP_TRY(eqp_sum_int64(t->domain->comm, DD_TOPOLOGY_KINDS + 2, sum));
+    sum[DD_TOPOLOGY_KINDS] = (double)t->own.created;
+    sum[DD_TOPOLOGY_KINDS + 1] = (double)t->own.deleted;
+    memcpy(sum + DD_TOPOLOGY_KINDS + 2, t->area, sizeof t->area);
+    EQP_TRY(eqp_sum_double(t->domain->comm, DD_TOPOLOGY_KINDS + 2 + 9, sum));
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        counts->done[k] = sum[k];
+        counts->done[k] = (int64_t)sum[k];
     }
-    counts->created = sum[DD_TOPOLOGY_KINDS];
-    counts->deleted = sum[DD_TOPOLOGY_KINDS + 1];
+    counts->created = (int64_t)sum[DD_TOPOLOGY_KINDS];
+    counts->deleted = (int64_t)sum[DD_TOPOLOGY_KINDS + 1];
     counts->lost = t->own.lost;
+    memcpy(area, sum + DD_TOPOLOGY_KINDS + 2, sizeof t->area);
 done:
     return code;
 }
 
 int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, int64_t step,
-                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, eqp_message *message)
+                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, double area[9],
+                     eqp_message *message)
 {
     topology t = {
         .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
@@ -308,12 +320,14 @@ int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const d
         ever = ever || changed;
     }
     *counts = (dd_topology_counts){.lost = t.own.lost};
-    EQP_TRY(ever ? sum_counts(&t, counts) : EQP_OK);
+    memset(area, 0, sizeof t.area);
+    EQP_TRY(ever ? sum_up(&t, counts, area) : EQP_OK);
     if (ever) {
         dd_network_sort(&domain->network);
     }
 done:
     dd_halo_free(&t.halo);
+    dd_slip_free(&t.slip);
     free(t.wanted);
     return code;
 }

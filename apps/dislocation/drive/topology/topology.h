@@ -37,10 +37,12 @@ dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium)
  * mover: NULL: no splits. step: its number, the same on all ranks. closes: candidates for collisions, of
  * dd_close_find() for this network (borrowed); NULL: no collisions, zips neither.
  * code: of this rank so far; all ranks return that of one that has failed. sum: [nsums] of this rank, added up over the
- * ranks on the way; nsums <= EQP_MEET_SUMS - 4. counts: unchanged on error. Errors as of dd_transact(). Collective:
- * where nobody wants anything the ranks meet once. */
+ * ranks on the way; nsums <= EQP_MEET_SUMS - 4. counts: unchanged on error. area: swept by what was done, over all
+ * ranks: the sum of dd_slip_end(), to rounding the same for any ranks. Errors as of dd_transact(). Collective: where
+ * nobody wants anything the ranks meet once. */
 int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, int64_t step,
-                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, eqp_message *message);
+                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, double area[9],
+                     eqp_message *message);
 
 /* What must be true of the network at any time: dd_node_check() of all nodes with their neighbours, and that every
  * node lives where its neighbours think, once. Fetches every neighbour once. EQP_ERR_DATA with the node's tag.

@@ -26,15 +26,25 @@ void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], c
 /* Components of a symmetric tensor, in order. */
 static const int row[6] = {0, 1, 2, 1, 2, 0}, column[6] = {0, 1, 2, 2, 0, 1};
 
-void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3])
+void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3])
 {
     for (int k = 0; k < 6; k++) {
-        const int i = row[k], j = column[k];
-        strain[k] += 0.5 * (burgers[i] * area[j] + area[i] * burgers[j]) / volume;
+        const double ij = area[3 * row[k] + column[k]], ji = area[3 * column[k] + row[k]];
+        strain[k] += 0.5 * (ij + ji) / volume;
         if (spin != NULL && k >= 3) {
-            spin[k - 3] += 0.5 * (burgers[i] * area[j] - area[i] * burgers[j]) / volume;
+            spin[k - 3] += 0.5 * (ij - ji) / volume;
         }
     }
+}
+
+void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3])
+{
+    double product[9];
+
+    for (int k = 0; k < 9; k++) {
+        product[k] = burgers[k / 3] * area[k % 3];
+    }
+    dd_strain_slip(product, volume, strain, spin);
 }
 
 void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],

@@ -25,6 +25,9 @@ void dd_strain_add(const double burgers[3], const double area[3], double volume,
 void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],
                      double spin[3]);
 
+/* The same for area[3 i + j], sums of b_i A_j, such as those of dd_slip_end(). */
+void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3]);
+
 /* Total length: over the volume it is the density. O(n). */
 double dd_segments_length(int64_t n, const dd_segment *segment);
 

@@ -3,6 +3,7 @@
 
 #include "collide.h"
 #include "remesh.h"
+#include "slip.h"
 #include "vector.h"
 
 #include <equipoise/base.h>
@@ -154,19 +155,25 @@ static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours,
                    int64_t *count)
 {
     dd_patch patch;
+    dd_slip slip = {0};
+    double area[9] = {0.0};
     bool done = false;
     int code;
 
     dd_patch_init(&patch, serial->low, serial->box);
     EQP_TRY(dd_serial_gather(serial, tag, n, neighbours, &patch));
+    EQP_TRY(dd_slip_begin(&slip, &patch));
     EQP_TRY(apply(serial, mover, &patch, tag, &done));
     if (done) {
+        EQP_TRY(dd_slip_end(&slip, &patch, area));
         EQP_TRY(dd_serial_apply(serial, &patch));
-    }
-    if (done) {
         ++*count;
     }
+    for (int k = 0; k < 9; k++) {
+        serial->area[k] += area[k];
+    }
 done:
+    dd_slip_free(&slip);
     dd_patch_free(&patch);
     return code;
 }

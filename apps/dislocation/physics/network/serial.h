@@ -15,6 +15,7 @@ typedef struct dd_serial {
     dd_rules rules;
     uint32_t domain; /* of new tags */
     uint32_t next;   /* index of the next new tag */
+    double area[9];  /* swept by the operations so far: dd_slip_end() */
 } dd_serial;
 
 /* Borrows the network; new tags are those of `domain` behind its last. */

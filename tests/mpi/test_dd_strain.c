@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plastic strain of a run in which lines collide, split and are remeshed is the change of the network's own area,
+ * and the stress follows from it: in every step, and the same for any ranks. */
+#include "../unit/dd_area.h"
+#include "dd_experiment.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The area is brute force: looked at after each step on one rank, after some on others. */
+enum { STEPS = 40, EVERY = 10 };
+
+typedef struct story {
+    double strain[9], stress[6]; /* plastic strain and spin; applied */
+    int64_t nodes, done[DD_TOPOLOGY_KINDS];
+} story;
+
+static void area_of(const dd_simulation *sim, double area[9])
+{
+    int64_t n, m = 0;
+    dd_seen *all = dd_all_segments(sim, &n);
+    dd_area_segment *segment = calloc((size_t)n + 1, sizeof *segment);
+
+    for (int64_t i = 0; i < n; i++) {
+        if (all[i].from < all[i].to) {
+            dd_area_segment *one = &segment[m++];
+            *one = (dd_area_segment){.from = all[i].from, .to = all[i].to};
+            dd_v3_copy(one->burgers, all[i].burgers);
+            dd_v3_copy(one->way, all[i].way);
+        }
+    }
+    CHECK(dd_area_of(m, segment, area), "a line goes around the box: the scene is too dense for this test");
+    free(segment);
+    free(all);
+}
+
+static void check_step(const dd_simulation *sim, const double before[9], const double after[9], const double last[9])
+{
+    const double volume = sim->domain.edge[0] * sim->domain.edge[1] * sim->domain.edge[2];
+    const dd_loading *now = &sim->loading;
+    double swept[9], known[9] = {0.0}, size = 0.0;
+
+    for (int k = 0; k < 9; k++) {
+        swept[k] = before[k] - after[k];
+        size += fabs(before[k]) / volume;
+    }
+    dd_strain_slip(swept, volume, known, known + 6);
+    for (int k = 0; k < 9; k++) {
+        const double more = (k < 6 ? now->strain[k] : now->spin[k - 6]) - last[k];
+        CHECK(fabs(more - known[k]) <= 1e-12 * size, "step %lld: strain %d grows by %.12g, area says %.12g",
+              (long long)sim->now.common.step, k, more, known[k]);
+    }
+    const double elastic = now->young * (now->rate * sim->now.common.time - sim->now.strain);
+    CHECK(fabs(sim->now.stress - elastic) <= 1e-9 * fabs(elastic), "step %lld: stress %g, elastic strain %g",
+          (long long)sim->now.common.step, sim->now.stress, elastic);
+}
+
+static void live(MPI_Comm comm, story *told)
+{
+    double before[9], after[9], last[9] = {0.0};
+    dd_experiment e;
+    int size, every;
+
+    MPI_Comm_size(comm, &size);
+    every = size > 1 ? EVERY : 1;
+    *told = (story){.nodes = 0};
+    dd_experiment_begin(&e, comm, "--generate loops:n=24,box=4000,maxseg=150,radius=350,seed=4",
+                        "--steps=1000 --cells=4 --max-seg=150 --min-seg=40 --r-tol=4 --rann=16 --dt=1e-11 "
+                        "--strain-rate=1e6 --rebalance=7");
+    if (e.runs) {
+        area_of(&e.sim, before);
+    }
+    for (int s = 0; s < STEPS && dd_experiment_step(&e); s++) {
+        if ((s + 1) % every == 0) {
+            area_of(&e.sim, after);
+            check_step(&e.sim, before, after, last);
+            memcpy(last, e.sim.loading.strain, 6 * sizeof *last);
+            memcpy(last + 6, e.sim.loading.spin, 3 * sizeof *last);
+            memcpy(before, after, sizeof before);
+        }
+        for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+            told->done[k] += e.sim.now.topology.done[k];
+        }
+    }
+    if (e.runs) {
+        told->nodes = e.sim.now.nodes;
+        memcpy(told->strain, last, sizeof last);
+        memcpy(told->stress, e.sim.loading.stress, sizeof told->stress);
+    }
+    dd_experiment_end(&e);
+}
+
+static void compare(int nranks, const story *told, const story *alone)
+{
+    double size = 0.0, stress = 0.0;
+
+    for (int k = 0; k < 6; k++) {
+        size += fabs(alone->strain[k]);
+        stress += fabs(alone->stress[k]);
+    }
+    CHECK(told->nodes == alone->nodes && memcmp(told->done, alone->done, sizeof told->done) == 0,
+          "%d ranks: another network", nranks);
+    for (int k = 0; k < 9; k++) {
+        CHECK(fabs(told->strain[k] - alone->strain[k]) <= 1e-9 * size, "%d ranks: strain %d is %.12g, alone %.12g",
+              nranks, k, told->strain[k], alone->strain[k]);
+    }
+    for (int k = 0; k < 6; k++) {
+        CHECK(fabs(told->stress[k] - alone->stress[k]) <= 1e-9 * stress, "%d ranks: stress %d is %.12g, alone %.12g",
+              nranks, k, told->stress[k], alone->stress[k]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    story alone = {0}, told;
+    int rank, size;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int n = 1; n <= size; n *= 2) {
+        MPI_Comm comm;
+        MPI_Comm_split(MPI_COMM_WORLD, rank < n, 0, &comm);
+        if (rank < n) {
+            live(comm, n == 1 ? &alone : &told);
+        }
+        MPI_Comm_free(&comm);
+        MPI_Bcast(&alone, (int)sizeof alone, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (n > 1 && rank < n) {
+            compare(n, &told, &alone);
+        }
+    }
+    for (int k = 0; k < DD_TOPOLOGY_KINDS && rank == 0; k++) {
+        if (getenv("DD_VERBOSE") != NULL) {
+            fprintf(stderr, "%s: %lld\n", dd_topology_names[k], (long long)alone.done[k]);
+        }
+        CHECK(alone.done[k] > 0, "nothing did %s", dd_topology_names[k]);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &dd_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("%d failures\n", dd_failures);
+    }
+    MPI_Finalize();
+    return dd_failures != 0;
+}
