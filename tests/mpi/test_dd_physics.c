@@ -258,7 +258,7 @@ static void check_loop(MPI_Comm comm, double tau, bool grows)
               "step %d: strain says %.12g swept, the polygon %.12g", k, 2 * strain * volume, area - before);
         changes += topology_changes(&e.sim);
     }
-    CHECK(changes > 5, "only %lld changes of the topology", (long long)changes);
+    CHECK(changes > 0, "the line was not remeshed");
     CHECK(grows ? area >= 4 * start : n == 0, "a loop of area %g has %g after %lld steps", start, area,
           (long long)(e.runs ? e.sim.now.common.step : -1));
     if (e.runs) {

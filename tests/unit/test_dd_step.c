@@ -125,13 +125,13 @@ static void corrections_converge(void **state)
     assert_near(worst[0] / worst[1], 4.0, 0.1);
 }
 
-static void errors_are_distances(void **state)
+static void errors_are_largest_components(void **state)
 {
     const double x0[6] = {0, 0, 0, 1, 2, 3}, v0[6] = {2, 0, 0, 0, 0, 4}, v1[6] = {0, 2, 0, 0, 0, 4};
     double x1[6] = {1, 1, 0, 1, 2 + 3, 7 + 4}, v[6] = {0, 3, 4, 1, 1, 1};
 
     (void)state;
-    assert_near(dd_step_error(2, x0, v0, x1, v1, 1.0), 5.0, 1e-14);
+    assert_near(dd_step_error(2, x0, v0, x1, v1, 1.0), 4.0, 1e-14); /* of 3 and 4 */
     assert_near(dd_step_error(1, x0, v0, x1, v1, 1.0), 0.0, 1e-14);
     assert_near(dd_step_error(0, x0, v0, x1, v1, 1.0), 0.0, 0.0);
     assert_near(dd_step_largest(2, v), 5.0, 1e-14);
@@ -170,6 +170,12 @@ static void steps_grow_and_shrink(void **state)
     }
     assert_int_equal(stepper.steps, 2);
     assert_int_equal(stepper.retries, 1);
+    /* Nor after a correction alone. */
+    assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
+    assert_int_equal(dd_stepper_judge(&stepper, 2.1, &verdict), EQP_OK);
+    assert_int_equal(dd_stepper_judge(&stepper, 1.0, &verdict), EQP_OK);
+    assert_int_equal(verdict, DD_STEP_ACCEPT);
+    assert_near(stepper.dt, 0.3, 1e-15);
     for (int k = 0; k < 20; k++) {
         assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
         assert_int_equal(dd_stepper_judge(&stepper, 0.0, &verdict), EQP_OK);
@@ -237,9 +243,12 @@ static void rules_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solutions_converge),   cmocka_unit_test(corrections_converge),
-        cmocka_unit_test(errors_are_distances), cmocka_unit_test(steps_grow_and_shrink),
-        cmocka_unit_test(euler_limits_the_way), cmocka_unit_test(rules_are_checked),
+        cmocka_unit_test(solutions_converge),
+        cmocka_unit_test(corrections_converge),
+        cmocka_unit_test(errors_are_largest_components),
+        cmocka_unit_test(steps_grow_and_shrink),
+        cmocka_unit_test(euler_limits_the_way),
+        cmocka_unit_test(rules_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict)
     if (rule->method == DD_EULER || error <= rule->rtol) {
         stepper->done = stepper->dt;
         stepper->steps++;
-        if (rule->method == DD_TRAPEZOID && !stepper->cut) {
+        if (rule->method == DD_TRAPEZOID && !stepper->cut && stepper->corrected == 0) {
             stepper->dt = fmin(stepper->dt * rule->grow, rule->dt_max);
         }
         *verdict = DD_STEP_ACCEPT;
@@ -81,24 +81,19 @@ void dd_step_correct(int64_t n, const double *x0, const double *v0, const double
 }
 
 /* The larger one, where what is no number is larger than all numbers. */
-static double larger(double largest, double square)
+static double larger(double largest, double other)
 {
-    return square <= largest ? largest : (isnan(square) ? INFINITY : square);
+    return other <= largest ? largest : (isnan(other) ? INFINITY : other);
 }
 
 double dd_step_error(int64_t n, const double *x0, const double *v0, const double *x1, const double *v1, double dt)
 {
-    double largest = 0.0;
+    double most = 0.0;
 
-    for (int64_t j = 0; j < n; j++) {
-        double square = 0.0;
-        for (int64_t i = 3 * j; i < 3 * j + 3; i++) {
-            double off = x1[i] - x0[i] - 0.5 * dt * (v0[i] + v1[i]);
-            square += off * off;
-        }
-        largest = larger(largest, square);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        most = larger(most, fabs(x1[i] - x0[i] - 0.5 * dt * (v0[i] + v1[i])));
     }
-    return sqrt(largest);
+    return most;
 }
 
 double dd_step_largest(int64_t n, const double *v)

@@ -33,7 +33,7 @@ typedef struct dd_step_rule {
     double rtol;         /* largest error (trapezoid) or way (Euler) of a node per step, b, > 0 */
     double dt_max;       /* s, > 0 */
     double dt_min;       /* s, >= 0: below it a run is stuck */
-    double grow, shrink; /* factors of dt after a step that went well, >= 1, and before a retry, in (0, 1) */
+    double grow, shrink; /* factors of dt after a step without corrections, >= 1, and before a retry, in (0, 1) */
     int corrections;     /* most per try, >= 0 */
 } dd_step_rule;
 
@@ -50,7 +50,7 @@ typedef struct dd_stepper {
     dd_step_rule rule;
     double dt;     /* of the current try; after ACCEPT of the next step */
     int corrected; /* corrections of this try */
-    bool cut;      /* this step was tried before: dt does not grow */
+    bool cut;      /* this step was tried before: dt does not grow, nor after a correction */
     double done;   /* length of the step that was accepted last; 0: none yet */
     int64_t steps, retries;
 } dd_stepper;
@@ -71,7 +71,7 @@ int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict);
 void dd_step_predict(int64_t n, const double *x0, const double *v0, double dt, double *x1);
 /* x1 = x0 + dt/2 (v0 + v1). */
 void dd_step_correct(int64_t n, const double *x0, const double *v0, const double *v1, double dt, double *x1);
-/* The largest |x1 - x0 - dt/2 (v0 + v1)|, 0 for no nodes, infinite where one is no number. */
+/* The largest component of x1 - x0 - dt/2 (v0 + v1), 0 for no nodes, infinite where one is no number. */
 double dd_step_error(int64_t n, const double *x0, const double *v0, const double *x1, const double *v1, double dt);
 /* The largest |v|, 0 for no nodes, infinite where one is no number. */
 double dd_step_largest(int64_t n, const double *v);
