@@ -58,6 +58,12 @@ static const app_option table[] = {
      .offset = AT(mobility),
      .choices = mobilities + 1,
      .help = "mobility law [of --ctrl, else FCC_0]"},
+    {.name = "cross-slip",
+     .argument = NULL,
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(cross_slip),
+     .choices = "no|yes",
+     .help = "whether screws change glide planes [of --ctrl, else no]"},
     POSITIVE("max-seg", max_seg, "L", "longest segment, b [of --ctrl, else 1.25 times the\nlongest of the input]"),
     POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else a fifth of the longest]"),
     POSITIVE("r-tol", r_tol, "X", "error of a position in a step, b [of --ctrl, else rc / 4]"),
@@ -282,6 +288,7 @@ void dd_settings_default_control(eqp_paradis_control *control)
     control->mobility_screw = 1e4;
     control->mobility_edge = 1e4;
     control->steps = 10;
+    control->cross_slip = 0;
     snprintf(control->mobility, sizeof control->mobility, "FCC_0");
     for (int d = 0; d < 3; d++) {
         control->cells[d] = 0;
@@ -327,6 +334,9 @@ void dd_settings_override(const dd_settings *s, eqp_paradis_control *control)
     }
     if (dd_settings_given(s, "mobility")) {
         copy_word(mobilities + 1, s->mobility, control->mobility);
+    }
+    if (dd_settings_given(s, "cross-slip")) {
+        control->cross_slip = s->cross_slip;
     }
     if (s->stress_text != NULL) {
         memcpy(control->stress, s->stress, sizeof control->stress);

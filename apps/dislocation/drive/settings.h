@@ -20,7 +20,7 @@ typedef struct dd_settings {
     int64_t far_order;
     int isa;        /* place among the words auto, plain, avx2, avx512 */
     int integrator; /* of the choices; like the following, it counts only where it was given */
-    int mobility;
+    int mobility, cross_slip;
     double max_seg, min_seg, r_tol, rann, rc, mu, nu, burg, strain_rate;
     bool given[DD_SETTINGS_ROWS]; /* which rows of the table were named */
     /* derived by dd_settings_complete() */

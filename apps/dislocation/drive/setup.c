@@ -78,6 +78,17 @@ static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp
     return EQP_OK;
 }
 
+/* Of a mobility law; DD_NO_CRYSTAL where its screws do not change planes. */
+static dd_crystal crystal_of(const eqp_paradis_control *c)
+{
+    const bool fcc = strncmp(c->mobility, "FCC", 3) == 0, bcc = strncmp(c->mobility, "BCC", 3) == 0;
+
+    if (c->cross_slip == 0 || (c->cross_slip < 0 && !fcc)) {
+        return DD_NO_CRYSTAL;
+    }
+    return fcc ? DD_FCC : bcc ? DD_BCC : DD_NO_CRYSTAL;
+}
+
 static int set_laws(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *c = &sim->input.control;
@@ -90,7 +101,8 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
                             .area_min = c->area_min,
                             .area_max = c->area_max,
                             .r_tol = c->tolerance,
-                            .rann = c->annihilation};
+                            .rann = c->annihilation,
+                            .cross_slip = crystal_of(c)};
     code = dd_rules_complete(&sim->rules);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: remeshing: minSeg %g, maxSeg %g, rTol %g, rann %g do not fit each other",

@@ -453,8 +453,8 @@ static int change_topology(dd_simulation *sim, double strain[9], eqp_message *me
     dd_stage_free(&sim->stage);
     dd_halo_free(&sim->halo);
     fold_nodes(sim);
-    code = dd_topology_step(&sim->domain, code, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes, 9,
-                            strain, &sim->now.topology, area, message);
+    code = dd_topology_step(&sim->domain, code, &sim->rules, &mover, split, sim->now.common.step, &closes, 9, strain,
+                            &sim->now.topology, area, message);
     dd_closes_free(&closes);
     if (code == EQP_OK) {
         dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain, strain + 6);

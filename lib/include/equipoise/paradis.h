@@ -195,6 +195,7 @@ typedef struct eqp_paradis_control {
     double annihilation;               /**< [rann: 2 rTol] b, > 0 */
     int split_every;                   /**< [splitMultiNodeFreq: 1] steps; 0: never */
     int collision_method;              /**< [collisionMethod: 2] */
+    int cross_slip;                    /**< [enableCrossSlip: -1] 0: no, -1: where the mobility law is one of FCC */
     double shear_modulus;              /**< [shearModulus: 6.488424e10] Pa, > 0 */
     double poisson;                    /**< [pois: 0.3327533] > -1, < 0.5 */
     double burgers;                    /**< [burgMag: 2.875401e-10] m, > 0 */

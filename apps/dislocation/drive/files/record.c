@@ -101,6 +101,7 @@ int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *me
         eqp_field_real("stress", now->stress),
         eqp_field_real("density", now->length / (volume * b * b)),
         eqp_field_count("split", t->done[DD_TOPOLOGY_SPLIT]),
+        eqp_field_count("cross_slipped", t->done[DD_TOPOLOGY_CROSS_SLIP]),
         eqp_field_count("collided", t->done[DD_TOPOLOGY_COLLIDE]),
         eqp_field_count("zipped", t->done[DD_TOPOLOGY_ZIP]),
         eqp_field_count("coarsened", t->done[DD_TOPOLOGY_COARSEN]),

@@ -2,6 +2,7 @@
 #include "topology.h"
 
 #include "../../physics/network/collide.h"
+#include "../../physics/network/cross_slip.h"
 #include "../../physics/network/remesh.h"
 #include "../../physics/network/slip.h"
 #include "transact.h"
@@ -15,7 +16,7 @@
 /* Most candidates go ahead in two or three; crowds of them, as where two lines touch along some length, take more. */
 #define ROUNDS 6
 
-const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "collide", "zip", "coarsen", "refine"};
+const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "cross slip", "collide", "zip", "coarsen", "refine"};
 
 static void move(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
                  double velocity[3])
@@ -32,6 +33,7 @@ typedef struct topology {
     dd_domain *domain;
     const dd_rules *rules;
     const dd_mover *mover;
+    bool split;
     uint64_t step;
     const dd_closes *closes;
     eqp_message *message;
@@ -65,6 +67,9 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
     switch (operation->kind) {
     case DD_TOPOLOGY_SPLIT:
         code = dd_split(patch, t->rules, t->mover, base[0], done);
+        break;
+    case DD_TOPOLOGY_CROSS_SLIP:
+        code = dd_cross_slip(patch, t->rules, t->mover, base[0], done);
         break;
     case DD_TOPOLOGY_COLLIDE:
         code = dd_collide(patch, t->rules, base, base + 2, done);
@@ -116,13 +121,39 @@ static int want_splits(topology *t)
 {
     int code = EQP_OK;
 
-    for (int64_t p = 0; t->mover != NULL && p < t->domain->network.n && code == EQP_OK; p++) {
+    for (int64_t p = 0; t->split && p < t->domain->network.n && code == EQP_OK; p++) {
         const dd_node *node = &t->domain->network.node[p];
         dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nbase = 1, .nnew = 1, .neighbours = true};
         if (dd_wants_split(node)) {
             operation.base[0] = node->tag;
             operation.home[0] = t->domain->rank;
             code = want(t, operation);
+        }
+    }
+    return code;
+}
+
+static int want_cross_slips(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; t->mover != NULL && t->rules->cross_slip != DD_NO_CRYSTAL && p < t->domain->network.n; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        dd_operation operation = {.kind = DD_TOPOLOGY_CROSS_SLIP, .nbase = 3, .neighbours = true};
+        double to1[3], to2[3];
+        if (node->narms != 2) {
+            continue;
+        }
+        reach(t, p, 0, to1);
+        reach(t, p, 1, to2);
+        if (dd_wants_cross_slip(t->rules->cross_slip, t->mover->medium->mu, node, to1, to2)) {
+            operation.base[0] = node->tag;
+            operation.home[0] = t->domain->rank;
+            for (int k = 0; k < 2; k++) {
+                operation.base[1 + k] = node->arm[k].tag;
+                operation.home[1 + k] = node->arm[k].home;
+            }
+            code = code == EQP_OK ? want(t, operation) : code;
         }
     }
     return code;
@@ -232,7 +263,8 @@ static int want_refining(topology *t)
 }
 
 /* One after the other, each on what the one before has left. */
-static int (*const phases[])(topology *t) = {want_splits, want_touches, want_coarsening, want_refining};
+static int (*const phases[])(topology *t) = {want_splits, want_cross_slips, want_touches, want_coarsening,
+                                             want_refining};
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
 /* What the phases from the given one on would do to the network as it is, for which neighbours have to be seen. first:
@@ -304,12 +336,17 @@ done:
     return code;
 }
 
-int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, int64_t step,
-                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, double area[9],
-                     eqp_message *message)
+int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
+                     int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
+                     double area[9], eqp_message *message)
 {
-    topology t = {
-        .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
+    topology t = {.domain = domain,
+                  .rules = rules,
+                  .mover = mover,
+                  .split = split && mover != NULL,
+                  .step = (uint64_t)step,
+                  .closes = closes,
+                  .message = message};
     int64_t first[PHASES + 1] = {0};
     double any[PHASES];
     bool ever = false, changed = true;

@@ -5,13 +5,17 @@
 
 #include <stdbool.h>
 
+/* Whose slip systems count; its axes are those of the box. */
+typedef enum dd_crystal { DD_NO_CRYSTAL, DD_FCC, DD_BCC } dd_crystal;
+
 typedef struct dd_rules {
-    double max_seg;  /* longer segments are cut; required */
-    double min_seg;  /* nodes with shorter arms go; <= max_seg / 2 */
-    double area_min; /* nodes whose triangle with their two neighbours is smaller go */
-    double area_max; /* arms of nodes with a larger triangle are cut */
-    double r_tol;    /* error of a position in one step; required unless rann is given */
-    double rann;     /* what comes closer touches */
+    double max_seg;        /* longer segments are cut; required */
+    double min_seg;        /* nodes with shorter arms go; <= max_seg / 2 */
+    double area_min;       /* nodes whose triangle with their two neighbours is smaller go */
+    double area_max;       /* arms of nodes with a larger triangle are cut */
+    double r_tol;          /* error of a position in one step; required unless rann is given */
+    double rann;           /* what comes closer touches */
+    dd_crystal cross_slip; /* screws change planes as in this crystal; DD_NO_CRYSTAL: they do not */
 } dd_rules;
 
 /* Fills members that are 0 with ParaDiS' defaults: rann = 2 r_tol, area_min = min(2 r_tol max_seg, sqrt(3)/4

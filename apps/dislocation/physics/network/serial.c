@@ -2,6 +2,7 @@
 #include "serial.h"
 
 #include "collide.h"
+#include "cross_slip.h"
 #include "remesh.h"
 #include "slip.h"
 #include "vector.h"
@@ -287,6 +288,26 @@ int dd_serial_coarsen(dd_serial *serial, int64_t *done)
 int dd_serial_split(dd_serial *serial, const dd_mover *mover, int64_t *done)
 {
     return operate_on_nodes(serial, dd_wants_split, split_node, mover, done);
+}
+
+static int cross_slip_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    return dd_cross_slip(patch, &serial->rules, mover, tag[0], done);
+}
+
+int dd_serial_cross_slip(dd_serial *serial, const dd_mover *mover, int64_t *done)
+{
+    int code = EQP_OK;
+
+    dd_network_sort(serial->network);
+    for (int64_t i = 0; code == EQP_OK && i < serial->network->n; i++) {
+        const dd_node *node = &serial->network->node[i];
+        if (has_two_arms(node)) {
+            const dd_tag tag[3] = {node->tag, node->arm[0].tag, node->arm[1].tag};
+            code = operate(serial, tag, 3, true, cross_slip_node, mover, done);
+        }
+    }
+    return code;
 }
 
 static int collide_pair(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)

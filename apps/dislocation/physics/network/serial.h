@@ -38,5 +38,6 @@ int dd_serial_coarsen(dd_serial *serial, int64_t *done);
 /* O(segments^2). */
 int dd_serial_collide(dd_serial *serial, int64_t *done);
 int dd_serial_split(dd_serial *serial, const dd_mover *mover, int64_t *done);
+int dd_serial_cross_slip(dd_serial *serial, const dd_mover *mover, int64_t *done);
 
 #endif

@@ -2,8 +2,8 @@
 #include "split.h"
 
 #include "collide.h"
-#include "elastic/pairs.h"
 #include "elastic/self.h"
+#include "local.h"
 #include "remesh.h"
 #include "rewire.h"
 #include "vector.h"
@@ -21,8 +21,7 @@
 /* Arms shorter than this share of rann are none. */
 #define TINY 1e-3
 
-/* Arms and a junction. */
-#define MOST_SEGMENTS (DD_MOST_ARMS + 1)
+#define MOST_SEGMENTS DD_LOCAL_SEGMENTS
 
 /* A node with its arms; places are relative to it. */
 typedef struct dd_cluster {
@@ -59,49 +58,6 @@ static int count_bits(uint32_t bits)
         n++;
     }
     return n;
-}
-
-/* Forces of segments on themselves and on each other, by the kernel that is the same everywhere. */
-static void find_local(const dd_medium *medium, int n, const dd_segment *segment, double (*force)[6])
-{
-    double column[15][MOST_SEGMENTS + DD_LANES] = {{0.0}};
-    dd_columns sources;
-    dd_pair_counts counts = {0, 0};
-
-    for (int c = 0; c < 9; c++) {
-        sources.at[c] = column[c];
-    }
-    for (int c = 0; c < 6; c++) {
-        sources.force[c] = column[9 + c];
-    }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < 3; k++) {
-            column[k][i] = segment[i].x1[k];
-            column[3 + k][i] = segment[i].x2[k];
-            column[6 + k][i] = segment[i].burgers[k];
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        dd_self_force(medium, &segment[i], force[i]);
-        if (i + 1 < n) {
-            dd_pairs_plain(medium, &segment[i], &sources, i + 1, n - i - 1, force[i], &counts);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < 6; k++) {
-            force[i][k] += column[9 + k][i];
-        }
-    }
-}
-
-static dd_segment segment_of(const double from[3], const double to[3], const double burgers[3])
-{
-    dd_segment segment;
-
-    dd_v3_copy(segment.x1, from);
-    dd_v3_copy(segment.x2, to);
-    dd_v3_copy(segment.burgers, burgers);
-    return segment;
 }
 
 static void take_half(const dd_cluster *whole, uint32_t group, dd_group *half)
@@ -179,7 +135,7 @@ static bool guess(const dd_cluster *whole, const dd_rules *rules, const dd_mover
     }
     stand_apart(rules, &one, &two, halves->x);
     if (halves->junction) {
-        const dd_segment junction = segment_of(halves->x[0], halves->x[1], halves->burgers);
+        const dd_segment junction = dd__segment(halves->x[0], halves->x[1], halves->burgers);
         double force[6];
         dd__plane(relative, halves->burgers, one.arm[0].normal, two.arm[0].normal, halves->normal);
         dd_self_force(&whole->medium, &junction, force);
@@ -221,10 +177,10 @@ static bool weigh(const dd_cluster *whole, const dd_mover *mover, dd_partition *
     double local[MOST_SEGMENTS][6], gap[3], relative[3];
 
     for (int i = 0; i < n; i++) {
-        segment[i] = segment_of(halves->x[halves->second >> i & 1], whole->to[i], whole->node->arm[i].burgers);
+        segment[i] = dd__segment(halves->x[halves->second >> i & 1], whole->to[i], whole->node->arm[i].burgers);
     }
-    segment[n] = segment_of(halves->x[0], halves->x[1], halves->burgers);
-    find_local(&whole->medium, n + halves->junction, segment, local);
+    segment[n] = dd__segment(halves->x[0], halves->x[1], halves->burgers);
+    dd__local_forces(&whole->medium, n + halves->junction, segment, local);
     place(whole, ~halves->second, halves->x[0], (const double(*)[6])local, &one);
     place(whole, halves->second, halves->x[1], (const double(*)[6])local, &two);
     dd_v3_minus(halves->x[1], halves->x[0], gap);
@@ -355,9 +311,9 @@ static int gather(dd_patch *patch, const dd_node *node, const dd_medium *medium,
         }
         dd_patch_offset(patch, node->x, other->node.x, whole->to[i]);
         dd_v3_copy(whole->v[i], other->node.v);
-        segment[i] = segment_of(origin, whole->to[i], node->arm[i].burgers);
+        segment[i] = dd__segment(origin, whole->to[i], node->arm[i].burgers);
     }
-    find_local(&whole->medium, node->narms, segment, local);
+    dd__local_forces(&whole->medium, node->narms, segment, local);
     for (int i = 0; i < node->narms; i++) {
         dd_v3_copy(whole->local[i], local[i]);
     }
