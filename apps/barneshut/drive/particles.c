@@ -95,6 +95,30 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
     return EQP_OK;
 }
 
+int bh_forces_keep(const bh_particles *p, double **kept)
+{
+    const double *const field[] = {p->ax, p->ay, p->az, p->pot};
+    const int code = eqp_array_create(kept, 4 * p->n, sizeof **kept);
+
+    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
+        memcpy(*kept + f * p->n, field[f], (size_t)p->n * sizeof **kept);
+    }
+    return code;
+}
+
+void bh_forces_swap(bh_particles *p, double *kept)
+{
+    double *const field[] = {p->ax, p->ay, p->az, p->pot};
+
+    for (int f = 0; f < 4; f++) {
+        for (int64_t i = 0; i < p->n; i++) {
+            const double taken = kept[f * p->n + i];
+            kept[f * p->n + i] = field[f][i];
+            field[f][i] = taken;
+        }
+    }
+}
+
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
 {
     uint64_t *kept = NULL;

@@ -33,6 +33,12 @@ int bh_particles_resize(bh_particles *p, int64_t n);
 /* Reorders: new particle i is old particle order[i]. */
 int bh_particles_permute(bh_particles *p, const int64_t *order);
 
+/* A copy of their accelerations and potentials: kept [4][n], owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
+int bh_forces_keep(const bh_particles *p, double **kept);
+
+/* The particles take those that were kept, and these are theirs from before. */
+void bh_forces_swap(bh_particles *p, double *kept);
+
 /* Moves the particles at n ascending places to the end; both they and the others keep their order. */
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
 

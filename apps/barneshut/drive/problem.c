@@ -92,6 +92,15 @@ done:
     return code;
 }
 
+/* The forces that the first lists were made by, while what is open are these. */
+static void take_first(bh_problem *p, bool wanted)
+{
+    if (p->first != NULL && wanted != p->has_first) {
+        bh_forces_swap(&p->domain->particles, p->first);
+        p->has_first = wanted;
+    }
+}
+
 static int open_problem(void *user, bool traced)
 {
     bh_problem *p = user;
@@ -103,6 +112,7 @@ static int open_problem(void *user, bool traced)
                           .costs = eqp_balancer_costs(p->balancer),
                           .overlaps = p->evaluator->stealing == NULL};
     bh_works_init(&p->works);
+    take_first(p, traced);
     EQP_TRY(traced ? bring_home(p) : fetch(p, map));
     EQP_TRY(learn(p, map));
 done:
@@ -113,6 +123,7 @@ static void close_problem(void *user)
 {
     bh_problem *p = user;
 
+    take_first(p, false);
     bh_works_free(&p->works);
     free(p->before);
     free(p->key);
@@ -261,6 +272,9 @@ static int advance(void *user, eqp_message *message)
 
     (void)message;
     EQP_TRY(remember_groups(of));
+    take_first(of, false);
+    free(of->first); /* particles change places */
+    of->first = NULL;
     bh_kick(p->n, 0.5 * *of->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, *of->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     EQP_TRY(bh_domain_settle(domain, &settled));

@@ -15,9 +15,12 @@ typedef struct bh_problem {
     eqp_balancer *balancer; /* that asks; what costs are learnt by, too */
     const double *dt;       /* of the next step */
     int64_t bytes;          /* sent for surveys; whoever reads it clears it */
+    double *first;          /* [4][particles] what they had when the first lists were made, for comparisons of these:
+                               bh_forces_keep(), owned by the simulation; NULL: what they have now */
     /* Between open and close: */
     bh_trace trace;
     bh_works works;
+    bool has_first; /* the particles have `first` for now, which has theirs */
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */
     uint64_t *key;   /* [nbefore] theirs */

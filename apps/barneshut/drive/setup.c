@@ -91,6 +91,9 @@ static int compute_first(bh_simulation *sim, bh_ledger *ledger)
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
         return bh_step_forces_beside(sim, ledger);
     }
+    if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* it is the first lists that are compared */
+        EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
+    }
     EQP_TRY(eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
 done:
@@ -197,6 +200,8 @@ void bh_simulation_free(bh_simulation *sim)
     eqp_balancer_free(sim->balancer);
     sim->balancer = NULL;
     eqp_timings_free(sim->evaluator.timings);
+    free(sim->problem.first);
+    sim->problem.first = NULL;
     bh_evaluator_free(&sim->evaluator);
     bh_domain_free(&sim->domain);
     eqp_comm_free(&sim->comm);

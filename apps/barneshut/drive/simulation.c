@@ -171,27 +171,6 @@ int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
     return code;
 }
 
-/* kept: forces and potentials of the particles, which the caller frees. */
-static int keep_forces(const bh_particles *p, double **kept)
-{
-    const double *const field[] = {p->ax, p->ay, p->az, p->pot};
-    const int code = eqp_array_create(kept, 4 * p->n, sizeof **kept);
-
-    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
-        memcpy(*kept + f * p->n, field[f], (size_t)p->n * sizeof **kept);
-    }
-    return code;
-}
-
-static void bring_back(bh_particles *p, const double *kept)
-{
-    double *const field[] = {p->ax, p->ay, p->az, p->pot};
-
-    for (int f = 0; f < 4 && p->n > 0; f++) {
-        memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
-    }
-}
-
 /* Forces that nobody needs but for what their evaluation shows: the particles keep those that they have. */
 int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger)
 {
@@ -199,9 +178,9 @@ int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger)
     double *kept = NULL;
     int code;
 
-    EQP_TRY(eqp_agree(sim->comm, keep_forces(p, &kept), NULL));
+    EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &kept), NULL));
     code = eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL);
-    bring_back(p, kept);
+    bh_forces_swap(p, kept);
 done:
     free(kept);
     return code;
@@ -218,7 +197,7 @@ static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_messag
     bh_kick(p->n, half, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     code = prepare(sim, ledger, code);
-    code = code == EQP_OK && keeps ? keep_forces(p, &kept) : code;
+    code = code == EQP_OK && keeps ? bh_forces_keep(p, &kept) : code;
     code = bh_step_forces(sim, ledger, code);
     sim->now.common.step++;
     sim->now.common.time += sim->dt;
@@ -229,7 +208,7 @@ static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_messag
         /* The step is left to the run that goes on: half a kick is owed then. */
         sim->kick = half;
         if (kept != NULL) {
-            bring_back(p, kept);
+            bh_forces_swap(p, kept);
         } else if (keeps) {
             sim->failed = EQP_ERR_MEMORY;
         }
