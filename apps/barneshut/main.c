@@ -99,6 +99,7 @@ static void print_summary(const bh_simulation *sim)
     printf("\n%lld interactions in the last step: %lld particle pairs, %lld particle-cell\n",
            (long long)now->common.interactions, (long long)now->pairs, (long long)now->cells);
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
+           "bytes: in the last evaluation of the forces; moved: bytes, with particles to new homes\n"
            "force, balance: CPU seconds of the largest rank\n");
 }
 

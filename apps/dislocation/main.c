@@ -105,6 +105,7 @@ static void print_summary(const dd_simulation *sim)
     printf("\n%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n",
            (long long)now->common.interactions, (long long)now->count[DD_KIND_PARALLEL], (long long)now->segments);
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
+           "bytes: in the last evaluation of the forces; moved: bytes, with nodes to new homes\n"
            "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
 }
 

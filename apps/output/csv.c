@@ -174,10 +174,28 @@ void eqp_csv_free(eqp_csv *csv)
 int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
 {
     EQP_REQUIRE(dir && csv);
-    static const char *const column[] = {
-        "step",    "rank",         "load",         "method",           "predicted",     "particles",
-        "targets", "interactions", "ghosts",       "bytes_sent",       "force_seconds", "balance_seconds",
-        "speed",   "helped",       "busy_seconds", "exchange_seconds", "migrated"};
+    static const char *const column[] = {"step",
+                                         "rank",
+                                         "load",
+                                         "method",
+                                         "predicted",
+                                         "particles",
+                                         "targets",
+                                         "interactions",
+                                         "ghosts",
+                                         "bytes_sent",
+                                         "force_seconds",
+                                         "balance_seconds",
+                                         "speed",
+                                         "helped",
+                                         "busy_seconds",
+                                         "exchange_seconds",
+                                         "migrated",
+                                         "bytes_moved",
+                                         "last_messages_sent",
+                                         "last_messages_received",
+                                         "last_bytes_sent",
+                                         "last_bytes_received"};
     int code = eqp_report_directory(dir, message);
     char *path;
 
@@ -214,6 +232,11 @@ int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row)
         eqp_field_real("busy_seconds", row->busy_seconds),
         eqp_field_real("exchange_seconds", row->exchange_seconds),
         eqp_field_count("migrated", row->migrated),
+        eqp_field_count("bytes_moved", row->bytes_moved),
+        eqp_field_count("last_messages_sent", row->last_messages_sent),
+        eqp_field_count("last_messages_received", row->last_messages_received),
+        eqp_field_count("last_bytes_sent", row->last_bytes_sent),
+        eqp_field_count("last_bytes_received", row->last_bytes_received),
     };
 
     return eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field);

@@ -183,8 +183,13 @@ typedef struct eqp_load_row {
     double speed;           /**< relative speed that the rank's share was made for; 1 where all are alike */
     int64_t helped;         /**< pieces of other ranks' loops that it computed */
     double busy_seconds;    /**< CPU seconds of the step but those of balance_seconds, waiting left out; 0: not known */
-    double exchange_seconds; /**< CPU seconds in sending what forces need, and forces */
-    int64_t migrated;        /**< owners, or particles, that left the rank before the step */
+    double exchange_seconds;        /**< CPU seconds in sending what forces need, and forces */
+    int64_t migrated;               /**< owners, or particles, that left the rank before the step */
+    int64_t bytes_moved;            /**< of bytes_sent: with these */
+    int64_t last_messages_sent;     /**< by the rank, in the last evaluation of the forces */
+    int64_t last_messages_received; /**< likewise */
+    int64_t last_bytes_sent;        /**< likewise */
+    int64_t last_bytes_received;    /**< likewise */
 } eqp_load_row;
 
 /** Starts dir/loads.csv with the columns of eqp_load_row in their order; makes the folder where needed. As

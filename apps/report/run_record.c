@@ -79,8 +79,8 @@ static int set_head(const app_record *record, const app_record_head *head)
 static int create_table(app_record *record, const app_record_head *head)
 {
     /* Blanks are room for what later steps may need. */
-    static const char *const common[] = {"  step",    "rebalanced", "predicted", "measured",
-                                         "   ghosts", "force s",    "balance s"};
+    static const char *const common[] = {"  step",    "rebalanced", "predicted", "measured", "   ghosts",
+                                         "    bytes", "    moved",  "force s",   "balance s"};
     const int ncommon = (int)(sizeof common / sizeof common[0]);
     const char **header = NULL;
     int code;
@@ -190,6 +190,10 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_count("ghosts_total", now->ghosts_total),
         eqp_field_count("ghosts_max", now->ghosts_max),
         eqp_field_count("bytes_sent", now->bytes_sent),
+        eqp_field_count("bytes_moved", now->bytes_moved),
+        eqp_field_count("bytes_total", now->bytes_total),
+        eqp_field_count("bytes_max", now->bytes_max),
+        eqp_field_count("messages_max", now->messages_max),
         eqp_field_count("handed", now->handed),
         eqp_field_count("units", now->units),
         eqp_field_count("split_owners", now->split_owners),
@@ -273,6 +277,16 @@ static void publish_loads(app_record *record)
     }
 }
 
+void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase)
+{
+    for (int p = 0; p < n; p++) {
+        row->last_messages_sent += (double)phase[p].messages_sent;
+        row->last_messages_received += (double)phase[p].messages_received;
+        row->last_bytes_sent += (double)phase[p].bytes_sent;
+        row->last_bytes_received += (double)phase[p].bytes_received;
+    }
+}
+
 static const eqp_rank_row *row_of(const app_record_row *row, int rank)
 {
     return (const eqp_rank_row *)(const void *)((const char *)row->rows + (size_t)rank * row->row_bytes);
@@ -300,7 +314,12 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .helped = (int64_t)of->helped,
                                    .busy_seconds = of->busy_seconds,
                                    .exchange_seconds = of->exchange_seconds,
-                                   .migrated = (int64_t)of->migrated};
+                                   .migrated = (int64_t)of->migrated,
+                                   .bytes_moved = (int64_t)of->bytes_moved,
+                                   .last_messages_sent = (int64_t)of->last_messages_sent,
+                                   .last_messages_received = (int64_t)of->last_messages_received,
+                                   .last_bytes_sent = (int64_t)of->last_bytes_sent,
+                                   .last_bytes_received = (int64_t)of->last_bytes_received};
         EQP_TRY(eqp_csv_add_load(record->loads, &load));
     }
     publish_loads(record);
@@ -318,6 +337,8 @@ static int add_line(app_record *record, const app_record_row *row)
     EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted));
     EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured));
     EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total));
+    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->bytes_total));
+    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->bytes_moved));
     EQP_TRY(eqp_table_cell(record->table, "%.4f", now->load_max));
     EQP_TRY(eqp_table_cell(record->table, "%.4f", now->balance_seconds));
     for (int i = 0; i < record->ncolumns; i++) {

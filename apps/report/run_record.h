@@ -12,6 +12,7 @@
 
 #include "output/report.h"
 #include <equipoise/balancer.h>
+#include <equipoise/route.h>
 
 typedef struct app_record app_record;
 
@@ -43,6 +44,10 @@ typedef struct app_record_row {
     const eqp_field *field;
     const char *const *cell; /* [ncolumns] */
 } app_record_row;
+
+/* Adds what n phases of an evaluation of the forces have sent and received to what the row says of the last one. Local.
+ */
+void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase);
 
 /* Local: the code is this rank's. */
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);

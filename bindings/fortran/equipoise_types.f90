@@ -455,6 +455,17 @@ module equipoise_types
     real(c_double) :: ghosts = 0
     !> by it
     real(c_double) :: bytes_sent = 0
+    !> of these, with owners, or particles, to their new homes
+    real(c_double) :: bytes_moved = 0
+    !> in the last evaluation of the forces, by the plan of the exchange, as eqp_exchange_count() counts: what
+    !! a comparison foretells
+    real(c_double) :: last_messages_sent = 0
+    !> likewise
+    real(c_double) :: last_messages_received = 0
+    !> likewise
+    real(c_double) :: last_bytes_sent = 0
+    !> likewise
+    real(c_double) :: last_bytes_received = 0
     !> owners, or particles, that left it
     real(c_double) :: migrated = 0
     !> CPU seconds in sending what forces need, and forces
@@ -558,6 +569,14 @@ module equipoise_types
     integer(c_int64_t) :: ghosts_max = 0
     !> sum of the rows
     integer(c_int64_t) :: bytes_sent = 0
+    !> sum of the rows
+    integer(c_int64_t) :: bytes_moved = 0
+    !> sum of last_bytes_sent of the rows
+    integer(c_int64_t) :: bytes_total = 0
+    !> largest last_bytes_sent or last_bytes_received of the rows
+    integer(c_int64_t) :: bytes_max = 0
+    !> largest last_messages_sent or last_messages_received of the rows
+    integer(c_int64_t) :: messages_max = 0
     !> pieces of loops that were computed by others than the map says
     integer(c_int64_t) :: handed = 0
     !> largest change of a weight by measured loads when the present map was made, a fraction; 0: none

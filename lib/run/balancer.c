@@ -476,6 +476,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(eqp__make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
     take(b, EQP_RENEW, home.n, &found, advice);
+    b->now.units = found.made.units;
     b->born = b->clock;
 done:
     eqp__found_free(&found);

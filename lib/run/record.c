@@ -129,6 +129,7 @@ static int64_t count_of(double x)
 static void add_up(const eqp_balancer *b, eqp_step *step)
 {
     double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0, handed = 0;
+    double moved = 0, total = 0, bytes_max = 0, messages_max = 0;
 
     step->balance_seconds = step->exchange_seconds = 0;
     for (int r = 0; r < b->nranks; r++) {
@@ -138,6 +139,10 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
         ghosts += row->ghosts;
         ghosts_max = fmax(ghosts_max, row->ghosts);
         bytes += row->bytes_sent;
+        moved += row->bytes_moved;
+        total += row->last_bytes_sent;
+        bytes_max = fmax(bytes_max, fmax(row->last_bytes_sent, row->last_bytes_received));
+        messages_max = fmax(messages_max, fmax(row->last_messages_sent, row->last_messages_received));
         handed += row->helped;
         step->exchange_seconds = fmax(step->exchange_seconds, row->exchange_seconds);
         step->balance_seconds = fmax(step->balance_seconds, row->balance_seconds);
@@ -147,6 +152,10 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->ghosts_total = count_of(ghosts);
     step->ghosts_max = count_of(ghosts_max);
     step->bytes_sent = count_of(bytes);
+    step->bytes_moved = count_of(moved);
+    step->bytes_total = count_of(total);
+    step->bytes_max = count_of(bytes_max);
+    step->messages_max = count_of(messages_max);
     step->handed = count_of(handed);
 }
 

@@ -103,7 +103,7 @@ damage report.json echo '[]'
 refused "'schema' or 'steps' is missing" bad -o page.html
 damage loads.csv head -n 1 three/loads.csv
 refused 'bad/loads.csv: holds no loads' bad -o page.html
-damage loads.csv sed '2,$s/,[^,]*,[^,]*$/,-1,0/' three/loads.csv
+damage loads.csv awk 'BEGIN { FS = OFS = "," } NR > 1 { $16 = -1 } 1' three/loads.csv
 refused 'bad/loads.csv: line 2: exchange_seconds' bad -o page.html
 damage samples.bin head -c 1000 three/samples.bin
 refused 'bad/samples.bin: .*too early' bad -o page.html

@@ -397,66 +397,6 @@ static void check_ranks_do_not_matter(void)
     told_free(&all);
 }
 
-static int64_t most_of(MPI_Comm comm, int64_t a, int64_t b)
-{
-    int64_t most = a > b ? a : b;
-
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm);
-    return most;
-}
-
-static int64_t sum_of(MPI_Comm comm, int64_t a)
-{
-    MPI_Allreduce(MPI_IN_PLACE, &a, 1, MPI_INT64_T, MPI_SUM, comm);
-    return a;
-}
-
-/* What a what-if of one rank says of as many parts as there are ranks is what a run of these has and sends by its first
- * map. */
-static void check_promise(MPI_Comm comm, const char *method)
-{
-    const char *words[] = {"--generate", "clusters:n=1500", "--balance",  method,
-                           "--costs",    "nominal",         "--exchange", "direct"};
-    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS;
-    bh_settings settings = {.cutoff = 0};
-    bh_simulation sim;
-    eqp_message message = {""};
-    eqp_evaluated promised;
-    char parts[16];
-    int rank, nranks, code;
-
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &nranks);
-    snprintf(parts, sizeof parts, "%d", nranks);
-    if (rank == 0) {
-        told t;
-        compare(MPI_COMM_SELF, method, parts, &direct, &t);
-        promised = t.n > 0 ? t.rows[0].evaluated : (eqp_evaluated){.ghosts_total = -1};
-        told_free(&t);
-    }
-    MPI_Bcast(&promised, (int)sizeof promised, MPI_BYTE, 0, comm);
-    parse(&settings, words, 8);
-    code = bh_simulation_create(comm, &settings, &sim, &message);
-    code = code ? code : bh_domain_grow(&sim.domain);
-    CHECK(code == EQP_OK, "%s: %s", method, message.text);
-    if (code == EQP_OK) {
-        const totals t = run_forces(&sim);
-        const int64_t real[] = {sum_of(comm, t.ghosts), most_of(comm, t.ghosts, 0), sum_of(comm, t.bytes_sent),
-                                most_of(comm, t.bytes_sent, t.bytes_received),
-                                most_of(comm, t.messages_sent, t.messages_received)};
-        const int64_t said[] = {promised.ghosts_total, promised.ghosts_max, promised.bytes_total, promised.bytes_max,
-                                promised.messages_max};
-        static const char *const what[] = {"ghosts", "ghosts of a rank", "bytes", "bytes of a rank",
-                                           "messages of a rank"};
-        for (int i = 0; i < 5; i++) {
-            CHECK(real[i] == said[i], "%s on %d ranks: %lld %s promised, %lld real", method, nranks, (long long)said[i],
-                  what[i], (long long)real[i]);
-        }
-    }
-    bh_simulation_free(&sim);
-    app_run_settings_free(&settings.run);
-}
-
 /* `auto` is one step later never above the curve, and never more than a percent above any other method. */
 static void check_auto_wins(void)
 {
@@ -478,15 +418,11 @@ static void check_auto_wins(void)
 static void check_some(int world)
 {
     static const int counts[] = {1, 2, 3, 4, 8};
-    static const char *const methods[] = {"sfc", "interaction", "tiles", "hypergraph"};
 
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = first_ranks(counts[c]);
         if (comm != MPI_COMM_NULL) {
             check_plans(comm);
-            for (int m = 0; m < 4 && counts[c] > 1; m++) {
-                check_promise(comm, methods[m]);
-            }
             MPI_Comm_free(&comm);
         }
     }

@@ -256,7 +256,7 @@ static void order_of_files(MPI_Comm comm)
     const dd_moment now = {.step = 1};
     char name[256], ctrl[256];
     reading r = read_well(comm, &settings);
-    int64_t migrated;
+    dd_moved moved = {0, 0};
     int *dest = mpi_test_alloc(r.domain.network.n, sizeof *dest);
 
     for (int64_t i = 0; i < r.domain.network.n; i++) {
@@ -264,7 +264,7 @@ static void order_of_files(MPI_Comm comm)
         node->order = node->tag % 3 == 0 ? -1 : (int64_t)(1000000 - node->tag);
         dest[i] = (int)(node->tag * 7 % (uint64_t)r.domain.nranks);
     }
-    CHECK_EQUAL(dd_domain_migrate(&r.domain, dest, &migrated), EQP_OK);
+    CHECK_EQUAL(dd_domain_migrate(&r.domain, dest, &moved), EQP_OK);
     CHECK_EQUAL(dd_output_restart(&r.domain, &r.input, &now, temporary(comm, ".data", name), &r.message), EQP_OK);
     temporary(comm, ".ctrl", ctrl);
     const dd_settings restart = SETTINGS("--restart", name);

@@ -142,12 +142,12 @@ static void find_closes(const dd_domain *domain, double reach, dd_closes *closes
 static void wander(dd_domain *domain, uint64_t seed)
 {
     int *dest = mpi_test_alloc(domain->network.n, sizeof *dest);
-    int64_t migrated;
+    dd_moved moved = {0, 0};
 
     for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = (int)eqp_random_below(seed, domain->network.node[i].tag, 7, (uint64_t)domain->nranks);
     }
-    CHECK_EQUAL(dd_domain_migrate(domain, dest, &migrated), EQP_OK);
+    CHECK_EQUAL(dd_domain_migrate(domain, dest, &moved), EQP_OK);
     free(dest);
 }
 

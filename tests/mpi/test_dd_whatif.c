@@ -274,74 +274,6 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra, bool
     app_run_settings_free(&settings.run);
 }
 
-/* What one rank says of so many parts; *promised of the first method named. */
-static void compare_alone(const char *method, int nparts, eqp_evaluated *promised)
-{
-    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
-    dd_settings settings;
-    dd_simulation sim;
-    eqp_compared *rows = NULL;
-    eqp_message message = {""};
-    char words[160];
-    int code;
-
-    snprintf(words, sizeof words, "--steps=0 --costs=nominal --compare=%s --parts=%d", method, nparts);
-    parse(&settings, "sfc", words);
-    code = dd_simulation_create(MPI_COMM_SELF, &settings, &sim, &message);
-    CHECK(code == EQP_OK, "%s", message.text);
-    const eqp_comparison comparison = {.nchoices = settings.run.ncompare,
-                                       .choice = settings.run.compare,
-                                       .ncounts = settings.run.nparts_list,
-                                       .parts = settings.run.parts,
-                                       .plan = &plan};
-    code = code ? code : eqp_balancer_compare(sim.balancer, &comparison, &rows, &message);
-    CHECK(code == EQP_OK, "%s", message.text);
-    *promised = code == EQP_OK ? rows[0].evaluated : (eqp_evaluated){.ghosts_total = -1};
-    free(rows);
-    dd_simulation_free(&sim);
-    app_run_settings_free(&settings.run);
-}
-
-/* It is what a run of as many ranks has and sends by its first map. */
-static void check_promise(MPI_Comm comm, const char *method)
-{
-    static const char *const what[] = {"ghosts", "bytes", "ghosts of a rank", "bytes of a rank", "messages of a rank"};
-    dd_settings settings;
-    dd_simulation sim;
-    eqp_message message = {""};
-    eqp_evaluated promised;
-    int rank, nranks;
-
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &nranks);
-    if (rank == 0) {
-        compare_alone(method, nranks, &promised);
-    }
-    MPI_Bcast(&promised, (int)sizeof promised, MPI_BYTE, 0, comm);
-    parse(&settings, method, "--steps=0 --costs=nominal --exchange=direct");
-    CHECK(dd_simulation_create(comm, &settings, &sim, &message) == EQP_OK, "%s", message.text);
-    int64_t out[2] = {0, 0}, in[2] = {0, 0}; /* bytes, messages */
-    for (int p = 0; p < DD_PHASES; p++) {
-        out[0] += sim.evaluator.traffic[p].bytes_sent;
-        out[1] += sim.evaluator.traffic[p].messages_sent;
-        in[0] += sim.evaluator.traffic[p].bytes_received;
-        in[1] += sim.evaluator.traffic[p].messages_received;
-    }
-    int64_t sum[] = {sim.stage.nghosts, out[0]},
-            most[] = {sim.stage.nghosts, out[0] > in[0] ? out[0] : in[0], out[1] > in[1] ? out[1] : in[1]};
-    MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm);
-    MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, comm);
-    const int64_t real[] = {sum[0], sum[1], most[0], most[1], most[2]},
-                  said[] = {promised.ghosts_total, promised.bytes_total, promised.ghosts_max, promised.bytes_max,
-                            promised.messages_max};
-    for (int i = 0; i < 5; i++) {
-        CHECK(real[i] == said[i], "%s on %d ranks: %lld %s promised, %lld real", method, nranks, (long long)said[i],
-              what[i], (long long)real[i]);
-    }
-    dd_simulation_free(&sim);
-    app_run_settings_free(&settings.run);
-}
-
 #define STRESS "--stress=0,0,0,5e8,5e8,0"
 #define SHARED "--steps=0 --cells=3,4,3 --sample-rate=0.2 --imbalance-tol=0.0005 " STRESS
 
@@ -367,7 +299,6 @@ static void check_some(int world)
             for (int m = 0; counts[c] % 2 == 0 && m < 4; m++) {
                 if (eqp_method_find(methods[m]) != NULL) {
                     check_run(comm, methods[m], SHARED, false);
-                    check_promise(comm, methods[m]);
                 }
             }
             MPI_Comm_free(&comm);

@@ -477,7 +477,12 @@ static void loads_have_their_columns(void **state)
                               .helped = 105,
                               .busy_seconds = 2.25,
                               .exchange_seconds = 0.125,
-                              .migrated = 106};
+                              .migrated = 106,
+                              .bytes_moved = 107,
+                              .last_messages_sent = 108,
+                              .last_messages_received = 109,
+                              .last_bytes_sent = 110,
+                              .last_bytes_received = 111};
     eqp_csv *csv = NULL;
     char path[512];
 
@@ -489,8 +494,9 @@ static void loads_have_their_columns(void **state)
     eqp_csv_free(csv);
     path_in("out/loads.csv", sizeof path, path);
     assert_file(path, "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,force_seconds,"
-                      "balance_seconds,speed,helped,busy_seconds,exchange_seconds,migrated\n"
-                      "3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105,2.25,0.125,106\n");
+                      "balance_seconds,speed,helped,busy_seconds,exchange_seconds,migrated,bytes_moved,"
+                      "last_messages_sent,last_messages_received,last_bytes_sent,last_bytes_received\n"
+                      "3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105,2.25,0.125,106,107,108,109,110,111\n");
 }
 
 /* Runs the call with its first k allocations for k = 0, 1, ... until none fails. The C library does without some of

@@ -407,6 +407,18 @@ static int64_t has_strangers(const bh_domain *domain)
     return found;
 }
 
+/* n: branches of all ranks. */
+static eqp_route_counts count_top(const bh_domain *domain, int64_t n)
+{
+    const int64_t bytes = (n - domain->tree.nbranches) * bh_branch_bytes(&domain->tree);
+    int64_t levels = 0;
+
+    while (n > 0 && domain->nranks > INT64_C(1) << levels) {
+        levels++;
+    }
+    return (eqp_route_counts){levels, levels, bytes, bytes};
+}
+
 /* code: of this rank so far; returns the same. Collective. */
 static int join_tops(bh_domain *domain, int code)
 {
@@ -427,6 +439,7 @@ static int join_tops(bh_domain *domain, int code)
     }
     EQP_TRY(eqp_gatherer_run(domain->tops, code, code == EQP_OK ? tree->nbranches : 0, mine, &away, &n, &all));
     domain->away = away > 0;
+    domain->top = count_top(domain, n);
     EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
     EQP_TRY(bh_branches_unpack(tree, n, all, branch));
     qsort(branch, (size_t)n, sizeof *branch, compare_branches);

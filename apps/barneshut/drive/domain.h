@@ -23,9 +23,10 @@ typedef struct bh_domain {
     bh_particles particles;
     bh_tree tree;
     int64_t ngroups;
-    bh_group *group; /* [ngroups] this rank's target groups */
-    int64_t *tag;    /* [ngroups] tag of each group's middle particle */
-    bool away;       /* whether any rank has groups that others compute; the same on all ranks */
+    bh_group *group;      /* [ngroups] this rank's target groups */
+    int64_t *tag;         /* [ngroups] tag of each group's middle particle */
+    eqp_route_counts top; /* of this rank in the last gathering of the tree's top, as eqp_exchange_count_all() counts */
+    bool away;            /* whether any rank has groups that others compute; the same on all ranks */
     eqp_gatherer *tops;
     bh_post post;
 } bh_domain;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "step.h"
 
+#include "../../report/run_record.h"
+
 #include <shell/signals.h>
 
 #include <equipoise/base.h>
@@ -72,21 +74,25 @@ static bh_rank_row row_of(const bh_simulation *sim, const bh_ledger *ledger)
 {
     const bh_evaluated *e = &ledger->evaluated;
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
-    const int64_t bytes = bh_phases_bytes(e->phase) + e->handed.bytes_sent;
+    const int64_t bytes = bh_phases_bytes(e->phase) + e->handed.bytes_sent + sim->domain.top.bytes_sent;
+    bh_rank_row row = {.common = {.load = e->seconds,
+                                  .particles = (double)sim->domain.particles.n,
+                                  .targets = (double)e->targets,
+                                  .interactions = pairs + cells,
+                                  .helped = (double)e->handed.helped,
+                                  .ghosts = (double)e->ghosts,
+                                  .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
+                                  .bytes_moved = (double)ledger->settled.bytes,
+                                  .migrated = (double)ledger->settled.migrated,
+                                  .exchange_seconds = fmax(e->all_seconds - e->seconds, 0.0),
+                                  .balance_seconds = ledger->balance_seconds,
+                                  .busy_seconds = ledger->begin > 0 ? eqp_busy_seconds() - ledger->begin : 0.0},
+                       .pairs = pairs,
+                       .cells = cells};
 
-    return (bh_rank_row){.common = {.load = e->seconds,
-                                    .particles = (double)sim->domain.particles.n,
-                                    .targets = (double)e->targets,
-                                    .interactions = pairs + cells,
-                                    .helped = (double)e->handed.helped,
-                                    .ghosts = (double)e->ghosts,
-                                    .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
-                                    .migrated = (double)ledger->settled.migrated,
-                                    .exchange_seconds = fmax(e->all_seconds - e->seconds, 0.0),
-                                    .balance_seconds = ledger->balance_seconds,
-                                    .busy_seconds = ledger->begin > 0 ? eqp_busy_seconds() - ledger->begin : 0.0},
-                         .pairs = pairs,
-                         .cells = cells};
+    app_row_exchanged(&row.common, BH_PHASES, e->phase);
+    app_row_exchanged(&row.common, 1, &sim->domain.top);
+    return row;
 }
 
 /* Of this rank. kick: that the velocities lack. */

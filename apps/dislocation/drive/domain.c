@@ -225,7 +225,8 @@ static int hear(dd_domain *domain, const news *heard)
     return EQP_OK;
 }
 
-static int tell_neighbours(dd_domain *domain, const int *dest)
+/* bytes: of the news to other ranks. */
+static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
 {
     dd_outbox out = {0};
     dd_inbox in = {0};
@@ -236,6 +237,7 @@ static int tell_neighbours(dd_domain *domain, const int *dest)
         for (int k = 0; k < node->narms && dest[i] != domain->rank; k++) {
             const news told = {node->arm[k].tag, node->tag, dest[i]};
             dd_outbox_add(&out, node->arm[k].home, &told, sizeof told);
+            *bytes += node->arm[k].home != domain->rank ? (int64_t)sizeof told : 0;
         }
     }
     code = dd_outbox_deliver(domain->comm, &out, &in);
@@ -253,13 +255,14 @@ static int tell_neighbours(dd_domain *domain, const int *dest)
     return eqp_agree(domain->comm, code, NULL);
 }
 
-int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated)
+int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
 {
     dd_outbox out = {0};
     dd_inbox in = {0};
-    int64_t leaving = 0, kept = 0;
+    int64_t kept = 0;
+    dd_moved leaving = {0, 0};
     dd_network *network = &domain->network, rest;
-    int code = tell_neighbours(domain, dest);
+    int code = tell_neighbours(domain, dest, &leaving.bytes);
 
     if (code != EQP_OK) {
         return code;
@@ -268,9 +271,10 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated)
     for (int64_t i = 0; i < network->n; i++) {
         if (dest[i] != domain->rank) {
             dd_outbox_add_node(&out, dest[i], &network->node[i]);
-            leaving++;
+            leaving.nodes++;
         }
     }
+    leaving.bytes += out.n;
     code = dd_outbox_deliver(domain->comm, &out, &in);
     for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
         if (dest[i] != domain->rank) {
@@ -301,12 +305,13 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated)
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
         dd_network_sort(network);
-        *migrated = leaving;
+        moved->nodes += leaving.nodes;
+        moved->bytes += leaving.bytes;
     }
     return code;
 }
 
-int dd_domain_place(dd_domain *domain, const eqp_placement *placement, int64_t *migrated)
+int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved)
 {
     int *dest = NULL;
     int code;
@@ -316,7 +321,7 @@ int dd_domain_place(dd_domain *domain, const eqp_placement *placement, int64_t *
         dest[i] = placement[i].home;
         domain->network.node[i].split = placement[i].tag >= 0 ? -1 : -1 - placement[i].tag;
     }
-    EQP_TRY(dd_domain_migrate(domain, dest, migrated));
+    EQP_TRY(dd_domain_migrate(domain, dest, moved));
 done:
     free(dest);
     return code;

@@ -43,12 +43,17 @@ void dd_domain_offset(const dd_domain *domain, const double from[3], const doubl
  * in the message. Sets next_tag. Collective. */
 int dd_domain_connect(dd_domain *domain, eqp_message *message);
 
-/* Nodes to new homes; their neighbours hear of it. dest: [network.n] ranks (borrowed). migrated: nodes that left this
- * rank. Collective. */
-int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated);
+/* What has left this rank for new homes. */
+typedef struct dd_moved {
+    int64_t nodes;
+    int64_t bytes; /* of them, and of the news to their neighbours */
+} dd_moved;
+
+/* Nodes to new homes; their neighbours hear of it. dest: [network.n] ranks (borrowed). Adds to *moved. Collective. */
+int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved);
 
 /* Nodes go where they are computed; one that ranks share to the sharer that the placement [own nodes] names. The halo
  * and the stage are void then. Collective. */
-int dd_domain_place(dd_domain *domain, const eqp_placement *placement, int64_t *migrated);
+int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved);
 
 #endif

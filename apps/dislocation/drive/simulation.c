@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulation.h"
 
+#include "../../report/run_record.h"
 #include "advance.h"
 #include "balance/baseline.h"
 #include "setup.h"
@@ -33,6 +34,7 @@ typedef struct step_ledger {
     int64_t count[DD_KINDS];  /* of all evaluations */
     int64_t mapped[DD_KINDS]; /* likewise, as the map says */
     int64_t evaluations;
+    dd_moved moved;
     double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
     bool walls_moved;
     int own; /* code of this rank alone, of which conclude() tells all */
@@ -96,21 +98,19 @@ static bool has_own_method(const dd_simulation *sim)
 }
 
 /* Nodes to where the new map wants them, and data by its plan. */
-static int follow(dd_simulation *sim, const eqp_advice *advice, int64_t *migrated)
+static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
 {
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
-    return advice->changed ? dd_domain_place(&sim->domain, advice->placement, migrated) : EQP_OK;
+    return advice->changed ? dd_domain_place(&sim->domain, advice->placement, moved) : EQP_OK;
 }
 
 static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     eqp_advice advice;
-    int64_t migrated = 0;
     int code;
 
     EQP_TRY(eqp_balancer_advise(sim->balancer, sim->input.last_step - sim->now.common.step, &advice, message));
-    EQP_TRY(follow(sim, &advice, &migrated));
-    ledger->row.common.migrated += (double)migrated;
+    EQP_TRY(follow(sim, &advice, &ledger->moved));
     ledger->row.common.bytes_sent += (double)advice.bytes;
 done:
     return code;
@@ -137,11 +137,7 @@ static int walls_due(const dd_simulation *sim)
 /* Nodes to the boxes that they are in. */
 static int follow_walls(dd_simulation *sim, step_ledger *ledger)
 {
-    int64_t migrated = 0;
-    const int code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
-
-    ledger->row.common.migrated += (double)migrated;
-    return code;
+    return dd_baseline_settle(&sim->domain, sim->boxes, &ledger->moved);
 }
 
 /* Walls to where the load says, and nodes to where their boxes are then. */
@@ -253,6 +249,10 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     row->common.ghosts = (double)sim->stage.nghosts; /* segments, as in a what-if: neighbours' ends are among theirs */
     row->common.interactions =
         (double)(sim->evaluator.total.of[DD_KIND_PAIR] + sim->evaluator.total.of[DD_KIND_PARALLEL]);
+    row->common.migrated = (double)ledger->moved.nodes;
+    row->common.bytes_moved = (double)ledger->moved.bytes;
+    row->common.bytes_sent += row->common.bytes_moved;
+    app_row_exchanged(&row->common, DD_PHASES, sim->evaluator.traffic);
     for (int k = 0; k < DD_KINDS; k++) {
         row->count[k] = (double)sim->evaluator.total.of[k];
     }
@@ -274,15 +274,15 @@ done:
 static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     eqp_advice advice;
-    int64_t migrated = 0;
+    dd_moved moved = {0, 0};
     int code;
 
     if (has_own_method(sim)) {
         ledger->walls_moved = true;
-        return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
+        return dd_baseline_settle(&sim->domain, sim->boxes, &moved);
     }
     EQP_TRY(eqp_balancer_begin(sim->balancer, &advice, message));
-    EQP_TRY(follow(sim, &advice, &migrated));
+    EQP_TRY(follow(sim, &advice, &moved));
 done:
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulation.h"
 
+#include "../../report/run_record.h"
 #include "../../shell/signals.h"
 
 #include <equipoise/base.h>
@@ -114,7 +115,9 @@ static int compute(lb_simulation *sim, eqp_rank_row *row)
     row->particles = row->targets = (double)domain->n;
     row->interactions = (double)weight;
     row->ghosts = (double)eqp_route_arrivals(domain->route).n;
-    row->bytes_sent += (double)eqp_route_last_counts(domain->route).bytes_sent;
+    const eqp_route_counts counts = eqp_route_last_counts(domain->route);
+    row->bytes_sent += (double)counts.bytes_sent;
+    app_row_exchanged(row, 1, &counts);
 done:
     return code;
 }
@@ -135,6 +138,7 @@ static int rebalance(lb_simulation *sim, eqp_rank_row *row, eqp_message *message
         EQP_TRY(lb_domain_connect(&sim->domain, eqp_balancer_plan(sim->balancer)));
     }
     row->migrated = (double)migrated;
+    row->bytes_moved = (double)bytes;
     row->bytes_sent = (double)(bytes + advice.bytes);
 done:
     row->balance_seconds = eqp_cpu_seconds_since(begin);

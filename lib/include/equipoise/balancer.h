@@ -140,24 +140,30 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer);
 
 /** What a rank did in a step: what a report shows of it. All doubles; a caller's struct may begin with it. */
 typedef struct eqp_rank_row {
-    double load;             /**< CPU seconds in forces */
-    double predicted;        /**< set by the balancer: what the cost model says of the same work at the rank's speed */
-    double work;             /**< set by the balancer: seconds of that work by the cost model, wherever it is done */
-    double next;             /**< set by the balancer: seconds of the last evaluation's work, by the costs as they are
-                                  after this step */
-    double speed;            /**< set by the balancer: relative speed by which the present map was made */
-    double particles;        /**< that it holds */
-    double targets;          /**< that it computed forces for */
-    double interactions;     /**< that it computed */
-    double helped;           /**< pieces of others' loops that it computed */
-    double ghosts;           /**< remote particles and cells that it needed */
-    double bytes_sent;       /**< by it */
-    double migrated;         /**< owners, or particles, that left it */
-    double exchange_seconds; /**< CPU seconds in sending what forces need, and forces */
-    double balance_seconds;  /**< CPU seconds in making a map and moving homes */
-    double busy_seconds;     /**< CPU seconds of the step but those of balance_seconds, waiting left out
-                                  (eqp_busy_seconds()); 0: not known */
-    double overhead;         /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
+    double load;         /**< CPU seconds in forces */
+    double predicted;    /**< set by the balancer: what the cost model says of the same work at the rank's speed */
+    double work;         /**< set by the balancer: seconds of that work by the cost model, wherever it is done */
+    double next;         /**< set by the balancer: seconds of the last evaluation's work, by the costs as they are
+                              after this step */
+    double speed;        /**< set by the balancer: relative speed by which the present map was made */
+    double particles;    /**< that it holds */
+    double targets;      /**< that it computed forces for */
+    double interactions; /**< that it computed */
+    double helped;       /**< pieces of others' loops that it computed */
+    double ghosts;       /**< remote particles and cells that it needed */
+    double bytes_sent;   /**< by it */
+    double bytes_moved;  /**< of these, with owners, or particles, to their new homes */
+    double last_messages_sent;     /**< in the last evaluation of the forces, by the plan of the exchange, as
+                                        eqp_exchange_count() counts: what a comparison foretells */
+    double last_messages_received; /**< likewise */
+    double last_bytes_sent;        /**< likewise */
+    double last_bytes_received;    /**< likewise */
+    double migrated;               /**< owners, or particles, that left it */
+    double exchange_seconds;       /**< CPU seconds in sending what forces need, and forces */
+    double balance_seconds;        /**< CPU seconds in making a map and moving homes */
+    double busy_seconds;           /**< CPU seconds of the step but those of balance_seconds, waiting left out
+                                        (eqp_busy_seconds()); 0: not known */
+    double overhead;               /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
 } eqp_rank_row;
 
 /** What a rank did in a step. */
@@ -200,6 +206,10 @@ typedef struct eqp_step {
     int64_t ghosts_total;       /**< sum of the rows */
     int64_t ghosts_max;         /**< of the rows */
     int64_t bytes_sent;         /**< sum of the rows */
+    int64_t bytes_moved;        /**< sum of the rows */
+    int64_t bytes_total;        /**< sum of last_bytes_sent of the rows */
+    int64_t bytes_max;          /**< largest last_bytes_sent or last_bytes_received of the rows */
+    int64_t messages_max;       /**< largest last_messages_sent or last_messages_received of the rows */
     int64_t handed;             /**< pieces of loops that were computed by others than the map says */
     double calibration;         /**< largest change of a weight by measured loads when the present map was made, a
                                      fraction; 0: none */

@@ -56,7 +56,7 @@ done:
     return code;
 }
 
-int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, int64_t *migrated)
+int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
 {
     int *dest = NULL;
     int code;
@@ -65,7 +65,7 @@ int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, int64_t *migra
     for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
     }
-    EQP_TRY(dd_domain_migrate(domain, dest, migrated));
+    EQP_TRY(dd_domain_migrate(domain, dest, moved));
 done:
     free(dest);
     return code;

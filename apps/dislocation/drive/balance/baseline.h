@@ -26,6 +26,6 @@ int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const doub
 int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes);
 
 /* Nodes to the ranks whose boxes they are in. Collective. */
-int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, int64_t *migrated);
+int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
 
 #endif
