@@ -6,6 +6,10 @@
 # each on two of these, so that all have their turn
 source "$(dirname "$0")/lib.sh"
 which=$1
+mkdir bin # plots take as long as runs
+printf '#!/bin/sh\n' >bin/gnuplot
+chmod +x bin/gnuplot
+PATH=$work/bin:$PATH
 common=(--generate "${@:2}" --costs nominal --quiet)
 words=all,sfc:split,rcb:split,sfc:even=step,tiles:even=step,interaction:pins=2,interaction:start=tiles
 words=$words,interaction:strategy=random,diffusion:start=count
@@ -38,7 +42,7 @@ END
 # that only follow measured loads begin with equal counts, `feedback`, or boxes, which no comparison has.
 expect 3 "${common[@]}" --compare "$words" --parts 2,3,4,8,16 --report what-if
 python3 - "$which" >runs <<'END' || fail "no rows"
-import csv, json, sys
+import csv, sys
 
 rows = list(csv.DictReader(open("what-if/compare.csv")))
 methods = list(dict.fromkeys(row["method"] for row in rows))
@@ -47,45 +51,44 @@ for row in rows:
     turn = (counts.index(row["parts"]) - methods.index(row["method"])) % len(counts)
     word = row["chosen"] or row["method"]
     if (sys.argv[1] == "every" or turn in (0, 2)) and word not in ("sectioning", "bisection"):
-        print(row["parts"], row["method"], word, row["exchange"])
+        like = next(r for r in rows if (r["parts"], r["method"]) == (row["parts"], "count")) if word == "feedback" else row
+        print(row["parts"], row["method"], word, like["exchange"])
 END
 while read -r parts method word plan; do
-    like=$method
-    if [ "$method" = feedback ]; then
-        like=count
-        plan=$(grep "^count,$parts," what-if/compare.csv | cut -d, -f12)
-    fi
-    expect "$parts" "${common[@]}" --exchange "$plan" --balance "$word" --steps 0 --report run </dev/null
-    python3 - "$like" "$parts" "$word by $plan" <<'END' || fail "$word on $parts ranks"
+    expect "$parts" "${common[@]}" --exchange "$plan" --balance "$word" --steps 0 --report "run-$parts-$method" </dev/null
+done <runs
+python3 - <<'END' || fail "counts of runs differ"
 import csv, json, sys
 
-like, parts, what = sys.argv[1:]
-row = next(r for r in csv.DictReader(open("what-if/compare.csv")) if (r["method"], r["parts"]) == (like, parts))
-step = json.load(open("run/report.json"))["steps"][0]
-ranks = list(csv.DictReader(open("run/loads.csv")))
-same = True
+rows = {(row["parts"], row["method"]): row for row in csv.DictReader(open("what-if/compare.csv"))}
+different = 0
 
 
 def check(name, promised, real):
-    global same
+    global different
     if promised != real:
-        print(f"{what} on {parts} ranks, {name}: {promised} promised, {real} real")
-        same = False
+        print(f"{what}, {name}: {promised} promised, {real} real")
+        different += 1
 
 
 def largest(kind):
     return max(int(rank[f"last_{kind}_{way}"]) for rank in ranks for way in ("sent", "received"))
 
 
-for column in "ghosts_total ghosts_max units split_owners bytes_total bytes_max messages_max".split():
-    check(column, int(row[column]), step[column])
-check("sum of ghosts", step["ghosts_total"], sum(int(rank["ghosts"]) for rank in ranks))
-check("sum of bytes", step["bytes_total"], sum(int(rank["last_bytes_sent"]) for rank in ranks))
-check("largest bytes", step["bytes_max"], largest("bytes"))
-check("largest messages", step["messages_max"], largest("messages"))
-check("imbalance", True, abs(step["imbalance_predicted"] - float(row["imbalance"])) <= 1e-12)
-sys.exit(not same)
+for line in open("runs"):
+    parts, method, word, plan = line.split()
+    what = f"{word} by {plan} on {parts} ranks"
+    row = rows[parts, "count" if method == "feedback" else method]
+    step = json.load(open(f"run-{parts}-{method}/report.json"))["steps"][0]
+    ranks = list(csv.DictReader(open(f"run-{parts}-{method}/loads.csv")))
+    for column in "ghosts_total ghosts_max units split_owners bytes_total bytes_max messages_max".split():
+        check(column, int(row[column]), step[column])
+    check("sum of ghosts", step["ghosts_total"], sum(int(rank["ghosts"]) for rank in ranks))
+    check("sum of bytes", step["bytes_total"], sum(int(rank["last_bytes_sent"]) for rank in ranks))
+    check("largest bytes", step["bytes_max"], largest("bytes"))
+    check("largest messages", step["messages_max"], largest("messages"))
+    check("imbalance", True, abs(step["imbalance_predicted"] - float(row["imbalance"])) <= 1e-12)
+sys.exit(different != 0)
 END
-done <runs
 [ "$(wc -l <runs)" -ge 30 ] || fail "only $(wc -l <runs) runs"
 finish
