@@ -39,7 +39,8 @@ sys.exit(different != 0)
 END
 
 # Runs of the words that were compared. `auto` weighs in a run what trials take: the map that it took here is made. Those
-# that only follow measured loads begin with equal counts, `feedback`, or boxes, which no comparison has.
+# that only follow measured loads begin with equal counts, `feedback`, or boxes, which no comparison has. What evens out steps
+# looks at plans all the time, and takes the cheapest one in a run, too.
 expect 3 "${common[@]}" --compare "$words" --parts 2,3,4,8,16 --report what-if
 python3 - "$which" >runs <<'END' || fail "no rows"
 import csv, sys
@@ -52,7 +53,7 @@ for row in rows:
     word = row["chosen"] or row["method"]
     if (sys.argv[1] == "every" or turn in (0, 2)) and word not in ("sectioning", "bisection"):
         like = next(r for r in rows if (r["parts"], r["method"]) == (row["parts"], "count")) if word == "feedback" else row
-        print(row["parts"], row["method"], word, like["exchange"])
+        print(row["parts"], row["method"], word, "auto" if "even=step" in word else like["exchange"])
 END
 while read -r parts method word plan; do
     expect "$parts" "${common[@]}" --exchange "$plan" --balance "$word" --steps 0 --report "run-$parts-$method" </dev/null
