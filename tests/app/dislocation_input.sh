@@ -207,8 +207,7 @@ noted()
 }
 noted '' 'rTol = -2' 'nextDT = -1e-9' 'minSeg = 0' 'rann = 0' 'Ecore = -1'
 noted 'noted.ctrl: passed over: favouriteColour, enforceGlidePlanes$' 'favouriteColour = "blue"' 'enforceGlidePlanes = 1'
-noted 'noted.ctrl: enableCrossSlip = 1: nodes do not cross-slip' 'enableCrossSlip = 1'
-noted 'noted.ctrl: passed over: enableCrossSlip, includeInertia, rotationMatrix$' 'enableCrossSlip = 0' 'includeInertia = 0' \
+noted 'noted.ctrl: passed over: includeInertia, rotationMatrix$' 'includeInertia = 0' \
     'rotationMatrix =' '  [' '1 0 0' '0 1 0' '0 0 1' ']'
 noted 'noted.ctrl: MobScrew: 0 is taken as 1e-05' 'mobilityLaw = "BCC_0"' 'MobScrew = 0' 'MobEdge = 10' 'MobClimb = 1'
 noted '64 x 64 x 64 cells would be too small for segments of 800 b: 8 x 8 x 8 are taken' 'numXcells = 64' 'numYcells = 64' \

@@ -18,7 +18,6 @@ static const struct {
     {"fmEnableAnisotropy", "0", "anisotropic elasticity is not computed", true},
     {"eshelbyfmEnabled", "0", "inclusions (Eshelby) are not computed", true},
     {"inclusionFile", "", "inclusions (Eshelby) are not computed", true},
-    {"enableCrossSlip", "0", "nodes do not cross-slip", false},
     {"includeInertia", "0", "lines have no inertia", false},
     {"useLabFrame", "0", "the axes of the crystal are x, y and z", false},
     {"elasticinteraction", "1", "segments interact all the same", false},
