@@ -42,6 +42,7 @@ static double heaviest(dd_simulation *sim, bool bisection, int nparts, const eqp
 {
     double *load = loads_of(sim, bisection, nparts, placement), most = 0.0;
 
+    dd_evaluator_base(&sim->stage.grid, nominal_costs(), nparts, load); /* walls take it into account */
     for (int p = 0; p < nparts; p++) {
         most = fmax(most, load[p]);
     }

@@ -22,7 +22,8 @@ typedef struct dd_domain {
     eqp_exchange_plan plan; /* by which all that forces need travels; the same on all ranks */
 } dd_domain;
 
-/* An empty domain whose messages go directly, of the default order; the box is set by the caller. comm is of eqp_comm_create. Local. */
+/* An empty domain whose messages go directly, with a far field of the default order; the box is set by the caller. comm
+ * is of eqp_comm_create. Local. */
 void dd_domain_init(dd_domain *domain, MPI_Comm comm);
 void dd_domain_free(dd_domain *domain);
 

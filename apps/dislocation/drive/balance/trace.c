@@ -352,7 +352,7 @@ static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
     return code;
 }
 
-/* Columns of wave numbers between parts: this rank speaks for every so manieth item. */
+/* Columns of wave numbers between parts: this rank speaks for every nth item, n being the number of ranks. */
 static int declare_columns(const tracer *t)
 {
     const dd_far_parts *far = &t->far;
