@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
 #include "drive/files/check_forces.h"
+#include "drive/files/check_images.h"
 #include "drive/files/files.h"
 #include "drive/files/output.h"
 #include "drive/files/record.h"
@@ -210,10 +211,36 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     return code;
 }
 
+/* --check-forces images: no steps. */
+static int simulate_check(MPI_Comm comm, const dd_settings *settings, eqp_message *message)
+{
+    dd_simulation sim;
+    char *text = NULL;
+    int code = dd_simulation_create(comm, settings, &sim, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = dd_check_images(&sim, settings->check_shells, &text);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --check-forces: %s",
+                        code == EQP_ERR_STATE ? "no cells are far from each other" : eqp_error_text(code));
+    } else if (sim.domain.rank == 0) {
+        printf("%s", text);
+    }
+    free(text);
+    dd_simulation_free(&sim);
+    return code == EQP_OK ? app_check_printed("dislocation", message) : code;
+}
+
 static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
 {
     const dd_settings *settings = values;
     app_places places;
+
+    if (settings->check_shells > 0) {
+        return simulate_check(comm, settings, message);
+    }
     int code = app_places_take(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output),
                                "dislocation-restart.data", &places, message);
 
@@ -231,7 +258,7 @@ static int answer(const void *values, char **text, eqp_message *message)
 {
     const dd_settings *settings = values;
 
-    if (settings->check_forces != NULL) {
+    if (settings->check_forces != NULL && !dd_settings_check_images(settings)) {
         return dd_check_forces(settings, text, message);
     }
     if (app_run_asks(settings->run.balance)) {

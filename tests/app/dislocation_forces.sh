@@ -59,6 +59,21 @@ mv out alone
 expect 3 --check-forces "$here/dislocation_pairs.tsv"
 cmp -s alone out || fail "three ranks print otherwise than one: $(diff alone out)"
 
+# The far field against direct sums over shells of images: the same on any ranks, and its error falls with the order.
+network="--generate chains:n=4,box=20000,maxseg=800 --cells 5"
+images()
+{
+    # shellcheck disable=SC2086
+    expect "$1" $network --far-order "$2" --check-forces images:shells=2
+    [ "$(wc -l <out)" = 2 ] || fail "not one line of the far field: $(cat out)"
+    tail -n 1 out
+}
+images 1 2 >order2
+images 1 6 >order6
+images 3 6 >ranks3
+cmp -s order6 ranks3 || fail "the far field's error depends on ranks: $(diff order6 ranks3)"
+paste order2 order6 | awk '{ exit !($10 < 0.03 && $10 < 0.3 * $5) }' || fail "errors of orders 2 and 6: $(cat order2 order6)"
+
 # Rubbish.
 table=$here/dislocation_pairs.tsv
 : >empty.tsv
@@ -86,4 +101,9 @@ refused 'zero.tsv.*5' --check-forces zero.tsv
 refused noise.tsv --check-forces noise.tsv
 refused 'null' --check-forces /dev/null
 refused sse --check-forces "$table" --isa sse
+# shellcheck disable=SC2086
+for images in images:shells=0 images:shells=x images:shells= images:boxes=2 images:shells=2,3; do
+    refused "$images.*shells=N" $network --check-forces "$images"
+done
+refused SNAPSHOT --check-forces images
 finish

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define MOST_CELLS 1000 /* per direction */
+#define DEFAULT_SHELLS 5
+#define MOST_SHELLS 50
 #define AT(field) offsetof(dd_settings, field)
 
 /* A positive number of the control file that the command line may give as well. */
@@ -20,6 +22,7 @@
         .real_high = INFINITY, .open_low = true, .help = (help_)                                                       \
     }
 
+static const char images[] = "images"; /* of --check-forces */
 static const char integrators[] = "trapezoid|euler", mobilities[] = DD_MOBILITY_NAMES;
 
 static const app_option table[] = {
@@ -97,10 +100,12 @@ static const app_option table[] = {
      .fallback = "auto",
      .help = "instruction set of the force kernels; auto: the fastest that the\nprocessor has"},
     {.name = "check-forces",
-     .argument = "FILE.tsv",
+     .argument = "FILE.tsv or images",
      .type = APP_OPTION_TEXT,
      .offset = AT(check_forces),
-     .help = "compare the kernels with a table of reference forces; no run"},
+     .help =
+         "compare the kernels with a table of reference forces; or the far field\nof an input with direct sums over 5 "
+         "shells of images (images:shells=N)"},
 };
 
 static const app_option_text texts[] = {
@@ -254,6 +259,45 @@ static int choose_generator(dd_settings *s, eqp_message *message)
     return code;
 }
 
+bool dd_settings_check_images(const dd_settings *settings)
+{
+    const char *const text = settings->check_forces;
+    const size_t n = strlen(images);
+
+    return text != NULL && strncmp(text, images, n) == 0 && (text[n] == '\0' || text[n] == ':');
+}
+
+/* "images" or "images:shells=N". */
+static int parse_check(dd_settings *s, eqp_message *message)
+{
+    static const char key[] = ":shells=";
+    const char *const text = s->check_forces, *options;
+    int64_t *values = NULL;
+    int n = 0, code = EQP_OK;
+
+    s->check_shells = 0;
+    if (!dd_settings_check_images(s)) {
+        return EQP_OK;
+    }
+    options = text + strlen(images);
+    s->check_shells = DEFAULT_SHELLS;
+    if (*options != '\0') {
+        eqp_message inner = {""};
+        code = strncmp(options, key, strlen(key)) == 0
+                   ? app_parse_int_list(options + strlen(key), 1, MOST_SHELLS, &n, &values, &inner)
+                   : EQP_ERR_ARGUMENT;
+        if (code != EQP_OK || n != 1) {
+            eqp_message_set(message, "dislocation: --check-forces: '%s' is not images:shells=N, N from 1 to %d", text,
+                            MOST_SHELLS);
+            code = EQP_ERR_ARGUMENT;
+        } else {
+            s->check_shells = (int)values[0];
+        }
+    }
+    free(values);
+    return code;
+}
+
 int dd_settings_complete(dd_settings *s, eqp_message *message)
 {
     int code = check_inputs(s, message);
@@ -263,6 +307,7 @@ int dd_settings_complete(dd_settings *s, eqp_message *message)
         s->cells[d] = 0;
     }
     EQP_TRY(code);
+    EQP_TRY(parse_check(s, message));
     EQP_TRY(choose_generator(s, message));
     if (s->tile_text != NULL) {
         EQP_TRY(parse_tile(s->tile_text, s->tile, message));

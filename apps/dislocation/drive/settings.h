@@ -15,7 +15,7 @@
 typedef struct dd_settings {
     app_run_settings run;
     const char *ctrl; /* parameters; NULL: the defaults of dd_settings_control() */
-    const char *check_forces;
+    const char *check_forces; /* a table, or images; NULL: none */
     const char *tile_text, *cells_text, *stress_text;
     int64_t far_order;
     int isa;        /* place among the words auto, plain, avx2, avx512 */
@@ -26,6 +26,7 @@ typedef struct dd_settings {
     /* derived by dd_settings_complete() */
     int tile[3];      /* copies along x, y, z; 1 1 1: the network as it is */
     int cells[3];     /* of the grid; 0 0 0: not given */
+    int check_shells; /* of images that the far field is compared with; 0: it is not */
     double stress[6]; /* Pa: xx yy zz yz zx xy */
     dd_generator generator;
 } dd_settings;
@@ -42,6 +43,9 @@ int dd_settings_complete(dd_settings *settings, eqp_message *message);
 
 /* Whether an option, by its name without the dashes, was on the command line. */
 bool dd_settings_given(const dd_settings *settings, const char *name);
+
+/* Whether --check-forces names the images and not a table. */
+bool dd_settings_check_images(const dd_settings *settings);
 
 /* The word given for --isa. */
 const char *dd_settings_isa(const dd_settings *settings);

@@ -5,6 +5,8 @@
 
 #include "../../../shell/signals.h"
 
+#include <equipoise/par.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,9 +112,14 @@ static int plan(const dd_domain *domain, int code, dd_waves *w)
         dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
         dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
     }
-    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
-    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &back, &w->to_planes));
+    if (w->parts.nparts == 1) { /* nothing travels, on all ranks */
+        code = eqp_agree(domain->comm, out.code, NULL);
+    } else {
+        EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
+        EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &back, &w->to_planes));
+    }
 done:
+    dd_blocks_free(&out);
     dd_blocks_free(&back);
     return code;
 }
@@ -122,8 +129,9 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
     dd_waves *w = NULL, none = {.far = NULL};
     int code = eqp_array_create(&w, 1, sizeof *w);
 
+    dd_far_parts_init(&none.parts, grid, domain->nranks);
     if (code == EQP_OK) {
-        dd_far_parts_init(&w->parts, grid, domain->nranks);
+        w->parts = none.parts;
         memcpy(w->n, grid->n, sizeof w->n);
         w->rank = domain->rank;
         w->items = dd_far_parts_items(&w->parts, domain->rank);
@@ -238,7 +246,7 @@ int dd_waves_compute(dd_waves *waves, int stage)
 /* Where the columns of moments lie now. */
 static void place_columns(dd_waves *w, char *received)
 {
-    const eqp_route_view view = eqp_route_arrivals(w->to_columns);
+    const eqp_route_view view = w->to_columns == NULL ? (eqp_route_view){.n = 0} : eqp_route_arrivals(w->to_columns);
     int64_t b = 0;
 
     for (int64_t i = 0; i < nitems(w) && w->columns.n > 0; i++) {
@@ -254,7 +262,9 @@ int dd_waves_exchange(dd_waves *waves, int stage)
     const bool to_columns = stage == DD_FAR_FORWARD;
     eqp_route *route = to_columns ? waves->to_columns : waves->to_planes;
     const void *received = NULL;
-    const int code = dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received);
+    const int code = route == NULL
+                         ? EQP_OK
+                         : dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received);
 
     if (code == EQP_OK && to_columns) {
         place_columns(waves, (char *)(uintptr_t)received);

@@ -22,7 +22,7 @@ typedef struct dd_waves {
     double **at;          /* [2][nchunks][planes] places of moments and of local expansions in columns */
     dd_far_run *run;      /* [2][nchunks] */
     const void *received; /* columns of local expansions that others sent (borrowed) */
-    eqp_route *to_columns, *to_planes;
+    eqp_route *to_columns, *to_planes; /* NULL where one part computes all */
 } dd_waves;
 
 /* Collective; the same code on all ranks. *waves is unchanged on error. */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "check_images.h"
+
+#include "../../physics/elastic/self.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Segments that are looked at, at most. */
+#define SAMPLES 96
+/* Components of a stress that is linear in the place. */
+#define SHAPES 24
+#define TEXT_ROOM 256
+
+/* A segment, inside the box by its owner's node, and the far forces on its ends. */
+typedef struct known {
+    int64_t cell;
+    dd_segment_key key;
+    dd_segment at;
+    double far[6];
+} known;
+
+/* What is compared on this rank. */
+typedef struct checked {
+    const dd_simulation *sim;
+    dd_medium medium; /* without a box: images are placed here */
+    int64_t n;
+    const known *all; /* [n] by cell */
+    dd_columns columns;
+    int64_t nsamples;
+    double *direct; /* [nsamples][6] */
+} checked;
+
+static int compare(const void *left, const void *right)
+{
+    const known *a = left, *b = right;
+
+    if (a->cell != b->cell) {
+        return a->cell < b->cell ? -1 : 1;
+    }
+    if (a->key.owner != b->key.owner) {
+        return a->key.owner < b->key.owner ? -1 : 1;
+    }
+    return (a->key.other > b->key.other) - (a->key.other < b->key.other);
+}
+
+/* A segment of the network with its first end in the box. */
+static dd_segment fold(const dd_domain *domain, const dd_segment *segment)
+{
+    dd_segment s = *segment;
+    double along[3];
+
+    dd_domain_offset(domain, s.x2, s.x1, along); /* from the first to the second */
+    dd_domain_fold(domain, s.x1);
+    for (int d = 0; d < 3; d++) {
+        s.x2[d] = s.x1[d] + along[d];
+    }
+    return s;
+}
+
+static int gather(const dd_simulation *sim, int64_t *n, known **all)
+{
+    const dd_stage *stage = &sim->stage;
+    const dd_waves *waves = sim->evaluator.waves;
+    known *mine = NULL;
+    int code = eqp_array_create(&mine, stage->nown, sizeof *mine);
+
+    for (int64_t i = 0, last = -1, live = -1, s = 0; i < stage->n && code == EQP_OK; i++) {
+        if (stage->source[i] >= 0) {
+            const int64_t cell = dd_stage_cell(stage, i);
+            const dd_segment segment = dd_stage_segment(stage, i);
+            if (cell != last) {
+                dd_far_open(waves->far, stage->field.local + ++live * waves->parts.sizes.nlocal, waves->scratch);
+            }
+            last = cell;
+            mine[s] = (known){.cell = cell, .key = stage->key[i], .at = fold(&sim->domain, &segment)};
+            dd_far_force(waves->far, cell, waves->scratch, &segment, mine[s++].far);
+        }
+    }
+    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(eqp_gather_records(sim->comm, sizeof *mine, stage->nown, mine, n, all));
+    if (*n > 1) {
+        qsort(*all, (size_t)*n, sizeof **all, compare);
+    }
+done:
+    free(mine);
+    return code;
+}
+
+static int set_columns(checked *c, double **memory)
+{
+    const int64_t room = c->n + DD_LANES;
+    int code = eqp_array_create(memory, 15 * room, sizeof **memory);
+
+    for (int k = 0; k < 15 && code == EQP_OK; k++) {
+        *(k < 9 ? &c->columns.at[k] : &c->columns.force[k - 9]) = *memory + k * room;
+    }
+    for (int64_t i = 0; i < c->n && code == EQP_OK; i++) {
+        for (int d = 0; d < 3; d++) {
+            c->columns.at[d][i] = c->all[i].at.x1[d];
+            c->columns.at[3 + d][i] = c->all[i].at.x2[d];
+            c->columns.at[6 + d][i] = c->all[i].at.burgers[d];
+        }
+    }
+    return code;
+}
+
+/* Whether a cell's image is near another cell. */
+static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int64_t image[3])
+{
+    const int64_t a[3] = {cell / grid->n[2] / grid->n[1], cell / grid->n[2] % grid->n[1], cell % grid->n[2]};
+    const int64_t b[3] = {other / grid->n[2] / grid->n[1], other / grid->n[2] % grid->n[1], other % grid->n[2]};
+    bool near = true;
+
+    for (int d = 0; d < 3; d++) {
+        near = near && llabs(b[d] + image[d] * grid->n[d] - a[d]) <= 1;
+    }
+    return near;
+}
+
+/* What one image of the box does to a segment. */
+static void add_image(const checked *c, const known *target, const int64_t image[3], double force[6])
+{
+    const dd_domain *domain = &c->sim->domain;
+    const bool next = llabs(image[0]) <= 1 && llabs(image[1]) <= 1 && llabs(image[2]) <= 1;
+    dd_segment moved = target->at; /* instead of all others the other way */
+    dd_pair_counts counts = {0, 0};
+
+    for (int d = 0; d < 3; d++) {
+        moved.x1[d] -= (double)image[d] * domain->edge[d];
+        moved.x2[d] -= (double)image[d] * domain->edge[d];
+    }
+    for (int64_t first = 0, end; first < c->n; first = end) {
+        for (end = first + 1; end < c->n && (!next || c->all[end].cell == c->all[first].cell);) {
+            end++;
+        }
+        if (!next || !is_near(&c->sim->stage.grid, target->cell, c->all[first].cell, image)) {
+            c->sim->evaluator.pairs(&c->medium, &moved, &c->columns, first, end - first, force, &counts);
+        }
+    }
+}
+
+static const known *sample(const checked *c, int64_t i)
+{
+    return &c->all[i * c->n / c->nsamples];
+}
+
+/* Samples in turn. */
+static int add_all(checked *c, int shells)
+{
+    int64_t most[3], image[3];
+    int code = EQP_OK;
+
+    for (int d = 0; d < 3; d++) {
+        most[d] = c->sim->domain.box[d] > 0 ? shells : 0;
+    }
+    for (int64_t i = c->sim->domain.rank; i < c->nsamples; i += c->sim->domain.nranks) {
+        for (image[0] = -most[0]; image[0] <= most[0]; image[0]++) {
+            for (image[1] = -most[1]; image[1] <= most[1]; image[1]++) {
+                for (image[2] = -most[2]; image[2] <= most[2]; image[2]++) {
+                    add_image(c, sample(c, i), image, c->direct + 6 * i);
+                }
+            }
+        }
+    }
+    EQP_TRY(eqp_sum_double(c->sim->comm, 6 * c->nsamples, c->direct));
+done:
+    return code;
+}
+
+/* Forces on a segment of one component of a stress that is uniform, or grows along an axis from the box's middle. */
+static void shape_force(const dd_domain *domain, const dd_segment *s, int shape, double force[6])
+{
+    double stress[6] = {0.0}, both[6], of[2];
+
+    stress[shape % 6] = 1.0;
+    dd_peach_koehler(stress, s, both);
+    for (int end = 0; end < 2; end++) {
+        const double *x = end == 0 ? s->x1 : s->x2;
+        const int d = shape / 6 - 1;
+        of[end] = d < 0 ? 1.0 : (x[d] - domain->low[d]) / domain->edge[d] - 0.5;
+    }
+    for (int d = 0; d < 3; d++) { /* dd_peach_koehler() has half of the whole on either end */
+        force[d] = 2.0 * both[d] * (of[0] / 3.0 + of[1] / 6.0);
+        force[3 + d] = 2.0 * both[d] * (of[0] / 6.0 + of[1] / 3.0);
+    }
+}
+
+static double dot(int64_t n, const double *a, const double *b)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static void subtract(int64_t n, double factor, const double *a, double *from)
+{
+    for (int64_t i = 0; i < n; i++) {
+        from[i] -= factor * a[i];
+    }
+}
+
+/* Takes the best fit of a linear stress off the errors [6 samples]: by Gram and Schmidt, twice. */
+static int take_shapes(const checked *c, double *error)
+{
+    const int64_t n = 6 * c->nsamples;
+    double *shape = NULL;
+    int code = eqp_array_create(&shape, SHAPES * n, sizeof *shape);
+
+    for (int s = 0; s < SHAPES && code == EQP_OK; s++) {
+        double *mine = shape + s * n;
+        for (int64_t i = 0; i < c->nsamples; i++) {
+            shape_force(&c->sim->domain, &sample(c, i)->at, s, mine + 6 * i);
+        }
+        const double before = sqrt(dot(n, mine, mine));
+        for (int pass = 0; pass < 2; pass++) {
+            for (int other = 0; other < s; other++) {
+                subtract(n, dot(n, mine, shape + other * n), shape + other * n, mine);
+            }
+        }
+        const double size = sqrt(dot(n, mine, mine));
+        for (int64_t i = 0; i < n; i++) {
+            mine[i] = size > 1e-9 * before ? mine[i] / size : 0.0;
+        }
+        subtract(n, dot(n, error, mine), mine, error);
+    }
+    free(shape);
+    return code;
+}
+
+static int write_text(const checked *c, int shells, char **text)
+{
+    const int64_t n = 6 * c->nsamples;
+    double *error = NULL, square = 0.0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&error, n, sizeof *error));
+    EQP_TRY(eqp_array_create(text, TEXT_ROOM, 1));
+    for (int64_t i = 0; i < n; i++) {
+        error[i] = sample(c, i / 6)->far[i % 6] - c->direct[i];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        square += sample(c, i / 6)->far[i % 6] * sample(c, i / 6)->far[i % 6];
+    }
+    const double far = sqrt(square), all = sqrt(dot(n, error, error));
+    EQP_TRY(take_shapes(c, error));
+    snprintf(*text, TEXT_ROOM,
+             "shells\tsegments\tfar_order\terror\terror_without_linear_stress\n%d\t%lld\t%d\t%.3e\t%.3e\n", shells,
+             (long long)c->nsamples, c->sim->domain.far_order, all / far, sqrt(dot(n, error, error)) / far);
+done:
+    free(error);
+    return code;
+}
+
+int dd_check_images(const dd_simulation *sim, int shells, char **text)
+{
+    checked c = {.sim = sim, .medium = sim->evaluator.medium};
+    known *all = NULL;
+    double *memory = NULL;
+    int code = sim->evaluator.waves == NULL ? EQP_ERR_STATE : gather(sim, &c.n, &all);
+
+    memset(c.medium.box, 0, sizeof c.medium.box);
+    c.all = all;
+    c.nsamples = c.n < SAMPLES ? c.n : SAMPLES;
+    EQP_TRY(code);
+    code = set_columns(&c, &memory);
+    code = code == EQP_OK ? eqp_array_create(&c.direct, 6 * c.nsamples, sizeof *c.direct) : code;
+    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(add_all(&c, shells));
+    EQP_TRY(eqp_agree(sim->comm, write_text(&c, shells, text), NULL));
+done:
+    free(all);
+    free(memory);
+    free(c.direct);
+    return code;
+}
