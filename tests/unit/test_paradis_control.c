@@ -46,14 +46,16 @@ static void a_file_replaces_what_it_names(void **state)
     eqp_paradis_control_free(&c);
 }
 
-/* What laws of mobility read: defaults of beryllium, and each key in its place. */
+/* What laws of mobility read: defaults of beryllium and tantalum, and each key in its place. */
 static void keys_of_mobility(void **state)
 {
     const eqp_paradis_control d = eqp_paradis_control_defaults;
     eqp_paradis_control c = control_good(
         "MobClimbJunc = -1\nshearVelocity = 0\nMobRelaxX = 2\nMobRelaxY = 3\nMobRelaxZ = 0\nMobRelaxScaleByLength = 0\n"
         "cOVERa = 1.6\nHCP_A_Basal_EdgeDrag = 1\nHCP_A_2ndPyramidal_EdgeDrag = 9\nHCP_C_Prismatic_ScrewDrag = 2\n"
-        "HCP_CpA_2ndPyramidal_ScrewDrag = 3\nHCP_Sessile_ScrewDrag = 4\nHCP_LineDrag = 5\n");
+        "HCP_CpA_2ndPyramidal_ScrewDrag = 3\nHCP_Sessile_ScrewDrag = 4\nHCP_LineDrag = 5\nTaDragEdge112 = 6\n"
+        "TaDragScrew112T = 7\nTaDragLine = 8\nTaDragClimbEdge = 9\nTaDragClimbScrew = 10\nTaDragParam110K = 11\n"
+        "TaDragParam112TB = 12\nTaDragParam112ATalpha = 13\n");
 
     (void)state;
     assert_near(d.climb_junction, 1, 0);
@@ -72,6 +74,18 @@ static void keys_of_mobility(void **state)
     assert_near(c.hcp_screw[6], 3, 0);
     assert_near(c.hcp_climb, 4, 0);
     assert_near(c.hcp_line, 5, 0);
+    assert_near(c.ta_edge[0], 2.8532e-4, 0);
+    assert_near(c.ta_edge[1], 6, 0);
+    assert_near(c.ta_screw[0], 0.034239, 0);
+    assert_near(c.ta_screw[1], 7, 0);
+    assert_near(c.ta_screw[2], 0.11641, 0);
+    assert_near(c.ta_line, 8, 0);
+    assert_near(c.ta_climb_edge, 9, 0);
+    assert_near(c.ta_climb_screw, 10, 0);
+    assert_near(c.ta_k[0], 11, 0);
+    assert_near(c.ta_b[1], 12, 0);
+    assert_near(c.ta_alpha[2], 13, 0);
+    assert_near(c.ta_k[2], 10600, 0);
     assert_non_null(strstr(c.others, "HCP_A_2ndPyramidal_EdgeDrag = 9"));
     eqp_paradis_control_free(&c);
 }

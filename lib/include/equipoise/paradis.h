@@ -215,6 +215,14 @@ typedef struct eqp_paradis_control {
     double hcp_screw[7];             /**< [HCP_A_Basal_ScrewDrag, ...: of beryllium] of screws */
     double hcp_climb;                /**< [HCP_Sessile_ScrewDrag: 23.6868] Pa s, >= 0: climb, and junctions */
     double hcp_line;                 /**< [HCP_LineDrag: 5e-6] Pa s, >= 0: along a line */
+    double ta_edge[2];               /**< [TaDragEdge110, ...112: 2.8532e-4] Pa s, >= 0 (BCC_Ta_linear) */
+    double ta_screw[3];              /**< [TaDragScrew110, ...112T, ...112AT: 0.034239, 0.017119, 0.11641] Pa s, >= 0 */
+    double ta_line;                  /**< [TaDragLine: 2.8532e-6] Pa s, >= 0 (this and those below: BCC_Ta) */
+    double ta_climb_edge;            /**< [TaDragClimbEdge: 342.39] Pa s, >= 0 */
+    double ta_climb_screw;           /**< [TaDragClimbScrew: 34.239] Pa s, >= 0; of junctions, too */
+    double ta_k[3];                  /**< [TaDragParam110K, ...112TK, ...112ATK: 9000, 2200, 10600] MPa, >= 0 */
+    double ta_b[3];                  /**< [TaDragParam110B, ...: 0.15, 0.2, 0.5] s / m, >= 0 */
+    double ta_alpha[3];              /**< [TaDragParam110alpha, ...: 1, 1.5, 3] MPa s / m, >= 0 */
     int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate, 4 cycles of strain, others */
     double strain_amplitude;         /**< [eAmp: 0] of cycles, >= 0 */
     double strain_rate;              /**< [eRate: 1] 1 / s */
