@@ -61,10 +61,19 @@ static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp
                               .hcp_climb = c->hcp_climb,
                               .hcp_line = c->hcp_line,
                               .c_over_a = c->c_over_a,
+                              .ta_climb_edge = c->ta_climb_edge,
+                              .ta_climb_screw = c->ta_climb_screw,
+                              .ta_line = c->ta_line,
+                              .burgers = c->burgers,
                               .top_speed = c->shear_velocity / c->burgers};
     memcpy(mobility->relax, c->relax, sizeof mobility->relax);
     memcpy(mobility->hcp_edge, c->hcp_edge, sizeof mobility->hcp_edge);
     memcpy(mobility->hcp_screw, c->hcp_screw, sizeof mobility->hcp_screw);
+    memcpy(mobility->ta_edge, c->ta_edge, sizeof mobility->ta_edge);
+    memcpy(mobility->ta_screw, c->ta_screw, sizeof mobility->ta_screw);
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        mobility->ta_fit[i] = (dd_ta_fit){.k = c->ta_k[i], .b = c->ta_b[i], .alpha = c->ta_alpha[i]};
+    }
     if (dd_mobility_find(c->mobility, &mobility->law) != EQP_OK) {
         eqp_message_set(message, "dislocation: mobilityLaw: '%s' is none of %s", c->mobility, &DD_MOBILITY_NAMES[1]);
         return EQP_ERR_UNKNOWN;

@@ -27,6 +27,24 @@ static const struct {
     {"MobEdge", AT(edge), DD_READS_MOBILITIES},
     {"MobScrew", AT(screw), DD_READS_MOBILITIES},
     {"MobClimb", AT(climb), DD_READS_CLIMB},
+    {"burgMag", AT(burgers), DD_READS_TA_FIT},
+    {"TaDragEdge110", AT(ta_edge[0]), DD_READS_TA_DRAGS},
+    {"TaDragEdge112", AT(ta_edge[1]), DD_READS_TA_DRAGS},
+    {"TaDragScrew110", AT(ta_screw[DD_TA_110]), DD_READS_TA_DRAGS},
+    {"TaDragScrew112T", AT(ta_screw[DD_TA_112T]), DD_READS_TA_DRAGS},
+    {"TaDragScrew112AT", AT(ta_screw[DD_TA_112AT]), DD_READS_TA_DRAGS},
+    {"TaDragLine", AT(ta_line), DD_READS_TA},
+    {"TaDragClimbEdge", AT(ta_climb_edge), DD_READS_TA},
+    {"TaDragClimbScrew", AT(ta_climb_screw), DD_READS_TA},
+    {"TaDragParam110K", AT(ta_fit[DD_TA_110].k), DD_READS_TA_FIT},
+    {"TaDragParam110B", AT(ta_fit[DD_TA_110].b), DD_READS_TA_FIT},
+    {"TaDragParam110alpha", AT(ta_fit[DD_TA_110].alpha), DD_READS_TA_FIT},
+    {"TaDragParam112TK", AT(ta_fit[DD_TA_112T].k), DD_READS_TA_FIT},
+    {"TaDragParam112TB", AT(ta_fit[DD_TA_112T].b), DD_READS_TA_FIT},
+    {"TaDragParam112Talpha", AT(ta_fit[DD_TA_112T].alpha), DD_READS_TA_FIT},
+    {"TaDragParam112ATK", AT(ta_fit[DD_TA_112AT].k), DD_READS_TA_FIT},
+    {"TaDragParam112ATB", AT(ta_fit[DD_TA_112AT].b), DD_READS_TA_FIT},
+    {"TaDragParam112ATalpha", AT(ta_fit[DD_TA_112AT].alpha), DD_READS_TA_FIT},
     {"HCP_A_Basal_EdgeDrag", AT(hcp_edge[DD_HCP_A_BASAL]), DD_READS_HCP},
     {"HCP_A_Basal_ScrewDrag", AT(hcp_screw[DD_HCP_A_BASAL]), DD_READS_HCP},
     {"HCP_A_Prismatic_EdgeDrag", AT(hcp_edge[DD_HCP_A_PRISMATIC]), DD_READS_HCP},
@@ -95,7 +113,7 @@ static bool is_pinned(const dd_node *node, int axis)
 void dd_mobility_velocity(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                           const double force[3], double velocity[3])
 {
-    dd_drag drag = {.never.n = 0};
+    dd_drag drag = {.force = {force[0], force[1], force[2]}, .never.n = 0};
 
     velocity[0] = velocity[1] = velocity[2] = 0.0;
     if ((node->constraint & DD_SURFACE) != 0 || (node->constraint & DD_PINNED) == DD_PINNED) {
@@ -108,7 +126,7 @@ void dd_mobility_velocity(const dd_mobility *mobility, const dd_node *node, cons
         }
     }
     laws[mobility->law].drag(mobility, node, to_neighbour, &drag);
-    dd__drag_solve(&drag, force, velocity);
+    dd__drag_solve(&drag, velocity);
     if (laws[mobility->law].in_planes) {
         for (int j = 0; j < node->narms; j++) {
             if (dd_v3_length(to_neighbour[j]) > 0) {

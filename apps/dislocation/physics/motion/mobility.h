@@ -10,7 +10,14 @@
 #include <stdbool.h>
 
 /* What a law reads: bits. */
-enum { DD_READS_MOBILITIES = 1, DD_READS_CLIMB = 2, DD_READS_HCP = 4 };
+enum {
+    DD_READS_MOBILITIES = 1,
+    DD_READS_CLIMB = 2,
+    DD_READS_HCP = 4,
+    DD_READS_TA = 8,
+    DD_READS_TA_DRAGS = 16,
+    DD_READS_TA_FIT = 32
+};
 
 /* The laws: LAW(id, name, drag, in_planes, reads). `drag` fills the node's drag tensor; in_planes: of the velocity
  * stays what the glide planes of all arms allow. */
@@ -23,6 +30,8 @@ enum { DD_READS_MOBILITIES = 1, DD_READS_CLIMB = 2, DD_READS_HCP = 4 };
     LAW(DD_BCC_0B, "BCC_0b", dd__drag_bcc_0b, false, DD_READS_MOBILITIES | DD_READS_CLIMB)                             \
     LAW(DD_BCC_LINEAR, "BCC_linear", dd__drag_bcc_linear, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                  \
     LAW(DD_BCC_GLIDE, "BCC_glide", dd__drag_bcc_glide, true, DD_READS_MOBILITIES)                                      \
+    LAW(DD_BCC_TA, "BCC_Ta", dd__drag_bcc_ta, true, DD_READS_TA | DD_READS_TA_FIT)                                     \
+    LAW(DD_BCC_TA_LINEAR, "BCC_Ta_linear", dd__drag_bcc_ta_linear, true, DD_READS_TA | DD_READS_TA_DRAGS)              \
     LAW(DD_HCP_LINEAR, "HCP_linear", dd__drag_hcp_linear, true, DD_READS_HCP)                                          \
     LAW(DD_RELAX, "Relax", dd__drag_relax, true, 0)                                                                    \
     LAW(DD_RELAX_GLIDE, "Relax_Glide", dd__drag_relax, true, 0)
@@ -47,6 +56,13 @@ typedef enum dd_hcp_system {
     DD_HCP_SYSTEMS
 } dd_hcp_system;
 
+/* Screws of BCC_Ta with curves of their own: by plane and sense. */
+typedef enum dd_ta_screw { DD_TA_110, DD_TA_112T, DD_TA_112AT, DD_TA_SCREWS } dd_ta_screw;
+
+typedef struct dd_ta_fit {
+    double k, b, alpha; /* MPa, s/m, MPa s/m */
+} dd_ta_fit;
+
 typedef struct dd_mobility {
     dd_mobility_law law;
     double edge, screw, climb;
@@ -55,7 +71,11 @@ typedef struct dd_mobility {
     bool relax_total;      /* Relax: by the force, not by the force per length */
     double hcp_edge[DD_HCP_SYSTEMS], hcp_screw[DD_HCP_SYSTEMS], hcp_climb, hcp_line; /* drags (HCP_linear) */
     double c_over_a;                                                                 /* (HCP_linear) 1.05 .. 1.95 */
-    double top_speed; /* b/s, of shear waves; 0: none. It bounds every law */
+    dd_ta_fit ta_fit[DD_TA_SCREWS];                                                  /* (BCC_Ta) */
+    double ta_edge[2], ta_screw[DD_TA_SCREWS];     /* drags on {110} and {112}, (BCC_Ta_linear) */
+    double ta_climb_edge, ta_climb_screw, ta_line; /* drags (both) */
+    double burgers;                                /* m (BCC_Ta) */
+    double top_speed;                              /* b/s, of shear waves; 0: none. It bounds every law */
 } dd_mobility;
 
 /* The law of a name as ParaDiS writes it, in small or capital letters. EQP_OK or EQP_ERR_UNKNOWN, and *law is
@@ -69,10 +89,10 @@ const char *dd_mobility_lacks(const dd_mobility *mobility);
 /* Velocity of a node. A pure function of its arguments, O(arms). Arms of no length have no say; pinned directions do
  * not move, and a node of the surface does not move at all.
  *
- * Every law is a drag tensor D, sum_j L_j / 2 of its arms' drags per length, and D v = F. A pinned direction leaves the
- * system. Then, in laws that glide, of v stays the part that all glide planes of the arms allow: with one plane a
- * velocity in it, with two along their common line, with three independent ones none. An arm whose normal is 0
- * restricts nothing. At last |v| becomes |v| / (1 + (|v| / top_speed)^10)^(1/10).
+ * Every law but BCC_Ta and BCC_Ta_linear is a drag tensor D, sum_j L_j / 2 of its arms' drags per length, and D v = F.
+ * A pinned direction leaves the system. Then, in laws that glide, of v stays the part that all glide planes of the arms
+ * allow: with one plane a velocity in it, with two along their common line, with three independent ones none. An arm
+ * whose normal is 0 restricts nothing. At last |v| becomes |v| / (1 + (|v| / top_speed)^10)^(1/10).
  *
  * Below, b is the direction of an arm's Burgers vector, t that of its line, c = b . t, s = |b x t|, B_x the inverse of
  * mobility x, and I the unit tensor.
@@ -107,6 +127,21 @@ const char *dd_mobility_lacks(const dd_mobility *mobility);
  * c + a with |a| = 1 in the axes x = a, z = c, the planes are basal, prismatic, first and second pyramidal ones, each
  * with drags of its own. Other vectors, and planes nearer to one that a reaction of two slip systems leaves, are of
  * junctions. B_climb = hcp_climb, B_l = hcp_line.
+ *
+ * BCC_Ta, BCC_Ta_linear, fits to molecular dynamics of tantalum (source: ParaDiS 4.0, MobilityLaw_Ta.cc; its user guide
+ * leaves them out): as BCC_linear, with B_climb = ta_climb_edge, of screws and junctions ta_climb_screw, and B_l =
+ * ta_line, but edges are no longer than their arm, a screw glides along the edges of its slip plane, and one without a
+ * plane in {110}. Glide along g at u = v . g costs s(u). On {112} a screw moves in the twinning sense where b . t and u
+ * T . g have the same sign, T = b_i e_i x b, i the axis at right angles to g.
+ *
+ * BCC_Ta_linear: s = ta_edge u, ta_screw u. BCC_Ta, odd in u, here in MPa and m/s: edge s = 0.9196 u + 22.286 (u /
+ * 1105)^28.1015, screw s = k (1 / (1 + e^(-b u)) - 1/2) + alpha u + e^(0.005 u - 5); from 5 and 10 GPa on a straight
+ * line of slope 92 and 100 alpha. The screw's curve jumps at rest by 2 e^-5 MPa: it crosses that linearly between -1e-6
+ * and 1e-6 m/s, so that every force has a velocity. (ParaDiS has none there, and takes that of BCC_Ta_linear.)
+ *
+ * sum L s(v . g) g + D v = F is the gradient of a convex function and has one solution. Newton's method with a line
+ * search finds it from rest, until the force is right to 1e-8 or the next step is 1e-8 of the velocity; the answer
+ * after 100 steps, if ever, is that of the last.
  *
  * Relax, Relax_Glide: v_i = relax_i F_i / (sum_j L_j / 2), or v_i = relax_i F_i.
  * \param[in]  to_neighbour  [node->narms] from the node to each neighbour by the nearest image (borrowed)

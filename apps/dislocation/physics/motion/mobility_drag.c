@@ -89,7 +89,7 @@ static bool factor(int n, double a[3][3])
     return true;
 }
 
-void dd__drag_solve(const dd_drag *drag, const double force[3], double v[3])
+void dd__drag_solve(const dd_drag *drag, double v[3])
 {
     double e[3][3], a[3][3], x[3];
     const int n = basis(&drag->never, e);
@@ -101,7 +101,7 @@ void dd__drag_solve(const dd_drag *drag, const double force[3], double v[3])
         for (int j = 0; j <= i; j++) {
             a[i][j] = dd_v3_dot(row, e[j]);
         }
-        x[i] = dd_v3_dot(force, e[i]);
+        x[i] = dd_v3_dot(drag->force, e[i]);
     }
     if (!factor(n, a)) {
         return;

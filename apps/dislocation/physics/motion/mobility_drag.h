@@ -23,15 +23,17 @@ void dd__forbid(dd_forbidden *these, const double direction[3]);
 void dd__forbidden_take(const dd_forbidden *these, double v[3]);
 
 typedef struct dd_drag {
-    double tensor[3][3];
+    double tensor[3][3], force[3];
     dd_forbidden never; /* left out of the system: pinned directions, and what a law adds */
 } dd_drag;
 
-/* Adds an arm's drags, or a node's. `drag` comes with the pinned directions. */
+/* Adds a node's drags. `drag` comes with the force and the pinned directions; a law that is not linear leaves the
+ * tensor and the force of its last linear system. */
 typedef void dd_drag_law(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                          dd_drag *drag);
 dd_drag_law dd__drag_fcc_0, dd__drag_fcc_0b, dd__drag_fcc_linear, dd__drag_fcc_climb, dd__drag_bcc_0, dd__drag_bcc_0b,
-    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_hcp_linear, dd__drag_relax;
+    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_bcc_ta, dd__drag_bcc_ta_linear, dd__drag_hcp_linear,
+    dd__drag_relax;
 
 /* tensor += c a a. */
 void dd__drag_along(dd_drag *drag, double c, const double a[3]);
@@ -39,8 +41,8 @@ void dd__drag_along(dd_drag *drag, double c, const double a[3]);
 /* tensor += across (I - t t) + line t t. */
 void dd__drag_line(dd_drag *drag, double across, double line, const double t[3]);
 
-/* v with tensor v = force in the directions that are left, by Cholesky's method; 0 where it is singular. */
-void dd__drag_solve(const dd_drag *drag, const double force[3], double v[3]);
+/* v with tensor v = drag->force in the directions that are left, by Cholesky's method; 0 where it is singular. */
+void dd__drag_solve(const dd_drag *drag, double v[3]);
 
 /* Half of an arm with what all laws ask of it. */
 typedef struct dd_half {
@@ -65,6 +67,17 @@ void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, c
 /* Adds a half that does not glide. Where it ends in a node of two arms (BCC_0b, FCC_0b, FCC_climb), it does not move
  * along its line either. */
 void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms);
+
+/* A half taken for a screw and edges of two of b's slip planes: that of the arm, and that whose edges have the next
+ * longest projection. A part that is shorter than 1e-4 of the half has no length. */
+typedef struct dd_split {
+    double screw, edge[2];  /* lengths */
+    double direction[2][3]; /* of the edges: plane x b, unit */
+    int plane[2];           /* numbers among b's planes */
+} dd_split;
+
+/* By the planes {110} and {112}. false: the half is of a junction, its b not nearest to <111>. */
+bool dd__split_bcc(const dd_half *half, dd_split *parts);
 
 /* A component of a direction is 0: no <111> or {111}. In such a one the product is at least 0.19, and 1e-6 is far from
  * both it and the last digits of files. */

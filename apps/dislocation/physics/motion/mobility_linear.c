@@ -39,6 +39,38 @@ static double slip_choose(slip *s, const double normal[3])
     return most;
 }
 
+/* What is across b becomes edges of two planes, which need not be at right angles. */
+static void split(const slip *s, const dd_half *half, dd_split *parts)
+{
+    double edge[MOST_PLANES][3], across[3] = {0, 0, 0}, longest = -1;
+
+    parts->plane[0] = parts->plane[1] = s->own;
+    dd__add(across, half->length, half->t);
+    dd__add(across, -half->length * half->along, half->b);
+    for (int i = 0; i < s->n; i++) {
+        dd_v3_cross(s->plane[i], half->b, edge[i]);
+        dd__unit(edge[i], edge[i]);
+        if (i != s->own && fabs(dd_v3_dot(edge[i], across)) > longest) {
+            longest = fabs(dd_v3_dot(edge[i], across));
+            parts->plane[1] = i;
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        dd_v3_copy(parts->direction[k], edge[parts->plane[k]]);
+    }
+    const double angle = dd_v3_dot(parts->direction[0], parts->direction[1]), rest = 1 - angle * angle;
+    const double p = dd_v3_dot(across, parts->direction[0]), q = dd_v3_dot(across, parts->direction[1]);
+    parts->edge[0] = fabs((p - q * angle) / rest);
+    parts->edge[1] = fabs((q - p * angle) / rest);
+    if (!(hypot(parts->edge[0], parts->edge[1]) > SHORT * half->length)) {
+        parts->edge[0] = parts->edge[1] = 0;
+    }
+    parts->screw = half->length * fabs(half->along);
+    if (!(parts->screw > SHORT * half->length)) {
+        parts->screw = 0;
+    }
+}
+
 static void add_edge(dd_drag *drag, const slip *s, const double b[3], const double edge[3], double length, double glide)
 {
     double climb[3];
@@ -63,32 +95,14 @@ static void add_screw(dd_drag *drag, const slip *s, const dd_half *half, double 
     }
 }
 
-/* Splits the part of the half that is across b into edges of two planes, which need not be at right angles. */
 static void add_glissile(dd_drag *drag, const slip *s, const dd_half *half)
 {
-    double edge[MOST_PLANES][3], across[3] = {0, 0, 0}, longest = -1;
-    const double screw = half->length * fabs(half->along);
-    int second = s->own;
+    dd_split parts;
 
-    dd__add(across, half->length, half->t);
-    dd__add(across, -half->length * half->along, half->b);
-    for (int i = 0; i < s->n; i++) {
-        dd_v3_cross(s->plane[i], half->b, edge[i]);
-        dd__unit(edge[i], edge[i]);
-        if (i != s->own && fabs(dd_v3_dot(edge[i], across)) > longest) {
-            longest = fabs(dd_v3_dot(edge[i], across));
-            second = i;
-        }
-    }
-    const double angle = dd_v3_dot(edge[s->own], edge[second]), rest = 1 - angle * angle;
-    const double p = dd_v3_dot(across, edge[s->own]), q = dd_v3_dot(across, edge[second]);
-    const double first_length = fabs((p - q * angle) / rest), second_length = fabs((q - p * angle) / rest);
-    if (screw > SHORT * half->length) {
-        add_screw(drag, s, half, screw);
-    }
-    if (hypot(first_length, second_length) > SHORT * half->length) {
-        add_edge(drag, s, half->b, edge[s->own], first_length, s->edge_drag[s->own]);
-        add_edge(drag, s, half->b, edge[second], second_length, s->edge_drag[second]);
+    split(s, half, &parts);
+    add_screw(drag, s, half, parts.screw);
+    for (int k = 0; k < 2; k++) {
+        add_edge(drag, s, half->b, parts.direction[k], parts.edge[k], s->edge_drag[parts.plane[k]]);
     }
 }
 
@@ -143,19 +157,35 @@ static void slip_family(slip *s, const double base[3], const double b[3], double
     }
 }
 
-static bool slip_bcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+static bool bcc_planes(const dd_half *half, double edge_drag, slip *s)
 {
     static const double edges[2][3] = {{0, 1, 1}, {2, 1, 1}};
     double size[3];
 
-    (void)arm;
     sorted(half->b, size);
     if ((size[0] + size[1] + size[2]) / sqrt(3) < fmax(size[0], (size[0] + size[1]) / sqrt(2))) {
         return false;
     }
-    slip_family(s, edges[0], half->b, 1 / mobility->edge);
-    slip_family(s, edges[1], half->b, 1 / mobility->edge);
+    slip_family(s, edges[0], half->b, edge_drag);
+    slip_family(s, edges[1], half->b, edge_drag);
     return slip_choose(s, half->n) >= 0;
+}
+
+static bool slip_bcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+{
+    (void)arm;
+    return bcc_planes(half, 1 / mobility->edge, s);
+}
+
+bool dd__split_bcc(const dd_half *half, dd_split *parts)
+{
+    slip s = {0};
+
+    if (!bcc_planes(half, 0, &s)) {
+        return false;
+    }
+    split(&s, half, parts);
+    return true;
 }
 
 static bool slip_fcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
