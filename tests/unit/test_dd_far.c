@@ -386,6 +386,38 @@ static void parts_have_the_bits_of_the_whole(void **state)
     free_scene(&s);
 }
 
+/* Planes of any lengths come back as they went, times their size. */
+static void planes_come_back(void **state)
+{
+    static const int64_t lengths[][2] = {{3, 4}, {5, 6}, {7, 8}, {9, 11}, {13, 16}, {25, 10}, {67, 3}, {3, 134}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        enum { COMPONENTS = 21 };
+        const int64_t n[3] = {3, lengths[i][0], lengths[i][1]}, ncells = n[1] * n[2];
+        dd_far *far = NULL;
+        assert_int_equal(dd_far_create(&periodic, low, edge, n, 2, &far), EQP_OK);
+        const size_t ncolumns = (size_t)dd_far_sizes_of(far)->ncolumns;
+        double *in = calloc((size_t)ncells * COMPONENTS, sizeof *in),
+               *out = calloc((size_t)ncells * COMPONENTS, sizeof *in);
+        double *columns = calloc(ncolumns * 2 * COMPONENTS, sizeof *columns), sum = 0;
+        for (int64_t j = 0; j < ncells * COMPONENTS; j++) {
+            in[j] = uniform(-1, 1);
+            sum += j % COMPONENTS == 4 ? in[j] : 0;
+        }
+        assert_int_equal(dd_far_plane_forward(far, COMPONENTS, in, columns), EQP_OK);
+        assert_true(fabs(columns[4] - sum) < 1e-10 * (double)ncells); /* the wave number 0 */
+        assert_int_equal(dd_far_plane_inverse(far, COMPONENTS, columns, out), EQP_OK);
+        for (int64_t j = 0; j < ncells * COMPONENTS; j++) {
+            assert_true(fabs(out[j] - (double)ncells * in[j]) < 1e-10 * (double)ncells);
+        }
+        free(in);
+        free(out);
+        free(columns);
+        dd_far_free(far);
+    }
+}
+
 /* Forces are the integral of the stress along the segment, and images of it are the same. */
 static void forces_are_the_integral_of_the_stress(void **state)
 {
@@ -473,9 +505,13 @@ static void bad_arguments_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_fall_with_the_order),       cmocka_unit_test(periodic_fields_are_those_of_many_shells),
-        cmocka_unit_test(free_directions_have_no_images),   cmocka_unit_test(stress_does_not_depend_on_cells),
-        cmocka_unit_test(parts_have_the_bits_of_the_whole), cmocka_unit_test(forces_are_the_integral_of_the_stress),
+        cmocka_unit_test(errors_fall_with_the_order),
+        cmocka_unit_test(periodic_fields_are_those_of_many_shells),
+        cmocka_unit_test(free_directions_have_no_images),
+        cmocka_unit_test(stress_does_not_depend_on_cells),
+        cmocka_unit_test(parts_have_the_bits_of_the_whole),
+        cmocka_unit_test(planes_come_back),
+        cmocka_unit_test(forces_are_the_integral_of_the_stress),
         cmocka_unit_test(bad_arguments_are_refused),
     };
 

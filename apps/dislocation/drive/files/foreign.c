@@ -65,7 +65,8 @@ static int check_features(const char *from, const eqp_paradis_control *control, 
 
 static void mend_mobilities(const char *from, eqp_paradis_control *c, dd_notes *notes)
 {
-    const bool climbs = strncasecmp(c->mobility, "BCC", 3) == 0; /* an FCC law without climb is one of glide */
+    /* An FCC law without climb is one of glide; those of tantalum have drags of their own. */
+    const bool climbs = strncasecmp(c->mobility, "BCC", 3) == 0 && strncasecmp(c->mobility, "BCC_Ta", 6) != 0;
     const struct {
         const char *key;
         double *value;

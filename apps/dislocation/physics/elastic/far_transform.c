@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 2, MOST_RADIX = 64 }; /* packs of components that are transformed at a time */
+enum { LANES = 2 }; /* packs of components that are transformed at a time */
 
 /* A complex number for each of some components. */
 typedef struct item {
@@ -57,7 +57,7 @@ INLINE void sum_and_difference_i(const item *a, const item *b, double s, item *s
     }
 }
 
-/* Transforms of r items, `apart` from each other, into out[r]. sign: -1 back. */
+/* Transforms of r items, `apart` from each other, into out[r]; behind it is room for r more. sign: -1 back. */
 INLINE void butterfly(const dd_dft *dft, int r, double sign, const item *in, int64_t apart, item *out)
 {
     if (r == 2) {
@@ -70,7 +70,7 @@ INLINE void butterfly(const dd_dft *dft, int r, double sign, const item *in, int
         sum_and_difference_i(&even[1], &odd[1], -sign, &out[1], &out[3]);
     } else {
         const int64_t step = dft->n / r;
-        item sum[MOST_RADIX / 2], difference[MOST_RADIX / 2];
+        item *sum = out + r - 1, *difference = sum + r / 2; /* from 1 on */
         out[0] = in[0];
         for (int k = 1; 2 * k < r; k++) {
             sum_and_difference(in + k * apart, in + (r - k) * apart, &sum[k], &difference[k]);
@@ -92,10 +92,21 @@ INLINE void butterfly(const dd_dft *dft, int r, double sign, const item *in, int
     }
 }
 
-/* A transform in place: by Stockham's order of stages. sign: 1 forward, -1 back. */
+/* Items of a transform's scratch. */
+static int64_t scratch_of(const dd_dft *dft)
+{
+    int largest = 0;
+
+    for (int f = 0; f < dft->nfactors; f++) {
+        largest = dft->factor[f] > largest ? dft->factor[f] : largest;
+    }
+    return dft->n + 2 * (int64_t)largest;
+}
+
+/* A transform in place: by Stockham's order of stages. sign: 1 forward, -1 back. scratch: [scratch_of()]. */
 INLINE void transform(const dd_dft *dft, double sign, item *line, item *scratch)
 {
-    item *from = line, *to = scratch;
+    item *from = line, *to = scratch, *out = scratch + dft->n;
     int64_t rest = dft->n, done = 1;
 
     for (int f = 0; f < dft->nfactors; f++) {
@@ -103,7 +114,6 @@ INLINE void transform(const dd_dft *dft, double sign, item *line, item *scratch)
         const int64_t m = rest / r;
         for (int64_t p = 0; p < m; p++) {
             for (int64_t q = 0; q < done; q++) {
-                item out[MOST_RADIX];
                 butterfly(dft, r, sign, from + q + done * p, done * m, out);
                 for (int j = 0; j < r; j++) {
                     const double *root = dft->root[p * j * done % dft->n];
@@ -424,7 +434,8 @@ static functions choose(void)
 static int create_plane(const dd_far *far, item **plane, item **line, item **scratch)
 {
     const int64_t longest = far->m[1] > far->m[2] ? far->m[1] : far->m[2], n = far->m[1] * far->half;
-    const int code = eqp_array_create(plane, n + 2 * longest, sizeof **plane);
+    const int64_t y = scratch_of(&far->dft[1]), z = scratch_of(&far->dft[2]);
+    const int code = eqp_array_create(plane, n + longest + (y > z ? y : z), sizeof **plane);
 
     if (code == EQP_OK) {
         *line = *plane + n;
@@ -465,7 +476,7 @@ int dd_far_column(const dd_far *far, int64_t wave_number, int64_t place, const d
     int code;
 
     EQP_TRY(eqp_array_create(&c.line, far->m[0], sizeof *c.line));
-    EQP_TRY(eqp_array_create(&c.scratch, far->m[0], sizeof *c.scratch));
+    EQP_TRY(eqp_array_create(&c.scratch, scratch_of(&far->dft[0]), sizeof *c.scratch));
     EQP_TRY(eqp_array_create(&c.in, far->packs * far->sizes.nmoments, sizeof *c.in));
     EQP_TRY(eqp_array_create(&c.out, far->packs * far->sizes.nlocal, sizeof *c.out));
     EQP_TRY(eqp_array_create(&c.g, 3 * (int64_t)far->nslim, sizeof *c.g));
