@@ -58,7 +58,9 @@ for method in $methods; do
         steps.zipped steps.coarsened steps.refined
     "$same" five.hdf5 a.hdf5 1e-5 || fail "$method: after five steps forces differ from those of one rank"
 done
-expect 4 "${network[@]}" --steps 5 --quiet --balance sfc --rebalance repair --forces a.hdf5 --report repaired --output a.data
+# By counted work: whether a repair pays by CPU seconds of five small steps is a matter of luck.
+expect 4 "${network[@]}" --steps 5 --quiet --balance sfc --rebalance repair --costs nominal \
+    --imbalance-tol 0.01 --forces a.hdf5 --report repaired --output a.data
 equal five repaired interactions interactions_by_kind steps.nodes steps.segments steps.split steps.collided
 "$same" five.hdf5 a.hdf5 1e-5 || fail "repaired maps: after five steps forces differ from those of one rank"
 grep -q '"action": *"repair"' repaired/report.json || fail "no map was repaired"
