@@ -373,9 +373,10 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
 /* The first value behind the '='. */
 static void take_text(const char *text, char value[EQP_PARADIS_NAME])
 {
-    const char *at = text + strcspn(text, "=") + 1;
+    const char *at = text + strcspn(text, "=\n");
     char stop[] = " \t\r\n;,]";
 
+    at += *at == '=' ? 1 : 0;
     at += strspn(at, " \t[");
     if (*at == '"' || *at == '\'') {
         stop[0] = *at++;
@@ -393,11 +394,13 @@ bool eqp_paradis_control_find(const eqp_paradis_control *control, const char *ke
     const char *const others = control && key && value ? control->others : NULL;
     bool found = false;
 
-    for (const char *line = others; line && *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = others; line && *line;) {
         if (eqp__line_has_key(line, key)) {
             take_text(line, value);
             found = true;
         }
+        line += strcspn(line, "\n");
+        line += *line == '\n' ? 1 : 0; /* the caller's text may end without one */
     }
     return found;
 }

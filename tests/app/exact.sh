@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What --compare counts is exact: to the last unit, ghost, message and byte it is the same on 1, 2 and 7 ranks, for every
 # method; and a run on as many ranks as parts, by the plan that the comparison has named, counts the same by its first map.
-# usage: exact.sh every|some INPUT [OPTION...]; INPUT of --generate. every: each method on 2, 3, 4, 8 and 16 ranks; some:
-# each on two of these, so that all have their turn
+# usage: exact.sh INPUT [OPTION...]; INPUT of --generate. Each method runs on 2, 3, 4, 8 and 16 ranks.
 source "$(dirname "$0")/lib.sh"
-which=$1
 mkdir bin # plots take as long as runs
 printf '#!/bin/sh\n' >bin/gnuplot
 chmod +x bin/gnuplot
 PATH=$work/bin:$PATH
-common=(--generate "${@:2}" --costs nominal --quiet)
+common=(--generate "$@" --costs nominal --quiet)
 words=all,sfc:split,rcb:split,sfc:even=step,tiles:even=step,interaction:pins=2,interaction:start=tiles
 words=$words,interaction:strategy=random,diffusion:start=count
 
@@ -42,16 +40,13 @@ END
 # that only follow measured loads begin with equal counts, `feedback`, or boxes, which no comparison has. What evens out steps
 # looks at plans all the time, and takes the cheapest one in a run, too.
 expect 3 "${common[@]}" --compare "$words" --parts 2,3,4,8,16 --report what-if
-python3 - "$which" >runs <<'END' || fail "no rows"
-import csv, sys
+python3 - >runs <<'END' || fail "no rows"
+import csv
 
 rows = list(csv.DictReader(open("what-if/compare.csv")))
-methods = list(dict.fromkeys(row["method"] for row in rows))
-counts = list(dict.fromkeys(row["parts"] for row in rows))
 for row in rows:
-    turn = (counts.index(row["parts"]) - methods.index(row["method"])) % len(counts)
     word = row["chosen"] or row["method"]
-    if (sys.argv[1] == "every" or turn in (0, 2)) and word not in ("sectioning", "bisection"):
+    if word not in ("sectioning", "bisection"):
         like = next(r for r in rows if (r["parts"], r["method"]) == (row["parts"], "count")) if word == "feedback" else row
         print(row["parts"], row["method"], word, "auto" if "even=step" in word else like["exchange"])
 END

@@ -118,6 +118,7 @@ static reading read_well(MPI_Comm comm, const dd_settings *settings)
 static void reading_free(reading *r)
 {
     dd_domain_free(&r->domain);
+    eqp_paradis_control_free(&r->input.control);
 }
 
 /* Nodes of a rank lie in the box, in slices of the input's order, and know their homes. */

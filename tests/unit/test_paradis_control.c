@@ -209,6 +209,10 @@ static void other_keys_are_found(void **state)
     assert_int_equal(strlen(value), EQP_PARADIS_NAME - 1);
     eqp_paradis_control_free(&c);
     assert_false(eqp_paradis_control_find(&c, "list", value));
+    c.others = strdup("first = 1\nlast = 5"); /* a caller's own, without an end */
+    assert_true(eqp_paradis_control_find(&c, "last", value));
+    assert_string_equal(value, "5");
+    eqp_paradis_control_free(&c);
 }
 
 static void check_incomplete(const char *text, const double *box, const char *says)
