@@ -43,7 +43,8 @@ static void source_scene(dd_scene *s, double length, bool screw)
 static void source_options(double length, double tau, char *words, size_t room)
 {
     snprintf(words, room,
-             "--steps=100000 --cells=3 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=%g --min-seg=%g --r-tol=%g "
+             "--steps=100000 --cells=3 --far-order=2 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=%g "
+             "--min-seg=%g --r-tol=%g "
              "--rann=%g --dt=1e-9 --stress=0,0,0,0,%.15g,0",
              MU, NU, RC, length / 8, length / 25, length / 2000, length / 1000, tau);
 }
@@ -236,7 +237,8 @@ static void check_loop(MPI_Comm comm, double tau, bool grows)
 
     loop_scene(&s, radius);
     snprintf(words, sizeof words,
-             "--steps=100000 --cells=3 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=300 --min-seg=8 --r-tol=0.5 "
+             "--steps=100000 --cells=3 --far-order=2 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=300 "
+             "--min-seg=8 --r-tol=0.5 "
              "--rann=1 --dt=1e-11 --stress=0,0,0,0,%.15g,0",
              MU, NU, RC, tau);
     dd_experiment_of(&e, comm, &s, words);
@@ -392,7 +394,8 @@ static void check_lomer(MPI_Comm comm)
     dd_scene_line(&s, end_of[0][0], end_of[0][1], 15, b1, n1);
     dd_scene_line(&s, end_of[1][0], end_of[1][1], 15, b2, n2);
     snprintf(words, sizeof words,
-             "--steps=100000 --cells=3 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=300 --min-seg=60 --r-tol=1 "
+             "--steps=100000 --cells=3 --far-order=2 --mobility=FCC_0 --mu=%g --nu=%g --rc=%g --max-seg=300 "
+             "--min-seg=60 --r-tol=1 "
              "--rann=5 --dt=1e-11",
              MU, NU, RC);
     dd_experiment_of(&e, comm, &s, words);
