@@ -137,7 +137,7 @@ typedef struct wish {
     int64_t rank;
 } wish;
 
-/* By item, then by cell, as they are sent. */
+/* By block, so that find_wish() can look, then by rank, as a route wants it. */
 static int compare_wishes(const void *left, const void *right)
 {
     const wish *a = left, *b = right;
