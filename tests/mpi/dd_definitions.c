@@ -6,6 +6,7 @@
 
 #include <equipoise/par.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,30 @@ static int64_t find(const known *k, dd_tag tag)
     return at - k->node;
 }
 
+int64_t define_cell(const dd_simulation *sim, int64_t node)
+{
+    double low[3] = {0}, high[3] = {0}, middle[3];
+
+    for (int64_t s = 0; s < sim->stage.nown; s++) {
+        if (sim->stage.own_node[s] == node) {
+            const dd_segment at = dd_stage_segment(&sim->stage, sim->stage.own_local[s]);
+            for (int d = 0; d < 3; d++) {
+                const double box = sim->domain.box[d], along = at.x2[d] - at.x1[d];
+                const double nearest = box > 0 ? along - box * rint(along / box) : along;
+                low[d] = nearest < low[d] ? nearest : low[d];
+                high[d] = nearest > high[d] ? nearest : high[d];
+            }
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        middle[d] = sim->domain.network.node[node].x[d] + (low[d] + high[d]) / 2;
+        if (sim->domain.box[d] > 0) {
+            middle[d] -= sim->domain.box[d] * floor((middle[d] - sim->domain.low[d]) / sim->domain.box[d]);
+        }
+    }
+    return dd_grid_cell(&sim->stage.grid, middle);
+}
+
 void known_gather(const dd_simulation *sim, known *k)
 {
     const dd_network *network = &sim->domain.network;
@@ -62,7 +87,7 @@ void known_gather(const dd_simulation *sim, known *k)
         mine[i].narms = node->narms;
         mine[i].placement =
             (eqp_placement){.tag = node->split < 0 ? sim->domain.rank : -1 - node->split, .home = sim->domain.rank};
-        mine[i].cell = dd_grid_cell(&sim->stage.grid, node->x);
+        mine[i].cell = define_cell(sim, i);
         memcpy(mine[i].x, node->x, sizeof node->x);
         for (int a = 0; a < node->narms; a++) {
             mine[i].arm[a] = node->arm[a].tag;

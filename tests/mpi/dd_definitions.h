@@ -46,6 +46,9 @@ void known_assign(known *k, int nparts, bool with_split, const dd_simulation *si
 /* The placements of a rank's own nodes: owned by the caller. */
 eqp_placement *known_placements(const known *k, const dd_simulation *sim);
 
+/* The cell of an own node and its segments: that of the middle of the box around them. */
+int64_t define_cell(const dd_simulation *sim, int64_t node);
+
 /* What each part does: [nparts] zeros. */
 void define_work(const known *k, const dd_simulation *sim, dd_counts *work);
 

@@ -4,6 +4,7 @@
  * everything. */
 #include "../unit/fake_clock.h"
 #include "../unit/slow.h"
+#include "dd_definitions.h"
 #include "failures.h"
 #include "meet.h"
 
@@ -80,7 +81,7 @@ static void everybody_create(const dd_simulation *sim, everybody *e)
     *e = (everybody){.n = 0};
     for (int64_t i = 0; i < sim->stage.nown; i++) {
         mine[i] = dd_stage_segment(&sim->stage, sim->stage.own_local[i]);
-        cell[i] = dd_grid_cell(&sim->stage.grid, mine[i].x1);
+        cell[i] = define_cell(sim, sim->stage.own_node[i]);
     }
     CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->stage.nown, mine, &e->n, &e->segment) == EQP_OK, "gather");
     CHECK(eqp_gather_records(sim->comm, sizeof *cell, sim->stage.nown, cell, &n, &e->cell) == EQP_OK, "gather");

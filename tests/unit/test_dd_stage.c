@@ -82,9 +82,44 @@ static void every_far_field_is_computed_once(void **state)
     assert_true(dd_grid_has_far(&grid));
 }
 
+/* The cell of a segment from x to its other end y, and of two if there is a z, along the first direction. */
+static int64_t cell_along(double x, double y, double z, bool periodic, dd_tag third)
+{
+    dd_arm arm[2] = {{.tag = 8}, {.tag = third}};
+    dd_node node[3] = {{.tag = 7, .x = {x, 30, 50}, .narms = 2, .arm = arm},
+                       {.tag = 8, .x = {y, 30, 50}},
+                       {.tag = third, .x = {z, 30, 50}}};
+    int64_t first[] = {0, 2, 2, 2}, place[] = {1, 2};
+    const dd_halo halo = {.n = 3, .first = first, .place = place};
+    const dd_domain domain = {
+        .edge = {100, 100, 100}, .box = {periodic ? 100 : 0, 100, 100}, .network = {.n = 3, .node = node}};
+    dd_grid grid;
+
+    dd_grid_init(&grid, &domain, (const int64_t[]){5, 5, 5});
+    const int64_t cell = dd_grid_cell_of_node(&grid, &domain, &halo, 0);
+    assert_int_equal(cell % 25, 5 + 2); /* the other two directions */
+    return cell / 25;
+}
+
+/* Cells are 20 wide. */
+static void segments_lie_where_their_middle_is(void **state)
+{
+    (void)state;
+    assert_int_equal(cell_along(19, 3, 0, true, 6), 0); /* the third node's tag is lower: its segment is its own */
+    assert_int_equal(cell_along(19, 35, 0, true, 6), 1);
+    assert_int_equal(cell_along(95, 3, 0, true, 6), 4);    /* across the border, middle 99 */
+    assert_int_equal(cell_along(95, 11, 0, true, 6), 0);   /* middle 103 */
+    assert_int_equal(cell_along(5, 93, 0, true, 6), 4);    /* middle -1 */
+    assert_int_equal(cell_along(95, 107, 0, false, 6), 4); /* no border: middle 101 is beyond */
+    assert_int_equal(cell_along(21, 37, 9, true, 9), 1);   /* two that reach from 9 to 37: 23 */
+    assert_int_equal(cell_along(21, 31, 5, true, 9), 0);   /* from 5 to 31: 18 */
+    assert_int_equal(cell_along(21, 31, 39, true, 9), 1);  /* on one side: from 21 to 39 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_lie_where_their_middle_is),
         cmocka_unit_test(no_two_sources_are_equally_far_from_a_third),
         cmocka_unit_test(every_far_field_is_computed_once),
     };

@@ -4,6 +4,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* What a segment meets in a cell; of its own cell only what comes after it. */
@@ -73,7 +74,7 @@ static int create_arrays(dd_node_pairs *node_pairs)
     int code;
 
     EQP_TRY(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
-    EQP_TRY(eqp_array_create(&node_pairs->cell, node_pairs->n, sizeof *node_pairs->cell));
+    EQP_TRY(eqp_array_create(&node_pairs->cell, node_pairs->n + node_pairs->halo->nghosts, sizeof *node_pairs->cell));
     EQP_TRY(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
     EQP_TRY(eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting));
 done:
@@ -120,10 +121,14 @@ static int fill(dd_node_pairs *node_pairs)
 {
     const dd_stage *stage = node_pairs->stage;
     int64_t own = 0;
-    int code = node_pairs->evaluator->of_nodes == node_pairs->n ? create_arrays(node_pairs) : EQP_ERR_STATE;
+    int code = node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE;
 
+    code = code == EQP_OK && stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : code;
+    code = code == EQP_OK ? create_arrays(node_pairs) : code;
     for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) { /* as own segments lie */
-        node_pairs->cell[i] = dd_grid_cell(&stage->grid, node_pairs->domain->network.node[i].x);
+        if (own < stage->nown && stage->own_node[own] == i) {
+            node_pairs->cell[i] = (int)dd_stage_cell(stage, stage->own_local[own]);
+        }
         while (own < stage->nown && stage->own_node[own] == i) {
             own++;
         }
@@ -149,7 +154,11 @@ int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *s
         node_pairs->stage = &node_pairs->whole;
         code = fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole);
     }
-    return code == EQP_OK ? eqp_agree(domain->comm, fill(node_pairs), NULL) : code;
+    EQP_TRY(code);
+    EQP_TRY(eqp_agree(domain->comm, fill(node_pairs), NULL));
+    EQP_TRY(dd_halo_spread(halo, node_pairs->cell, node_pairs->cell + node_pairs->n));
+done:
+    return code;
 }
 
 void dd_node_pairs_free(dd_node_pairs *node_pairs)

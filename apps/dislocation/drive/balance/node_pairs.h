@@ -21,7 +21,7 @@ typedef struct dd_node_pairs {
     dd_stage whole;        /* it, where the run's stage has not got all of that; owned */
     int64_t n;             /* own nodes */
     int64_t *first;        /* [n + 1] own segments of each; owned */
-    int64_t *cell;         /* [n] of each node; owned */
+    int *cell;             /* [n + ghosts] of each node, and of the halo's ghosts, if it owns segments; owned */
     dd_counts *of_node;    /* [n] what each does if it is computed whole; owned */
     dd_meeting **meeting;  /* [n] for each source cell; NULL: not yet counted; owned, each */
 } dd_node_pairs;

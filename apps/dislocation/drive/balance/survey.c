@@ -45,7 +45,7 @@ int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspe
 
     for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) { /* by node */
         const int64_t node = stage->own_node[s];
-        owners[dd_grid_cell(&stage->grid, domain->network.node[node].x)] += node != last;
+        owners[dd_stage_cell(stage, stage->own_local[s])] += node != last;
         last = node;
     }
     EQP_TRY(code);

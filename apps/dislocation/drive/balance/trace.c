@@ -458,8 +458,7 @@ static int trace_ends(tracer *t, int64_t i)
     for (int k = 0; k < node->narms; k++) {
         if (node->arm[k].tag < node->tag) {
             const int64_t place = node_pairs->halo->place[node_pairs->halo->first[i] + k];
-            const double *x = dd_halo_position(node_pairs->domain, node_pairs->halo, place);
-            block[n++] = dd_tally_number(dd_grid_cell(&node_pairs->stage->grid, x), home_at(t, place));
+            block[n++] = dd_tally_number(node_pairs->cell[place], home_at(t, place));
         }
     }
     for (int b = 0; b < n && code == EQP_OK; b++) {

@@ -16,7 +16,7 @@
 #define SHAPES 24
 #define TEXT_ROOM 256
 
-/* A segment, inside the box by its owner's node, and the far forces on its ends. */
+/* A segment, by the image whose middle is next to the middle of its cell, and the far forces on its ends. */
 typedef struct known {
     int64_t cell;
     dd_segment_key key;
@@ -48,16 +48,30 @@ static int compare(const void *left, const void *right)
     return (a->key.other > b->key.other) - (a->key.other < b->key.other);
 }
 
-/* A segment of the network with its first end in the box. */
-static dd_segment fold(const dd_domain *domain, const dd_segment *segment)
+static void cell_at(const dd_grid *grid, int64_t cell, int64_t at[3])
+{
+    at[0] = cell / grid->n[2] / grid->n[1];
+    at[1] = cell / grid->n[2] % grid->n[1];
+    at[2] = cell % grid->n[2];
+}
+
+/* A segment of the network where its cell is. */
+static dd_segment fold(const dd_domain *domain, const dd_grid *grid, int64_t cell, const dd_segment *segment)
 {
     dd_segment s = *segment;
-    double along[3];
+    double along[3], middle[3], centre[3], offset[3];
+    int64_t at[3];
 
+    cell_at(grid, cell, at);
     dd_domain_offset(domain, s.x2, s.x1, along); /* from the first to the second */
-    dd_domain_fold(domain, s.x1);
     for (int d = 0; d < 3; d++) {
-        s.x2[d] = s.x1[d] + along[d];
+        middle[d] = s.x1[d] + 0.5 * along[d];
+        centre[d] = grid->low[d] + ((double)at[d] + 0.5) * grid->width[d];
+    }
+    dd_domain_offset(domain, middle, centre, offset);
+    for (int d = 0; d < 3; d++) {
+        s.x1[d] = centre[d] + offset[d] - 0.5 * along[d];
+        s.x2[d] = centre[d] + offset[d] + 0.5 * along[d];
     }
     return s;
 }
@@ -77,7 +91,8 @@ static int gather(const dd_simulation *sim, int64_t *n, known **all)
                 dd_far_open(waves->far, stage->field.local + ++live * waves->parts.sizes.nlocal, waves->scratch);
             }
             last = cell;
-            mine[s] = (known){.cell = cell, .key = stage->key[i], .at = fold(&sim->domain, &segment)};
+            mine[s] =
+                (known){.cell = cell, .key = stage->key[i], .at = fold(&sim->domain, &stage->grid, cell, &segment)};
             dd_far_force(waves->far, cell, waves->scratch, &segment, mine[s++].far);
         }
     }
@@ -112,10 +127,11 @@ static int set_columns(checked *c, double **memory)
 /* Whether a cell's image is near another cell. */
 static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int64_t image[3])
 {
-    const int64_t a[3] = {cell / grid->n[2] / grid->n[1], cell / grid->n[2] % grid->n[1], cell % grid->n[2]};
-    const int64_t b[3] = {other / grid->n[2] / grid->n[1], other / grid->n[2] % grid->n[1], other % grid->n[2]};
+    int64_t a[3], b[3];
     bool near = true;
 
+    cell_at(grid, cell, a);
+    cell_at(grid, other, b);
     for (int d = 0; d < 3; d++) {
         near = near && llabs(b[d] + image[d] * grid->n[d] - a[d]) <= 1;
     }

@@ -29,7 +29,7 @@ done:
     return code;
 }
 
-int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field)
+int dd_field_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, dd_field *field)
 {
     if (field->parts.nparts == 0) { /* the same on all ranks */
         return EQP_OK;
@@ -41,7 +41,7 @@ int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field
             owned += node->tag < node->arm[k].tag;
         }
         if (owned > 0) {
-            field->segments[dd_grid_cell(grid, node->x)] += owned;
+            field->segments[dd_grid_cell_of_node(grid, domain, halo, i)] += owned;
         }
     }
     for (int64_t c = 0; c < grid->ncells; c++) {

@@ -29,7 +29,7 @@ typedef struct dd_field {
 /* Memory to find homes in. *field: zeroed or freed. Local. */
 int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field);
 /* The homes are known when it ends; EQP_ERR_MEMORY may be this rank's alone then. Collective; nobody waits before. */
-int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field);
+int dd_field_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, dd_field *field);
 int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
 /* The ways. Collective. */
 int dd_field_plan(const dd_domain *domain, dd_field *field);

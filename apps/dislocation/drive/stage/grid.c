@@ -43,6 +43,28 @@ int64_t dd_grid_cell(const dd_grid *grid, const double x[3])
     return number(grid, at);
 }
 
+int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const dd_halo *halo, int64_t node)
+{
+    const dd_node *of = &domain->network.node[node];
+    double low[3] = {0.0}, high[3] = {0.0}, middle[3];
+
+    for (int k = 0; k < of->narms; k++) {
+        if (of->tag < of->arm[k].tag) {
+            double along[3];
+            dd_domain_offset(domain, dd_halo_position(domain, halo, halo->place[halo->first[node] + k]), of->x, along);
+            for (int d = 0; d < 3; d++) {
+                low[d] = fmin(low[d], along[d]);
+                high[d] = fmax(high[d], along[d]);
+            }
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        middle[d] = of->x[d] + 0.5 * (low[d] + high[d]);
+    }
+    dd_domain_fold(domain, middle);
+    return dd_grid_cell(grid, middle);
+}
+
 /* A neighbour's coordinate; false: there is no cell. */
 static bool step_to(const dd_grid *grid, int d, int64_t from, int by, int64_t *to)
 {

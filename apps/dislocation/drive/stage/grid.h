@@ -3,7 +3,7 @@
 #ifndef DD_GRID_H
 #define DD_GRID_H
 
-#include "../domain.h"
+#include "../halo.h"
 
 typedef struct dd_grid {
     int64_t n[3], ncells; /* at least 3 cells in a periodic direction */
@@ -24,6 +24,10 @@ void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
 
 /* The cell of a position; positions beyond a free boundary belong to the cells there. */
 int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
+
+/* The cell of an own node that owns segments, and so of these: that of the middle of the box around them. They reach
+ * beyond it by half their length, or by all of it if the node owns two in opposite directions. Local. */
+int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const dd_halo *halo, int64_t node);
 
 /* Whether any cell, or an image of one, is neither the same as another nor its neighbour. */
 bool dd_grid_has_far(const dd_grid *grid);

@@ -41,14 +41,15 @@ static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint
     }
 }
 
-static void mark(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, uint64_t *bits)
+static void mark(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                 uint64_t *bits)
 {
     int64_t before = -1;
 
     for (int64_t i = 0; i < domain->network.n; i++) {
         const dd_node *node = &domain->network.node[i];
         if (node->split < 0 && dd_node_owns_segments(node)) {
-            const int64_t cell = dd_grid_cell(grid, node->x);
+            const int64_t cell = dd_grid_cell_of_node(grid, domain, halo, i);
             if (cell != before) { /* neighbours on a line mostly share one */
                 mark_sources(grid, cell, UINT32_MAX, bits);
             }
@@ -73,11 +74,12 @@ done:
     return code;
 }
 
-int dd_needs_begin(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, dd_needs *needs)
+int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                   dd_needs *needs)
 {
     const int n = (int)needs->nwords;
 
-    mark(domain, grid, shares, needs->mine);
+    mark(domain, halo, grid, shares, needs->mine);
     return MPI_Iallgather(needs->mine, n, MPI_UINT64_T, needs->bits, n, MPI_UINT64_T, domain->comm, &needs->request) ==
                    MPI_SUCCESS
                ? EQP_OK

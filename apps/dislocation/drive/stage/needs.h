@@ -19,7 +19,8 @@ int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
  * cells that it is given; and what lives here of the owner's own cell, for the owner's sake, which only this rank
  * knows. And those of cells whose moments it adds up: home [cells] as in a dd_field, or NULL. All ranks hear of all
  * between begin and end. Collective; nobody waits before the end. */
-int dd_needs_begin(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, dd_needs *needs);
+int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                   dd_needs *needs);
 int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs);
 void dd_needs_free(dd_needs *needs);
 

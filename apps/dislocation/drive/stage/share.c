@@ -32,11 +32,11 @@ int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64
 }
 
 /* A share for every rank that computes anything of an own node. */
-static int list_shares(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int64_t place, int64_t *room,
-                       int64_t *rank_room, dd_shares *shares)
+static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map,
+                       int64_t place, int64_t *room, int64_t *rank_room, dd_shares *shares)
 {
     const dd_node *node = &domain->network.node[place];
-    const int64_t before = shares->nsent, cell = dd_grid_cell(grid, node->x);
+    const int64_t before = shares->nsent, cell = dd_grid_cell_of_node(grid, domain, halo, place);
     int ranks[DD_GRID_SOURCES];
     const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
     int code;
@@ -74,7 +74,8 @@ static int compare(const void *left, const void *right)
     return (a->owner > b->owner) - (a->owner < b->owner);
 }
 
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int code, dd_shares *shares)
+int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
+                   dd_shares *shares)
 {
     int64_t room = 0, rank_room = 0;
 
@@ -84,7 +85,7 @@ int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         const dd_node *node = &domain->network.node[i];
         if (node->split >= 0 && dd_node_owns_segments(node)) {
-            code = list_shares(domain, grid, map, i, &room, &rank_room, shares);
+            code = list_shares(domain, halo, grid, map, i, &room, &rank_room, shares);
         }
     }
     EQP_TRY(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,

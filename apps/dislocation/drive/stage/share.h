@@ -41,7 +41,8 @@ int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64
 /* Tells all who share an owner what they compute of it: homes say so, from the nodes' present positions, so that all
  * agree. *shares is zeroed. code: of this rank so far; returned is one of a rank, which the others need not have.
  * Collective; the caller frees it in any case. */
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int code, dd_shares *shares);
+int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
+                   dd_shares *shares);
 void dd_shares_free(dd_shares *shares);
 
 #endif

@@ -97,14 +97,17 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
 }
 
 /* The own segments in order. */
-static int sort_own(const dd_domain *domain, const dd_stage *stage, entry **entries)
+static int sort_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage, entry **entries)
 {
     int code;
 
     EQP_TRY(eqp_array_create(entries, stage->nown, sizeof **entries));
     for (int64_t s = 0; s < stage->nown; s++) {
-        const double *x = domain->network.node[stage->own_node[s]].x;
-        (*entries)[s] = (entry){own_key(domain, stage, s), dd_grid_cell(&stage->grid, x), s};
+        const int64_t node = stage->own_node[s];
+        const int64_t cell = s > 0 && stage->own_node[s - 1] == node
+                                 ? (*entries)[s - 1].cell
+                                 : dd_grid_cell_of_node(&stage->grid, domain, halo, node);
+        (*entries)[s] = (entry){own_key(domain, stage, s), cell, s};
     }
     sort_entries(stage->nown, *entries);
 done:
@@ -117,7 +120,7 @@ static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *
 
     EQP_TRY(list_own(domain, stage));
     EQP_TRY(find_crossings(domain, halo, stage));
-    EQP_TRY(sort_own(domain, stage, entries));
+    EQP_TRY(sort_own(domain, halo, stage, entries));
 done:
     return code;
 }
@@ -215,10 +218,10 @@ static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_m
                        dd_stage *stage)
 {
     listing l = {.domain = domain, .halo = halo, .needs = &stage->needs};
-    int own = dd_shares_find(domain, &stage->grid, map, EQP_OK, &stage->shares), code;
+    int own = dd_shares_find(domain, halo, &stage->grid, map, EQP_OK, &stage->shares), code;
 
-    EQP_TRY(dd_needs_begin(domain, &stage->grid, &stage->shares, &stage->needs));
-    EQP_TRY(dd_field_begin(domain, &stage->grid, &stage->field));
+    EQP_TRY(dd_needs_begin(domain, halo, &stage->grid, &stage->shares, &stage->needs));
+    EQP_TRY(dd_field_begin(domain, halo, &stage->grid, &stage->field));
     own = own == EQP_OK ? list_all_own(domain, halo, stage, entries) : own;
     code = dd_field_end(domain, &stage->grid, &stage->field);
     own = own == EQP_OK ? code : own;

@@ -3,7 +3,7 @@
  * around them, and who gets what back. Planned once a step; positions and forces then travel as often as they are
  * wanted, in blocks: the segments of one cell that live on one rank. Neighbouring segments have an end in common: nodes
  * travel, each once in a block, and who gets them knows the segments. A segment belongs to the node with the lower tag
- * of its two, and to that node's cell. */
+ * of its two, and to that node's cell (dd_grid_cell_of_node()). */
 #ifndef DD_STAGE_H
 #define DD_STAGE_H
 
