@@ -98,7 +98,8 @@ static void measure(scene *s, dd_isa isa, dd_pairs_fn fn, enum kind kind, int64_
     for (int r = 0; r < REPETITIONS; r++) {
         const double start = eqp_cpu_seconds();
         for (int64_t c = 0; c < calls; c++) {
-            fn(&medium, &s->target, &s->columns, c * 37 % (SOURCES - n), n, force, &counts);
+            const dd_run run = {c * 37 % (SOURCES - n), n};
+            fn(&medium, &s->target, &s->columns, 1, &run, force, &counts);
         }
         bench_times_add_since(&times, start);
     }

@@ -51,26 +51,23 @@ static int64_t find_segment(const everybody *e, const dd_segment *segment)
 }
 
 /* Stands for the kernel: marks, then computes. */
-static void mark_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
-                       int64_t n, double force[6], dd_pair_counts *counts)
+static void mark_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int nruns,
+                       const dd_run *runs, double force[6], dd_pair_counts *counts)
 {
     const int64_t t = find_segment(marking, target);
 
-    for (int64_t i = first; i < first + n; i++) {
-        dd_segment source;
-        for (int d = 0; d < 3; d++) {
-            source.x1[d] = sources->at[d][i];
-            source.x2[d] = sources->at[3 + d][i];
-            source.burgers[d] = sources->at[6 + d][i];
-        }
-        const int64_t s = find_segment(marking, &source);
-        if (t < 0 || s < 0) {
-            marking->unknown++;
-        } else {
-            marking->marked[t * marking->n + s]++;
+    for (int r = 0; r < nruns; r++) {
+        for (int64_t i = runs[r].first; i < runs[r].first + runs[r].n; i++) {
+            const dd_segment source = dd_columns_segment(sources, i);
+            const int64_t s = find_segment(marking, &source);
+            if (t < 0 || s < 0) {
+                marking->unknown++;
+            } else {
+                marking->marked[t * marking->n + s]++;
+            }
         }
     }
-    computing(medium, target, sources, first, n, force, counts);
+    computing(medium, target, sources, nruns, runs, force, counts);
 }
 
 static void everybody_create(const dd_simulation *sim, everybody *e)
@@ -482,7 +479,7 @@ static void check_against_direct_sum(void)
                 column[3 + d][0] = e.segment[j].x2[d];
                 column[6 + d][0] = e.segment[j].burgers[d];
             }
-            plain(&sim.evaluator.medium, &own, &one, 0, 1, sum, &counts);
+            plain(&sim.evaluator.medium, &own, &one, 1, &(dd_run){0, 1}, sum, &counts);
         }
         double alone[6];
         add_images(&sim, local, &own, sum);
@@ -533,15 +530,15 @@ static void check_nobody_holds_everything(void)
 static int64_t calls, stop_at; /* of the kernel by this rank in a step; which of them gets a signal, -1: none */
 
 /* Stands for the kernel: a signal in one of its calls, and time for nobody to wait for the end of the step. */
-static void raise_signal(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
-                         int64_t n, double force[6], dd_pair_counts *counts)
+static void raise_signal(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int nruns,
+                         const dd_run *runs, double force[6], dd_pair_counts *counts)
 {
     if (calls++ == stop_at) {
         (void)raise(SIGTERM);
         for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
         }
     }
-    computing(medium, target, sources, first, n, force, counts);
+    computing(medium, target, sources, nruns, runs, force, counts);
 }
 
 /* A run of two steps; in the second the last rank gets a signal in a call of its kernel. The state after it. */

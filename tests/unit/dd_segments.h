@@ -84,7 +84,7 @@ static inline bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const 
     dd_sources_clear(&s);
     dd_sources_put(&s, 0, b);
     memset(force, 0, 12 * sizeof *force);
-    fn(medium, a, &s.columns, 0, 1, force, &counts);
+    fn(medium, a, &s.columns, 1, &(dd_run){0, 1}, force, &counts);
     for (int k = 0; k < 6; k++) {
         force[6 + k] = s.force[k][0];
     }

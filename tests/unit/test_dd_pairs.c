@@ -351,7 +351,8 @@ static void kernels_agree(void **state)
     (void)state;
     box.box[0] = box.box[1] = 7000;
     for (int list = 0; list < 200; list++) {
-        const int n = list % 40, first = list % 3;
+        const int n = list % 40, first = list % 3, cut = n / 3;
+        const dd_run run[] = {{first + cut, n - cut}, {0, 0}, {first, cut}};
         const dd_segment target = dd_draw_segment(&draw, 60, 60);
         double force[DD_ISAS][6] = {{0}}, most = 0;
         dd_pair_counts counts[DD_ISAS] = {{0, 0}};
@@ -368,7 +369,7 @@ static void kernels_agree(void **state)
             }
         }
         for (int k = 0; k < nfn; k++) {
-            fn[k](&box, &target, &s[k].columns, first, n, force[k], &counts[k]);
+            fn[k](&box, &target, &s[k].columns, 3, run, force[k], &counts[k]);
             assert_int_equal(counts[k].parallel, parallel);
             assert_int_equal(counts[k].general, n - parallel);
         }
@@ -418,6 +419,7 @@ static void lists_are_sums_of_pairs(void **state)
     (void)state;
     for (int k = kernels(fn) - 1; k >= 0; k--) {
         const dd_segment target = dd_draw_segment(&draw, 60, 60);
+        const dd_run run[] = {{0, 5}, {20, 17}, {5, 15}};
         double sum[6] = {1, 2, 3, 4, 5, 6}, force[6] = {1, 2, 3, 4, 5, 6};
         dd_pair_counts counts = {100, 200};
 
@@ -429,7 +431,7 @@ static void lists_are_sums_of_pairs(void **state)
         for (int i = 0; i < 6; i++) {
             s.force[i][36] = 10;
         }
-        fn[k](&medium, &target, &s.columns, 0, 37, force, &counts);
+        fn[k](&medium, &target, &s.columns, 3, run, force, &counts);
         assert_int_equal(counts.general + counts.parallel, 337);
         for (int i = 0; i < 37; i++) {
             const dd_segment source = {{s.at[0][i], s.at[1][i], s.at[2][i]},

@@ -69,9 +69,7 @@ void dd_compute_pairs(const dd_evaluator *evaluator, const dd_columns *columns, 
     dd_pair_counts pairs = {0, 0};
     double force[6] = {0.0};
 
-    for (int r = 0; r < nruns; r++) {
-        evaluator->pairs(&evaluator->medium, &segment, columns, runs[r].first, runs[r].n, force, &pairs);
-    }
+    evaluator->pairs(&evaluator->medium, &segment, columns, nruns, runs, force, &pairs);
     counts->of[DD_KIND_RUN] += nruns;
     counts->of[DD_KIND_PAIR] += pairs.general;
     counts->of[DD_KIND_PARALLEL] += pairs.parallel;

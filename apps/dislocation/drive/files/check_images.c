@@ -155,7 +155,8 @@ static void add_image(const checked *c, const known *target, const int64_t image
             end++;
         }
         if (!next || !is_near(&c->sim->stage.grid, target->cell, c->all[first].cell, image)) {
-            c->sim->evaluator.pairs(&c->medium, &moved, &c->columns, first, end - first, force, &counts);
+            const dd_run run = {first, end - first};
+            c->sim->evaluator.pairs(&c->medium, &moved, &c->columns, 1, &run, force, &counts);
         }
     }
 }

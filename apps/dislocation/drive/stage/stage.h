@@ -85,9 +85,6 @@ int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum);
 
 /* The runs of local segments with which a segment of a cell has pairs, itself not among them, where all of them are
  * local. Returns how many. Local. */
-typedef struct dd_run {
-    int64_t first, n;
-} dd_run;
 int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run runs[DD_GRID_RUNS + 1]);
 
 /* Those runs of a target that are computed here. Returns how many. Local. */

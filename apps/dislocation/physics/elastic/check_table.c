@@ -198,7 +198,7 @@ static int compute_pair(table *t, const double number[], double force[12])
         columns.force[i] = on_source[i];
         force[i] = 0;
     }
-    t->fn(&medium, &target, &columns, 0, 1, force, &counts);
+    t->fn(&medium, &target, &columns, 1, &(dd_run){0, 1}, force, &counts);
     for (int i = 0; i < 6; i++) {
         force[6 + i] = on_source[i][0];
     }

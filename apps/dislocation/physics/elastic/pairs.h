@@ -6,14 +6,15 @@
 
 #include "segment.h"
 
-/* Adds the forces between one target and the sources [first, first + n): those on the target's two ends to force[0..5],
- * those on the sources' ends to sources->force[0..5][first ..]; in the unit of mu times the square of that of lengths.
+/* Adds the forces between one target and runs of sources: those on the target's two ends to force[0..5], those on the
+ * sources' ends to sources->force[0..5][first ..]; in the unit of mu times the square of that of lengths.
  * Each source is taken at the periodic image whose midpoint is nearest to the target's, direction by direction. The
- * target is not among the sources; segments that share a node are pairs like others. Lengths are > 0. Deterministic: a
- * pair's forces do not depend on the other sources, sums are added in an order that the sources alone decide.
+ * target is not among the sources, no source is in two runs; segments that share a node are pairs like others. Lengths
+ * are > 0. Deterministic: a pair's forces do not depend on the other sources, sums are added in an order that the runs
+ * alone decide.
  * \param[in,out] counts what was computed is added; the same for every instruction set */
-typedef void (*dd_pairs_fn)(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
-                            int64_t n, double force[6], dd_pair_counts *counts);
+typedef void (*dd_pairs_fn)(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int nruns,
+                            const dd_run *runs, double force[6], dd_pair_counts *counts);
 
 typedef enum dd_isa { DD_ISA_AUTO, DD_ISA_PLAIN, DD_ISA_AVX2, DD_ISA_AVX512 } dd_isa;
 #define DD_ISAS 4

@@ -68,9 +68,8 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     return LESS(DD_PARALLEL_LOSS * sine, either);
 }
 
-/* Near-parallel pairs of a call, until there is one for each lane. */
+/* Near-parallel pairs of a target, until there is one for each lane. */
 typedef struct dd_waiting {
-    double at[9][LANES];
     int64_t source[LANES];
     int n;
 } dd_waiting;
@@ -80,14 +79,14 @@ static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const d
                            REAL k1, REAL k2, REAL sum[6])
 {
     const unsigned used = (1u << waiting->n) - 1;
+    double at[9][LANES], on_source[6][LANES];
     dd_columns columns = {.force = {NULL}};
-    double on_source[6][LANES];
     REAL r[3], u[3], v[3], ba[3], fa[6], fb[6];
 
     for (int k = 0; k < 9; k++) {
-        columns.at[k] = waiting->at[k];
-        for (int lane = waiting->n; lane < LANES; lane++) {
-            waiting->at[k][lane] = waiting->at[k][0];
+        columns.at[k] = at[k];
+        for (int lane = 0; lane < LANES; lane++) {
+            at[k][lane] = c->at[k][waiting->source[lane < waiting->n ? lane : 0]];
         }
     }
     dd_sources s = dd_sources_at(medium, t, &columns, 0);
@@ -110,51 +109,55 @@ static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const d
     waiting->n = 0;
 }
 
-static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
-                     int64_t n, double force[6], dd_pair_counts *counts)
+/* General pairs of the LANES sources from i on, those of the bits. */
+DD_INLINE void dd_general_add(const dd_medium *medium, const dd_target *t, const dd_columns *c, int64_t i,
+                              const dd_sources *s, unsigned bits, REAL k1, REAL k2, REAL sum[6])
 {
-    const double k1 = medium->mu / (8 * DD_PI), k2 = 2 * k1 / (1 - medium->nu);
-    const dd_target t = dd_target_of(target);
-    const REAL u[3] = {WIDE(t.tangent[0]), WIDE(t.tangent[1]), WIDE(t.tangent[2])};
-    const REAL ba[3] = {WIDE(t.burgers[0]), WIDE(t.burgers[1]), WIDE(t.burgers[2])};
-    REAL sum[6] = {WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0)};
+    const REAL u[3] = {WIDE(t->tangent[0]), WIDE(t->tangent[1]), WIDE(t->tangent[2])};
+    const REAL ba[3] = {WIDE(t->burgers[0]), WIDE(t->burgers[1]), WIDE(t->burgers[2])};
+    const REAL per_length = INVERSE(s->length);
+    const REAL r[3] = {t->x1[0] - s->x1[0], t->x1[1] - s->x1[1], t->x1[2] - s->x1[2]};
+    const REAL v[3] = {s->span[0] * per_length, s->span[1] * per_length, s->span[2] * per_length};
+    REAL fa[6], fb[6];
 
+    dd_general(r, u, WIDE(t->length), v, s->length, ba, s->burgers, WIDE(medium->a * medium->a), k1, k2, fa, fb);
+    for (int d = 0; d < 6; d++) {
+        double *to = c->force[d] + i;
+        sum[d] += ONLY(bits, fa[d]);
+        STORE(to, LOAD(to) + ONLY(bits, fb[d]));
+    }
+}
+
+static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int nruns,
+                     const dd_run *runs, double force[6], dd_pair_counts *counts)
+{
+    const double mu8 = medium->mu / (8 * DD_PI);
+    const REAL k1 = WIDE(mu8), k2 = WIDE(2 * mu8 / (1 - medium->nu));
+    const dd_target t = dd_target_of(target);
+    REAL sum[6] = {WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0)};
     dd_waiting waiting;
 
     waiting.n = 0;
-    for (int64_t i = first, left = n; left > 0; i += LANES, left -= LANES) {
-        const dd_sources s = dd_sources_at(medium, &t, sources, i);
-        const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
-        const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
-        if (general != 0) {
-            const REAL per_length = INVERSE(s.length);
-            const REAL r[3] = {t.x1[0] - s.x1[0], t.x1[1] - s.x1[1], t.x1[2] - s.x1[2]};
-            const REAL v[3] = {s.span[0] * per_length, s.span[1] * per_length, s.span[2] * per_length};
-            REAL fa[6], fb[6];
-
-            dd_general(r, u, WIDE(t.length), v, s.length, ba, s.burgers, WIDE(medium->a * medium->a), WIDE(k1),
-                       WIDE(k2), fa, fb);
-            for (int d = 0; d < 6; d++) {
-                double *to = sources->force[d] + i;
-                sum[d] += ONLY(general, fa[d]);
-                STORE(to, LOAD(to) + ONLY(general, fb[d]));
+    for (int r = 0; r < nruns; r++) {
+        for (int64_t i = runs[r].first, left = runs[r].n; left > 0; i += LANES, left -= LANES) {
+            const dd_sources s = dd_sources_at(medium, &t, sources, i);
+            const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
+            const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
+            if (general != 0) {
+                dd_general_add(medium, &t, sources, i, &s, general, k1, k2, sum);
             }
+            for (unsigned rest = parallel; rest != 0; rest &= rest - 1) {
+                waiting.source[waiting.n] = i + __builtin_ctz(rest);
+                if (++waiting.n == LANES) {
+                    dd_waiting_end(&waiting, medium, &t, sources, k1, k2, sum);
+                }
+            }
+            counts->general += __builtin_popcount(general);
+            counts->parallel += __builtin_popcount(parallel);
         }
-        for (unsigned rest = parallel; rest != 0; rest &= rest - 1) {
-            const int64_t source = i + __builtin_ctz(rest);
-            for (int k = 0; k < 9; k++) {
-                waiting.at[k][waiting.n] = sources->at[k][source];
-            }
-            waiting.source[waiting.n] = source;
-            if (++waiting.n == LANES) {
-                dd_waiting_end(&waiting, medium, &t, sources, WIDE(k1), WIDE(k2), sum);
-            }
-        }
-        counts->general += __builtin_popcount(general);
-        counts->parallel += __builtin_popcount(parallel);
     }
     if (waiting.n > 0) {
-        dd_waiting_end(&waiting, medium, &t, sources, WIDE(k1), WIDE(k2), sum);
+        dd_waiting_end(&waiting, medium, &t, sources, k1, k2, sum);
     }
     for (int d = 0; d < 6; d++) {
         force[d] += SUM(sum[d]);

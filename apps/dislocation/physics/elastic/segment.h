@@ -29,6 +29,11 @@ typedef struct dd_columns {
     double *force[6]; /* on the first ends x y z, on the second ends x y z: kernels add */
 } dd_columns;
 
+/* Consecutive segments of the columns. */
+typedef struct dd_run {
+    int64_t first, n;
+} dd_run;
+
 /* What was computed: near-parallel pairs take another formula and several times the time. */
 typedef struct dd_pair_counts {
     int64_t general, parallel;

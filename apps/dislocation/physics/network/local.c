@@ -27,7 +27,8 @@ void dd__local_forces(const dd_medium *medium, int n, const dd_segment *segment,
     for (int i = 0; i < n; i++) {
         dd_self_force(medium, &segment[i], force[i]);
         if (i + 1 < n) {
-            dd_pairs_plain(medium, &segment[i], &sources, i + 1, n - i - 1, force[i], &counts);
+            const dd_run rest = {i + 1, n - i - 1};
+            dd_pairs_plain(medium, &segment[i], &sources, 1, &rest, force[i], &counts);
         }
     }
     for (int i = 0; i < n; i++) {
