@@ -18,6 +18,7 @@ typedef __m512d vector;
 #define BITS(mask) ((unsigned)(mask))
 #define WIDE(x) _mm512_set1_pd(x)
 #define LOAD(p) _mm512_loadu_pd(p)
+#define GATHER(p, index) gathered(p, index)
 #define STORE(p, x) _mm512_storeu_pd(p, x)
 #define FIRST(x) _mm512_cvtsd_f64(x)
 #define SUM(x) _mm512_reduce_add_pd(x)
@@ -43,6 +44,13 @@ static inline vector inverse_root(vector x)
     const vector r = _mm512_rsqrt14_pd(x), e = 1 - x * r * r;
 
     return r + r * e * (0.5 + e * (0.375 + e * 0.3125));
+}
+
+/* Instructions that gather are slow on many processors. */
+static inline vector gathered(const double *p, const int64_t index[LANES])
+{
+    return _mm512_setr_pd(p[index[0]], p[index[1]], p[index[2]], p[index[3]], p[index[4]], p[index[5]], p[index[6]],
+                          p[index[7]]);
 }
 
 /* Compilers may fuse a product with the sum it goes into; not beyond this. */

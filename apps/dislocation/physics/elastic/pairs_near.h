@@ -22,16 +22,25 @@
 /* The singularity of crossing lines matters where it is less than so many lengths away. */
 #define DD_NEAR_CROSSING 3
 
-/* Gauss-Legendre nodes on (-1, 1) and weights, with zeros up to the next multiple of 8. */
-#define DD_GAUSS_FEW 8
+/* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
+#define DD_GAUSS_MOST 64
 typedef struct dd_gauss {
     int n;
     const double *x, *w;
 } dd_gauss;
 
 /* The rule for an interval whose nearest singularity lies on an ellipse around it: `sum` is the sum of its distances to
- * both ends in units of the interval's length. INFINITY gives the rule with 4 points, 6 that with 8. */
+ * both ends in units of the interval's length. INFINITY gives the rule with 8 points. */
 const dd_gauss *dd_gauss_for(double sum);
+
+/* Rules of few points, [point][rule], weights 0 beyond their points: rule k if dd_gauss_few_sum[k - 1] > sum >=
+ * dd_gauss_few_sum[k]; the last is for a sum below all of them, and has no points. */
+#define DD_GAUSS_FEW 8
+#define DD_GAUSS_FEW_RULES 6
+extern const double dd_gauss_few_x[DD_GAUSS_FEW][DD_GAUSS_FEW_RULES + 1];
+extern const double dd_gauss_few_w[DD_GAUSS_FEW][DD_GAUSS_FEW_RULES + 1];
+extern const double dd_gauss_few_sum[DD_GAUSS_FEW_RULES];
+#define DD_GAUSS_FEW_LEAST 3 /* points of rule 0; each has one more */
 
 /* That sum for a singularity at y = at +- i up and the interval t1 to t2 of t, y = centre + height sinh(t). */
 double dd_sum_of(double at, double up, double centre, double height, double t1, double t2);

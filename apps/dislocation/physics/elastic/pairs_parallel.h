@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces between segments that are parallel or nearly so, where the closed form of pairs_formula.h cancels: the
  * integral along B in closed form at points of A, the one along A by quadrature. Included, like pairs_formula.h and
- * after it, once for each type of number. They define besides LANES, LOAD(p) (LANES numbers), STORE(p, x), FIRST(x) (of
- * the first lane), SUM(x) (of all lanes), BITS(mask) (lane i in bit i), EXP(x).
+ * after it, once for each type of number. They define besides LANES, LOAD(p) (LANES numbers), GATHER(p, index) (those
+ * at index[LANES]), STORE(p, x), FIRST(x) (of the first lane), SUM(x) (of all lanes), BITS(mask) (lane i in bit i),
+ * EXP(x).
  *
  * Nearly all pairs need few points: they have a lane each, and take their points one by one. The rest takes LANES
  * points of one pair at a time.
@@ -88,12 +89,23 @@ DD_INLINE dd_factors dd_factors_at(const dd_density *d, REAL h)
     };
 }
 
-/* Adds a point of A in each lane, with its weight. */
-DD_INLINE void dd_near_add(const dd_near *n, REAL y, REAL weight, dd_near_sums *sum)
+/* A point of A in each lane. */
+typedef struct dd_near_point {
+    REAL y, weight;
+} dd_near_point;
+#define DD_NEAR_POINTS (DD_GAUSS_MOST / LANES)
+
+/* The integrals along B at a point. */
+typedef struct dd_near_line {
+    REAL foot, h, ratio;
+    dd_line line;
+} dd_near_line;
+
+DD_INLINE void dd_near_add(const dd_near *n, const dd_near_point *at, const dd_near_line *seen, dd_near_sums *sum)
 {
-    const REAL r2 = n->r2 + y, foot = n->c * r2 + n->s * n->r3, h = n->s * r2 - n->c * n->r3;
-    const dd_line l = dd_line_of(-foot, n->lb - foot, n->dist2 + h * h);
-    const dd_factors a = dd_factors_at(&n->on_a, h), b = dd_factors_at(&n->on_b, h);
+    const dd_line l = seen->line;
+    const REAL y = at->y, weight = at->weight, foot = seen->foot;
+    const dd_factors a = dd_factors_at(&n->on_a, seen->h), b = dd_factors_at(&n->on_b, seen->h);
     const REAL a1 = weight * (a.k10 * l.k0 + a.k11 * l.k1 + a.m10 * l.m0 + a.m11 * l.m1 + a.m12 * l.m2);
     const REAL a3 = weight * (a.k30 * l.k0 + a.k31 * l.k1 + a.m30 * l.m0 + a.m31 * l.m1 + a.m32 * l.m2);
     const REAL b1 = b.k10 * l.k0 + b.k11 * l.k1 + b.m10 * l.m0 + b.m11 * l.m1 + b.m12 * l.m2;
@@ -111,6 +123,39 @@ DD_INLINE void dd_near_add(const dd_near *n, REAL y, REAL weight, dd_near_sums *
     sum->bz3 += (q3 + b3 * foot) * weight;
 }
 
+/* Adds n points of A in each lane. One loop for each of the long chains of operations of a point: a processor then has
+ * several points in work at a time. */
+static void dd_near_points(const dd_near *n, int npoints, const dd_near_point *point, dd_near_sums *sums)
+{
+    dd_near_line seen[DD_NEAR_POINTS];
+    REAL root[DD_NEAR_POINTS][2];
+    dd_near_sums sum = *sums;
+
+    for (int i = 0; i < npoints; i++) {
+        const REAL r2 = n->r2 + point[i].y, foot = n->c * r2 + n->s * n->r3, h = n->s * r2 - n->c * n->r3;
+        const REAL g = n->dist2 + h * h, past = n->lb - foot;
+        seen[i].foot = foot;
+        seen[i].h = h;
+        root[i][0] = g + foot * foot;
+        root[i][1] = g + past * past;
+    }
+    for (int i = 0; i < npoints; i++) {
+        root[i][0] = INVERSE_ROOT(root[i][0]);
+        root[i][1] = INVERSE_ROOT(root[i][1]);
+    }
+    for (int i = 0; i < npoints; i++) {
+        const REAL foot = seen[i].foot, h = seen[i].h, g = n->dist2 + h * h;
+        seen[i].line = dd_line_without_log(-foot, n->lb - foot, g, root[i][0], root[i][1], &seen[i].ratio);
+    }
+    for (int i = 0; i < npoints; i++) {
+        seen[i].line.k2 += LOG(seen[i].ratio);
+    }
+    for (int i = 0; i < npoints; i++) {
+        dd_near_add(n, &point[i], &seen[i], &sum);
+    }
+    *sums = sum;
+}
+
 /* One pair's places: the first lane of those that dd_points_of_one() is given. */
 typedef struct dd_near_place {
     double la, centre[2], height[2];
@@ -123,6 +168,7 @@ DD_INLINE void dd_near_range(const dd_near *n, const dd_near_place *at, double l
                              dd_near_sums *sum)
 {
     const double centre = at->centre[end], height = at->height[end];
+    dd_near_point point[DD_NEAR_POINTS];
 
     if (hi <= lo) {
         return;
@@ -137,8 +183,10 @@ DD_INLINE void dd_near_range(const dd_near *n, const dd_near_place *at, double l
 
     for (int i = 0; i < rule->n; i += LANES) {
         const REAL up = EXP(mid + half * LOAD(rule->x + i)), down = INVERSE(up);
-        dd_near_add(n, centre + height / 2 * (up - down), height * half / 2 * LOAD(rule->w + i) * (up + down), sum);
+        point[i / LANES].y = centre + height / 2 * (up - down);
+        point[i / LANES].weight = height * half / 2 * LOAD(rule->w + i) * (up + down);
     }
+    dd_near_points(n, rule->n / LANES, point, sum);
 }
 
 /* All of A for the pair that fills all lanes of n: as it is where the rule has few points. */
@@ -146,9 +194,12 @@ static void dd_points_of_one(const dd_near *n, const dd_near_place *at, const dd
 {
     if (rule->n <= 16) {
         const double half = at->la / 2;
+        dd_near_point point[DD_NEAR_POINTS];
         for (int i = 0; i < rule->n; i += LANES) {
-            dd_near_add(n, half + half * LOAD(rule->x + i), half * LOAD(rule->w + i), sum);
+            point[i / LANES].y = half + half * LOAD(rule->x + i);
+            point[i / LANES].weight = half * LOAD(rule->w + i);
         }
+        dd_near_points(n, rule->n / LANES, point, sum);
     } else {
         const double between = (at->centre[0] + at->centre[1]) / 2, cut = fmin(fmax(between, 0), at->la);
         dd_near_range(n, at, 0, cut, 0, sum);
@@ -188,17 +239,18 @@ static void dd_near_one(const dd_near *n, int lane, const dd_gauss *rule, dd_nea
     memcpy(sums, to, sizeof to);
 }
 
-/* The sum of the distances of at +- i up from both ends of A. */
-DD_INLINE REAL dd_near_distances(const dd_near *n, REAL at, REAL up2)
-{
-    const REAL past = n->la - at;
-
-    return dd_root(at * at + up2) + dd_root(past * past + up2);
-}
-
 DD_INLINE REAL dd_least(REAL a, REAL b)
 {
     return SELECT(LESS(b, a), b, a);
+}
+
+/* The square of the distance of at +- i up from the middle of A. Twice the distance is at most the sum of those from
+ * both ends of A, and hardly less where few points do. */
+DD_INLINE REAL dd_near_square(const dd_near *n, REAL at, REAL up2)
+{
+    const REAL off = at - n->la / 2;
+
+    return off * off + up2;
 }
 
 /* That of the nearest singularity. */
@@ -207,11 +259,11 @@ DD_INLINE REAL dd_near_least(const dd_near *n)
     const REAL reach = DD_NEAR_CROSSING * n->la * n->s;
     const MASK crosses = LESS(n->dist2, reach * reach);
     REAL least =
-        dd_least(dd_near_distances(n, n->centre[0], n->height2[0]), dd_near_distances(n, n->centre[1], n->height2[1]));
+        dd_least(dd_near_square(n, n->centre[0], n->height2[0]), dd_near_square(n, n->centre[1], n->height2[1]));
 
     if (BITS(crosses) != 0) {
         const REAL per_s = 1 / n->s;
-        const REAL at = n->c * n->r3 * per_s - n->r2, there = dd_near_distances(n, at, n->dist2 * per_s * per_s);
+        const REAL at = n->c * n->r3 * per_s - n->r2, there = dd_near_square(n, at, n->dist2 * per_s * per_s);
         least = SELECT(crosses, dd_least(least, there), least);
     }
     return least;
@@ -220,35 +272,33 @@ DD_INLINE REAL dd_near_least(const dd_near *n)
 /* All points of all pairs; lanes that are not used take the fewest. */
 DD_INLINE dd_near_sums dd_near_all(const dd_near *n, REAL per_a, unsigned used)
 {
-    const REAL zero = WIDE(0), half = n->la / 2;
+    const REAL zero = WIDE(0), half = n->la / 2, sum_of_ends = 2 * per_a * dd_root(dd_near_least(n));
     dd_near_sums sum = {zero, zero, zero, zero, zero, zero, zero, zero};
-    const dd_gauss *rule[LANES];
-    double ratio[LANES], x[DD_GAUSS_FEW][LANES], w[DD_GAUSS_FEW][LANES];
+    double sums[LANES];
+    int64_t rule[LANES] = {0};
+    dd_near_point point[DD_NEAR_POINTS];
     unsigned many = 0;
-    int most = 0;
+    int most = DD_GAUSS_FEW_LEAST;
 
-    STORE(ratio, dd_near_least(n) * per_a);
-    for (int lane = 0; lane < LANES; lane++) {
-        rule[lane] = dd_gauss_for((used >> lane & 1) != 0 ? ratio[lane] : INFINITY);
-        if (rule[lane]->n > DD_GAUSS_FEW) {
-            many |= 1u << lane;
-        } else {
-            most = rule[lane]->n > most ? rule[lane]->n : most;
+    for (int k = 0; k < DD_GAUSS_FEW_RULES; k++) {
+        many = BITS(LESS(sum_of_ends, WIDE(dd_gauss_few_sum[k]))) & used;
+        for (int lane = 0; lane < LANES; lane++) {
+            rule[lane] += many >> lane & 1;
         }
     }
-    /* All of them first: a vector that was just written lane by lane is slow to load. */
     for (int lane = 0; lane < LANES; lane++) {
-        for (int i = 0; i < DD_GAUSS_FEW; i++) {
-            x[i][lane] = rule[lane]->x[i];
-            w[i][lane] = rule[lane]->w[i];
-        }
+        const int points = DD_GAUSS_FEW_LEAST + (int)rule[lane];
+        most = points > most && points <= DD_GAUSS_FEW ? points : most;
     }
     for (int i = 0; i < most; i++) {
-        dd_near_add(n, half + half * LOAD(x[i]), half * LOAD(w[i]), &sum);
+        point[i].y = half + half * GATHER(dd_gauss_few_x[i], rule);
+        point[i].weight = half * GATHER(dd_gauss_few_w[i], rule);
     }
+    dd_near_points(n, most, point, &sum);
+    STORE(sums, sum_of_ends);
     for (; many != 0; many &= many - 1) {
         const int lane = __builtin_ctz(many);
-        dd_near_one(n, lane, rule[lane], &sum);
+        dd_near_one(n, lane, dd_gauss_for(sums[lane]), &sum);
     }
     return sum;
 }
@@ -261,7 +311,7 @@ DD_INLINE void dd_near_frame(const REAL r[3], const REAL u[3], const REAL v[3], 
     const MASK steep = LESS(u[0] * u[0], WIDE(0.36));
     REAL side[3] = {r[0] - along * u[0], r[1] - along * u[1], r[2] - along * u[2]}, other[3], cross[3];
 
-    const MASK aside = LESS(1e-20 * dd_dot3(r, r), dd_dot3(side, side));
+    const MASK aside = LESS(1e-20 * dd_dot3(r, r) + 1e-30, dd_dot3(side, side)); /* 1e-15 b is no distance */
     side[0] = SELECT(aside, side[0], SELECT(steep, one, zero));
     side[1] = SELECT(aside, side[1], SELECT(steep, zero, one));
     side[2] = SELECT(aside, side[2], zero);

@@ -18,6 +18,7 @@
 #define BITS(mask) ((unsigned)(mask))
 #define WIDE(x) (x)
 #define LOAD(p) (*(p))
+#define GATHER(p, index) ((p)[(index)[0]])
 #define STORE(p, x) (*(p) = (x))
 #define FIRST(x) (x)
 #define SUM(x) (x)
@@ -39,7 +40,6 @@ const dd_pairs_fn dd_pairs_plain = dd_pairs;
 bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const dd_segment *source)
 {
     double at[9];
-    const dd_columns column = {.at = {at, at + 1, at + 2, at + 3, at + 4, at + 5, at + 6, at + 7, at + 8}};
     const dd_target t = dd_target_of(target);
 
     for (int d = 0; d < 3; d++) {
@@ -47,6 +47,6 @@ bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const 
         at[3 + d] = source->x2[d];
         at[6 + d] = source->burgers[d];
     }
-    const dd_sources one = dd_sources_at(medium, &t, &column, 0);
+    const dd_sources one = dd_sources_at(medium, &t, at);
     return dd_parallel(medium, &t, &one);
 }

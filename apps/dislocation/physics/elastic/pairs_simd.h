@@ -14,18 +14,19 @@ DD_INLINE REAL dd_rounded_dot(const REAL a[3], const REAL b[3])
     return ROUNDED(a[0] * b[0]) + ROUNDED(a[1] * b[1]) + ROUNDED(a[2] * b[2]);
 }
 
-DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, const dd_columns *c, int64_t i)
+/* at: their columns. */
+DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, const REAL at[9])
 {
     const double big = 0x1.8p52; /* adding it rounds to integers */
     dd_sources s;
 
     for (int d = 0; d < 3; d++) {
-        const REAL x1 = LOAD(c->at[d] + i), x2 = LOAD(c->at[3 + d] + i);
+        const REAL x1 = at[d], x2 = at[3 + d];
         const double box = medium->box[d], per_box = box > 0 ? 1 / box : 0;
         const REAL boxes = ((x1 + x2) / 2 - t->mid[d]) * per_box;
         s.x1[d] = x1 - ROUNDED(ROUNDED(ROUNDED(boxes) + big) - big) * box;
         s.span[d] = x2 - x1;
-        s.burgers[d] = LOAD(c->at[6 + d] + i);
+        s.burgers[d] = at[6 + d];
     }
     s.square = dd_rounded_dot(s.span, s.span);
     s.length = ROOT(s.square);
@@ -79,17 +80,16 @@ static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const d
                            REAL k1, REAL k2, REAL sum[6])
 {
     const unsigned used = (1u << waiting->n) - 1;
-    double at[9][LANES], on_source[6][LANES];
-    dd_columns columns = {.force = {NULL}};
-    REAL r[3], u[3], v[3], ba[3], fa[6], fb[6];
+    double on_source[6][LANES];
+    REAL at[9], r[3], u[3], v[3], ba[3], fa[6], fb[6];
 
-    for (int k = 0; k < 9; k++) {
-        columns.at[k] = at[k];
-        for (int lane = 0; lane < LANES; lane++) {
-            at[k][lane] = c->at[k][waiting->source[lane < waiting->n ? lane : 0]];
-        }
+    for (int lane = waiting->n; lane < LANES; lane++) {
+        waiting->source[lane] = waiting->source[0];
     }
-    dd_sources s = dd_sources_at(medium, t, &columns, 0);
+    for (int k = 0; k < 9; k++) {
+        at[k] = GATHER(c->at[k], waiting->source);
+    }
+    dd_sources s = dd_sources_at(medium, t, at);
     const REAL per_length = INVERSE(s.length);
     for (int d = 0; d < 3; d++) {
         r[d] = t->x1[d] - s.x1[d];
@@ -140,7 +140,11 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
     waiting.n = 0;
     for (int r = 0; r < nruns; r++) {
         for (int64_t i = runs[r].first, left = runs[r].n; left > 0; i += LANES, left -= LANES) {
-            const dd_sources s = dd_sources_at(medium, &t, sources, i);
+            REAL at[9];
+            for (int k = 0; k < 9; k++) {
+                at[k] = LOAD(sources->at[k] + i);
+            }
+            const dd_sources s = dd_sources_at(medium, &t, at);
             const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
             const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
             if (general != 0) {
