@@ -79,12 +79,21 @@ static void long_segments_are_cut_in_the_middle_across_the_box(void **state)
 static void bends_are_refined(void **state)
 {
     (void)state;
-    const dd_rules rules = {.max_seg = 20, .min_seg = 4, .area_min = 5, .area_max = 60, .rann = 1, .r_tol = 0.5};
-    const double right[3] = {15, 0, 0}, up[3] = {0, 15, 0}, back[3] = {-15, 1, 0}, small[3] = {0, 7.9, 0};
-    assert_true(dd_bend_area(&rules, right, up) == 112.5);
-    assert_true(dd_bend_area(&rules, right, small) == 0);
-    assert_true(dd_wants_refine(&rules, 15, dd_bend_area(&rules, right, up)));
-    assert_false(dd_wants_refine(&rules, 15, dd_bend_area(&rules, right, back)));
+    const dd_rules rules = {.max_seg = 20, .min_seg = 4, .area_min = 5, .area_max = 50, .rann = 1, .r_tol = 0.5};
+    const double right[3] = {15, 0, 0}, up[3] = {0, 15, 0}, small[3] = {0, 7.9, 0}, still[3] = {0, 0, 0};
+    const double out[3] = {1, 1, 0}, in[3] = {-1, -1, 0};
+    dd_node node = {.narms = 2};
+    assert_true(dd_bend_area(&node, right, up, still, still) == 112.5);
+    assert_true(dd_bend_area(&node, right, up, out, out) == 112.5);
+    assert_true(dd_bend_area(&node, right, up, in, in) == 0); /* it shrinks */
+    const double area = dd_bend_area(&node, right, small, still, still);
+    assert_true(dd_wants_refine(&rules, 15, area));
+    assert_false(dd_wants_refine(&rules, 7.9, area)); /* the longer one only */
+    node.constraint = DD_PINNED_X;
+    assert_true(dd_bend_area(&node, right, up, still, still) == 0);
+    node = (dd_node){.narms = 3};
+    assert_true(dd_bend_area(&node, right, up, still, still) == 0);
+    assert_false(dd_wants_refine(&rules, 15, 49.9));
     assert_false(dd_wants_refine(&rules, 19.9, 0));
     assert_true(dd_wants_refine(&rules, 20.1, 0));
 }
@@ -105,18 +114,21 @@ static void flat_and_short_ones_go(void **state)
     (void)state;
     static const struct {
         double x, y, v;
-        bool two_planes, pinned, goes;
+        bool two_planes, kept_planes, pinned, goes;
     } cases[] = {
-        {0, 0, 0, false, false, true},    /* straight */
-        {0, 0.5, 0, false, false, true},  /* area 4 < 4 sqrt(3) */
-        {0, 0.5, 1, false, false, false}, /* grows */
-        {0, 0, 1, false, false, false},   /* bows out */
-        {0, 0.5, -1, false, false, true}, /* shrinks */
-        {0, 6, 0, false, false, false},   /* a corner */
-        {0, 0.5, 0, true, false, false},  /* where planes meet */
-        {-5, 0.5, 0, true, false, true},  /* the same, but short */
-        {-5, 2, 1, false, false, true},   /* short and growing */
-        {0, 0, 0, false, true, false},    /* pinned */
+        {0, 0, 0, false, true, false, true},     /* straight */
+        {0, 0.5, 0, false, true, false, true},   /* area 4 < 4 sqrt(3) */
+        {0, 0.5, 1, false, true, false, false},  /* grows */
+        {0, 0, 1, false, true, false, false},    /* bows out */
+        {0, 0.5, -1, false, true, false, true},  /* shrinks */
+        {0, 6, 0, false, true, false, false},    /* a corner */
+        {0, 0.5, 0, true, true, false, false},   /* where planes meet */
+        {0, 0.5, 0, true, false, false, true},   /* the same, but nobody minds */
+        {-5, 0.5, 0, true, true, false, false},  /* where planes meet, and short */
+        {-5, 0.5, 0, true, false, false, true},  /* the same, but nobody minds */
+        {-7.5, 0.5, 0, true, true, false, true}, /* debris */
+        {-5, 2, 1, false, true, false, true},    /* short and growing */
+        {0, 0, 0, false, true, true, false},     /* pinned */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dd_network network;
@@ -126,6 +138,7 @@ static void flat_and_short_ones_go(void **state)
         dd_test_find(&network, 2)->constraint = cases[i].pinned ? DD_PINNED_Z : DD_FREE;
         dd_test_find(&network, 2)->arm[1].force[1] = 2;
         dd_serial serial = serial_of(&network, free_box);
+        serial.rules.planes = cases[i].kept_planes;
         assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
         assert_int_equal(done, cases[i].goes);
         assert_int_equal(network.n, cases[i].goes ? 2 : 3);

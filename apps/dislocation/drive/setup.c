@@ -111,6 +111,7 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
                             .area_max = c->area_max,
                             .r_tol = c->tolerance,
                             .rann = c->annihilation,
+                            .planes = dd_mobility_glides(sim->mobility.law),
                             .cross_slip = crystal_of(c)};
     code = dd_rules_complete(&sim->rules);
     if (code != EQP_OK) {

@@ -242,7 +242,7 @@ static int want_refining(topology *t)
         if (node->narms == 2) {
             reach(t, p, 0, to[0]);
             reach(t, p, 1, to[1]);
-            bend = dd_bend_area(t->rules, to[0], to[1]);
+            bend = dd_bend_area(node, to[0], to[1], velocity_of(t, p, 0), velocity_of(t, p, 1));
         }
         for (int k = 0; k < node->narms && code == EQP_OK; k++) {
             const int own = node->tag > node->arm[k].tag; /* the owner comes first, whoever asks */

@@ -63,6 +63,11 @@ static const struct {
     {"HCP_LineDrag", AT(hcp_line), DD_READS_HCP},
 };
 
+bool dd_mobility_glides(dd_mobility_law law)
+{
+    return laws[law].in_planes;
+}
+
 int dd_mobility_find(const char *name, dd_mobility_law *law)
 {
     for (int i = 0; i < DD_MOBILITY_NLAWS; i++) {
@@ -127,7 +132,7 @@ void dd_mobility_velocity(const dd_mobility *mobility, const dd_node *node, cons
     }
     laws[mobility->law].drag(mobility, node, to_neighbour, &drag);
     dd__drag_solve(&drag, velocity);
-    if (laws[mobility->law].in_planes) {
+    if (dd_mobility_glides(mobility->law)) {
         for (int j = 0; j < node->narms; j++) {
             if (dd_v3_length(to_neighbour[j]) > 0) {
                 dd__forbid(&drag.never, node->arm[j].normal);

@@ -82,6 +82,9 @@ typedef struct dd_mobility {
  * unchanged. */
 int dd_mobility_find(const char *name, dd_mobility_law *law);
 
+/* Whether nodes of a law stay in the glide planes of their arms. */
+bool dd_mobility_glides(dd_mobility_law law);
+
 /* Key of the first parameter that the law reads and that is not positive and finite (cOVERa: not in its range);
  * NULL: all are good. */
 const char *dd_mobility_lacks(const dd_mobility *mobility);

@@ -6,8 +6,11 @@
 
 #include <equipoise/error.h>
 
-/* Sine of the angle between glide planes that are one. */
-#define ONE_PLANE 0.02
+/* Square of the sine of the angle between glide planes that are one. */
+#define ONE_PLANE 1e-3
+/* A node with an arm shorter than this, in b, or both shorter than this share of min_seg, is debris. */
+#define DEBRIS 1.0
+#define DEBRIS_SHARE 0.2
 /* Growth of an area that is rounding, over that by the nodes' speed. */
 #define NO_GROWTH 1e-9
 /* Arms shorter than this share of min_seg are none. */
@@ -21,11 +24,32 @@ static double area_of(const double to1[3], const double to2[3])
     return 0.5 * dd_v3_length(cross);
 }
 
-double dd_bend_area(const dd_rules *rules, const double to1[3], const double to2[3])
+/* 1 where the triangle's area grows, -1 where it shrinks, 0 where it does neither but for rounding. One without area
+ * grows as soon as the node leaves the line. */
+static int growth_of(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
+                     const double v2[3])
 {
-    const double shortest = fmin(dd_v3_length(to1), dd_v3_length(to2));
+    double cross[3], rate1[3], rate2[3], part1[3], part2[3], growth[3], size, rate, scale, least;
 
-    return shortest > 2.0 * rules->min_seg ? area_of(to1, to2) : 0.0;
+    dd_v3_minus(v1, node->v, rate1);
+    dd_v3_minus(v2, node->v, rate2);
+    dd_v3_cross(to1, to2, cross);
+    dd_v3_cross(rate1, to2, part1);
+    dd_v3_cross(to1, rate2, part2);
+    dd_v3_along(part1, 1.0, part2, growth);
+    size = dd_v3_length(cross);
+    scale = dd_v3_length(to1) * dd_v3_length(to2);
+    rate = size > NO_GROWTH * scale ? dd_v3_dot(cross, growth) / size : dd_v3_length(growth);
+    least = NO_GROWTH * (dd_v3_length(rate1) * dd_v3_length(to2) + dd_v3_length(rate2) * dd_v3_length(to1));
+    return (rate > least) - (rate < -least);
+}
+
+double dd_bend_area(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
+                    const double v2[3])
+{
+    const bool moves = node->narms == 2 && (node->constraint & DD_PINNED) == 0;
+
+    return moves && growth_of(node, to1, to2, v1, v2) >= 0 ? area_of(to1, to2) : 0.0;
 }
 
 bool dd_wants_refine(const dd_rules *rules, double length, double bend)
@@ -56,48 +80,29 @@ done:
     return code;
 }
 
-/* Whether the triangle's area grows. One without area grows as soon as the node leaves the line. */
-static bool area_grows(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
-                       const double v2[3])
-{
-    double cross[3], rate1[3], rate2[3], part1[3], part2[3], growth[3], size, rate, scale;
-
-    dd_v3_minus(v1, node->v, rate1);
-    dd_v3_minus(v2, node->v, rate2);
-    dd_v3_cross(to1, to2, cross);
-    dd_v3_cross(rate1, to2, part1);
-    dd_v3_cross(to1, rate2, part2);
-    dd_v3_along(part1, 1.0, part2, growth);
-    size = dd_v3_length(cross);
-    scale = dd_v3_length(to1) * dd_v3_length(to2);
-    rate = size > NO_GROWTH * scale ? dd_v3_dot(cross, growth) / size : dd_v3_length(growth);
-    return rate > NO_GROWTH * (dd_v3_length(rate1) * dd_v3_length(to2) + dd_v3_length(rate2) * dd_v3_length(to1));
-}
-
 static bool share_plane(const dd_arm *arm)
 {
     double cross[3];
 
     dd_v3_cross(arm[0].normal, arm[1].normal, cross); /* 0 if one of them has none */
-    return dd_v3_length(cross) < ONE_PLANE;
+    return dd_v3_dot(cross, cross) < ONE_PLANE;
 }
 
 bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double to1[3], const double to2[3],
                       const double v1[3], const double v2[3])
 {
+    const double length[2] = {dd_v3_length(to1), dd_v3_length(to2)};
+    const bool debris =
+        fmin(length[0], length[1]) < DEBRIS || fmax(length[0], length[1]) < DEBRIS_SHARE * rules->min_seg;
     double joint[3];
-    bool is_short;
 
-    if (node->constraint != DD_FREE || node->narms != 2) {
+    if (node->constraint != DD_FREE || node->narms != 2 || (rules->planes && !debris && !share_plane(node->arm))) {
         return false;
     }
     dd_v3_minus(to2, to1, joint);
-    if (dd_v3_length(joint) >= rules->max_seg) {
-        return false;
-    }
-    is_short = dd_v3_length(to1) < rules->min_seg || dd_v3_length(to2) < rules->min_seg;
-    return is_short ||
-           (share_plane(node->arm) && area_of(to1, to2) < rules->area_min && !area_grows(node, to1, to2, v1, v2));
+    return dd_v3_length(joint) < rules->max_seg &&
+           (fmin(length[0], length[1]) < rules->min_seg ||
+            (area_of(to1, to2) < rules->area_min && growth_of(node, to1, to2, v1, v2) <= 0));
 }
 
 /* first - at - second becomes first - second; each end takes its own force and half of the node's. */

@@ -9,12 +9,13 @@
 #include "patch.h"
 #include "rules.h"
 
-/* Area of the triangle that a two-armed node makes with its neighbours if both arms are longer than 2 min_seg, else 0.
- * to1, to2: from the node to its neighbours. */
-double dd_bend_area(const dd_rules *rules, const double to1[3], const double to2[3]);
+/* Area of the triangle that a node makes with its neighbours if it has two arms and no pinned direction, and the area
+ * does not shrink; else 0. to1, to2: from the node to its neighbours; v1, v2: these neighbours' velocities. */
+double dd_bend_area(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
+                    const double v2[3]);
 
-/* Whether to cut a segment. bend: the larger dd_bend_area() of those of its ends that have two arms; 0: none of them.
- */
+/* Whether to cut a segment: it is longer than max_seg, or longer than 2 min_seg where the line bends by more than
+ * area_max. bend: the larger dd_bend_area() of its ends. */
 bool dd_wants_refine(const dd_rules *rules, double length, double bend);
 
 /* Cuts segment a - b in the middle. Patch: a, b, in any order; one new tag. Changes arm b of a and arm a of b; creates
@@ -24,9 +25,9 @@ bool dd_wants_refine(const dd_rules *rules, double length, double bend);
 int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done);
 
 /* Whether to take a node out: free, two arms; an arm is shorter than min_seg, or the triangle with its neighbours is
- * smaller than area_min and does not grow; the neighbours are nearer than max_seg to each other; the arms have one
- * glide plane, or one is shorter than min_seg. to1, to2: from the node to the neighbour of arm[0] and of arm[1];
- * v1, v2: these neighbours' velocities. */
+ * smaller than area_min and does not grow; the neighbours are nearer than max_seg to each other; and, with
+ * rules->planes, the arms have one glide plane, or one is shorter than b, or both are shorter than a fifth of min_seg.
+ * to1, to2: from the node to the neighbour of arm[0] and of arm[1]; v1, v2: these neighbours' velocities. */
 bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double to1[3], const double to2[3],
                       const double v1[3], const double v2[3]);
 

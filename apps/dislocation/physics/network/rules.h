@@ -15,6 +15,7 @@ typedef struct dd_rules {
     double area_max;       /* arms of nodes with a larger triangle are cut */
     double r_tol;          /* error of a position in one step; required unless rann is given */
     double rann;           /* what comes closer touches */
+    bool planes;           /* segments keep their glide planes: a node where two meet stays */
     dd_crystal cross_slip; /* screws change planes as in this crystal; DD_NO_CRYSTAL: they do not */
 } dd_rules;
 

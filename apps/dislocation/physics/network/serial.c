@@ -200,7 +200,7 @@ static double bend_at(const dd_serial *serial, const dd_node *node)
     }
     offset(serial, node->x, first->x, to1);
     offset(serial, node->x, second->x, to2);
-    return dd_bend_area(&serial->rules, to1, to2);
+    return dd_bend_area(node, to1, to2, first->v, second->v);
 }
 
 static int refine_segment(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
