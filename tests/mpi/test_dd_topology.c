@@ -199,7 +199,7 @@ static story live(MPI_Comm comm, const scene *from, int seed, bool wanders)
     dd_rules rules = from->rules;
     dd_closes closes = {0};
     eqp_message message = {""};
-    const dd_mover mover = dd_topology_mover(&mobility, &medium);
+    const dd_mover mover = dd_topology_mover(&mobility, &medium, 0.0);
 
     CHECK_EQUAL(dd_rules_complete(&rules), EQP_OK);
     make_domain(comm, from, seed, &domain);
@@ -414,7 +414,7 @@ static int one_step(MPI_Comm comm, void *user)
     double area[9];
     eqp_message message = {""};
     dd_domain domain;
-    const dd_mover mover = dd_topology_mover(&mobility, &medium);
+    const dd_mover mover = dd_topology_mover(&mobility, &medium, 0.0);
     int code;
 
     (void)user;

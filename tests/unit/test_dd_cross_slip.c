@@ -45,7 +45,7 @@ static void drag(const void *user, const dd_node *node, const double (*to_neighb
     dd_v3_copy(velocity, force);
 }
 
-static const dd_mover mover = {drag, NULL, &medium};
+static const dd_mover mover = {drag, NULL, &medium, 0};
 
 static dd_serial serial_of(dd_network *network, const double box[3], const crystal *c, double area_min)
 {

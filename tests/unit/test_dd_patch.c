@@ -166,7 +166,7 @@ static void a_stirred_tangle_stays_a_network(void **state)
         dd_serial serial;
         uint64_t counter = 0;
         const dd_medium medium = {.mu = 0.1, .nu = 0.3, .a = 1, .core = 0.1};
-        const dd_mover mover = {drag, NULL, &medium};
+        const dd_mover mover = {drag, NULL, &medium, 0};
         const dd_rules rules = rules_of(25, 2);
         dd_test_random(&network, seed, 30, 20, cube);
         dd_test_copy(&before, &network);

@@ -119,7 +119,7 @@ static int operate(dd_serial *serial, int kind, const dd_mover *mover, int64_t *
 static void live(uint64_t seed, const double box[3], double shift, int64_t done[KINDS])
 {
     const dd_medium medium = {.mu = 0.1, .nu = 0.3, .a = 1, .core = 0.1};
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     dd_rules rules = {.max_seg = 8, .min_seg = 3, .rann = 0.8};
     uint64_t counter = 0;
     dd_network network;

@@ -89,7 +89,7 @@ static void lines_that_are_pulled_apart_leave_each_other(void **state)
     (void)state;
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     dd_network network;
 
     make_crossing(&network, force);
@@ -100,8 +100,7 @@ static void lines_that_are_pulled_apart_leave_each_other(void **state)
     assert_non_null(dd_node_find_arm(old, 1));
     assert_non_null(dd_node_find_arm(old, 2));
     assert_true(old->v[2] > 0 && new->v[2] < 0);
-    const double gap = old->x[2] - new->x[2];
-    assert_true(gap > 1.0 && gap < 1.2); /* rann is 1 */
+    assert_true(fabs(old->x[2] - 1.0) < 1e-9 && fabs(new->x[2] + 1.0) < 1e-9); /* rann is 1 */
     dd_network_free(&network);
 }
 
@@ -112,7 +111,7 @@ static void lines_that_attract_zip_a_junction(void **state)
     for (int heavy = 0; heavy < 2; heavy++) {
         /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
         const dd_medium medium = weak(heavy ? 1.1 : 0.5);
-        const dd_mover mover = {drag, NULL, &medium};
+        const dd_mover mover = {drag, NULL, &medium, 0};
         dd_network network;
         make_crossing(&network, force);
         assert_int_equal(split_once(&network, &mover), !heavy);
@@ -126,11 +125,33 @@ static void lines_that_attract_zip_a_junction(void **state)
             for (int k = 0; k < 3; k++) {
                 assert_true(fabs(junction->burgers[k] - b1[k] - b2[k]) < 1e-12);
             }
-            assert_true(new->x[0] - old->x[0] > 1.0);
+            /* All lines pull alike: they meet at 120 degrees. */
+            assert_true(fabs(new->x[0] - (10 - 5 / sqrt(3))) < 1e-6 && fabs(old->x[0] + 10 - 5 / sqrt(3)) < 1e-6);
+            assert_true(fabs(new->x[1]) < 1e-9 && fabs(new->x[2]) < 1e-9);
             assert_true(new->v[0] > 0 && old->v[0] < 0);
         }
         dd_network_free(&network);
     }
+}
+
+/* The faster node moves, the other one stays where both were, and no arm becomes longer than max_seg, which is 30. */
+static void one_of_two_nodes_stays(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{0, 0, 2}, {0, 0, 2}, {0, 0, 0.5}, {0, 0, 0.5}};
+    const dd_medium medium = weak(0.0);
+    dd_mover mover = {drag, NULL, &medium, 0};
+    dd_network network;
+
+    make_crossing(&network, force);
+    assert_int_equal(split_once(&network, &mover), 1);
+    assert_true(fabs(dd_test_find(&network, 9)->x[2] - 2.0) < 1e-9);
+    assert_true(dd_test_find(&network, DD_TAG(7, 0))->x[2] == 0.0);
+    dd_network_free(&network);
+    make_crossing(&network, force);
+    mover.noise = 1.0; /* faster than they would be */
+    assert_int_equal(split_once(&network, &mover), 0);
+    dd_network_free(&network);
 }
 
 /* From two lines that touch to a junction between two nodes of three arms. */
@@ -138,7 +159,7 @@ static void two_crossing_lines_become_a_binary_junction(void **state)
 {
     (void)state;
     const dd_medium medium = weak(0.5);
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
@@ -175,7 +196,7 @@ static void what_gains_nothing_stays(void **state)
     const double none[4][3] = {{0}}, same[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
     const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(1.0);
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     for (int i = 0; i < 3; i++) {
         dd_network network;
         make_crossing(&network, i == 0 ? none : i == 1 ? same : apart);
@@ -192,7 +213,7 @@ static void lines_that_attract_stay_together(void **state)
     (void)state;
     const double screw[3] = {1, 0, 0}, pull[4][3] = {{0, 0, 0.01}, {0, 0, 0.01}, {0, 0, -0.01}, {0, 0, -0.01}};
     const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1, .core = 0.01};
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     for (int sense = -1; sense <= 1; sense += 2) {
         dd_network network;
         make_crossing(&network, pull);
@@ -217,7 +238,7 @@ static void lines_that_remeshing_joins_stay_together(void **state)
     (void)state;
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     for (int is_short = 0; is_short < 2; is_short++) {
         dd_network network;
         make_crossing(&network, force);
@@ -234,7 +255,7 @@ static void order_of_arms_does_not_matter(void **state)
     (void)state;
     const double force[4][3] = {{-1, 0.3, 0.1}, {1.2, 0, -0.2}, {-0.7, 0.1, 0}, {1, -0.2, 0.3}};
     const dd_medium medium = {.mu = 0.2, .nu = 0.3, .a = 1, .core = 0.1};
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     double first[4][3];
     for (int order = 0; order < 24; order++) {
         dd_network network;
@@ -265,7 +286,7 @@ static void halves_glide(void **state)
     const double force[4][3] = {{1, 3, 0.3}, {2, 1, 1}, {-3, 1, -1}, {-1, -2, -2}};
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
     const dd_medium medium = weak(0.05);
-    const dd_mover mover = {mobility, &fcc, &medium};
+    const dd_mover mover = {mobility, &fcc, &medium, 0};
     dd_network network;
     make_crossing(&network, force);
     for (int64_t i = 0; i < network.n; i++) {
@@ -298,7 +319,8 @@ static void random_networks_keep_their_burgers_vectors(void **state)
         dd_network network, before;
         const double *box = seed % 2 ? cube : free_box;
         const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
-        const dd_mover mover[3] = {{drag, NULL, &medium}, {mobility, &bcc, &medium}, {mobility, &fcc, &medium}};
+        const dd_mover mover[3] = {
+            {drag, NULL, &medium, 0}, {mobility, &bcc, &medium, 0}, {mobility, &fcc, &medium, 0}};
         dd_test_random(&network, seed, 30, 40, box);
         dd_test_valid(&network, box);
         dd_test_copy(&before, &network);
@@ -323,7 +345,7 @@ static void failing_allocations_change_nothing(void **state)
     (void)state;
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
     const dd_medium medium = weak(0.5);
-    const dd_mover mover = {drag, NULL, &medium};
+    const dd_mover mover = {drag, NULL, &medium, 0};
     if (!failing_malloc_works) {
         skip();
     }
@@ -348,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_that_are_pulled_apart_leave_each_other),
         cmocka_unit_test(lines_that_attract_zip_a_junction),
+        cmocka_unit_test(one_of_two_nodes_stays),
         cmocka_unit_test(two_crossing_lines_become_a_binary_junction),
         cmocka_unit_test(what_gains_nothing_stays),
         cmocka_unit_test(lines_that_attract_stay_together),

@@ -27,6 +27,9 @@
 /* Remeshing shifts work at once: so much more imbalance than promised is reason enough for a new map. */
 #define JUMP 0.03
 
+/* A node is not known to move whose way in a step is this share of rTol (ParaDiS' splitMultiNodeAlpha). */
+#define NOISE 1e-3
+
 /* What a step does on this rank. */
 typedef struct step_ledger {
     dd_simulation *sim;
@@ -441,7 +444,8 @@ static void fold_nodes(dd_simulation *sim)
  * changes of topology add. */
 static int change_topology(dd_simulation *sim, double strain[9], eqp_message *message)
 {
-    const dd_mover mover = dd_topology_mover(&sim->mobility, &sim->evaluator.medium);
+    const dd_mover mover =
+        dd_topology_mover(&sim->mobility, &sim->evaluator.medium, NOISE * sim->rules.r_tol / sim->now.dt);
     const int every = sim->input.control.split_every;
     const bool split = every > 0 && (sim->now.common.step + 1) % every == 0;
     const double *edge = sim->domain.edge;

@@ -24,9 +24,9 @@ static void move(const void *user, const dd_node *node, const double (*to_neighb
     dd_mobility_velocity(user, node, to_neighbour, force, velocity);
 }
 
-dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium)
+dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium, double noise)
 {
-    return (dd_mover){move, mobility, medium};
+    return (dd_mover){move, mobility, medium, noise};
 }
 
 typedef struct topology {

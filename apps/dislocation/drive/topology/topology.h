@@ -28,8 +28,9 @@ typedef struct dd_topology_counts {
     int64_t lost;             /* operations that others went before, until the next step */
 } dd_topology_counts;
 
-/* How nodes that come apart would move, in which medium. Both are borrowed as long as the mover is used. */
-dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium);
+/* How nodes that come apart would move, in which medium (both are borrowed as long as the mover is used); noise: speeds
+ * that mean nothing. */
+dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium, double noise);
 
 /* Splits, cross slip, collisions, then remeshing: coarsens, then refines; each in a few rounds until none has lost. The
  * network that comes out, down to the last bit, does not depend on the ranks or on where nodes live. Uses positions,

@@ -12,12 +12,12 @@
 
 /* More arms than this: only groups of two against the rest. 2^9 partitions are quick, 2^23 are not. */
 #define ALL_PARTITIONS 10
-/* Power over that of the whole node: less is noise of the forces and of the tension. */
-#define GAIN 1.05
-/* Relative speed over the larger speed: nodes that hardly part would have to go far to be apart. */
-#define PARTING 0.2
-/* A little more than what touches. */
-#define APART 1.1
+/* Distance of the two nodes in units of rann, at least. */
+#define APART 2.0
+/* Cosine below which velocities are opposite: then both nodes move. */
+#define OPPOSITE (-0.99)
+/* Relative error of the way that a node goes. */
+#define SHARP 1e-9
 /* Arms shorter than this share of rann are none. */
 #define TINY 1e-3
 
@@ -97,32 +97,31 @@ static void add_junction(dd_group *half, const dd_partition *halves, double sens
     }
 }
 
-/* Whether the two nodes part, and where to. */
-static bool part(const dd_group *one, const dd_group *two, double relative[3])
+/* Where the two nodes stand when they are apart: the faster one has gone along its velocity, or both have, if they go
+ * opposite ways. So both stay in their glide planes. False: they do not move, or not at a finite speed. */
+static bool stand_apart(const dd_rules *rules, const dd_group *one, const dd_group *two, double x[2][3])
 {
-    const double speed = fmax(dd_v3_length(one->v), dd_v3_length(two->v));
+    const double speed[2] = {dd_v3_length(one->v), dd_v3_length(two->v)};
+    const int fast = speed[1] > speed[0];
+    const double cosine = dd_v3_dot(one->v, two->v) / (speed[0] * speed[1]); /* not a number where one stands still */
+    const double share = cosine < OPPOSITE ? 0.5 : 1.0, way = APART * rules->rann / speed[fast];
 
-    dd_v3_minus(two->v, one->v, relative);
-    return dd_v3_length(relative) > PARTING * speed && isfinite(speed);
-}
-
-/* Where the two nodes stand when they are apart: along their velocities, so that both stay in their glide planes. */
-static void stand_apart(const dd_rules *rules, const dd_group *one, const dd_group *two, double x[2][3])
-{
-    static const double origin[3] = {0.0, 0.0, 0.0};
-    double relative[3], time;
-
-    dd_v3_minus(two->v, one->v, relative);
-    time = APART * rules->rann / dd_v3_length(relative);
-    dd_v3_along(origin, time, one->v, x[0]);
-    dd_v3_along(origin, time, two->v, x[1]);
+    if (!(speed[fast] > 0.0 && isfinite(speed[fast]) && isfinite(way))) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double along = way * (fast == 1 ? two : one)->v[k];
+        x[fast][k] = share * along;
+        x[1 - fast][k] = (share - 1.0) * along;
+    }
+    return true;
 }
 
 /* First guess of where the nodes go, by the forces at the node's place and the junction's own. */
 static bool guess(const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover, dd_partition *halves)
 {
     dd_group one, two;
-    double relative[3], away[3];
+    double gap[3], away[3];
 
     take_half(whole, ~halves->second, &one);
     take_half(whole, halves->second, &two);
@@ -130,24 +129,24 @@ static bool guess(const dd_cluster *whole, const dd_rules *rules, const dd_mover
     halves->junction = dd_v3_length(halves->burgers) > DD_BURGERS_ZERO;
     move(mover, &one);
     move(mover, &two);
-    if (!part(&one, &two, relative)) {
+    if (!stand_apart(rules, &one, &two, halves->x)) {
         return false;
     }
-    stand_apart(rules, &one, &two, halves->x);
     if (halves->junction) {
         const dd_segment junction = dd__segment(halves->x[0], halves->x[1], halves->burgers);
         double force[6];
-        dd__plane(relative, halves->burgers, one.arm[0].normal, two.arm[0].normal, halves->normal);
+        dd_v3_minus(halves->x[1], halves->x[0], gap);
+        dd__plane(gap, halves->burgers, one.arm[0].normal, two.arm[0].normal, halves->normal);
         dd_self_force(&whole->medium, &junction, force);
-        dd_v3_scale(APART * rules->rann / dd_v3_length(relative), relative);
-        add_junction(&one, halves, 1.0, relative, force);
-        add_junction(&two, halves, -1.0, relative, force + 3);
+        add_junction(&one, halves, 1.0, gap, force);
+        add_junction(&two, halves, -1.0, gap, force + 3);
         move(mover, &one);
         move(mover, &two);
-        if (!part(&one, &two, away) || dd_v3_dot(away, relative) <= 0.0) {
+        if (!stand_apart(rules, &one, &two, halves->x)) {
             return false;
         }
-        stand_apart(rules, &one, &two, halves->x);
+        dd_v3_minus(halves->x[1], halves->x[0], away);
+        return dd_v3_dot(away, gap) > 0.0;
     }
     return true;
 }
@@ -192,9 +191,10 @@ static bool weigh(const dd_cluster *whole, const dd_mover *mover, dd_partition *
     move(mover, &two);
     dd_v3_copy(halves->v[0], one.v);
     dd_v3_copy(halves->v[1], two.v);
-    halves->power = dd_v3_dot(one.force, one.v) + dd_v3_dot(two.force, two.v);
-    return part(&one, &two, relative) &&
-           dd_v3_dot(relative, gap) > PARTING * dd_v3_length(relative) * dd_v3_length(gap);
+    halves->power = dd_v3_dot(one.force, one.v) + dd_v3_dot(two.force, two.v) -
+                    mover->noise * (dd_v3_length(one.force) + dd_v3_length(two.force));
+    dd_v3_minus(two.v, one.v, relative);
+    return dd_v3_dot(relative, gap) > 0.0;
 }
 
 /* All arms have a length and stay shorter than half the box. */
@@ -268,6 +268,62 @@ static bool meet(const dd_rules *rules, const dd_cluster *whole, const dd_partit
     return any;
 }
 
+/* Along its way, line tension on a node that has gone so far: of its arms, and of the line behind it. */
+static double pull(const dd_cluster *whole, const dd_partition *halves, int half, const double along[3], double way)
+{
+    static const double origin[3] = {0.0, 0.0, 0.0};
+    const dd_medium tension = {.nu = whole->medium.nu, .a = 1.0, .core = 1.0};
+    double x[3], force[6], sum;
+
+    dd_v3_along(origin, way, along, x);
+    const dd_segment behind = dd__segment(origin, along, halves->burgers);
+    dd_self_force(&tension, &behind, force);
+    sum = halves->junction ? dd_v3_dot(force + 3, along) : 0.0;
+    for (int i = 0; i < whole->node->narms; i++) {
+        if ((int)(halves->second >> i & 1) == half) {
+            const dd_segment arm = dd__segment(x, whole->to[i], whole->node->arm[i].burgers);
+            dd_self_force(&tension, &arm, force);
+            sum += dd_v3_dot(force, along);
+        }
+    }
+    return sum;
+}
+
+/* To where line tension holds one of the two nodes. */
+static void lengthen(const dd_rules *rules, const dd_cluster *whole, dd_partition *halves, int half, double most)
+{
+    double along[3], low = dd_v3_length(halves->x[half]), high = most, first, last;
+
+    if (low == 0.0) {
+        return;
+    }
+    dd_v3_copy(along, halves->x[half]);
+    dd_v3_scale(1.0 / low, along);
+    for (int i = 0; i < whole->node->narms; i++) {
+        if ((int)(halves->second >> i & 1) == half) {
+            high = fmin(high, rules->max_seg - dd_v3_length(whole->to[i]));
+        }
+    }
+    if (high <= low) {
+        return;
+    }
+    first = pull(whole, halves, half, along, low);
+    last = pull(whole, halves, half, along, high);
+    if (first * last > 0.0) {
+        low = high = fabs(first) <= fabs(last) ? low : high;
+    }
+    while (high - low > SHARP * high) {
+        const double middle = 0.5 * (low + high);
+        if (pull(whole, halves, half, along, middle) * first > 0.0) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    dd_v3_scale(low, along);
+    dd_v3_copy(halves->x[half], along);
+}
+
 static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover,
                            dd_partition *best)
 {
@@ -277,7 +333,7 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
 
     take_half(whole, UINT32_MAX, &together);
     move(mover, &together);
-    best->power = GAIN * dd_v3_dot(together.force, together.v);
+    best->power = dd_v3_dot(together.force, together.v);
     /* Arm 0 is in the first group: every partition once. */
     for (uint32_t group = 2; group < (uint32_t)1 << n; group += 2) {
         const int size = count_bits(group);
@@ -290,6 +346,13 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
             *best = halves;
             found = true;
         }
+    }
+    if (found) {
+        const bool both = dd_v3_length(best->x[0]) > 0.0 && dd_v3_length(best->x[1]) > 0.0;
+        dd_partition longer = *best;
+        lengthen(rules, whole, &longer, 0, both ? 0.5 * rules->max_seg : rules->max_seg);
+        lengthen(rules, whole, &longer, 1, both ? 0.5 * rules->max_seg : rules->max_seg);
+        *best = fits(patch, rules, whole, &longer) ? longer : *best;
     }
     return found;
 }
