@@ -257,8 +257,21 @@ static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis
     return EQP_OK;
 }
 
+/* Of the comment before the node. */
+static int parse_velocity(eqp_paradis_reader *r, eqp_paradis_node *node, eqp_message *message)
+{
+    char *at = r->lines.velocity;
+    int rc = *at ? take_vector(r, &at, node, "a velocity", node->velocity, message) : EQP_OK;
+
+    if (rc == EQP_OK && !eqp__at_end(at)) {
+        rc = refuse_junk(r, node, message);
+    }
+    r->lines.velocity[0] = '\0';
+    return rc;
+}
+
 /* `dom,idx x y z narms constraint` */
-static int parse_node(const eqp_paradis_reader *r, char *at, eqp_paradis_node *node, eqp_message *message)
+static int parse_node(eqp_paradis_reader *r, char *at, eqp_paradis_node *node, eqp_message *message)
 {
     int64_t narms = 0, constraint = 0;
     int rc = eqp__take_tag(&at, &node->tag);
@@ -281,9 +294,10 @@ static int parse_node(const eqp_paradis_reader *r, char *at, eqp_paradis_node *n
     if (!eqp__at_end(at)) {
         return refuse_junk(r, node, message);
     }
+    rc = parse_velocity(r, node, message);
     node->narms = (int)narms;
     node->constraint = r->header.version == 4 && constraint == 1 ? EQP_PARADIS_SURFACE : (int)constraint;
-    return EQP_OK;
+    return rc;
 }
 
 /* Unit length, unless it has that already to rounding: what was written with all digits comes back as it was. */

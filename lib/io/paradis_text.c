@@ -198,6 +198,9 @@ int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message)
         if (rc != EQP_OK || !*text) {
             return rc;
         }
+        if (strncmp(*text, EQP__VELOCITY, sizeof EQP__VELOCITY - 1) == 0) {
+            (void)snprintf(lines->velocity, sizeof lines->velocity, "%s", *text + sizeof EQP__VELOCITY - 1);
+        }
         cut_comment(*text);
         *text = skip_blanks(*text);
         if (**text) {

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <zlib.h>
 
+/* Begins a comment that has a meaning. */
+#define EQP__VELOCITY "#velocity "
+
 typedef struct eqp__lines {
     char *path; /* owned */
     gzFile file;
@@ -23,6 +26,7 @@ typedef struct eqp__lines {
     bool keeps;        /* what eqp__lines_next() gives out is kept, too, a line each: */
     char *kept;        /* [nkept + 1] owned, NULL: none */
     int64_t nkept, kept_room;
+    char velocity[96]; /* of the last comment that began with EQP__VELOCITY, without that; empty: none */
 } eqp__lines;
 
 /* On error *lines holds nothing. */

@@ -147,7 +147,7 @@ static bool is_vector(const double v[3])
 static int check_node(const eqp_paradis_writer *w, const eqp_paradis_node *n, const eqp_paradis_arm *arm,
                       eqp_message *message)
 {
-    bool good = is_tag(n->tag) && is_vector(n->x) && n->constraint >= 0 &&
+    bool good = is_tag(n->tag) && is_vector(n->x) && is_vector(n->velocity) && n->constraint >= 0 &&
                 n->constraint <= (EQP_PARADIS_PINNED | EQP_PARADIS_SURFACE) && n->narms >= 0 &&
                 n->narms <= EQP_PARADIS_MOST_ARMS;
 
@@ -164,6 +164,11 @@ static int check_node(const eqp_paradis_writer *w, const eqp_paradis_node *n, co
 
 static void put_node(FILE *to, const eqp_paradis_node *n, const eqp_paradis_arm *arm)
 {
+    const double *v = n->velocity;
+
+    if (v[0] != 0 || v[1] != 0 || v[2] != 0) {
+        (void)fprintf(to, EQP__VELOCITY "%.17g %.17g %.17g\n", v[0], v[1], v[2]);
+    }
     (void)fprintf(to, " %u,%u %.17g %.17g %.17g %d %d\n", EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag),
                   n->x[0], n->x[1], n->x[2], n->narms, n->constraint);
     for (int i = 0; i < n->narms; i++) {

@@ -269,8 +269,8 @@ static inline eqp_paradis_reader *make_eqp_paradis_reader(void)
 
     if (access("read.data", R_OK)) {
         const eqp_paradis_arm arm[2] = {{1, {1, 0, 0}, {0, 0, 0}}, {0, {-1, 0, 0}, {0, 0, 0}}};
-        const eqp_paradis_node node[2] = {{0, {0, 0, 0}, EQP_PARADIS_PINNED, 1, 0},
-                                          {1, {0.5, 0, 0}, EQP_PARADIS_PINNED, 1, 1}};
+        const eqp_paradis_node node[2] = {{0, {0, 0, 0}, EQP_PARADIS_PINNED, 1, 0, {0, 0, 0}},
+                                          {1, {0.5, 0, 0}, EQP_PARADIS_PINNED, 1, 1, {0, 0, 0}}};
         eqp_paradis_writer *writer = begin_network("read.data");
         made(eqp_paradis_write_nodes(writer, 2, node, arm, NULL), "nodes");
         made(eqp_paradis_write_finish(writer, NULL), "network");

@@ -139,7 +139,8 @@ static inline network network_loop(int64_t n)
     for (int64_t i = 0; i < n; i++) {
         int64_t near[2] = {(i + 1) % n, (i + n - 1) % n};
 
-        w.node[i] = (eqp_paradis_node){.tag = EQP_PARADIS_TAG(i % 5, 7 * i),
+        w.node[i] = (eqp_paradis_node){.velocity = {(double)(i % 2) * 1e9 / 3, 0, i % 2 ? -7e-9 : 0},
+                                       .tag = EQP_PARADIS_TAG(i % 5, 7 * i),
                                        .x = {1.0 / (double)(i + 3), -1e-300 * (double)i, 1e3 / 7 * (double)i},
                                        .narms = 2,
                                        .first_arm = 2 * i,

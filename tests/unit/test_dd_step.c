@@ -40,7 +40,7 @@ static void advance(dd_stepper *stepper, double x[6])
         const double dt = stepper->dt;
         velocities(x1, v1);
         double error = dd_step_error(2, x, v0, x1, v1, dt);
-        assert_int_equal(dd_stepper_judge(stepper, error, &verdict), EQP_OK);
+        assert_int_equal(dd_stepper_judge(stepper, error, 0.0, &verdict), EQP_OK);
         if (verdict == DD_STEP_ACCEPT) {
             assert_true(stepper->rule.method == DD_EULER || error <= stepper->rule.rtol);
             assert_true(stepper->done == dt);
@@ -136,9 +136,45 @@ static void errors_are_largest_components(void **state)
     assert_near(dd_step_error(0, x0, v0, x1, v1, 1.0), 0.0, 0.0);
     assert_near(dd_step_largest(2, v), 5.0, 1e-14);
     assert_near(dd_step_largest(0, v), 0.0, 0.0);
+    assert_near(dd_step_way(2, v0, v1, 0.5), 2.0, 1e-14); /* of sqrt(0.5) and 2 */
+    assert_near(dd_step_way(0, v0, v1, 0.5), 0.0, 0.0);
     x1[1] = v[0] = NAN;
     assert_true(isinf(dd_step_error(2, x0, v0, x1, v1, 1.0)));
     assert_true(isinf(dd_step_largest(2, v)));
+    assert_true(isinf(dd_step_way(2, v0, v, 1.0)));
+}
+
+static void guesses_are_means_of_two_velocities(void **state)
+{
+    const double v0[6] = {2, 0, 4, 2, 0, 4}, last[6] = {0, 2, 0, 0, 0, 0};
+    dd_stepper stepper = {.rule = defaults};
+    double v[6];
+
+    (void)state;
+    dd_step_guess(&stepper, 2, v0, last, v);
+    assert_memory_equal(v, ((const double[6]){1, 1, 2, 2, 0, 4}), sizeof v);
+    stepper.rule.method = DD_EULER;
+    dd_step_guess(&stepper, 2, v0, last, v);
+    assert_memory_equal(v, v0, sizeof v);
+}
+
+static void steps_are_no_longer_than_a_way(void **state)
+{
+    dd_step_rule rule = defaults;
+    dd_stepper stepper;
+    dd_verdict verdict;
+
+    (void)state;
+    rule.way_max = 100.0;
+    assert_int_equal(dd_stepper_init(&stepper, &rule, 1e-8), EQP_OK);
+    const double way[4] = {101.0, NAN, 101.0, 100.0};
+    const dd_verdict want[4] = {DD_STEP_CORRECT, DD_STEP_RETRY, DD_STEP_CORRECT, DD_STEP_ACCEPT};
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(dd_stepper_judge(&stepper, 0.0, way[k], &verdict), EQP_OK);
+        assert_int_equal(verdict, want[k]);
+    }
+    rule.way_max = 0.0;
+    assert_int_equal(dd_stepper_init(&stepper, &rule, 1e-8), EQP_ERR_ARGUMENT);
 }
 
 static void steps_grow_and_shrink(void **state)
@@ -155,7 +191,7 @@ static void steps_grow_and_shrink(void **state)
     assert_int_equal(dd_stepper_init(&stepper, &rule, 0.5), EQP_OK);
     assert_int_equal(dd_stepper_begin(&stepper, 100.0), EQP_OK);
     assert_near(stepper.dt, 0.5, 0.0);
-    assert_int_equal(dd_stepper_judge(&stepper, 2.0, &verdict), EQP_OK);
+    assert_int_equal(dd_stepper_judge(&stepper, 2.0, 0.0, &verdict), EQP_OK);
     assert_int_equal(verdict, DD_STEP_ACCEPT);
     assert_near(stepper.dt, 0.6, 1e-15);
     assert_near(stepper.done, 0.5, 0.0);
@@ -164,7 +200,7 @@ static void steps_grow_and_shrink(void **state)
     const dd_verdict want[5] = {DD_STEP_CORRECT, DD_STEP_RETRY, DD_STEP_CORRECT, DD_STEP_ACCEPT, DD_STEP_ACCEPT};
     assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
     for (int k = 0; k < 4; k++) {
-        assert_int_equal(dd_stepper_judge(&stepper, error[k], &verdict), EQP_OK);
+        assert_int_equal(dd_stepper_judge(&stepper, error[k], 0.0, &verdict), EQP_OK);
         assert_int_equal(verdict, want[k]);
         assert_near(stepper.dt, k == 0 ? 0.6 : 0.3, 1e-15);
     }
@@ -172,23 +208,23 @@ static void steps_grow_and_shrink(void **state)
     assert_int_equal(stepper.retries, 1);
     /* Nor after a correction alone. */
     assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
-    assert_int_equal(dd_stepper_judge(&stepper, 2.1, &verdict), EQP_OK);
-    assert_int_equal(dd_stepper_judge(&stepper, 1.0, &verdict), EQP_OK);
+    assert_int_equal(dd_stepper_judge(&stepper, 2.1, 0.0, &verdict), EQP_OK);
+    assert_int_equal(dd_stepper_judge(&stepper, 1.0, 0.0, &verdict), EQP_OK);
     assert_int_equal(verdict, DD_STEP_ACCEPT);
     assert_near(stepper.dt, 0.3, 1e-15);
     for (int k = 0; k < 20; k++) {
         assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
-        assert_int_equal(dd_stepper_judge(&stepper, 0.0, &verdict), EQP_OK);
+        assert_int_equal(dd_stepper_judge(&stepper, 0.0, 0.0, &verdict), EQP_OK);
     }
     assert_near(stepper.dt, 1.0, 0.0);
     /* What is no number is never accepted nor corrected; at last it is stuck. */
     assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
     for (int k = 0; k < 6; k++) {
-        assert_int_equal(dd_stepper_judge(&stepper, k % 2 == 0 ? NAN : INFINITY, &verdict), EQP_OK);
+        assert_int_equal(dd_stepper_judge(&stepper, k % 2 == 0 ? NAN : INFINITY, 0.0, &verdict), EQP_OK);
         assert_int_equal(verdict, DD_STEP_RETRY);
     }
     dd_stepper before = stepper;
-    assert_int_equal(dd_stepper_judge(&stepper, NAN, &verdict), EQP_ERR_STATE);
+    assert_int_equal(dd_stepper_judge(&stepper, NAN, 0.0, &verdict), EQP_ERR_STATE);
     assert_memory_equal(&before, &stepper, sizeof before);
 }
 
@@ -207,7 +243,7 @@ static void euler_limits_the_way(void **state)
     for (int k = 0; k < 5; k++) {
         assert_int_equal(dd_stepper_begin(&stepper, largest[k]), EQP_OK);
         assert_near(stepper.dt / dt[k], 1.0, 1e-14);
-        assert_int_equal(dd_stepper_judge(&stepper, 1e9, &verdict), EQP_OK);
+        assert_int_equal(dd_stepper_judge(&stepper, 1e9, 0.0, &verdict), EQP_OK);
         assert_int_equal(verdict, DD_STEP_ACCEPT);
         assert_near(stepper.done / dt[k], 1.0, 1e-14);
     }
@@ -246,6 +282,8 @@ int main(void)
         cmocka_unit_test(solutions_converge),
         cmocka_unit_test(corrections_converge),
         cmocka_unit_test(errors_are_largest_components),
+        cmocka_unit_test(guesses_are_means_of_two_velocities),
+        cmocka_unit_test(steps_are_no_longer_than_a_way),
         cmocka_unit_test(steps_grow_and_shrink),
         cmocka_unit_test(euler_limits_the_way),
         cmocka_unit_test(rules_are_checked),

@@ -83,6 +83,9 @@ static void bad_nodes_name_the_line_and_the_tag(void **state)
     change("3,2 0.6 0 -0.5", "3,2 0.6 0 nan", EQP_ERR_DATA, "line 36: node 0,1: a Burgers vector is not finite");
     change("0 0 -0.0", "0 0 -0.0 1", EQP_ERR_FORMAT, "line 37: node 0,1: something follows");
     change("0 0 -0.0", "0 0 inf", EQP_ERR_DATA, "line 37: node 0,1: a normal is not finite");
+    change(" 0,1 17", "#velocity 1 2\n 0,1 17", EQP_ERR_FORMAT, "line 34: node 0,1: a velocity is missing");
+    change(" 0,1 17", "#velocity 1 nan 2\n 0,1 17", EQP_ERR_DATA, "line 34: node 0,1: a velocity is not finite");
+    change(" 0,1 17", "#velocity 1 2 3 4\n 0,1 17", EQP_ERR_FORMAT, "line 34: node 0,1: something follows");
 }
 
 static void networks_that_cannot_be_name_the_tag(void **state)

@@ -34,8 +34,8 @@ int dd_advance_velocities(const dd_motion *motion)
 /* States of the own nodes. */
 typedef struct states {
     int64_t n;
-    double *x0, *v0, *x1, *v1; /* [n][3] */
-    dd_segment *before;        /* own segments at the start */
+    double *x0, *v0, *x1, *v1, *guess; /* [n][3] */
+    dd_segment *before;                /* own segments at the start */
 } states;
 
 static void states_free(states *s)
@@ -44,21 +44,23 @@ static void states_free(states *s)
     free(s->v0);
     free(s->x1);
     free(s->v1);
+    free(s->guess);
     free(s->before);
 }
 
 static int states_create(const dd_motion *motion, states *s)
 {
-    double **const column[] = {&s->x0, &s->v0, &s->x1, &s->v1};
+    double **const column[] = {&s->x0, &s->v0, &s->x1, &s->v1, &s->guess};
     int code = eqp_array_create(&s->before, motion->stage->nown, sizeof *s->before);
 
     s->n = motion->domain->network.n;
-    for (int i = 0; i < 4 && code == EQP_OK; i++) {
+    for (int i = 0; i < 5 && code == EQP_OK; i++) {
         code = eqp_array_create(column[i], 3 * s->n, sizeof(double));
     }
     for (int64_t i = 0; i < s->n && code == EQP_OK; i++) {
         memcpy(s->x0 + 3 * i, motion->domain->network.node[i].x, 3 * sizeof(double));
         memcpy(s->v0 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
+        dd_step_guess(motion->stepper, 1, s->v0 + 3 * i, motion->domain->network.node[i].last_v, s->guess + 3 * i);
     }
     for (int64_t own = 0; own < motion->stage->nown && code == EQP_OK; own++) {
         s->before[own] = dd_stage_segment(motion->stage, motion->stage->own_local[own]);
@@ -66,13 +68,16 @@ static int states_create(const dd_motion *motion, states *s)
     return code;
 }
 
-/* code: of this rank so far. Returns that of all ranks. */
-static int largest(const dd_motion *motion, int code, double mine, double *all)
+/* What a try of all ranks has come to. own: code of this rank so far; returns that of all. */
+static int judge(const dd_motion *motion, const states *s, int own, dd_verdict *verdict)
 {
-    double low = -mine;
+    const double dt = motion->stepper->dt;
+    double low[2] = {-dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), -dd_step_way(s->n, s->v0, s->v1, dt)};
+    int code;
 
-    code = eqp_meet(motion->domain->comm, code, 1, &low, 0, NULL);
-    *all = code == EQP_OK ? -low : *all;
+    EQP_TRY(eqp_meet(motion->domain->comm, own, 2, low, 0, NULL));
+    code = dd_stepper_judge(motion->stepper, -low[0], -low[1], verdict);
+done:
     return code;
 }
 
@@ -99,22 +104,23 @@ static int integrate(const dd_motion *motion, states *s, double fastest, dd_eval
 {
     dd_stepper *stepper = motion->stepper;
     dd_verdict verdict = DD_STEP_RETRY;
-    double error = 0.0;
     int code;
 
     EQP_TRY(dd_stepper_begin(stepper, fastest));
-    dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
+    dd_step_predict(s->n, s->x0, s->guess, stepper->dt, s->x1);
     while (verdict != DD_STEP_ACCEPT) {
         const double dt = stepper->dt;
         EQP_TRY(evaluate_at(motion, s, evaluated, user, &own));
-        EQP_TRY(largest(motion, own, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error));
-        EQP_TRY(dd_stepper_judge(stepper, error, &verdict));
+        EQP_TRY(judge(motion, s, own, &verdict));
         if (verdict == DD_STEP_CORRECT) {
             dd_step_correct(s->n, s->x0, s->v0, s->v1, dt, s->x1);
         }
         if (verdict == DD_STEP_RETRY) {
-            dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
+            dd_step_predict(s->n, s->x0, s->guess, stepper->dt, s->x1);
         }
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        memcpy(motion->domain->network.node[i].last_v, s->v0 + 3 * i, 3 * sizeof(double));
     }
 done:
     return code;

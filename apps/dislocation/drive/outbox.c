@@ -51,7 +51,7 @@ void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size)
 /* A node without its arms. */
 typedef struct record {
     dd_tag tag;
-    double x[3], v[3];
+    double x[3], v[3], last_v[3];
     int64_t order, split, label;
     int constraint, narms;
 } record;
@@ -61,6 +61,7 @@ void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
     const record head = {node->tag,
                          {node->x[0], node->x[1], node->x[2]},
                          {node->v[0], node->v[1], node->v[2]},
+                         {node->last_v[0], node->last_v[1], node->last_v[2]},
                          node->order,
                          node->split,
                          node->label,
@@ -229,6 +230,7 @@ done:
                       .arm = arm};
     memcpy(node->x, head.x, sizeof node->x);
     memcpy(node->v, head.v, sizeof node->v);
+    memcpy(node->last_v, head.last_v, sizeof node->last_v);
     return EQP_OK;
 }
 

@@ -121,6 +121,7 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
     }
     rule.method = strcmp(c->integrator, "trapezoid") == 0 ? DD_TRAPEZOID : DD_EULER;
     rule.rtol = c->tolerance;
+    rule.way_max = c->max_seg;
     rule.dt_max = c->max_dt;
     rule.dt_min = fmin(rule.dt_min, c->max_dt);
     rule.grow = c->dt_increment;

@@ -11,7 +11,8 @@
  * the neighbour, so the reverse arm carries its negative.
  *
  * *Text.* `key = value`, `key = [ values ]` on one line or several; `#` starts a comment; values may end in `;` or `,`.
- * Files packed with gzip are known by their first bytes, never by their names.
+ * Files packed with gzip are known by their first bytes, never by their names. A comment `#velocity x y z` before a
+ * node is for readers that know it: ParaDiS files have no place for what a time stepper remembers.
  *
  * *Errors.* A file that cannot be opened, a missing file of several, a full disk: #EQP_ERR_IO. A truncated, damaged or
  * unknown file, counts that disagree, a network that cannot be: #EQP_ERR_FORMAT. NaN, infinity and numbers that do not
@@ -59,11 +60,12 @@ typedef struct eqp_paradis_arm {
 
 /** A node. Its arms lie elsewhere, see eqp_paradis_block. */
 typedef struct eqp_paradis_node {
-    uint64_t tag;      /**< its name */
-    double x[3];       /**< as stored, perhaps outside the box: see eqp_paradis_fold() */
-    int constraint;    /**< bits of eqp_paradis_constraint, 0 .. 15 */
-    int narms;         /**< 0 .. EQP_PARADIS_MOST_ARMS */
-    int64_t first_arm; /**< its arms are block->arm[first_arm .. first_arm + narms) */
+    uint64_t tag;       /**< its name */
+    double x[3];        /**< as stored, perhaps outside the box: see eqp_paradis_fold() */
+    int constraint;     /**< bits of eqp_paradis_constraint, 0 .. 15 */
+    int narms;          /**< 0 .. EQP_PARADIS_MOST_ARMS */
+    int64_t first_arm;  /**< its arms are block->arm[first_arm .. first_arm + narms) */
+    double velocity[3]; /**< when its last step began, in the writer's unit; 0 0 0 where the file does not say */
 } eqp_paradis_node;
 
 /** What stands before the nodes. */

@@ -112,6 +112,7 @@ static int make_node(const dd_domain *domain, const eqp_paradis_node *from, cons
 
     *node = (dd_node){.tag = from->tag, .constraint = from->constraint, .order = order};
     memcpy(node->x, from->x, sizeof node->x);
+    memcpy(node->last_v, from->velocity, sizeof node->last_v);
     dd_domain_fold(domain, node->x);
     for (int k = 0; k < from->narms && code == EQP_OK; k++) {
         dd_arm *arm = NULL;

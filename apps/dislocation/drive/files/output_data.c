@@ -146,6 +146,7 @@ done:
     *to = (eqp_paradis_node){
         .tag = node->tag, .constraint = node->constraint, .narms = node->narms, .first_arm = file->narms};
     memcpy(to->x, node->x, sizeof to->x);
+    memcpy(to->velocity, node->last_v, sizeof to->velocity);
     for (int k = 0; k < node->narms; k++) {
         eqp_paradis_arm *arm = &file->arm[file->narms++];
         arm->tag = node->arm[k].tag;

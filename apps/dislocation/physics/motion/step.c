@@ -8,9 +8,9 @@
 static bool is_valid(const dd_step_rule *rule)
 {
     return (rule->method == DD_TRAPEZOID || rule->method == DD_EULER) && rule->rtol > 0.0 && isfinite(rule->rtol) &&
-           rule->dt_max > 0.0 && isfinite(rule->dt_max) && rule->dt_min >= 0.0 && rule->dt_min <= rule->dt_max &&
-           rule->grow >= 1.0 && isfinite(rule->grow) && rule->shrink > 0.0 && rule->shrink < 1.0 &&
-           rule->corrections >= 0;
+           rule->way_max > 0.0 && rule->dt_max > 0.0 && isfinite(rule->dt_max) && rule->dt_min >= 0.0 &&
+           rule->dt_min <= rule->dt_max && rule->grow >= 1.0 && isfinite(rule->grow) && rule->shrink > 0.0 &&
+           rule->shrink < 1.0 && rule->corrections >= 0;
 }
 
 int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt)
@@ -37,11 +37,11 @@ int dd_stepper_begin(dd_stepper *stepper, double largest)
     return EQP_OK;
 }
 
-int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict)
+int dd_stepper_judge(dd_stepper *stepper, double error, double way, dd_verdict *verdict)
 {
     const dd_step_rule *rule = &stepper->rule;
 
-    if (rule->method == DD_EULER || error <= rule->rtol) {
+    if (rule->method == DD_EULER || (error <= rule->rtol && way <= rule->way_max)) {
         stepper->done = stepper->dt;
         stepper->steps++;
         if (rule->method == DD_TRAPEZOID && !stepper->cut && stepper->corrected == 0) {
@@ -50,7 +50,7 @@ int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict)
         *verdict = DD_STEP_ACCEPT;
         return EQP_OK;
     }
-    if (stepper->corrected < rule->corrections && isfinite(error)) {
+    if (stepper->corrected < rule->corrections && isfinite(error + way)) {
         stepper->corrected++;
         *verdict = DD_STEP_CORRECT;
         return EQP_OK;
@@ -66,10 +66,20 @@ int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict)
     return EQP_OK;
 }
 
-void dd_step_predict(int64_t n, const double *x0, const double *v0, double dt, double *x1)
+void dd_step_guess(const dd_stepper *stepper, int64_t n, const double *v0, const double *last, double *v)
+{
+    for (int64_t j = 0; j < 3 * n; j += 3) {
+        const bool any = last[j] != 0.0 || last[j + 1] != 0.0 || last[j + 2] != 0.0;
+        for (int64_t i = j; i < j + 3; i++) {
+            v[i] = any && stepper->rule.method == DD_TRAPEZOID ? 0.5 * (v0[i] + last[i]) : v0[i];
+        }
+    }
+}
+
+void dd_step_predict(int64_t n, const double *x0, const double *v, double dt, double *x1)
 {
     for (int64_t i = 0; i < 3 * n; i++) {
-        x1[i] = x0[i] + dt * v0[i];
+        x1[i] = x0[i] + dt * v[i];
     }
 }
 
@@ -94,6 +104,17 @@ double dd_step_error(int64_t n, const double *x0, const double *v0, const double
         most = larger(most, fabs(x1[i] - x0[i] - 0.5 * dt * (v0[i] + v1[i])));
     }
     return most;
+}
+
+double dd_step_way(int64_t n, const double *v0, const double *v1, double dt)
+{
+    double most = 0.0;
+
+    for (int64_t i = 0; i < 3 * n; i += 3) {
+        const double v[3] = {v0[i] + v1[i], v0[i + 1] + v1[i + 1], v0[i + 2] + v1[i + 2]};
+        most = larger(most, dd_step_largest(1, v));
+    }
+    return 0.5 * dt * most;
 }
 
 double dd_step_largest(int64_t n, const double *v)

@@ -31,11 +31,12 @@ typedef struct dd_arm {
 
 typedef struct dd_node {
     dd_tag tag;
-    double x[3];   /* in units of b, inside the box where that is periodic */
-    double v[3];   /* b / s */
-    int64_t order; /* place in the input's order; -1: not of the input */
-    int64_t split; /* place in the map's table of owners that ranks share; -1: computed whole where it lives */
-    int64_t label; /* of when a map was last offered; 0: none was */
+    double x[3];      /* in units of b, inside the box where that is periodic */
+    double v[3];      /* b / s */
+    double last_v[3]; /* v when the last step began, of which the next one's guess is made; 0 0 0: none */
+    int64_t order;    /* place in the input's order; -1: not of the input */
+    int64_t split;    /* place in the map's table of owners that ranks share; -1: computed whole where it lives */
+    int64_t label;    /* of when a map was last offered; 0: none was */
     int constraint;
     int home;        /* rank on which it lives */
     int narms, room; /* arms in use, arms that fit */
