@@ -487,7 +487,8 @@ int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box
     c.next_dt = fmin(c.next_dt, c.max_dt);
     fill(&c.tolerance, 0.25 * c.core_radius);
     fill(&c.annihilation, 2 * c.tolerance);
-    fill(&c.min_seg, 0.2 * c.max_seg);
+    fill(&c.min_seg, fmin(sqrt(2 * c.tolerance * c.max_seg / triangle), 0.5 * c.max_seg));
+    c.split_every = c.split_every > 0 ? c.split_every : 1;
     fill(&c.core_energy, c.shear_modulus / (4 * pi) * log(c.core_radius / 0.1));
     for (int i = 0; rc == EQP_OK && i < ROWS; i++) {
         rc = check_row(&c, &table[i], message);

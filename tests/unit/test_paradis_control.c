@@ -145,15 +145,17 @@ static void what_is_not_given_follows_from_the_rest(void **state)
     assert_near(c.next_dt, 1e-8, 0);
     assert_near(c.tolerance, 1.25, 1e-15);
     assert_near(c.annihilation, 2.5, 1e-15);
-    assert_near(c.min_seg, 80, 1e-12);
+    assert_near(c.min_seg, sqrt(1000 / triangle), 1e-9); /* of a triangle of 2 rTol maxSeg */
     assert_near(c.core_energy, 5e10 / (4 * acos(-1)) * log(50), 1e-3);
-    assert_near(c.area_min, 1000, 1e-9); /* 2 rTol maxSeg is less than the triangle of minSeg */
+    assert_near(c.area_min, 1000, 1e-9); /* 2 rTol maxSeg */
     assert_near(c.area_max, (4 * c.area_min + triangle * 400 * 400) / 2, 1e-9);
     again = c;
     assert_int_equal(eqp_paradis_control_complete(&again, NULL, NULL), EQP_OK);
     assert_memory_equal(&again, &c, sizeof c);
-    c = control_good("maxSeg = 400\nrc = 5\nrTol = 10\nminSeg = 20\nrann = 3\nnextDT = 1\nEcore = 7\n");
+    c = control_good("maxSeg = 400\nrc = 5\nrTol = 10\nminSeg = 20\nrann = 3\nnextDT = 1\nEcore = 7\n"
+                     "splitMultiNodeFreq = 0\n");
     assert_int_equal(eqp_paradis_control_complete(&c, NULL, NULL), EQP_OK);
+    assert_int_equal(c.split_every, 1);
     assert_near(c.area_min, triangle * 400, 1e-9);
     assert_near(c.annihilation, 3, 0);
     assert_near(c.core_energy, 7, 0);

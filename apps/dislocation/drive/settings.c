@@ -68,7 +68,7 @@ static const app_option table[] = {
      .choices = "no|yes",
      .help = "whether screws change glide planes [of --ctrl, else no]"},
     POSITIVE("max-seg", max_seg, "L", "longest segment, b [of --ctrl, else 1.25 times the\nlongest of the input]"),
-    POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else a fifth of the longest]"),
+    POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else sqrt(8 rTol maxSeg / sqrt(3))]"),
     POSITIVE("r-tol", r_tol, "X", "error of a position in a step, b [of --ctrl, else rc / 4]"),
     POSITIVE("rann", rann, "X", "distance at which lines react, b [of --ctrl, else 2 r-tol]"),
     POSITIVE("rc", rc, "X", "core radius, b [of --ctrl, else 5]"),

@@ -447,7 +447,7 @@ static int change_topology(dd_simulation *sim, double strain[9], eqp_message *me
     const dd_mover mover =
         dd_topology_mover(&sim->mobility, &sim->evaluator.medium, NOISE * sim->rules.r_tol / sim->now.dt);
     const int every = sim->input.control.split_every;
-    const bool split = every > 0 && (sim->now.common.step + 1) % every == 0;
+    const bool split = (sim->now.common.step + 1) % every == 0;
     const double *edge = sim->domain.edge;
     double area[9];
     dd_closes closes = {0};

@@ -190,23 +190,23 @@ typedef struct eqp_paradis_control {
     double dt_decrement;               /**< [dtDecrementFact: 0.5] > 0, < 1 */
     double tolerance;                  /**< [rTol: 0.25 rc] b, > 0 */
     double max_seg;                    /**< [maxSeg] b, > 0; required */
-    double min_seg;                    /**< [minSeg: maxSeg / 5] b, > 0, <= maxSeg / 2 */
-    int remesh_rule;                   /**< [remeshRule: 2] */
-    double area_min;                   /**< no key: min(2 rTol maxSeg, sqrt(3)/4 minSeg^2), b^2 */
-    double area_max;                   /**< no key: (4 area_min + sqrt(3)/4 maxSeg^2) / 2, b^2 */
-    double annihilation;               /**< [rann: 2 rTol] b, > 0 */
-    int split_every;                   /**< [splitMultiNodeFreq: 1] steps; 0: never */
-    int collision_method;              /**< [collisionMethod: 2] */
-    int cross_slip;                    /**< [enableCrossSlip: -1] 0: no, -1: where the mobility law is one of FCC */
-    double shear_modulus;              /**< [shearModulus: 6.488424e10] Pa, > 0 */
-    double poisson;                    /**< [pois: 0.3327533] > -1, < 0.5 */
-    double burgers;                    /**< [burgMag: 2.875401e-10] m, > 0 */
-    double core_radius;                /**< [rc] b, > 0; required */
-    double core_energy;                /**< [Ecore: mu / 4 pi ln(rc / 0.1)] Pa */
-    char mobility[EQP_PARADIS_NAME];   /**< [mobilityLaw: BCC_0] */
-    double mobility_screw;             /**< [MobScrew: 10] 1 / (Pa s), >= 0 */
-    double mobility_edge;              /**< [MobEdge: 10] 1 / (Pa s), >= 0 */
-    double mobility_climb;             /**< [MobClimb: 0.01] 1 / (Pa s), >= 0 */
+    double min_seg;       /**< [minSeg: sqrt(8 rTol maxSeg / sqrt(3))] b, > 0, <= maxSeg / 2, also the default */
+    int remesh_rule;      /**< [remeshRule: 2] */
+    double area_min;      /**< no key: min(2 rTol maxSeg, sqrt(3)/4 minSeg^2), b^2 */
+    double area_max;      /**< no key: (4 area_min + sqrt(3)/4 maxSeg^2) / 2, b^2 */
+    double annihilation;  /**< [rann: 2 rTol] b, > 0 */
+    int split_every;      /**< [splitMultiNodeFreq: 1] steps; 0 means 1 */
+    int collision_method; /**< [collisionMethod: 2] */
+    int cross_slip;       /**< [enableCrossSlip: -1] 0: no, -1: where the mobility law is one of FCC */
+    double shear_modulus; /**< [shearModulus: 6.488424e10] Pa, > 0 */
+    double poisson;       /**< [pois: 0.3327533] > -1, < 0.5 */
+    double burgers;       /**< [burgMag: 2.875401e-10] m, > 0 */
+    double core_radius;   /**< [rc] b, > 0; required */
+    double core_energy;   /**< [Ecore: mu / 4 pi ln(rc / 0.1)] Pa */
+    char mobility[EQP_PARADIS_NAME]; /**< [mobilityLaw: BCC_0] */
+    double mobility_screw;           /**< [MobScrew: 10] 1 / (Pa s), >= 0 */
+    double mobility_edge;            /**< [MobEdge: 10] 1 / (Pa s), >= 0 */
+    double mobility_climb;           /**< [MobClimb: 0.01] 1 / (Pa s), >= 0 */
     double climb_junction;           /**< [MobClimbJunc: 1] 1 / (Pa s) of nodes of more than two arms; <= 0: MobClimb */
     double shear_velocity;           /**< [shearVelocity: 3400] m / s, bound of velocities; 0: none */
     double relax[3];                 /**< [MobRelaxX, ...: 1] 1 / (Pa s), >= 0 (Relax) */

@@ -24,7 +24,7 @@ int dd_rules_complete(dd_rules *rules)
         full.rann = 2.0 * full.r_tol;
     }
     if (full.min_seg == 0.0) {
-        full.min_seg = fmin(sqrt(2.0 * full.r_tol * full.max_seg / EQUILATERAL), full.max_seg / 4.0);
+        full.min_seg = fmin(sqrt(2.0 * full.r_tol * full.max_seg / EQUILATERAL), full.max_seg / 2.0);
     }
     if (full.area_min == 0.0) {
         full.area_min = fmin(2.0 * full.r_tol * full.max_seg, EQUILATERAL * full.min_seg * full.min_seg);

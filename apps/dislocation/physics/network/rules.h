@@ -21,7 +21,7 @@ typedef struct dd_rules {
 
 /* Fills members that are 0 with ParaDiS' defaults: rann = 2 r_tol, area_min = min(2 r_tol max_seg, sqrt(3)/4
  * min_seg^2), area_max = (4 area_min + sqrt(3)/4 max_seg^2) / 2; without min_seg that of an equilateral triangle of
- * area 2 r_tol max_seg, a quarter of max_seg at most. Returns EQP_OK, or EQP_ERR_ARGUMENT for values that are not
+ * area 2 r_tol max_seg, half of max_seg at most. Returns EQP_OK, or EQP_ERR_ARGUMENT for values that are not
  * finite and positive, min_seg > max_seg / 2 or area_min >= area_max; *rules is unchanged on error. */
 int dd_rules_complete(dd_rules *rules);
 
