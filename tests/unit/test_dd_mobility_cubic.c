@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dd_star.h"
+
+/* Both arms along x, lengths 10 and 30, plane z: v = F M / (1/2 40) in the plane. */
+static void fcc_straight(void **state)
+{
+    const double left[3] = {-10, 0, 0}, right[3] = {30, 0, 0}, mixed[3] = {0.6, 0.8, 0};
+    const double *burgers[3] = {Y, X, mixed}, mobility[3] = {4.0, 2.0, 4.0 - 2.0 * 0.6};
+    double v[3];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        star s = {0};
+        add(&s, left, burgers[k], Z);
+        add(&s, right, burgers[k], Z);
+        move(&fcc, &s, F, v);
+        is(v, 3.0 * mobility[k] / 20.0, 5.0 * mobility[k] / 20.0, 0.0);
+    }
+    /* The length of the Burgers vector says nothing about its direction. */
+    star s = {0};
+    const double twice[3] = {2, 0, 0};
+    add(&s, left, twice, Z);
+    add(&s, right, twice, Z);
+    move(&fcc, &s, F, v);
+    is(v, 3.0 * 2.0 / 20.0, 5.0 * 2.0 / 20.0, 0.0);
+}
+
+static void fcc_planes(void **state)
+{
+    const double r = sqrt(0.5), tilted[3] = {0, r, r}, nearly[3] = {1e-4, 0, 1}, left[3] = {-10, 0, 0},
+                 right[3] = {10, 0, 0};
+    double v[3];
+
+    (void)state;
+    star two = {0};
+    add(&two, left, X, Z);
+    add(&two, right, X, tilted);
+    move(&fcc, &two, F, v);
+    is(v, 3.0 * 2.0 / 10.0, 0.0, 0.0);
+    star same = {0};
+    add(&same, left, X, Z);
+    add(&same, right, X, nearly);
+    move(&fcc, &same, F, v);
+    is(v, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 0.0);
+    star none = {0};
+    add(&none, left, X, NULL);
+    add(&none, right, X, NULL);
+    move(&fcc, &none, F, v);
+    is(v, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 7.0 * 2.0 / 10.0);
+    star three = {0};
+    add(&three, left, X, Z);
+    add(&three, right, X, tilted);
+    add(&three, Y, X, X);
+    move(&fcc, &three, F, v);
+    is(v, 0.0, 0.0, 0.0);
+    /* Three planes of one zone leave its axis. */
+    star zone = {0};
+    add(&zone, left, X, Z);
+    add(&zone, right, X, tilted);
+    add(&zone, Z, X, Y);
+    move(&fcc, &zone, F, v);
+    assert_true(v[0] > 0.0);
+    is(v, v[0], 0.0, 0.0);
+}
+
+/* b [1-10] in (111): an edge, a screw, and a line at 30 degrees from b, in the frame of b, n x b, n. */
+static void fcc_laws(void **state)
+{
+    const frame f = frame_of((double[]){1, -1, 0}, (double[]){1, 1, -2});
+    const double c = sqrt(0.75), s = 0.5, n[3] = {-f.e[2][0], -f.e[2][1], -f.e[2][2]};
+    const double glide = 1 / sqrt(16 * s * s + 4 * c * c);
+    dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
+    double t[3], w[3];
+
+    (void)state;
+    in(&f, c, s, 0, t);
+    const star edge = straight(2, f.e[1], f.e[0], f.e[2]), screw = straight(2, f.e[0], f.e[0], n),
+               mixed = straight(2, t, f.e[0], n);
+    move_in(&m, &edge, &f, w);
+    is(w, 3 * 4.0 / 10, 5 * 4.0 / 10, 0);
+    move_in(&m, &screw, &f, w);
+    is(w, 3 * 4.0 / 10, 5 * 2.0 / 10, 0);
+    /* Along t 1/4, across it `glide`. */
+    const double along = (3 * c + 5 * s) / (10 * 0.25), across = (5 * c - 3 * s) / (10 * glide);
+    for (int k = 0; k < 2; k++) {
+        m.law = k == 0 ? DD_FCC_0B : DD_FCC_CLIMB;
+        move_in(&m, &mixed, &f, w);
+        is(w, along * c - across * s, along * s + across * c, 0);
+    }
+    /* Screws have the drag of the line along b and of the screw across it, edges the other way round. */
+    m.law = DD_FCC_LINEAR;
+    const double line = 0.0025;
+    move_in(&m, &edge, &f, w);
+    is(w, 3 * 4.0 / 10, 5 / (10 * line), 0);
+    move_in(&m, &screw, &f, w);
+    is(w, 3 / (10 * line), 5 * 2.0 / 10, 0);
+    move_in(&m, &mixed, &f, w);
+    is(w, 3 / (10 * (c * line + s * 0.25)), 5 / (10 * (c * 0.5 + s * line)), 0);
+}
+
+/* Arms in (001), where nothing glides. */
+static void fcc_junctions(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 0}, (double[]){1, -1, 0});
+    dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
+    double w[3];
+
+    (void)state;
+    const star two = straight(2, f.e[0], f.e[1], Z), three = straight(3, f.e[0], f.e[1], Z);
+    move_in(&m, &two, &f, w);
+    is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
+    move_in(&m, &three, &f, w);
+    is(w, 3 * 4.0 / 15, 5 * 0.5 / 15, 0);
+    m.climb_junction = 0.25;
+    move_in(&m, &two, &f, w);
+    is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
+    move_in(&m, &three, &f, w);
+    is(w, 3 * 4.0 / 15, 5 * 0.25 / 15, 0);
+    m.law = DD_FCC_CLIMB;
+    move_in(&m, &two, &f, w);
+    is(w, 3 * 4e-4 / 10, 5 * 4e-4 / 10, 0);
+    move_in(&m, &three, &f, w);
+    is(w, 3 * 4.0 / 15, 5 * 4e-4 / 15, 0);
+    /* By its plane, and by its Burgers vector. */
+    m.law = DD_FCC_LINEAR;
+    const star square = straight(3, f.e[0], X, Z);
+    const star *both[2] = {&three, &square};
+    for (int k = 0; k < 2; k++) {
+        move_in(&m, both[k], &f, w);
+        is(w, 3 * 400.0 / 15, 5 * 0.5 / 15, 0);
+    }
+}
+
+/* Of [111] an edge along [1-10] glides along b and climbs along [11-2]; a screw moves alike in all directions. Half
+ * lengths sum to 10; along the line the drag is a hundredth of the smaller. */
+static void bcc_straight(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    double w[3], off[3];
+
+    (void)state;
+    const star edge = straight(2, f.e[1], f.e[0], NULL), screw = straight(2, f.e[0], f.e[0], NULL);
+    move_in(&bcc, &edge, &f, w);
+    is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 7 * 0.5 / 10);
+    move_in(&bcc, &screw, &f, w);
+    is(w, 3 * 400.0 / 10, 5 * 2.0 / 10, 7 * 2.0 / 10);
+    /* And goes over into it without a jump. */
+    const star nearly = straight(2, f.e[0], in(&f, 1, 1e-5, 0, off), NULL);
+    move_in(&bcc, &nearly, &f, w);
+    assert_near(w[1], 5 * 2.0 / 10, 1e-6);
+    assert_near(w[2], 7 * 2.0 / 10, 1e-6);
+}
+
+/* The mixed segment's coefficients, by hand: t at 30 degrees from b. */
+static void bcc_mixed(void **state)
+{
+    const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    const double glide = 1.0 / sqrt(16.0 * 0.25 + 4.0 * 0.75), climb = sqrt(4.0 * 0.25 + 0.25 * 0.75);
+    double t[3], across[3], w[3];
+
+    (void)state;
+    const frame f = frame_of(in(&b, sqrt(0.75), 0.5, 0, t), in(&b, -0.5, sqrt(0.75), 0, across));
+    const star s = straight(2, f.e[0], b.e[0], NULL);
+    move_in(&bcc, &s, &f, w);
+    is(w, 3 * 400.0 / 10, 5 / (10 * glide), 7 / (10 * climb));
+}
+
+/* Arms of <100> and <110> climb in every direction; only along their line they are fast. */
+static void bcc_junctions(void **state)
+{
+    const frame f = frame_of((double[]){0.6, 0.8, 0}, (double[]){-0.8, 0.6, 0});
+    const double square[3] = {2 / sqrt(3), 0, 0}, diagonal[3] = {0, 1, -1};
+    const double *burgers[2] = {square, diagonal};
+    dd_mobility m = bcc;
+    double w[3];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const star two = straight(2, f.e[0], burgers[k], NULL), three = straight(3, f.e[0], burgers[k], NULL);
+        m.law = DD_BCC_0;
+        move_in(&m, &two, &f, w);
+        is(w, 3 * 400.0 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        m.law = DD_BCC_0B;
+        m.climb_junction = 0;
+        move_in(&m, &two, &f, w);
+        is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        move_in(&m, &three, &f, w);
+        is(w, 3 * 400.0 / 15, 5 * 0.5 / 15, 7 * 0.5 / 15);
+        m.climb_junction = 0.25;
+        move_in(&m, &two, &f, w);
+        is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        move_in(&m, &three, &f, w);
+        is(w, 3 * 400.0 / 15, 5 * 0.25 / 15, 7 * 0.25 / 15);
+        m.law = DD_BCC_GLIDE;
+        move_in(&m, &two, &f, w);
+        is(w, 0, 0, 0);
+        move_in(&m, &three, &f, w);
+        is(w, 3 * 400.0 / 15, 0, 0);
+    }
+    /* The climb of nodes of three arms is that of their edges, too. */
+    const frame e = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    const star edges = straight(3, e.e[1], e.e[0], NULL);
+    m.law = DD_BCC_0B;
+    move_in(&m, &edges, &e, w);
+    is(w, 3 * 4.0 / 15, 5 * 400.0 / 15, 7 * 0.25 / 15);
+}
+
+/* In one plane as BCC_0 moves in it, in two along their common line, in three not at all. */
+static void bcc_glide_planes(void **state)
+{
+    const dd_mobility m = {.law = DD_BCC_GLIDE, .edge = 4, .screw = 2};
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    double w[3];
+
+    (void)state;
+    star edge = straight(2, f.e[1], f.e[0], f.e[2]);
+    move_in(&m, &edge, &f, w);
+    is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 0);
+    star screw = straight(2, f.e[0], f.e[0], f.e[2]);
+    move_in(&m, &screw, &f, w);
+    is(w, 3 * 400.0 / 10, 5 * 2.0 / 10, 0);
+    memcpy(screw.arm[1].normal, f.e[1], sizeof f.e[1]);
+    move_in(&m, &screw, &f, w);
+    is(w, 3 * 400.0 / 10, 0, 0);
+    memcpy(edge.arm[1].normal, f.e[1], sizeof f.e[1]);
+    add(&edge, f.e[2], f.e[0], f.e[0]);
+    move_in(&m, &edge, &f, w);
+    is(w, 0, 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fcc_straight),  cmocka_unit_test(fcc_planes),       cmocka_unit_test(fcc_laws),
+        cmocka_unit_test(fcc_junctions), cmocka_unit_test(bcc_straight),     cmocka_unit_test(bcc_mixed),
+        cmocka_unit_test(bcc_junctions), cmocka_unit_test(bcc_glide_planes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
