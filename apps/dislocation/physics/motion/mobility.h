@@ -143,8 +143,8 @@ const char *dd_mobility_lacks(const dd_mobility *mobility);
  * and 1e-6 m/s, so that every force has a velocity. (ParaDiS has none there, and takes that of BCC_Ta_linear.)
  *
  * sum L s(v . g) g + D v = F is the gradient of a convex function and has one solution. Newton's method with a line
- * search finds it from rest, until the force is right to 1e-8 or the next step is 1e-8 of the velocity; the answer
- * after 100 steps, if ever, is that of the last.
+ * search finds it from rest, until the force is right to 1e-12 or the rest is rounding; the answer after 100 steps, if
+ * ever, is that of the last.
  *
  * Relax, Relax_Glide: v_i = relax_i F_i / (sum_j L_j / 2), or v_i = relax_i F_i.
  * \param[in]  to_neighbour  [node->narms] from the node to each neighbour by the nearest image (borrowed)

@@ -50,14 +50,9 @@ void dd__drag_bcc_glide(const dd_mobility *mobility, const dd_node *node, const 
 
         if (half.length > 0 && dd__has_zero(half.b)) {
             /* Everything but its line, and with two arms that, too. */
-            for (int i = 0; i < 3; i++) {
-                double across[3] = {i == 0, i == 1, i == 2};
-                if (node->narms != 2) {
-                    dd__add(across, -half.t[i], half.t);
-                }
-                if (dd_v3_length(across) > 0.5) {
-                    dd__forbid(&drag->never, across);
-                }
+            dd__forbid_across(&drag->never, half.t);
+            if (node->narms == 2) {
+                dd__forbid(&drag->never, half.t);
             }
             dd__drag_line(drag, 0, half.length * drags.line, half.t);
         } else if (half.length > 0) {

@@ -44,6 +44,17 @@ void dd__drag_line(dd_drag *drag, double across, double line, const double t[3])
     dd__drag_along(drag, line - across, t);
 }
 
+void dd__forbid_across(dd_forbidden *these, const double t[3])
+{
+    for (int i = 0; i < 3; i++) {
+        double across[3] = {i == 0, i == 1, i == 2};
+        dd__add(across, -t[i], t);
+        if (dd_v3_length(across) > 0.5) {
+            dd__forbid(these, across);
+        }
+    }
+}
+
 /* Orthonormal directions that are left, and how many. The axes, where nothing is forbidden. */
 static int basis(const dd_forbidden *never, double e[3][3])
 {
@@ -66,25 +77,47 @@ static int basis(const dd_forbidden *never, double e[3][3])
     return 3 - never->n;
 }
 
-/* l l^T = a, below the diagonal of both; false: singular to rounding, or no numbers. */
-static bool factor(int n, double a[3][3])
+static void swap(double *a, double *b)
+{
+    const double was = *a;
+
+    *a = *b;
+    *b = was;
+}
+
+/* a x = y, y becoming x, by Gauss' elimination; false, and y is anything: singular to rounding, or no numbers. */
+static bool eliminate(int n, double a[3][3], double y[3])
 {
     double most = 0;
 
-    for (int i = 0; i < n; i++) {
-        most = fmax(most, a[i][i]);
+    for (int k = 0; k < n * n; k++) {
+        most = fmax(most, fabs(a[k / n][k % n]));
     }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double rest = a[i][j];
-            for (int k = 0; k < j; k++) {
-                rest -= a[i][k] * a[j][k];
-            }
-            if (i == j && !(rest > 3 * DBL_EPSILON * most)) {
-                return false;
-            }
-            a[i][j] = i == j ? sqrt(rest) : rest / a[j][j];
+    for (int k = 0; k < n; k++) {
+        int pivot = k;
+        for (int i = k + 1; i < n; i++) {
+            pivot = fabs(a[i][k]) > fabs(a[pivot][k]) ? i : pivot;
         }
+        for (int j = k; j < n; j++) {
+            swap(&a[k][j], &a[pivot][j]);
+        }
+        swap(&y[k], &y[pivot]);
+        if (!(fabs(a[k][k]) > 3 * DBL_EPSILON * most)) {
+            return false;
+        }
+        for (int i = k + 1; i < n; i++) {
+            const double c = a[i][k] / a[k][k];
+            for (int j = k; j < n; j++) {
+                a[i][j] -= c * a[k][j];
+            }
+            y[i] -= c * y[k];
+        }
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int j = i + 1; j < n; j++) {
+            y[i] -= a[i][j] * y[j];
+        }
+        y[i] /= a[i][i];
     }
     return true;
 }
@@ -96,28 +129,17 @@ void dd__drag_solve(const dd_drag *drag, double v[3])
 
     v[0] = v[1] = v[2] = 0;
     for (int i = 0; i < n; i++) {
-        const double row[3] = {dd_v3_dot(drag->tensor[0], e[i]), dd_v3_dot(drag->tensor[1], e[i]),
-                               dd_v3_dot(drag->tensor[2], e[i])};
-        for (int j = 0; j <= i; j++) {
-            a[i][j] = dd_v3_dot(row, e[j]);
+        for (int j = 0; j < n; j++) {
+            const double of[3] = {dd_v3_dot(drag->tensor[0], e[j]), dd_v3_dot(drag->tensor[1], e[j]),
+                                  dd_v3_dot(drag->tensor[2], e[j])};
+            a[i][j] = dd_v3_dot(e[i], of);
         }
         x[i] = dd_v3_dot(drag->force, e[i]);
     }
-    if (!factor(n, a)) {
-        return;
-    }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) {
-            x[i] -= a[i][k] * x[k];
+    if (eliminate(n, a, x)) {
+        for (int i = 0; i < n; i++) {
+            dd__add(v, x[i], e[i]);
         }
-        x[i] /= a[i][i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) {
-            x[i] -= a[k][i] * x[k];
-        }
-        x[i] /= a[i][i];
-        dd__add(v, x[i], e[i]);
     }
 }
 
@@ -137,6 +159,26 @@ dd_half dd__half(const dd_arm *arm, const double to_neighbour[3])
         }
     }
     return half;
+}
+
+void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double climb, double line)
+{
+    double up[3];
+
+    dd_v3_cross(e, b, up);
+    dd__drag_along(drag, climb, up);
+    dd__drag_along(drag, line, e);
+}
+
+bool dd__drag_screw(dd_drag *drag, const dd_half *half, double climb, double line, double glide[3])
+{
+    dd__drag_along(drag, line, half->b);
+    dd_v3_cross(half->n, half->b, glide);
+    if (dd__unit(glide, glide) > 0) {
+        dd__drag_along(drag, climb, half->n);
+        return true;
+    }
+    return false;
 }
 
 dd_drags dd__drags(const dd_mobility *mobility, bool is_junction, double line)

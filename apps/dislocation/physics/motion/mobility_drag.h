@@ -19,16 +19,19 @@ typedef struct dd_forbidden {
  */
 void dd__forbid(dd_forbidden *these, const double direction[3]);
 
+/* All directions across the unit vector t. */
+void dd__forbid_across(dd_forbidden *these, const double t[3]);
+
 /* v without its parts along these. */
 void dd__forbidden_take(const dd_forbidden *these, double v[3]);
 
 typedef struct dd_drag {
-    double tensor[3][3], force[3];
-    dd_forbidden never; /* left out of the system: pinned directions, and what a law adds */
+    double tensor[3][3], force[3]; /* of laws that are not linear the tensor need not be symmetric */
+    dd_forbidden never;            /* left out of the system: pinned directions, and what a law adds */
 } dd_drag;
 
-/* Adds a node's drags. `drag` comes with the force and the pinned directions; a law that is not linear leaves the
- * tensor and the force of its last linear system. */
+/* Adds a node's drags. `drag` comes with the force and the pinned directions; a law that is not linear leaves
+ * the unit tensor and its velocity as the force. */
 typedef void dd_drag_law(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                          dd_drag *drag);
 dd_drag_law dd__drag_fcc_0, dd__drag_fcc_0b, dd__drag_fcc_linear, dd__drag_fcc_climb, dd__drag_bcc_0, dd__drag_bcc_0b,
@@ -41,7 +44,7 @@ void dd__drag_along(dd_drag *drag, double c, const double a[3]);
 /* tensor += across (I - t t) + line t t. */
 void dd__drag_line(dd_drag *drag, double across, double line, const double t[3]);
 
-/* v with tensor v = drag->force in the directions that are left, by Cholesky's method; 0 where it is singular. */
+/* v with tensor v = drag->force in the directions that are left; 0 where it is singular. */
 void dd__drag_solve(const dd_drag *drag, double v[3]);
 
 /* Half of an arm with what all laws ask of it. */
@@ -52,6 +55,13 @@ typedef struct dd_half {
 } dd_half;
 
 dd_half dd__half(const dd_arm *arm, const double to_neighbour[3]);
+
+/* Adds what edges of b with the unit direction e have beside their glide: climb along e x b, and a drag along e. */
+void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double climb, double line);
+
+/* Likewise of a screw: climb out of the plane of its half, and a drag along b. Sets where it glides, n x b; false: it
+ * has no plane, and everything across b is glide. */
+bool dd__drag_screw(dd_drag *drag, const dd_half *half, double climb, double line, double glide[3]);
 
 /* Drags of a law of Cai and Bulatov's form. */
 typedef struct dd_drags {
@@ -68,15 +78,21 @@ void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, c
  * along its line either. */
 void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms);
 
+/* Parts of a half that are shorter than this fraction of it have no say. */
+#define DD_SHORT 1e-4
+
 /* A half taken for a screw and edges of two of b's slip planes: that of the arm, and that whose edges have the next
- * longest projection. A part that is shorter than 1e-4 of the half has no length. */
+ * longest projection. A part that is shorter than DD_SHORT of the half has no length. */
 typedef struct dd_split {
     double screw, edge[2];  /* lengths */
     double direction[2][3]; /* of the edges: plane x b, unit */
     int plane[2];           /* numbers among b's planes */
 } dd_split;
 
-/* By the planes {110} and {112}. false: the half is of a junction, its b not nearest to <111>. */
+/* false: the half is of a junction, its b not nearest to <111>. */
+bool dd__is_bcc(const dd_half *half);
+
+/* By the planes {110} and {112}; false: of a junction. */
 bool dd__split_bcc(const dd_half *half, dd_split *parts);
 
 /* A component of a direction is 0: no <111> or {111}. In such a one the product is at least 0.19, and 1e-6 is far from

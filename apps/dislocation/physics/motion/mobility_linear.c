@@ -5,8 +5,6 @@
 #define MOST_PLANES 6 /* of a Burgers vector */
 /* A plane holds a Burgers vector; the sine that others of the families have is at least 0.2. */
 #define IN_PLANE 0.1
-/* Parts of a line that are shorter than this fraction of it have no say. */
-#define SHORT 1e-4
 
 /* The slip planes of a Burgers vector. */
 typedef struct slip {
@@ -62,36 +60,23 @@ static void split(const slip *s, const dd_half *half, dd_split *parts)
     const double p = dd_v3_dot(across, parts->direction[0]), q = dd_v3_dot(across, parts->direction[1]);
     parts->edge[0] = fabs((p - q * angle) / rest);
     parts->edge[1] = fabs((q - p * angle) / rest);
-    if (!(hypot(parts->edge[0], parts->edge[1]) > SHORT * half->length)) {
+    if (!(hypot(parts->edge[0], parts->edge[1]) > DD_SHORT * half->length)) {
         parts->edge[0] = parts->edge[1] = 0;
     }
     parts->screw = half->length * fabs(half->along);
-    if (!(parts->screw > SHORT * half->length)) {
+    if (!(parts->screw > DD_SHORT * half->length)) {
         parts->screw = 0;
     }
-}
-
-static void add_edge(dd_drag *drag, const slip *s, const double b[3], const double edge[3], double length, double glide)
-{
-    double climb[3];
-
-    dd_v3_cross(edge, b, climb);
-    dd__drag_along(drag, length * s->climb, climb);
-    dd__drag_along(drag, length * s->line, edge);
-    dd__drag_along(drag, length * glide, b);
 }
 
 static void add_screw(dd_drag *drag, const slip *s, const dd_half *half, double length)
 {
     double glide[3];
 
-    dd_v3_cross(half->n, half->b, glide);
-    if (dd__unit(glide, glide) > 0) {
-        dd__drag_along(drag, length * s->climb, half->n);
-        dd__drag_along(drag, length * s->line, half->b);
+    if (dd__drag_screw(drag, half, length * s->climb, length * s->line, glide)) {
         dd__drag_along(drag, length * s->screw_drag, glide);
     } else {
-        dd__drag_line(drag, length * s->screw_drag, length * s->line, half->b);
+        dd__drag_line(drag, length * s->screw_drag, 0, half->b);
     }
 }
 
@@ -102,7 +87,9 @@ static void add_glissile(dd_drag *drag, const slip *s, const dd_half *half)
     split(s, half, &parts);
     add_screw(drag, s, half, parts.screw);
     for (int k = 0; k < 2; k++) {
-        add_edge(drag, s, half->b, parts.direction[k], parts.edge[k], s->edge_drag[parts.plane[k]]);
+        const double length = parts.edge[k];
+        dd__drag_edge(drag, half->b, parts.direction[k], length * s->climb, length * s->line);
+        dd__drag_along(drag, length * s->edge_drag[parts.plane[k]], half->b);
     }
 }
 
@@ -157,13 +144,19 @@ static void slip_family(slip *s, const double base[3], const double b[3], double
     }
 }
 
-static bool bcc_planes(const dd_half *half, double edge_drag, slip *s)
+bool dd__is_bcc(const dd_half *half)
 {
-    static const double edges[2][3] = {{0, 1, 1}, {2, 1, 1}};
     double size[3];
 
     sorted(half->b, size);
-    if ((size[0] + size[1] + size[2]) / sqrt(3) < fmax(size[0], (size[0] + size[1]) / sqrt(2))) {
+    return (size[0] + size[1] + size[2]) / sqrt(3) >= fmax(size[0], (size[0] + size[1]) / sqrt(2));
+}
+
+static bool bcc_planes(const dd_half *half, double edge_drag, slip *s)
+{
+    static const double edges[2][3] = {{0, 1, 1}, {2, 1, 1}};
+
+    if (!dd__is_bcc(half)) {
         return false;
     }
     slip_family(s, edges[0], half->b, edge_drag);

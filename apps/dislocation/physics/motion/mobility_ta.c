@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* BCC_Ta and BCC_Ta_linear: stress over speed along the directions of glide, and Newton's method for what the parts of
- * arms add up to. */
-#include "mobility_drag.h"
+/* BCC_Ta, BCC_Ta_linear: fits of stress over speed to molecular dynamics of tantalum. */
+#include "mobility_newton.h"
 
 /* In MPa and m/s. */
 #define EDGE_SLOPE 0.9196
@@ -9,179 +8,100 @@
 #define EDGE_SPEED 1105
 #define EDGE_POWER 28.1015
 #define EDGE_TOP 5e3
-#define SCREW_RATE 5e-3
-#define SCREW_SPEED 1e3
 #define SCREW_TOP 1e4
 #define STEEPER 100 /* beyond the top, in units of the slope at low speeds */
 #define AT_REST 1e-6
 
-#define MOST_STEPS 100
-#define MOST_CUTS 40
-#define CLOSE 1e-8 /* error of the force, or the next step; relative */
+/* dd_curve.by */
+enum { BURGERS, DRAG = BURGERS, K, B, ALPHA, RATE, KNEE };
 
-/* Glide of a part of an arm, one way (0) and the other (1). */
-typedef struct glide {
-    double length, along[3], drag[2];
-    const dd_ta_fit *screw[2]; /* NULL: an edge */
-} glide;
+typedef double fit_stress(const double *by, double speed, double *slope);
 
-typedef struct parts {
-    double burgers;
-    dd_drag constant; /* drags that are */
-    bool is_linear;
-    int n;
-    glide glide[3 * DD_MOST_ARMS];
-} parts;
-
-static double edge_stress(double speed, double *slope)
+static double edge_fit(const double *by, double speed, double *slope)
 {
     const double rise = EDGE_STRESS * pow(speed / EDGE_SPEED, EDGE_POWER - 1);
 
+    (void)by;
     *slope = EDGE_SLOPE + EDGE_POWER / EDGE_SPEED * rise;
     return EDGE_SLOPE * speed + rise * speed / EDGE_SPEED;
 }
 
-/* k (1 / (1 + e^-x) - 1/2) = k / 2 tanh(x / 2), and e^(rate (speed - SCREW_SPEED)) with a ramp in place of its jump. */
-static double screw_stress(const dd_ta_fit *fit, double speed, double *slope)
+/* k (1 / (1 + e^-x) - 1/2) = k / 2 tanh(x / 2), and e^(rate (speed - knee)) with a ramp in place of its jump. */
+static double screw_fit(const double *by, double speed, double *slope)
 {
-    const double jump = exp(-SCREW_RATE * SCREW_SPEED), level = tanh(0.5 * fit->b * speed);
+    const double jump = exp(-by[RATE] * by[KNEE]), level = tanh(0.5 * by[B] * speed);
 
-    *slope = 0.25 * fit->k * fit->b * (1 - level * level) + fit->alpha + SCREW_RATE * jump * exp(SCREW_RATE * speed) +
+    *slope = 0.25 * by[K] * by[B] * (1 - level * level) + by[ALPHA] + by[RATE] * jump * exp(by[RATE] * speed) +
              (speed < AT_REST ? jump / AT_REST : 0);
-    return 0.5 * fit->k * level + fit->alpha * speed + jump * (expm1(SCREW_RATE * speed) + fmin(1, speed / AT_REST));
+    return 0.5 * by[K] * level + by[ALPHA] * speed + jump * (expm1(by[RATE] * speed) + fmin(1, speed / AT_REST));
 }
 
-static double fit_stress(const dd_ta_fit *screw, double speed, double *slope)
+/* At u b/s, in Pa; beyond the top a straight line. */
+static double stress(const dd_curve *curve, fit_stress *fit, double top, double steep, double u, double *slope)
 {
-    return screw != NULL ? screw_stress(screw, speed, slope) : edge_stress(speed, slope);
-}
+    const double speed = u * curve->by[BURGERS];
+    double s = fit(curve->by, speed, slope);
 
-/* Beyond the top a straight line. */
-static double stress(const dd_ta_fit *screw, double speed, double *slope)
-{
-    const double top = screw != NULL ? SCREW_TOP : EDGE_TOP, of_fit = fit_stress(screw, speed, slope);
-
-    if (of_fit <= top) {
-        return of_fit;
-    }
-    double low = 0, high = speed;
-    for (double middle = high / 2; middle > low && middle < high; middle = low + (high - low) / 2) {
-        *(fit_stress(screw, middle, slope) <= top ? &low : &high) = middle;
-    }
-    *slope = STEEPER * (screw != NULL ? screw->alpha : EDGE_SLOPE);
-    return top + *slope * (speed - low);
-}
-
-/* At u b/s, in Pa and Pa s. */
-static double glide_stress(const parts *p, const glide *g, double u, double *slope)
-{
-    const int way = u < 0 ? 1 : 0;
-
-    if (p->is_linear) {
-        *slope = g->drag[way];
-        return *slope * u;
-    }
-    const double s = stress(g->screw[way], fabs(u) * p->burgers, slope);
-    *slope *= 1e6 * p->burgers;
-    return copysign(1e6 * s, u);
-}
-
-/* drag->tensor: the derivative of the drag at v; drag->force: what the drag at v leaves of the force. */
-static void linearise(const parts *p, const double force[3], const double v[3], dd_drag *drag)
-{
-    memcpy(drag->tensor, p->constant.tensor, sizeof drag->tensor);
-    for (int i = 0; i < 3; i++) {
-        drag->force[i] = force[i] - dd_v3_dot(p->constant.tensor[i], v);
-    }
-    for (int k = 0; k < p->n; k++) {
-        const glide *g = &p->glide[k];
-        double slope;
-        const double s = glide_stress(p, g, dd_v3_dot(v, g->along), &slope);
-        dd__add(drag->force, -g->length * s, g->along);
-        dd__drag_along(drag, g->length * slope, g->along);
-    }
-    dd__forbidden_take(&drag->never, drag->force);
-}
-
-/* v goes along a step until what remains of the force there is at most half of what it was, or points on. */
-static void advance(const parts *p, const double force[3], const dd_drag *drag, const double step[3], double v[3])
-{
-    const double start[3] = {v[0], v[1], v[2]}, first = dd_v3_dot(drag->force, step);
-    double low = 0, high = 1, part = 1;
-    dd_drag there = *drag;
-
-    for (int cut = 0; cut < MOST_CUTS; cut++) {
-        dd_v3_along(start, part, step, v);
-        linearise(p, force, v, &there);
-        const double rest = dd_v3_dot(there.force, step);
-        if (fabs(rest) <= 0.5 * first || (rest > 0 && part == 1)) {
-            return;
+    if (!(s <= top)) {
+        double low = 0, high = speed;
+        for (double middle = high / 2; middle > low && middle < high; middle = low + (high - low) / 2) {
+            *(fit(curve->by, middle, slope) <= top ? &low : &high) = middle;
         }
-        *(rest > 0 ? &low : &high) = part;
-        part = 0.5 * (low + high);
+        *slope = steep;
+        s = top + steep * (speed - low);
     }
+    *slope *= 1e6 * curve->by[BURGERS];
+    return 1e6 * s;
 }
 
-/* From rest. drag becomes the last of Newton's systems, whose unknown is the velocity itself. */
-static void balance(const parts *p, const double force[3], dd_drag *drag)
+static double edge_stress(const dd_curve *curve, double u, double *slope)
 {
-    double all[3] = {force[0], force[1], force[2]}, v[3] = {0, 0, 0};
-
-    dd__forbidden_take(&drag->never, all);
-    for (int step = 0; step < MOST_STEPS; step++) {
-        double by[3];
-        linearise(p, force, v, drag);
-        dd__drag_solve(drag, by);
-        if (dd_v3_length(drag->force) <= CLOSE * dd_v3_length(all) || dd_v3_length(by) <= CLOSE * dd_v3_length(v)) {
-            break;
-        }
-        advance(p, force, drag, by, v);
-    }
-    linearise(p, force, v, drag);
-    for (int i = 0; i < 3; i++) {
-        drag->force[i] += dd_v3_dot(drag->tensor[i], v);
-    }
+    return stress(curve, edge_fit, EDGE_TOP, STEEPER * EDGE_SLOPE, u, slope);
 }
 
-/* e: direction of the edges. */
-static void add_edge(parts *p, const dd_mobility *m, const dd_half *half, const double e[3], double length)
+static double screw_stress(const dd_curve *curve, double u, double *slope)
 {
-    double climb[3];
-
-    dd_v3_cross(e, half->b, climb);
-    dd__drag_along(&p->constant, length * m->ta_climb_edge, climb);
-    dd__drag_along(&p->constant, length * m->ta_line, e);
-    const double drag = m->ta_edge[dd__has_zero(climb) ? 0 : 1];
-    glide *g = &p->glide[p->n++];
-    *g = (glide){.length = length, .drag = {drag, drag}};
-    dd_v3_copy(g->along, half->b);
+    return stress(curve, screw_fit, SCREW_TOP, STEEPER * curve->by[ALPHA], u, slope);
 }
+
+static double linear_stress(const dd_curve *curve, double u, double *slope)
+{
+    *slope = curve->by[DRAG];
+    return curve->by[DRAG] * u;
+}
+
+static dd_curve screw_curve(const dd_mobility *m, const dd_ta_fit *f, double rate, double knee)
+{
+    return (dd_curve){screw_stress, {m->burgers, f->k, f->b, f->alpha, rate, knee}};
+}
+
+/* Of BCC_Ta and BCC_Ta_linear. */
+typedef struct curves {
+    dd_curve edge[2], screw[DD_TA_SCREWS]; /* edges on {110}, on {112} */
+} curves;
 
 /* e: direction of the edges of its plane, along which it glides. */
-static void add_screw(parts *p, const dd_mobility *m, const dd_half *half, const double e[3], double length)
+static void add_screw(dd_glides *p, const dd_mobility *m, const curves *c, const dd_half *half, const double e[3],
+                      double length)
 {
-    double plane[3], twin[3];
-    dd_ta_screw forth = DD_TA_110, back = DD_TA_110;
+    double plane[3], twin[3], glide[3];
+    dd_glide *g = dd__glide_add(p, length, e, &c->screw[DD_TA_110]);
 
     dd_v3_cross(e, half->b, plane);
     if (!dd__has_zero(plane)) {
         const int i = fabs(e[0]) < 0.5 ? 0 : fabs(e[1]) < 0.5 ? 1 : 2;
         const double axis[3] = {i == 0, i == 1, i == 2};
         dd_v3_cross(axis, half->b, twin);
-        const bool is_twin = half->b[i] * dd_v3_dot(twin, e) * (half->along < 0 ? -1 : 1) > 0;
-        forth = is_twin ? DD_TA_112T : DD_TA_112AT;
-        back = is_twin ? DD_TA_112AT : DD_TA_112T;
+        const int back = half->b[i] * dd_v3_dot(twin, e) * (half->along < 0 ? -1 : 1) > 0 ? 1 : 0;
+        g->curve[back] = &c->screw[DD_TA_112AT];
+        g->curve[1 - back] = &c->screw[DD_TA_112T];
     }
-    dd__drag_along(&p->constant, length * m->ta_climb_screw, dd_v3_length(half->n) > 0 ? half->n : plane);
-    dd__drag_along(&p->constant, length * m->ta_line, half->b);
-    glide *g = &p->glide[p->n++];
-    *g = (glide){.length = length,
-                 .drag = {m->ta_screw[forth], m->ta_screw[back]},
-                 .screw = {&m->ta_fit[forth], &m->ta_fit[back]}};
-    dd_v3_copy(g->along, e);
+    if (!dd__drag_screw(&p->constant, half, length * m->ta_climb_screw, length * m->ta_line, glide)) {
+        dd__drag_along(&p->constant, length * m->ta_climb_screw, plane);
+    }
 }
 
-static void add_half(parts *p, const dd_mobility *m, const dd_half *half)
+static void add_half(dd_glides *p, const dd_mobility *m, const curves *c, const dd_half *half)
 {
     dd_split split;
 
@@ -190,37 +110,54 @@ static void add_half(parts *p, const dd_mobility *m, const dd_half *half)
         return;
     }
     if (split.screw > 0) {
-        add_screw(p, m, half, split.direction[0], split.screw);
+        add_screw(p, m, c, half, split.direction[0], split.screw);
     }
     for (int k = 0; k < 2; k++) {
         if (split.edge[k] > 0) {
-            add_edge(p, m, half, split.direction[k], fmin(split.edge[k], half->length));
+            const double length = fmin(split.edge[k], half->length);
+            double plane[3];
+            dd_v3_cross(split.direction[k], half->b, plane);
+            dd__drag_edge(&p->constant, half->b, split.direction[k], length * m->ta_climb_edge, length * m->ta_line);
+            dd__glide_add(p, length, half->b, &c->edge[dd__has_zero(plane) ? 0 : 1]);
         }
     }
 }
 
-static void solve(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], bool is_linear,
+static void solve(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], const curves *c,
                   dd_drag *drag)
 {
-    const double force[3] = {drag->force[0], drag->force[1], drag->force[2]};
-    parts p = {.burgers = mobility->burgers, .is_linear = is_linear};
+    dd_glides p = {.n = 0};
 
     for (int j = 0; j < node->narms && j < DD_MOST_ARMS; j++) {
         const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
         if (half.length > 0) {
-            add_half(&p, mobility, &half);
+            add_half(&p, mobility, c, &half);
         }
     }
-    balance(&p, force, drag);
+    dd__glides_balance(&p, drag);
 }
 
 void dd__drag_bcc_ta(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
 {
-    solve(mobility, node, to_neighbour, false, drag);
+    const dd_curve edge = {edge_stress, {mobility->burgers}};
+    curves c = {.edge = {edge, edge}};
+
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        c.screw[i] = screw_curve(mobility, &mobility->ta_fit[i], 5e-3, 1e3);
+    }
+    solve(mobility, node, to_neighbour, &c, drag);
 }
 
 void dd__drag_bcc_ta_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                             dd_drag *drag)
 {
-    solve(mobility, node, to_neighbour, true, drag);
+    curves c;
+
+    for (int i = 0; i < 2; i++) {
+        c.edge[i] = (dd_curve){linear_stress, {mobility->ta_edge[i]}};
+    }
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        c.screw[i] = (dd_curve){linear_stress, {mobility->ta_screw[i]}};
+    }
+    solve(mobility, node, to_neighbour, &c, drag);
 }
