@@ -46,7 +46,7 @@ static void a_file_replaces_what_it_names(void **state)
     eqp_paradis_control_free(&c);
 }
 
-/* What laws of mobility read: defaults of beryllium and tantalum, and each key in its place. */
+/* What laws of mobility read: defaults of beryllium, tantalum and vanadium, and each key in its place. */
 static void keys_of_mobility(void **state)
 {
     const eqp_paradis_control d = eqp_paradis_control_defaults;
@@ -55,12 +55,15 @@ static void keys_of_mobility(void **state)
         "cOVERa = 1.6\nHCP_A_Basal_EdgeDrag = 1\nHCP_A_2ndPyramidal_EdgeDrag = 9\nHCP_C_Prismatic_ScrewDrag = 2\n"
         "HCP_CpA_2ndPyramidal_ScrewDrag = 3\nHCP_Sessile_ScrewDrag = 4\nHCP_LineDrag = 5\nTaDragEdge112 = 6\n"
         "TaDragScrew112T = 7\nTaDragLine = 8\nTaDragClimbEdge = 9\nTaDragClimbScrew = 10\nTaDragParam110K = 11\n"
-        "TaDragParam112TB = 12\nTaDragParam112ATalpha = 13\n");
+        "TaDragParam112TB = 12\nTaDragParam112ATalpha = 13\nTempK = 14\npressure = -15\nMobG0 = 16\n");
 
     (void)state;
     assert_near(d.climb_junction, 1, 0);
     assert_near(d.shear_velocity, 3400, 0);
     assert_near(d.hcp_edge[1], 5.69513923115224e-5, 0);
+    assert_near(d.temperature, 600, 0);
+    assert_near(d.pressure, 0, 0);
+    assert_near(d.modulus_0, 49e9, 0);
     assert_near(c.climb_junction, -1, 0);
     assert_near(c.shear_velocity, 0, 0);
     assert_near(c.relax[0], 2, 0);
@@ -82,6 +85,9 @@ static void keys_of_mobility(void **state)
     assert_near(c.ta_line, 8, 0);
     assert_near(c.ta_climb_edge, 9, 0);
     assert_near(c.ta_climb_screw, 10, 0);
+    assert_near(c.temperature, 14, 0);
+    assert_near(c.pressure, -15, 0);
+    assert_near(c.modulus_0, 16, 0);
     assert_near(c.ta_k[0], 11, 0);
     assert_near(c.ta_b[1], 12, 0);
     assert_near(c.ta_alpha[2], 13, 0);

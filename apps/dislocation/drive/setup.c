@@ -65,6 +65,9 @@ static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp
                               .ta_climb_screw = c->ta_climb_screw,
                               .ta_line = c->ta_line,
                               .burgers = c->burgers,
+                              .temperature = c->temperature,
+                              .pressure = c->pressure,
+                              .modulus_0 = c->modulus_0,
                               .top_speed = c->shear_velocity / c->burgers};
     memcpy(mobility->relax, c->relax, sizeof mobility->relax);
     memcpy(mobility->hcp_edge, c->hcp_edge, sizeof mobility->hcp_edge);

@@ -217,6 +217,9 @@ typedef struct eqp_paradis_control {
     double hcp_screw[7];             /**< [HCP_A_Basal_ScrewDrag, ...: of beryllium] of screws */
     double hcp_climb;                /**< [HCP_Sessile_ScrewDrag: 23.6868] Pa s, >= 0: climb, and junctions */
     double hcp_line;                 /**< [HCP_LineDrag: 5e-6] Pa s, >= 0: along a line */
+    double temperature;              /**< [TempK: 600] K, >= 0 (BCC_Ta_nl, BCC_Va_nl and their variants) */
+    double pressure;                 /**< [pressure: 0] Pa (BCC_Va_nl) */
+    double modulus_0;                /**< [MobG0: 49e9] Pa, >= 0: the shear modulus without pressure (BCC_Va_nl) */
     double ta_edge[2];               /**< [TaDragEdge110, ...112: 2.8532e-4] Pa s, >= 0 (BCC_Ta_linear) */
     double ta_screw[3];              /**< [TaDragScrew110, ...112T, ...112AT: 0.034239, 0.017119, 0.11641] Pa s, >= 0 */
     double ta_line;                  /**< [TaDragLine: 2.8532e-6] Pa s, >= 0 (this and those below: BCC_Ta) */

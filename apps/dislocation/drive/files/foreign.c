@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "foreign.h"
 
+#include "../../physics/motion/mobility.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,16 +67,21 @@ static int check_features(const char *from, const eqp_paradis_control *control, 
 
 static void mend_mobilities(const char *from, eqp_paradis_control *c, dd_notes *notes)
 {
-    /* An FCC law without climb is one of glide; those of tantalum have drags of their own. */
-    const bool climbs = strncasecmp(c->mobility, "BCC", 3) == 0 && strncasecmp(c->mobility, "BCC_Ta", 6) != 0;
+    dd_mobility_law law = DD_BCC_0;
+    const unsigned reads = dd_mobility_find(c->mobility, &law) == EQP_OK ? dd_mobility_reads(law) : ~0u;
     const struct {
         const char *key;
         double *value;
-    } mobility[] = {{"MobScrew", &c->mobility_screw}, {"MobEdge", &c->mobility_edge}, {"MobClimb", &c->mobility_climb}};
+        bool is_read;
+    } mobility[] = {
+        {"MobScrew", &c->mobility_screw, (reads & DD_READS_MOBILITIES) != 0},
+        {"MobEdge", &c->mobility_edge, (reads & DD_READS_MOBILITIES) != 0},
+        /* An FCC law without climb is one of glide. */
+        {"MobClimb", &c->mobility_climb, (reads & DD_READS_CLIMB) != 0 && strncasecmp(c->mobility, "BCC", 3) == 0}};
     const double most = fmax(c->mobility_climb, fmax(c->mobility_screw, c->mobility_edge));
 
-    for (int i = 0; i < (climbs ? 3 : 2) && most > 0; i++) {
-        if (*mobility[i].value == 0) {
+    for (int i = 0; i < 3 && most > 0; i++) {
+        if (mobility[i].is_read && *mobility[i].value == 0) {
             *mobility[i].value = STANDS_STILL * most;
             eqp_message_set(dd_notes_next(notes), "%s: %s: 0 is taken as %g", from, mobility[i].key,
                             *mobility[i].value);

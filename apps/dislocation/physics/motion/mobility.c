@@ -27,7 +27,9 @@ static const struct {
     {"MobEdge", AT(edge), DD_READS_MOBILITIES},
     {"MobScrew", AT(screw), DD_READS_MOBILITIES},
     {"MobClimb", AT(climb), DD_READS_CLIMB},
-    {"burgMag", AT(burgers), DD_READS_TA_FIT},
+    {"burgMag", AT(burgers), DD_READS_BURGERS},
+    {"TempK", AT(temperature), DD_READS_TEMPERATURE},
+    {"MobG0", AT(modulus_0), DD_READS_MODULUS},
     {"TaDragEdge110", AT(ta_edge[0]), DD_READS_TA_DRAGS},
     {"TaDragEdge112", AT(ta_edge[1]), DD_READS_TA_DRAGS},
     {"TaDragScrew110", AT(ta_screw[DD_TA_110]), DD_READS_TA_DRAGS},
@@ -77,6 +79,11 @@ int dd_mobility_find(const char *name, dd_mobility_law *law)
         }
     }
     return EQP_ERR_UNKNOWN;
+}
+
+unsigned dd_mobility_reads(dd_mobility_law law)
+{
+    return laws[law].reads;
 }
 
 const char *dd_mobility_lacks(const dd_mobility *mobility)

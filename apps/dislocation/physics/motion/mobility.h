@@ -16,7 +16,10 @@ enum {
     DD_READS_HCP = 4,
     DD_READS_TA = 8,
     DD_READS_TA_DRAGS = 16,
-    DD_READS_TA_FIT = 32
+    DD_READS_TA_FIT = 32,
+    DD_READS_TEMPERATURE = 64,
+    DD_READS_MODULUS = 128,
+    DD_READS_BURGERS = 256
 };
 
 /* The laws: LAW(id, name, drag, in_planes, reads). `drag` fills the node's drag tensor; in_planes: of the velocity
@@ -30,8 +33,18 @@ enum {
     LAW(DD_BCC_0B, "BCC_0b", dd__drag_bcc_0b, false, DD_READS_MOBILITIES | DD_READS_CLIMB)                             \
     LAW(DD_BCC_LINEAR, "BCC_linear", dd__drag_bcc_linear, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                  \
     LAW(DD_BCC_GLIDE, "BCC_glide", dd__drag_bcc_glide, true, DD_READS_MOBILITIES)                                      \
-    LAW(DD_BCC_TA, "BCC_Ta", dd__drag_bcc_ta, true, DD_READS_TA | DD_READS_TA_FIT)                                     \
+    LAW(DD_BCC_TA, "BCC_Ta", dd__drag_bcc_ta, true, DD_READS_TA | DD_READS_TA_FIT | DD_READS_BURGERS)                  \
     LAW(DD_BCC_TA_LINEAR, "BCC_Ta_linear", dd__drag_bcc_ta_linear, true, DD_READS_TA | DD_READS_TA_DRAGS)              \
+    LAW(DD_BCC_TA_PENCIL, "BCC_Ta_pencil", dd__drag_bcc_ta_pencil, false,                                              \
+        DD_READS_MOBILITIES | DD_READS_CLIMB | DD_READS_BURGERS)                                                       \
+    LAW(DD_BCC_TA_NL, "BCC_Ta_nl", dd__drag_bcc_ta_nl, false, DD_READS_TEMPERATURE | DD_READS_BURGERS)                 \
+    LAW(DD_BCC_TA_NL_B, "BCC_Ta_nl_b", dd__drag_bcc_ta_nl_b, false, DD_READS_TEMPERATURE | DD_READS_BURGERS)           \
+    LAW(DD_BCC_TA_NL_B_PLANAR, "BCC_Ta_nl_b_planar", dd__drag_bcc_ta_nl_b_planar, true,                                \
+        DD_READS_TEMPERATURE | DD_READS_BURGERS)                                                                       \
+    LAW(DD_BCC_VA_NL, "BCC_Va_nl", dd__drag_bcc_va_nl, false,                                                          \
+        DD_READS_TEMPERATURE | DD_READS_MODULUS | DD_READS_BURGERS)                                                    \
+    LAW(DD_BCC_VA_NL_PLANAR, "BCC_Va_nl_planar", dd__drag_bcc_va_nl_planar, true,                                      \
+        DD_READS_TEMPERATURE | DD_READS_MODULUS | DD_READS_BURGERS)                                                    \
     LAW(DD_HCP_LINEAR, "HCP_linear", dd__drag_hcp_linear, true, DD_READS_HCP)                                          \
     LAW(DD_RELAX, "Relax", dd__drag_relax, true, 0)                                                                    \
     LAW(DD_RELAX_GLIDE, "Relax_Glide", dd__drag_relax, true, 0)
@@ -74,7 +87,9 @@ typedef struct dd_mobility {
     dd_ta_fit ta_fit[DD_TA_SCREWS];                                                  /* (BCC_Ta) */
     double ta_edge[2], ta_screw[DD_TA_SCREWS];     /* drags on {110} and {112}, (BCC_Ta_linear) */
     double ta_climb_edge, ta_climb_screw, ta_line; /* drags (both) */
-    double burgers;                                /* m (BCC_Ta) */
+    double burgers;                                /* m (all but the linear laws) */
+    double temperature;                            /* K (BCC_Ta_nl, BCC_Va_nl and their variants) */
+    double pressure, modulus_0;                    /* Pa; the shear modulus without pressure (BCC_Va_nl, likewise) */
     double top_speed;                              /* b/s, of shear waves; 0: none. It bounds every law */
 } dd_mobility;
 
@@ -89,13 +104,17 @@ bool dd_mobility_glides(dd_mobility_law law);
  * NULL: all are good. */
 const char *dd_mobility_lacks(const dd_mobility *mobility);
 
+/* DD_READS_... of a law. */
+unsigned dd_mobility_reads(dd_mobility_law law);
+
 /* Velocity of a node. A pure function of its arguments, O(arms). Arms of no length have no say; pinned directions do
  * not move, and a node of the surface does not move at all.
  *
- * Every law but BCC_Ta and BCC_Ta_linear is a drag tensor D, sum_j L_j / 2 of its arms' drags per length, and D v = F.
- * A pinned direction leaves the system. Then, in laws that glide, of v stays the part that all glide planes of the arms
- * allow: with one plane a velocity in it, with two along their common line, with three independent ones none. An arm
- * whose normal is 0 restricts nothing. At last |v| becomes |v| / (1 + (|v| / top_speed)^10)^(1/10).
+ * A linear law, one that is not of those with curves below, is a drag tensor D, sum_j L_j / 2 of its arms' drags per
+ * length, and D v = F. A pinned direction leaves the system. Then, in laws that glide, of v stays the part that all
+ * glide planes of the arms allow: with one plane a velocity in it, with two along their common line, with three
+ * independent ones none. An arm whose normal is 0 restricts nothing. At last |v| becomes |v| / (1 + (|v| /
+ * top_speed)^10)^(1/10).
  *
  * Below, b is the direction of an arm's Burgers vector, t that of its line, c = b . t, s = |b x t|, B_x the inverse of
  * mobility x, and I the unit tensor.
@@ -142,9 +161,39 @@ const char *dd_mobility_lacks(const dd_mobility *mobility);
  * line of slope 92 and 100 alpha. The screw's curve jumps at rest by 2 e^-5 MPa: it crosses that linearly between -1e-6
  * and 1e-6 m/s, so that every force has a velocity. (ParaDiS has none there, and takes that of BCC_Ta_linear.)
  *
- * sum L s(v . g) g + D v = F is the gradient of a convex function and has one solution. Newton's method with a line
- * search finds it from rest, until the force is right to 1e-12 or the rest is rounding; the answer after 100 steps, if
- * ever, is that of the last.
+ * BCC_Ta_pencil, BCC_Ta_nl, BCC_Va_nl and their variants take a line for s L of edge along e = (t - c b) / s, whose
+ * glide v . b costs s(u) b, and |c| L of screw. Climb is a drag along e x b. (Sources: ParaDiS 4.0,
+ * MobilityLaw_Ta_pencil.cc, Mobility_BCC_Ta_nl.cc, ..._b.cc, ..._b_planar.cc, MobilityLaw_BCC_Va_nl.cc, ..._planar.cc.)
+ *
+ * BCC_Ta_pencil: edges as in BCC_Ta, B_climb = 1 / climb, B_l = 2e-5. Junctions are as in BCC_linear; a node of more
+ * than two arms moves by BCC_0b where climb_junction > 0. Screws glide in every direction across b. Directions of
+ * twinning, T above, and of antitwinning take turns 60 degrees apart, and a is the angle from half way between the two
+ * that are nearest to v, towards antitwinning. The drag is (1 - w) s_T(u) + w s_AT(u), w = sin(a) + 1/2, at the angle
+ * -log(A / (a + A / 2) - 1) / 15 in place of a, A = pi / 3 + 0.00081. s_T and s_AT are curves of BCC_Ta with (K, B,
+ * alpha) = (2200, 0.12, 1.7) and (10600, 0.5, 3) and e^(0.012 u - 9.6).
+ *
+ * BCC_Ta_nl, r = u b / 2000 m/s, T the temperature, P = 525 MPa, times |b|: edges s = P (2.9146 + 14.027 e^(-T /
+ * 434.5)) ((r + h)^1.6 - h^1.6) / (1 - r^2)^(1/2), h = 1e-8; screws s = P (x^5 + y^5)^(1/5), x = max(0, 37.166 r -
+ * 1.14286) / (1 - r^2)^(1/2), y = 2.3643 e^(T / 1127) ((r + h)^q - h^q), q = 0.2757 + T / 2548. From r = 0.9 on s of
+ * edges and x go straight on. Screws glide alike in all directions across b. Edges climb with 1000 B, B = s(r = 0.9)
+ * / (2000 m/s); B_l = B / 1000, of screws 37.166 P / (2000 m/s) / 1000. Nodes at a junction, a component of whose
+ * Burgers vector is 0, move along its line alone, and by other arms alone; nodes of more than three arms do not move.
+ * In BCC_Ta_nl_b B_l u is 1e-4 of s of the other character; in BCC_Ta_nl_b_planar edges and screws glide and climb by
+ * the arm's plane, if it has one, where screws climb with 37.166 P / (2000 m/s).
+ *
+ * BCC_Va_nl: f = |b| s has the speed x y / (x^n + y^n)^(1/n) where x = M s + 1e-6 C and y is thermally activated, C =
+ * 5077 m/s. Edges: n = 3, y = v e^-H sinh(H s / P), straight on from y = C. Screws: n = 5, y = v e^-H ((0.14 + s / P)^k
+ * - (0.14 - s / P)^k), k = H / log 1.14, the last term constant from s = 0.133 P on. H, v, M depend on the temperature,
+ * P and H on the pressure by polynomials of pressure / modulus_0. Screws glide alike in all directions across b. Edges
+ * climb with 1000 / M; B_l is 1e-3 ds/du at the speed of glide. A junction, a component of whose Burgers vector is 0,
+ * has B = 100 / M of screws across and 1e-6 of that along its line. In BCC_Va_nl_planar a screw's v across b is u_1 g_1
+ * + u_2 g_2, g_i = (e_i - b_i b) / 2^(1/2) of the two axes i whose e_i x b is less near to the force than the third,
+ * and costs s(u_1) g_1 + s(u_2) g_2; B_l is 5e-3 of the sum of both slopes.
+ *
+ * Of BCC_Ta, BCC_Ta_linear, BCC_Ta_nl and BCC_Ta_nl_b sum L s(v . g) g + D v = F is the gradient of a convex function
+ * and has one solution. Newton's method with a line search finds it from rest, until the force is right to 1e-12 or the
+ * rest is rounding. In BCC_Ta_pencil the slope jumps between sectors: where that stops a search, it begins again in
+ * each sector. The answer after 100 steps, if ever, is that of the last.
  *
  * Relax, Relax_Glide: v_i = relax_i F_i / (sum_j L_j / 2), or v_i = relax_i F_i.
  * \param[in]  to_neighbour  [node->narms] from the node to each neighbour by the nearest image (borrowed)

@@ -35,8 +35,9 @@ typedef struct dd_drag {
 typedef void dd_drag_law(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                          dd_drag *drag);
 dd_drag_law dd__drag_fcc_0, dd__drag_fcc_0b, dd__drag_fcc_linear, dd__drag_fcc_climb, dd__drag_bcc_0, dd__drag_bcc_0b,
-    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_bcc_ta, dd__drag_bcc_ta_linear, dd__drag_hcp_linear,
-    dd__drag_relax;
+    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_bcc_ta, dd__drag_bcc_ta_linear, dd__drag_bcc_ta_pencil,
+    dd__drag_bcc_ta_nl, dd__drag_bcc_ta_nl_b, dd__drag_bcc_ta_nl_b_planar, dd__drag_bcc_va_nl,
+    dd__drag_bcc_va_nl_planar, dd__drag_hcp_linear, dd__drag_relax;
 
 /* tensor += c a a. */
 void dd__drag_along(dd_drag *drag, double c, const double a[3]);

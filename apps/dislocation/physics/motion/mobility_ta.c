@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* BCC_Ta, BCC_Ta_linear: fits of stress over speed to molecular dynamics of tantalum. */
+/* BCC_Ta, BCC_Ta_linear, BCC_Ta_pencil: fits of stress over speed to molecular dynamics of tantalum. */
 #include "mobility_newton.h"
 
 /* In MPa and m/s. */
@@ -11,6 +11,10 @@
 #define SCREW_TOP 1e4
 #define STEEPER 100 /* beyond the top, in units of the slope at low speeds */
 #define AT_REST 1e-6
+
+/* BCC_Ta_pencil: its fits, and its drag along lines in Pa s. */
+#define PENCIL_LINE 2e-5
+static const dd_ta_fit pencil_twin = {2200, 0.12, 1.7}, pencil_anti = {10600, 0.5, 3};
 
 /* dd_curve.by */
 enum { BURGERS, DRAG = BURGERS, K, B, ALPHA, RATE, KNEE };
@@ -160,4 +164,41 @@ void dd__drag_bcc_ta_linear(const dd_mobility *mobility, const dd_node *node, co
         c.screw[i] = (dd_curve){linear_stress, {mobility->ta_screw[i]}};
     }
     solve(mobility, node, to_neighbour, &c, drag);
+}
+
+void dd__drag_bcc_ta_pencil(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
+                            dd_drag *drag)
+{
+    const double climb = 1 / mobility->climb;
+    const dd_curve edge = {edge_stress, {mobility->burgers}}, twin = screw_curve(mobility, &pencil_twin, 0.012, 800),
+                   anti = screw_curve(mobility, &pencil_anti, 0.012, 800);
+    dd_glides p = {.n = 0};
+
+    if (node->narms > 2 && mobility->climb_junction > 0) {
+        dd__drag_bcc_0b(mobility, node, to_neighbour, drag);
+        return;
+    }
+    for (int j = 0; j < node->narms && j < DD_MOST_ARMS; j++) {
+        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
+        double e[3];
+        if (half.length > 0 && !dd__is_bcc(&half)) {
+            dd__drag_line(&p.constant, half.length * climb, half.length * PENCIL_LINE, half.t);
+            continue;
+        }
+        if (half.length > 0 && half.across > DD_SHORT) {
+            const double length = half.length * half.across;
+            dd_v3_along(half.t, -half.along, half.b, e);
+            dd__unit(e, e);
+            dd__drag_edge(&p.constant, half.b, e, length * climb, length * PENCIL_LINE);
+            dd__glide_add(&p, length, half.b, &edge);
+        }
+        if (half.length > 0 && fabs(half.along) > DD_SHORT) {
+            dd_glide *g = dd__glide_add(&p, half.length * fabs(half.along), half.b, &twin);
+            dd__drag_along(&p.constant, g->length * PENCIL_LINE, half.b);
+            g->way = DD_GLIDES_SIXFOLD;
+            g->curve[1] = &anti;
+            dd_v3_scale(half.along < 0 ? -1 : 1, g->force);
+        }
+    }
+    dd__glides_balance(&p, drag);
 }

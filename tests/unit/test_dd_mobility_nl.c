@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dd_star.h"
+
+/* b 1e-9 m, so that 1e9 b/s are 1 m/s, and some temperature. */
+static const dd_mobility any = {.temperature = 400, .pressure = 20e9, .modulus_0 = 50e9, .burgers = 1e-9};
+
+/* Of BCC_Ta_nl, in Pa: r is a speed in units of 2000 m/s, from 0.9 on a straight line. */
+static double ta_edge(double r)
+{
+    const double size = 525e6 * (2.9146 + 14.027 * exp(-400 / 434.5)), d = 1e-6;
+
+    return r <= 0.9 ? size * (pow(r + 1e-8, 1.6) - pow(1e-8, 1.6)) / sqrt(1 - r * r)
+                    : ta_edge(0.9) + (r - 0.9) * (ta_edge(0.9) - ta_edge(0.9 - d)) / d;
+}
+
+static double ta_screw(double r)
+{
+    const double q = 0.2757 + 400.0 / 2548, thermal = 2.3643 * exp(400 / 1127.0) * (pow(r + 1e-8, q) - pow(1e-8, q));
+    const double drag = fmax(0, 37.166 * r - 1.14286) / sqrt(1 - r * r);
+
+    return 525e6 * pow(pow(drag, 5) + pow(thermal, 5), 0.2);
+}
+
+/* Half lengths sum to 10 in all that follows, which is the force in units of a stress. The laws differ in what a line
+ * costs that moves along itself, and in screws that leave their plane. Along itself a line is so fast that the rounding
+ * of the force is 1e-7 of its speed. */
+static void ta_nl_straight(void **state)
+{
+    const dd_mobility_law laws[3] = {DD_BCC_TA_NL, DD_BCC_TA_NL_B, DD_BCC_TA_NL_B_PLANAR};
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, 1, -2});
+    const star edge = line(f.e[1], f.e[0], f.e[2]), screw = line(f.e[0], f.e[0], f.e[2]);
+    const double twice[3] = {2 * f.e[0][0], 2 * f.e[0][1], 2 * f.e[0][2]}, speeds[] = {1e-6, 1e-2, 0.1, 0.7, 0.95};
+    const double r = 0.03, edge_drag = ta_edge(0.9) / 2000, screw_drag = 525e6 * 37.166 / 2000;
+    dd_mobility m = any;
+    double w[3];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        m.law = laws[k];
+        for (int i = 0; i < 5; i++) {
+            const double u = 2000 * speeds[i];
+            moves(&m, &edge, &f, -10 * ta_edge(speeds[i]), 0, 0, w);
+            is_to(speeds[i] > 0.9 ? 1e-6 : 1e-9 * (1 + u), w, -u, 0, 0);
+            if (speeds[i] < 0.9) {
+                moves(&m, &screw, &f, 0, 10 * ta_screw(speeds[i]), 0, w);
+                is_to(1e-6 * (1 + u), w, 0, u, 0);
+            }
+        }
+        /* Twice the Burgers vector, twice the stress. */
+        const star strong = line(f.e[0], twice, f.e[2]);
+        moves(&m, &strong, &f, 0, 20 * ta_screw(r), 0, w);
+        is_to(1e-6 * 61, w, 0, 2000 * r, 0);
+        moves(&m, &edge, &f, 0, 10 * (k == 0 ? 1e-3 * edge_drag * 60 : 1e-4 * ta_screw(r)), 0, w);
+        is_to(1e-6, w, 0, 60, 0);
+        moves(&m, &screw, &f, 10 * (k == 0 ? 1e-3 * screw_drag * 60 : 1e-4 * ta_edge(r)), 0, 0, w);
+        is_to(1e-6, w, 60, 0, 0);
+        moves(&m, &edge, &f, 0, 0, 1e10, w);
+        is_to(1e-9, w, 0, 0, k == 2 ? 0 : 1e9 / (1e3 * edge_drag));
+        moves(&m, &screw, &f, 0, 6 * ta_screw(r), 8 * ta_screw(r), w);
+        if (k < 2) {
+            is_to(1e-6 * 61, w, 0, 36, 48);
+        } else {
+            assert_near(w[2], 0, 1e-12);
+        }
+    }
+}
+
+/* A junction along x leaves its line, two leave nothing, and a fourth arm stops a node. */
+static void ta_nl_nodes(void **state)
+{
+    const double b[3] = {1, 1, 1}, minus[3] = {-1, -1, 1}, out[3] = {-3, 4, 0}, back[3] = {-3, -4, 5};
+    dd_mobility m = any;
+    double v[3];
+
+    (void)state;
+    for (int law = DD_BCC_TA_NL; law <= DD_BCC_TA_NL_B; law++) {
+        star s = {0};
+        m.law = (dd_mobility_law)law;
+        add(&s, X, Z, NULL);
+        move(&m, &s, F, v);
+        is(v, 0, 0, 0);
+        add(&s, out, b, NULL);
+        move(&m, &s, F, v);
+        assert_true(v[0] > 0);
+        is(v, v[0], 0, 0);
+        add(&s, back, minus, NULL);
+        move(&m, &s, F, v);
+        assert_true(v[0] > 0);
+        is(v, v[0], 0, 0);
+        add(&s, Y, b, NULL);
+        move(&m, &s, F, v);
+        is(v, 0, 0, 0);
+        s.node.narms = 0;
+        for (int j = 0; j < 4; j++) {
+            assert_true(j == 0 || dd_v3_dot(v, F) > 0);
+            add(&s, j == 0 ? X : j == 1 ? Y : j == 2 ? out : back, b, NULL);
+            move(&m, &s, F, v);
+        }
+        is(v, 0, 0, 0);
+        s.node.narms = 0;
+        add(&s, X, Z, NULL);
+        add(&s, Y, Z, NULL);
+        add(&s, out, b, NULL);
+        move(&m, &s, F, v);
+        is(v, 0, 0, 0);
+    }
+}
+
+/* Of BCC_Va_nl at 400 K and p = 20 / 50: m/s of a stress, and of a Pa where only friction counts. */
+static double va_unit(double a, double b, double c)
+{
+    return 50e9 * (a + 0.4 * (b + 0.4 * c));
+}
+
+static double va_edge_friction(void)
+{
+    return 5077 * (1.45e-2 - 2.53e-5 * 400 + 1.33e-8 * 160000) / va_unit(1.265e-3, 5.81e-4, 7.11e-4);
+}
+
+static double va_screw_friction(void)
+{
+    return 5077 * (1.8788e-2 - 3.484e-6 * 400 - 1.0695e-8 * 160000) / va_unit(6.939e-3, -1.8786e-3, 3.53e-3);
+}
+
+static double va_edge(double s)
+{
+    const double h = 2 * (696 + 0.4 * (579 - 630 * 0.4)) / 400, x = va_edge_friction() * s + 5077e-6;
+    const double y = 0.005 * 5077 * exp(-h) * sinh(h * s / va_unit(1.265e-3, 5.81e-4, 7.11e-4));
+
+    assert_true(y < 5077);
+    return x * y / pow(pow(x, 3) + pow(y, 3), 1 / 3.0);
+}
+
+static double va_screw(double s)
+{
+    const double h = (1.9426e-2 + 9.115e-4 * 400 - 1.3776e-7 * 160000) * (7891 + 0.4 * (11292 - 6700 * 0.4)) / 400 *
+                     log(1.14) / log(1.14 / 0.14);
+    const double k = h / log(1.14), f = s / va_unit(6.939e-3, -1.8786e-3, 3.53e-3),
+                 x = va_screw_friction() * s + 5077e-6;
+    const double y = 5077 * (3.1e-2 - 3.65e-5 * 400 + 2.303e-8 * 160000) * exp(-h) *
+                     (pow(0.14 + f, k) - pow(0.14 - fmin(f, 0.133), k));
+
+    return x * y / pow(pow(x, 5) + pow(y, 5), 0.2);
+}
+
+static void va_nl_straight(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    const star edge = line(f.e[1], f.e[0], NULL), screw = line(f.e[0], f.e[0], NULL);
+    const double stresses[] = {1e3, 1e5, 1e7, 1e8, 3e8};
+    dd_mobility m = any;
+    double w[3];
+
+    (void)state;
+    m.law = DD_BCC_VA_NL;
+    for (int i = 0; i < 5; i++) {
+        const double s = stresses[i], low = fmin(s, 1e8); /* beyond 1.5e8 edges are faster than 5077 m/s */
+        moves(&m, &edge, &f, -10 * low, 0, 0, w);
+        assert_near(w[0], -va_edge(low), 1e-9 * va_edge(low));
+        moves(&m, &screw, &f, 0, 6 * s, -8 * s, w);
+        assert_near(w[1], 0.6 * va_screw(s), 1e-9 * va_screw(s));
+        assert_near(w[2], -0.8 * va_screw(s), 1e-9 * va_screw(s));
+    }
+    /* Along itself a screw has a thousandth of the slope, here of rest. */
+    moves(&m, &screw, &f, 1e-3, 0, 0, w);
+    assert_near(w[0], 1e-4 * va_screw(1e3), 1e-6 * w[0]);
+    /* Edges climb with a drag of 1000 / M. A junction has 100 / M across, of screws, and a millionth of that along. */
+    moves(&m, &edge, &f, 0, 0, 1e9, w);
+    assert_near(w[2], 1e9 / 10 / 1e3 * va_edge_friction(), 1e-9 * w[2]);
+    const star junction = line(f.e[1], X, NULL);
+    moves(&m, &junction, &f, 1e3, 1e3, 0, w);
+    assert_near(w[0], 1e3 / 10 / 100 * va_screw_friction(), 1e-9 * w[0]);
+    assert_near(w[1], 1e6 * w[0], 1e-9 * w[1]);
+}
+
+/* Nearest to a force between g_0 and -g_1 is the normal e_2 x b. */
+static void va_nl_planar(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    const star screw = line(f.e[0], f.e[0], NULL);
+    const double g[2][3] = {{sqrt(2) / 3, -sqrt(0.5) / 3, -sqrt(0.5) / 3},
+                            {-sqrt(0.5) / 3, sqrt(2) / 3, -sqrt(0.5) / 3}};
+    const double s[2] = {2e8, 1.8e8};
+    dd_mobility m = any;
+    double force[3], v[3];
+
+    (void)state;
+    m.law = DD_BCC_VA_NL_PLANAR;
+    for (int i = 0; i < 3; i++) {
+        force[i] = 10 * (s[0] * g[0][i] - s[1] * g[1][i]);
+    }
+    move(&m, &screw, force, v);
+    for (int i = 0; i < 3; i++) {
+        assert_near(1e-9 * v[i], va_screw(s[0]) * g[0][i] - va_screw(s[1]) * g[1][i], 1e-9 * va_screw(s[0]));
+    }
+    /* Along itself 5e-3 of both slopes, here of rest. */
+    moves(&m, &screw, &f, 1e-3, 0, 0, v);
+    assert_near(v[0], 1e-4 / 1e-2 * va_screw(1e3) / 1e3, 1e-6 * v[0]);
+}
+
+/* Of BCC_Ta_pencil, in Pa. */
+static double pencil(double k, double b, double alpha, double u)
+{
+    return 1e6 * (k * (1 / (1 + exp(-b * u)) - 0.5) + alpha * u + exp(0.012 * (u - 800)));
+}
+
+/* Of [111] with its line along it e_x x b is a direction of twinning. In its frame y and z are [11-2] and, turned from
+ * it by 90 degrees towards e_z x b = [-110], that. */
+static void pencil_directions(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){-1, 1, 0});
+    const star screw = line(f.e[0], f.e[0], NULL);
+    const double all = acos(-1) / 3 + 0.00081, turns[] = {0, 0.1, -0.3, 0.45};
+    dd_mobility m = {.law = DD_BCC_TA_PENCIL, .edge = 4, .screw = 2, .climb = 0.5, .burgers = 1e-9};
+    double w[3];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 6; k++) {
+            /* e_z x b is along y. Antitwinning is 60 degrees on, and the sector's middle 30. */
+            const double u = 20 * pow(5, i), a = turns[i], share = sin(a) + 0.5, c = -log(all / (a + all / 2) - 1) / 15;
+            const double s = (1 - share) * pencil(2200, 0.12, 1.7, u) + share * pencil(10600, 0.5, 3, u);
+            const double sign = k % 2 == 0 ? 1 : -1, middle = acos(-1) / 6 * (2 * k + 1);
+            if (s > 1e10) {
+                continue;
+            }
+            moves(&m, &screw, &f, 0, 10 * s * cos(middle + sign * c), 10 * s * sin(middle + sign * c), w);
+            is_to(1e-8, w, 0, u * cos(middle + sign * a), u * sin(middle + sign * a));
+        }
+    }
+    /* Along twinning itself, where two sectors meet, and with the line's sense that turns it. */
+    moves(&m, &screw, &f, 0, 10 * pencil(2200, 0.12, 1.7, 40), 0, w);
+    is_to(1e-5, w, 0, 40, 0);
+    moves(&m, &screw, &f, 0, -10 * pencil(10600, 0.5, 3, 40), 0, w);
+    is_to(1e-5, w, 0, -40, 0);
+    const double against[3] = {-f.e[0][0], -f.e[0][1], -f.e[0][2]};
+    const star turned = line(f.e[0], against, NULL);
+    moves(&m, &turned, &f, 0, -10 * pencil(2200, 0.12, 1.7, 40), 0, w);
+    is_to(1e-5, w, 0, -40, 0);
+    moves(&m, &screw, &f, 1e5, 0, 0, w);
+    is_to(1e-9, w, 1e-9 * 1e4 / 2e-5, 0, 0);
+}
+
+/* Edges are those of BCC_Ta; junctions climb; more arms than two move by BCC_0b. */
+static void pencil_others(void **state)
+{
+    const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
+    dd_mobility m = {
+        .law = DD_BCC_TA_PENCIL, .edge = 4, .screw = 2, .climb = 0.5, .climb_junction = 0.25, .burgers = 1e-9};
+    double w[3], v[3];
+
+    (void)state;
+    const star edge = line(f.e[1], f.e[0], NULL), square = line(f.e[1], X, NULL),
+               three = straight(3, f.e[1], f.e[0], NULL);
+    moves(&m, &edge, &f, 10e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, w);
+    is_to(1e-9, w, 30, 0, 0);
+    moves(&m, &edge, &f, 0, 1e5, 1e10, w);
+    is_to(1e-9, w, 0, 1e-9 * 1e4 / 2e-5, 0.5);
+    moves(&m, &square, &f, 1e9, 1e5, 0, w);
+    is_to(1e-9, w, 0.05, 1e-9 * 1e4 / 2e-5, 0);
+    moves(&m, &three, &f, 3e8, 5e8, 7e8, w);
+    m.law = DD_BCC_0B;
+    moves(&m, &three, &f, 3e8, 5e8, 7e8, v);
+    is(w, v[0], v[1], v[2]);
+    m.law = DD_BCC_TA_PENCIL;
+    m.climb_junction = 0;
+    moves(&m, &three, &f, 15e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, w);
+    is_to(1e-9, w, 30, 0, 0);
+}
+
+/* Any force has a velocity that goes with it, at nodes of a crystal's four Burgers vectors. */
+static void any_force(void **state)
+{
+    const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}}, b[3][3] = {{1, 1, 1}, {1, -1, 1}, {1, 1, -1}};
+    dd_mobility m = any;
+    double v[3];
+
+    (void)state;
+    m.edge = m.screw = m.climb = 1;
+    star s = {0};
+    for (int j = 0; j < 3; j++) {
+        add(&s, to[j], b[j], NULL);
+    }
+    for (int law = DD_BCC_TA_PENCIL; law <= DD_BCC_VA_NL_PLANAR; law++) {
+        m.law = (dd_mobility_law)law;
+        for (double size = 1; size < 1e12; size *= 40) {
+            const double force[3] = {size, -2 * size, 0.5 * size};
+            move(&m, &s, force, v);
+            assert_true(isfinite(v[0] + v[1] + v[2]) && dd_v3_dot(v, force) > 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ta_nl_straight), cmocka_unit_test(ta_nl_nodes),       cmocka_unit_test(va_nl_straight),
+        cmocka_unit_test(va_nl_planar),   cmocka_unit_test(pencil_directions), cmocka_unit_test(pencil_others),
+        cmocka_unit_test(any_force),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
