@@ -74,6 +74,26 @@ images 3 6 >ranks3
 cmp -s order6 ranks3 || fail "the far field's error depends on ranks: $(diff order6 ranks3)"
 paste order2 order6 | awk '{ exit !($10 < 0.03 && $10 < 0.3 * $5) }' || fail "errors of orders 2 and 6: $(cat order2 order6)"
 
+# What would take hours ends at once by a signal: there is nothing to save.
+# shellcheck disable=SC2086
+"$APP" $network --check-forces images:shells=50 >out 2>err &
+pid=$!
+for _ in $(seq 600); do
+    takes_signals "$pid" && break
+    sleep 0.1
+done
+sleep 1
+kill -TERM "$pid"
+for _ in $(seq 600); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+done
+kill -KILL "$pid" 2>/dev/null && fail "direct sums go on a minute after a signal"
+wait "$pid"
+status=$?
+[ "$status" -eq 143 ] && [ ! -s out ] && grep -q 'ended by a signal before there was anything to save' err ||
+    fail "direct sums and a signal: status $status: $(cat out err)"
+
 # Rubbish.
 table=$here/dislocation_pairs.tsv
 : >empty.tsv

@@ -76,6 +76,14 @@ refused_on()
     done
 }
 
+# takes_signals PID: whether a process has handlers of its own for SIGTERM.
+takes_signals()
+{
+    local caught
+    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
+    (((16#${caught:-0} & 0x4000) != 0))
+}
+
 # value FILE KEY: of a report.
 value()
 {

@@ -112,14 +112,6 @@ for row in 'sfc TERM launcher' 'rcb INT launcher' 'count INT rank' 'interaction 
     [ "$method" != sfc ] || continues interaction 2 1e-9
 done
 
-# takes_signals: whether a process has handlers of its own for SIGTERM.
-takes_signals()
-{
-    local caught
-    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
-    (((16#${caught:-0} & 0x4000) != 0))
-}
-
 # Reading, trees, first forces, a comparison: long before any of it would be done the run ends, and leaves nothing.
 mkdir early
 cd early || exit 1
