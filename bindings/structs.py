@@ -23,7 +23,7 @@ WANTED = """eqp_message eqp_points eqp_balance_options eqp_balance_result eqp_op
 ENUMS = """eqp_method_flags eqp_survey_kind eqp_share_kind eqp_policy_mode eqp_policy_action eqp_sample_strategy eqp_stages
     eqp_lazy_phase eqp_option_type""".split()
 MACROS = ["EQP_COST_KINDS", "EQP_TILE_PINS", "EQP_WORD_SIZE", "EQP_SIZES_BINS", "EQP_MEET_SUMS", "EQP_MEET_LOWS",
-          "EQP_PHASES_MAX", "EQP_REGIONS_PARTS"]
+          "EQP_PHASES_MAX", "EQP_REGIONS_PARTS", "EQP_CYCLE_PHASES"]
 
 PYTHON = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "double": "c_double", "float": "c_float",
           "char": "c_char", "size_t": "c_size_t", "int32_t": "c_int32", "int64_t": "c_int64", "uint64_t": "c_uint64"}

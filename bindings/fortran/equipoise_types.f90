@@ -16,6 +16,7 @@ module equipoise_types
   integer(c_int), parameter :: EQP_MEET_LOWS = 12
   integer(c_int), parameter :: EQP_PHASES_MAX = 8
   integer(c_int), parameter :: EQP_REGIONS_PARTS = 16777216
+  integer(c_int), parameter :: EQP_CYCLE_PHASES = 16
   integer(c_int), parameter :: EQP_NEEDS_WEIGHTS = 1
   integer(c_int), parameter :: EQP_NEEDS_POINTS = 2
   integer(c_int), parameter :: EQP_NEEDS_PINS = 4
@@ -120,6 +121,10 @@ module equipoise_types
     type(c_ptr) :: part_load = c_null_ptr
     !> values of the method's own options: zeros, or set by eqp_method_set()
     type(eqp_settings) :: settings
+    !> phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load
+    integer(c_int) :: nphases = 0
+    !> [nphases] how often each phase comes in a cycle, finite, > 0; NULL: once (borrowed)
+    type(c_ptr) :: times = c_null_ptr
   end type eqp_balance_options
 
   type, bind(c) :: eqp_balance_result
@@ -149,6 +154,10 @@ module equipoise_types
     integer(c_int) :: within = 0
     !> 1 if imbalance > imbalance_tol and the curve's is smaller
     integer(c_int) :: curve_better = 0
+    !> of the phases as in cycle.h; with one load 1 / (1 + imbalance)
+    real(c_double) :: cycle_efficiency = 0
+    !> of each phase, 0 beyond them; with one load `imbalance` first
+    real(c_double) :: phase_imbalance(16) = 0
   end type eqp_balance_result
 
   type, bind(c) :: eqp_option

@@ -2,6 +2,7 @@
 /* The frame around every method: checks, agreement, and what came out. */
 #include "par/methods.h"
 
+#include "assign/cycle.h"
 #include "assign/parts.h"
 #include "assign/shares.h"
 #include "par/comm.h"
@@ -70,10 +71,14 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
             return refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative");
         }
     }
+    if (o->nphases != 0 && eqp__phases_check(o->nphases, o->times)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "a cycle has 1 to 16 phases that come more than 0 times");
+    }
     return EQP_OK;
 }
 
-static int check_arrays(const eqp_method *method, const eqp_balance_items *items, const int *part, eqp_message *message)
+static int check_arrays(const eqp_method *method, const eqp_balance_items *items, const eqp_balance_options *options,
+                        const int *part, eqp_message *message)
 {
     if (!items || items->n < 0 || (items->n > 0 && (!items->id || !part))) {
         return refuse(message, EQP_ERR_ARGUMENT, "no items, or items without ids");
@@ -81,7 +86,10 @@ static int check_arrays(const eqp_method *method, const eqp_balance_items *items
     if (items->n == 0) {
         return EQP_OK;
     }
-    if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight) {
+    if (items->phase_load ? options->nphases == 0 : options->nphases > 1) {
+        return refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other");
+    }
+    if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load) {
         return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
     }
     if ((method->flags & EQP_NEEDS_POINTS) && !items->point) {
@@ -127,8 +135,15 @@ static const char *find_fault(const eqp_balance_items *t, int64_t i)
     return NULL;
 }
 
-static int check_values(const eqp_balance_items *t, eqp_message *message)
+static int check_values(const eqp_balance_items *t, int nphases, eqp_message *message)
 {
+    for (int64_t j = 0; t->phase_load && j < t->n * nphases; j++) {
+        if (!(t->phase_load[j] >= 0) || !isfinite(t->phase_load[j])) {
+            eqp_message_set(message, "balance: item %" PRId64 " has a load of a phase that is negative or not finite",
+                            t->id[j / nphases]);
+            return EQP_ERR_DATA;
+        }
+    }
     for (int64_t i = 0; i < t->n; i++) {
         const char *fault = find_fault(t, i);
         if (fault) {
@@ -154,7 +169,21 @@ typedef struct complete {
     int *part;
 } complete;
 
-static int complete_open(const eqp_balance_items *items, complete *c)
+/* The cost of item i over a cycle, unless it has a weight. */
+static double cost_of(const eqp_balance_items *t, const eqp_balance_options *o, int64_t i)
+{
+    double sum = 0;
+
+    if (!t->phase_load) {
+        return (double)t->particles[i];
+    }
+    for (int k = 0; k < o->nphases; k++) {
+        sum += eqp__times(o->times, k) * t->phase_load[i * o->nphases + k];
+    }
+    return sum;
+}
+
+static int complete_open(const eqp_balance_items *items, const eqp_balance_options *options, complete *c)
 {
     int code = eqp_array_create(&c->part, items->n, sizeof *c->part);
 
@@ -167,7 +196,7 @@ static int complete_open(const eqp_balance_items *items, complete *c)
     }
     if (!code && !(code = eqp_array_create(&c->weight, items->n, sizeof *c->weight))) {
         for (int64_t i = 0; i < items->n; i++) {
-            c->weight[i] = items->weight ? items->weight[i] : (double)c->items.particles[i];
+            c->weight[i] = items->weight ? items->weight[i] : cost_of(&c->items, options, i);
         }
         c->items.weight = c->weight;
     }
@@ -175,15 +204,21 @@ static int complete_open(const eqp_balance_items *items, complete *c)
 }
 
 /* What no method could add up. */
-static int check_total(MPI_Comm comm, const eqp_balance_items *items)
+static int check_total(MPI_Comm comm, const eqp_balance_items *items, int nphases)
 {
-    double total = 0;
+    double total[1 + EQP_CYCLE_PHASES] = {0};
 
     for (int64_t i = 0; i < items->n; i++) {
-        total += items->weight[i];
+        total[0] += items->weight[i];
+        for (int k = 0; items->phase_load && k < nphases; k++) {
+            total[1 + k] += items->phase_load[i * nphases + k];
+        }
     }
-    int code = eqp__sum_double(comm, 1, &total);
-    return code ? code : isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW;
+    int code = eqp__sum_double(comm, 1 + nphases, total);
+    for (int k = 0; !code && k <= nphases; k++) {
+        code = isfinite(total[k]) ? EQP_OK : EQP_ERR_OVERFLOW;
+    }
+    return code;
 }
 
 static void complete_close(complete *c)
@@ -191,6 +226,32 @@ static void complete_close(complete *c)
     free(c->particles);
     free(c->weight);
     free(c->part);
+}
+
+/* How even the phases came out. Without loads of phases nothing travels. */
+static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, int cycles,
+                          const int *part, eqp_balance_result *r)
+{
+    eqp_cycle cycle = {.efficiency = 1 / (1 + r->imbalance), .imbalance = {r->imbalance}};
+    double *load = NULL;
+    int code = EQP_OK;
+
+    if (cycles) {
+        EQP_TRY(eqp_agree(comm, eqp_array_create(&load, (int64_t)o->nparts * o->nphases, sizeof *load), NULL));
+        for (int64_t i = 0; i < t->n; i++) {
+            for (int k = 0; k < o->nphases; k++) {
+                load[(int64_t)part[i] * o->nphases + k] += t->phase_load[i * o->nphases + k];
+            }
+        }
+        EQP_TRY(eqp__sum_double(comm, (int64_t)o->nparts * o->nphases, load));
+        EQP_TRY(eqp_cycle_of_parts(o->nparts, load, o->nphases, o->times, o->share, &cycle) ? EQP_ERR_OVERFLOW
+                                                                                            : EQP_OK);
+    }
+    r->cycle_efficiency = cycle.efficiency;
+    memcpy(r->phase_imbalance, cycle.imbalance, sizeof cycle.imbalance);
+done:
+    free(load);
+    return code;
 }
 
 /* What came out, over all ranks. */
@@ -234,14 +295,20 @@ static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance
 }
 
 /* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
- * Collective. */
+ * *cycles: whether items have loads of phases. Collective. */
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
-                         const eqp_balance_options *o, eqp_message *message)
+                         const eqp_balance_options *o, int *cycles, eqp_message *message)
 {
-    enum { OPTIONS = 7, ARRAYS = 7, SETTINGS = sizeof o->settings / sizeof(int64_t) };
-    static const char *const what[OPTIONS] = {
-        "the method",         "the number of parts",      "the shares", "the imbalance tolerance", "the seed",
-        "the measured loads", "the options of the method"};
+    enum { OPTIONS = 9, ARRAYS = 8, SETTINGS = sizeof o->settings / sizeof(int64_t) };
+    static const char *const what[OPTIONS] = {"the method",
+                                              "the number of parts",
+                                              "the shares",
+                                              "the imbalance tolerance",
+                                              "the seed",
+                                              "the measured loads",
+                                              "the options of the method",
+                                              "the number of phases",
+                                              "the times of phases"};
     int64_t pair[OPTIONS + ARRAYS][2];
 
     for (int k = 0; k < OPTIONS + ARRAYS; k++) {
@@ -254,9 +321,11 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
                                          eqp__bits_of(o->imbalance_tol),
                                          (int64_t)o->seed,
                                          eqp_fingerprint(0, o->nparts, o->part_load),
-                                         eqp_fingerprint(0, SETTINGS, &o->settings)};
-        const void *array[ARRAYS] = {t->weight, t->particles, t->size,      t->point,
-                                     t->source, t->pin_first, t->pin_weight};
+                                         eqp_fingerprint(0, SETTINGS, &o->settings),
+                                         o->nphases,
+                                         eqp_fingerprint(0, o->nphases, o->times)};
+        const void *array[ARRAYS] = {t->weight, t->particles, t->size,       t->point,
+                                     t->source, t->pin_first, t->pin_weight, t->phase_load};
 
         for (int k = 0; k < OPTIONS; k++) {
             eqp__put_value(pair[k], option[k]);
@@ -273,6 +342,7 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
             code = EQP_ERR_ARGUMENT;
         }
     }
+    *cycles = pair[OPTIONS + ARRAYS - 1][0] == 1;
     return code;
 }
 
@@ -282,16 +352,18 @@ static int run_method(MPI_Comm comm, int code, const eqp_method *method, const e
     complete c = {0};
     eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
     eqp_balance_options here = eqp_balance_options_defaults();
+    int cycles = 0;
 
-    code = code ? code : complete_open(items, &c);
-    EQP_TRY(agree_on_call(comm, code, method, items, options, message));
+    code = code ? code : complete_open(items, options, &c);
+    EQP_TRY(agree_on_call(comm, code, method, items, options, &cycles, message));
     here = *options;
     here.message = message;
     EQP_TRY(eqp__weights_round(comm, items->n, c.weight));
-    EQP_TRY(check_total(comm, &c.items));
+    EQP_TRY(check_total(comm, &c.items, options->nphases));
     EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
     c.items.weight = items->weight ? items->weight : c.weight; /* as given: what came out is not rounded */
     EQP_TRY(describe(comm, &c.items, options, c.part, &r));
+    EQP_TRY(describe_cycle(comm, &c.items, options, cycles, c.part, &r));
     if (items->n > 0) {
         memcpy(part, c.part, (size_t)items->n * sizeof *part);
     }
@@ -317,8 +389,8 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
         return code;
     }
     code = check_options(method, options, &message);
-    code = code ? code : check_arrays(method, items, part, &message);
-    code = code ? code : check_values(items, &message);
+    code = code ? code : check_arrays(method, items, options, part, &message);
+    code = code ? code : check_values(items, options->nphases, &message);
     code = run_method(own, code, method, items, options, part, result, &message);
     if (code && options && options->message) {
         *options->message = message;

@@ -31,7 +31,8 @@ static eqp_balance_options balance_options(const seat *s, eqp_message *message)
         is(s, "options.size: 0") ? 0 : sizeof options,  is(s, "options.nparts: 0") ? 0 : 2,
         is(s, "options.share: NULL") ? NULL : share,    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
         is(s, "options.seed: 2 for 1") ? 2 : 1,         is(s, "options.message: NULL") ? NULL : message,
-        is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
+        is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
+        is(s, "options.nphases: 0 for 1") ? 0 : 1,      is(s, "options.times: NULL") ? NULL : uneven};
 
     if (is(s, "options.nparts: 1 for 2")) {
         options.nparts = 1;
@@ -44,7 +45,7 @@ static int balance(const seat *s)
 {
     const eqp_method method = method_of(s, false);
     const int64_t id[2] = {2 * s->rank, 2 * s->rank + 1}, one[2] = {1, 1}, pin_first[3] = {0, 1, 2}, pin[2] = {1, 2};
-    const double weight[2] = {1, 2}, point[6] = {s->rank, 0, 0, s->rank, 1, 0};
+    const double weight[2] = {1, 2}, point[6] = {s->rank, 0, 0, s->rank, 1, 0}, load[4] = {1, 0, 1, 1};
     const int now[2] = {0, 1};
     eqp_message message = {""};
     eqp_balance_items items = {is(s, "items.n: 0")    ? 0
@@ -59,10 +60,13 @@ static int balance(const seat *s)
                                is(s, "items.size: NULL") ? NULL : one,
                                is(s, "items.pin_first: NULL") ? NULL : pin_first,
                                is(s, "items.pin: NULL") ? NULL : pin,
-                               is(s, "items.pin_weight: NULL") ? NULL : weight};
-    const eqp_balance_options options = balance_options(s, &message);
+                               is(s, "items.pin_weight: NULL") ? NULL : weight,
+                               is(s, "items.phase_load: NULL") ? NULL : load};
+    eqp_balance_options options = balance_options(s, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
+
+    options.nphases = is(s, "options.nphases: 1 for 2") ? 1 : is(s, "options.nphases: 17") ? 17 : 2;
     const int code = CALL(s, eqp_balance(s->argument, is(s, "method: NULL") ? NULL : &method,
                                          is(s, "items: NULL") ? NULL : &items, is(s, "options: NULL") ? NULL : &options,
                                          is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
@@ -212,6 +216,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "items.pin_first: NULL", NEEDED},
         {"eqp_balance", balance, "items.pin: NULL", WRONG},
         {"eqp_balance", balance, "items.pin_weight: NULL", SAME},
+        {"eqp_balance", balance, "items.phase_load: NULL", WRONG},
         {"eqp_balance", balance, "options: NULL", WRONG},
         {"eqp_balance", balance, "options.size: 0", WRONG},
         {"eqp_balance", balance, "options.nparts: 1 for 2", SAME},
@@ -223,6 +228,9 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "options.message: NULL", EQP_OK},
         {"eqp_balance", balance, "options.part_load: NULL", SAME},
         {"eqp_balance", balance, "options.settings: 3 for 0", SAME},
+        {"eqp_balance", balance, "options.nphases: 1 for 2", SAME},
+        {"eqp_balance", balance, "options.nphases: 17", WRONG},
+        {"eqp_balance", balance, "options.times: NULL", SAME},
         {"eqp_balance", balance, "part: NULL", WRONG},
         {"eqp_balance", balance, "result: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "comm: NULL", ALONE},
@@ -255,6 +263,8 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.message: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "options.part_load: NULL", SAME},
         {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_points", balance_points, "options.nphases: 0 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.times: NULL", SAME},
         {"eqp_balance_points", balance_points, "part: NULL", WRONG},
         {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
         {"eqp_point_order_create", point_order_create, "comm: NULL", ALONE},

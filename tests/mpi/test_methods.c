@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MOST_ITEMS = 600, PINS = 6 };
+enum { MOST_ITEMS = 600, PINS = 6, MOST_PHASES = 16 };
 
 enum weights { RANDOM_WEIGHTS, EQUAL_WEIGHTS, ZERO_WEIGHTS, ONE_GIANT };
 enum points { SPREAD_POINTS, ONE_POINT };
@@ -23,6 +23,7 @@ typedef struct problem {
     enum now now;
     enum shares shares;
     enum spread spread;
+    int phases; /* 0: one load */
 } problem;
 
 /* All items of all ranks; every rank has a copy. */
@@ -32,6 +33,7 @@ typedef struct world {
     int64_t pin[MOST_ITEMS * PINS];
     double weight[MOST_ITEMS], point[3 * MOST_ITEMS], source[3 * MOST_ITEMS], share[MOST_ITEMS + 20];
     int now[MOST_ITEMS];
+    double phase_load[MOST_ITEMS * MOST_PHASES], times[MOST_PHASES];
     double total, largest, smallest_share;
 } world;
 
@@ -66,6 +68,25 @@ static int now_of(const problem *is, int i)
     }
 }
 
+/* Phase k has every second item of phase k - 1, at random, and comes twice as often; phase 3 has nothing. Weights are
+ * sums over a cycle. */
+static void make_phases(world *w)
+{
+    const int phases = w->is.phases;
+
+    for (int k = 0; k < phases; k++) {
+        w->times[k] = ldexp(1, k);
+    }
+    for (int i = 0; i < w->is.n; i++) {
+        const double depth = -log2(1 - uniform(i, 20)), load = w->weight[i];
+        w->weight[i] = phases > 0 ? 0 : w->weight[i];
+        for (int k = 0; k < phases; k++) {
+            w->phase_load[i * phases + k] = depth >= k && k != 3 ? load : 0;
+            w->weight[i] += w->times[k] * w->phase_load[i * phases + k];
+        }
+    }
+}
+
 static void make_shares(world *w)
 {
     double sum = 0;
@@ -93,8 +114,6 @@ static world *make_world(problem is)
         w->size[i] = 10 + i;
         w->weight[i] = weight_of(&is, i);
         w->now[i] = now_of(&is, i);
-        w->total += w->weight[i];
-        w->largest = fmax(w->largest, w->weight[i]);
         for (int k = 0; k < 3; k++) {
             w->point[3 * i + k] = is.points == ONE_POINT ? 0.25 : (k == 0 ? 10.0 * i / is.n : 0) + uniform(i, 1 + k);
             w->source[3 * i + k] = w->point[3 * i + k] + (is.points == ONE_POINT ? 0 : uniform(i, 5 + k) - 0.5);
@@ -105,6 +124,11 @@ static world *make_world(problem is)
             int other = k < PINS - 2 ? (i + k * k) % is.n : k == PINS - 2 ? (i * 7 + 3) % is.n : i;
             w->pin[w->pin_first[i] + k] = ((int64_t)other << 34) + 5;
         }
+    }
+    make_phases(w);
+    for (int i = 0; i < is.n; i++) {
+        w->total += w->weight[i];
+        w->largest = fmax(w->largest, w->weight[i]);
     }
     make_shares(w);
     return w;
@@ -144,7 +168,8 @@ static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t 
         pin_first[i] = w->pin_first[first + i] - w->pin_first[first];
     }
     items.id = w->id + first;
-    items.weight = w->weight + first;
+    items.weight = w->is.phases > 0 ? NULL : w->weight + first;
+    items.phase_load = w->is.phases > 0 ? w->phase_load + (ptrdiff_t)first * w->is.phases : NULL;
     items.particles = w->particles + first;
     items.point = w->point + (ptrdiff_t)3 * first;
     items.source = w->source + (ptrdiff_t)3 * first;
@@ -162,6 +187,8 @@ static eqp_balance_options options_of(const world *w)
     options.nparts = w->is.nparts;
     options.share = w->is.shares == EQUAL_SHARES ? NULL : w->share;
     options.imbalance_tol = 0.05;
+    options.nphases = w->is.phases;
+    options.times = w->is.phases > 0 ? w->times : NULL;
     return options;
 }
 
@@ -230,6 +257,24 @@ static void check_result(const eqp_method *method, const world *w, const int *pa
     }
 }
 
+static void check_cycle(const world *w, const int *part, const eqp_balance_result *r)
+{
+    const problem *is = &w->is;
+    eqp_cycle cycle;
+
+    if (is->phases == 0 || is->n == 0) {
+        CHECK_NEAR(r->cycle_efficiency, 1 / (1 + r->imbalance), 1e-15);
+        CHECK(r->phase_imbalance[0] == r->imbalance && r->phase_imbalance[1] == 0);
+        return;
+    }
+    CHECK_EQUAL(eqp_cycle_measure(is->n, w->phase_load, part, is->phases, w->times, is->nparts, w->share, NULL, &cycle),
+                EQP_OK);
+    CHECK_NEAR(r->cycle_efficiency, cycle.efficiency, 1e-12);
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+        CHECK_NEAR(r->phase_imbalance[k], cycle.imbalance[k], 1e-9);
+    }
+}
+
 static int cuts_sources(const eqp_method *method)
 {
     return is_named(method, "tiles") || is_named(method, "jagged");
@@ -246,7 +291,9 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     if (is_named(method, "sfc")) {
         CHECK(r->imbalance <= item + 1e-9);
     }
-    if (((method->flags & EQP_NEEDS_PINS) || is_named(method, "repair") || cuts_sources(method)) && item <= 0.05) {
+    const int scalar = w->is.phases < 2 || !is_named(method, "metis");
+    if (scalar && ((method->flags & EQP_NEEDS_PINS) || is_named(method, "repair") || cuts_sources(method)) &&
+        item <= 0.05) {
         CHECK(r->within);
     }
     if (is_named(method, "repair") && w->is.now == IN_ORDER && w->is.shares == EQUAL_SHARES && item <= 0.05) {
@@ -255,7 +302,7 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     if (cuts_sources(method)) {
         CHECK(r->imbalance <= 0.05 + item);
     }
-    if ((is_named(method, "rcb") || is_named(method, "rib")) && w->is.shares == EQUAL_SHARES &&
+    if (((is_named(method, "rcb") && w->is.phases < 2) || is_named(method, "rib")) && w->is.shares == EQUAL_SHARES &&
         w->is.points == SPREAD_POINTS) {
         CHECK(r->imbalance <= 0.05 + (2 + log2(w->is.nparts)) * item);
     }
@@ -291,6 +338,7 @@ static void check_problem(MPI_Comm comm, problem is)
         balance(comm, method, w, part, &r);
         check_result(method, w, part, &r);
         check_balance(method, w, &r);
+        check_cycle(w, part, &r);
         check_repeatable(comm, method, w, part);
     }
     free(w);
@@ -347,6 +395,21 @@ static void few_items(MPI_Comm comm)
             const problem random = {.n = n, .nparts = nparts, .spread = n % 2 ? ALL_ON_LAST : EVEN};
             check_problem(comm, (n / 2 + nparts / 4) % 2 ? alike : random);
         }
+    }
+}
+
+static void any_phases(MPI_Comm comm)
+{
+    static const int phases[] = {1, 2, 5, MOST_PHASES};
+
+    for (int k = 0; k < 8; k++) {
+        check_problem(comm, (problem){.n = k == 3 ? 7 : 450,
+                                      .nparts = k == 3 ? 9 : 6,
+                                      .weights = k == 5 ? ZERO_WEIGHTS : RANDOM_WEIGHTS,
+                                      .now = k % 2 ? IN_ORDER : UNKNOWN,
+                                      .shares = k % 3 == 2 ? RISING_SHARES : EQUAL_SHARES,
+                                      .spread = (enum spread)(k % 3),
+                                      .phases = phases[k % 4]});
     }
 }
 
@@ -644,6 +707,7 @@ int main(int argc, char **argv)
         MPI_TEST(any_weights_and_points),
         MPI_TEST(unequal_shares),
         MPI_TEST(few_items),
+        MPI_TEST(any_phases),
         MPI_TEST(repartitioning_moves_little),
         MPI_TEST(all_ranks_together_bisect_as_well),
         MPI_TEST(all_ranks_together_cut_the_same_tiles),

@@ -61,6 +61,17 @@ enum fault {
     NAN_SETTING,
     NEGATIVE_SETTING,
     OTHER_METHOD,
+    NO_PHASES,
+    NO_PHASE_LOAD,
+    NEGATIVE_PHASES,
+    TOO_MANY_PHASES,
+    OTHER_PHASES,
+    OTHER_TIMES,
+    ZERO_TIME,
+    NAN_TIME,
+    NAN_PHASE_LOAD,
+    NEGATIVE_PHASE_LOAD,
+    INFINITE_PHASE_LOAD,
     FAULTS
 };
 
@@ -68,7 +79,7 @@ enum fault {
 static int is_a_difference(enum fault fault)
 {
     return fault == OTHER_PARTS || fault == OTHER_TOLERANCE || fault == OTHER_SEED || fault == OTHER_SHARES ||
-           fault == OTHER_SETTING || fault == OTHER_METHOD;
+           fault == OTHER_SETTING || fault == OTHER_METHOD || fault == OTHER_PHASES || fault == OTHER_TIMES;
 }
 
 /* Only Zoltan is told ids. */
@@ -82,13 +93,14 @@ static int is_in_the_data(enum fault fault)
     return fault == NAN_WEIGHT || fault == NEGATIVE_WEIGHT || fault == NEGATIVE_ID || fault == INFINITE_POINT ||
            fault == NAN_SOURCE || fault == FALLING_PINS || fault == NEGATIVE_PIN || fault == NEGATIVE_COUNT ||
            fault == INFINITE_WEIGHT || fault == NEGATIVE_SIZE || fault == NAN_PIN_WEIGHT ||
-           fault == NEGATIVE_PIN_WEIGHT || is_about_ids(fault);
+           fault == NEGATIVE_PIN_WEIGHT || fault == NAN_PHASE_LOAD || fault == NEGATIVE_PHASE_LOAD ||
+           fault == INFINITE_PHASE_LOAD || is_about_ids(fault);
 }
 
 /* A call that is right but for one thing on one rank. */
 typedef struct call {
     int64_t id[4], particles[4], size[4], pin_first[5], pin[4];
-    double weight[4], point[12], source[12], pin_weight[4], share[3];
+    double weight[4], point[12], source[12], pin_weight[4], share[3], phase_load[12], times[3];
     eqp_balance_items items, *items_or_null;
     eqp_balance_options options, *options_or_null;
     const eqp_method *method;
@@ -108,6 +120,10 @@ static void make_call(call *c, int rank)
         c->pin_weight[i] = 1;
         c->part[i] = -7;
     }
+    for (int j = 0; j < 12; j++) {
+        c->phase_load[j] = j % 3 <= j / 3;
+        c->times[j % 3] = 1 + j % 3;
+    }
     c->share[0] = 0.5;
     c->share[1] = c->share[2] = 0.25;
     c->items = (eqp_balance_items){.n = 4,
@@ -119,11 +135,14 @@ static void make_call(call *c, int rank)
                                    .size = c->size,
                                    .pin_first = c->pin_first,
                                    .pin = c->pin,
-                                   .pin_weight = c->pin_weight};
+                                   .pin_weight = c->pin_weight,
+                                   .phase_load = c->phase_load};
     c->options = eqp_balance_options_defaults();
     c->options.nparts = 3;
     c->options.share = c->share;
     c->options.message = &c->message;
+    c->options.nphases = 3;
+    c->options.times = c->times;
     c->items_or_null = &c->items;
     c->options_or_null = &c->options;
     c->part_or_null = c->part;
@@ -136,6 +155,11 @@ static void spoil_items(call *c, enum fault fault)
                    : fault == INFINITE_WEIGHT ? INFINITY
                                               : c->weight[2];
     c->pin_weight[3] = fault == NAN_PIN_WEIGHT ? NAN : fault == NEGATIVE_PIN_WEIGHT ? -1 : c->pin_weight[3];
+    c->phase_load[7] = fault == NAN_PHASE_LOAD        ? NAN
+                       : fault == NEGATIVE_PHASE_LOAD ? -1
+                       : fault == INFINITE_PHASE_LOAD ? INFINITY
+                                                      : c->phase_load[7];
+    c->items.phase_load = fault == NO_PHASE_LOAD ? NULL : c->items.phase_load;
     c->size[0] = fault == NEGATIVE_SIZE ? -1 : c->size[0];
     c->id[1] = fault == TWIN_IDS ? c->id[3] : fault == TWIN_OF_ANOTHER_RANK ? 2 : c->id[1];
     c->pin_first[0] = fault == PINS_NOT_FROM_0 ? 1 : c->pin_first[0];
@@ -161,6 +185,12 @@ static void spoil_options(call *c, enum fault fault)
     c->options.nparts = fault == NO_PARTS ? 0 : fault == OTHER_PARTS ? 1 : c->options.nparts;
     c->options.share = fault == OTHER_PARTS || fault == OTHER_SHARES ? NULL : c->options.share;
     c->options.seed = fault == OTHER_SEED ? 99 : c->options.seed;
+    c->options.nphases = fault == NO_PHASES         ? 0
+                         : fault == NEGATIVE_PHASES ? -1
+                         : fault == TOO_MANY_PHASES ? EQP_CYCLE_PHASES + 1
+                         : fault == OTHER_PHASES    ? 2
+                                                    : c->options.nphases;
+    c->times[1] = fault == OTHER_TIMES ? 7 : fault == ZERO_TIME ? 0 : fault == NAN_TIME ? NAN : c->times[1];
     c->share[0] = fault == WRONG_SHARES ? 0.6 : fault == NAN_SHARE ? NAN : c->share[0];
     if (fault == NEGATIVE_SHARE) {
         c->share[0] = -0.5;
@@ -198,7 +228,7 @@ static int is_harmless(const eqp_method *method, enum fault fault, int nranks)
     if (fault == NAN_SETTING || fault == NEGATIVE_SETTING) {
         return nranks == 1 && method->noptions == 0;
     }
-    return nranks == 1 && ((fault == NO_WEIGHT && !(method->flags & EQP_NEEDS_WEIGHTS)) ||
+    return nranks == 1 && (fault == NO_WEIGHT || /* the sum of the phases */
                            (fault == NO_POINT && !(method->flags & EQP_NEEDS_POINTS)) ||
                            (fault == NO_PINS && !(method->flags & EQP_NEEDS_PINS)));
 }

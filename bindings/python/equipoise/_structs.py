@@ -13,6 +13,7 @@ EQP_MEET_SUMS = 24
 EQP_MEET_LOWS = 12
 EQP_PHASES_MAX = 8
 EQP_REGIONS_PARTS = 16777216
+EQP_CYCLE_PHASES = 16
 EQP_NEEDS_WEIGHTS = 1
 EQP_NEEDS_POINTS = 2
 EQP_NEEDS_PINS = 4
@@ -107,6 +108,8 @@ class eqp_balance_options(Structure):
         ("message", c_void_p),
         ("part_load", c_void_p),
         ("settings", eqp_settings),
+        ("nphases", c_int),
+        ("times", c_void_p),
     ]
 
 
@@ -125,6 +128,8 @@ class eqp_balance_result(Structure):
         ("empty_parts", c_int),
         ("within", c_int),
         ("curve_better", c_int),
+        ("cycle_efficiency", c_double),
+        ("phase_imbalance", c_double * 16),
     ]
 
 

@@ -5,6 +5,7 @@
 #define EQUIPOISE_BALANCE_H
 
 #include <equipoise/base.h>
+#include <equipoise/cycle.h>
 #include <equipoise/option.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -31,6 +32,9 @@ typedef struct eqp_balance_items {
     const double
         *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of several
                           for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
+    const double *phase_load; /**< [n][nphases] cost in each phase of a cycle (cycle.h), finite, >= 0; NULL on all
+                                   ranks: there is one load, `weight`. With it `weight` may be NULL: the sum of
+                                   times x load */
 } eqp_balance_items;
 
 /** How it is assigned; the same on all ranks, contents of arrays included, but for `message`. */
@@ -44,6 +48,8 @@ typedef struct eqp_balance_options {
     const double *part_load; /**< `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: nothing
                                 was measured yet. NULL: the weights are taken for what would be measured (borrowed) */
     eqp_settings settings;   /**< values of the method's own options: zeros, or set by eqp_method_set() */
+    int nphases;             /**< phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load */
+    const double *times;     /**< [nphases] how often each phase comes in a cycle, finite, > 0; NULL: once (borrowed) */
 } eqp_balance_options;
 
 /** Options to begin with; set at least nparts. Local. */
@@ -74,6 +80,8 @@ typedef struct eqp_balance_result {
     int empty_parts;             /**< parts without items */
     int within;                  /**< 1 if imbalance <= imbalance_tol */
     int curve_better;            /**< 1 if imbalance > imbalance_tol and the curve's is smaller */
+    double cycle_efficiency;     /**< of the phases as in cycle.h; with one load 1 / (1 + imbalance) */
+    double phase_imbalance[EQP_CYCLE_PHASES]; /**< of each phase, 0 beyond them; with one load `imbalance` first */
 } eqp_balance_result;
 
 /** What a method needs of the items, and what can be done with it. */
@@ -173,6 +181,9 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * The repair and `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins.
  * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
  * items for the same items and seed.
+ *
+ * Items may have a load in each of several phases of a cycle (cycle.h). Methods that know nothing of phases balance
+ * `weight`, which is then the sum over a cycle unless it is given. What came out says the result for all of them.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "numeric.h"
+
+#include <equipoise/cycle.h>
+
+#include <string.h>
+
+static void a_cycle_by_hand(void **state)
+{
+    /* Two phases: mean 2 and largest 3, mean 1 and largest 2. */
+    static const double load[] = {1, 1, 1, 0, 2, 1, 0, 0}, times[] = {1, 4};
+    static const int part[] = {0, 1, 0, 1};
+    double of_part[4];
+    eqp_cycle c;
+
+    (void)state;
+    assert_int_equal(eqp_cycle_measure(4, load, part, 2, times, 2, NULL, of_part, &c), EQP_OK);
+    assert_near(of_part[0], 3, 0);
+    assert_near(of_part[1], 2, 0);
+    assert_near(of_part[2], 1, 0);
+    assert_near(of_part[3], 0, 0);
+    assert_near(c.imbalance[0], 0.5, 1e-15);
+    assert_near(c.imbalance[1], 1, 1e-15);
+    assert_near(c.imbalance[2], 0, 0);
+    assert_near(c.worst, 1, 1e-15);
+    assert_int_equal(c.worst_phase, 1);
+    assert_near(c.efficiency, (2 + 4 * 1.0) / (3 + 4 * 2), 1e-15);
+    assert_int_equal(eqp_cycle_measure(4, load, part, 2, NULL, 2, NULL, NULL, &c), EQP_OK);
+    assert_near(c.efficiency, (2 + 1.0) / (3 + 2), 1e-15);
+}
+
+static void shares_scale_loads(void **state)
+{
+    static const double load[] = {3, 1, 1, 1}, share[] = {0.75, 0.25};
+    eqp_cycle c;
+
+    (void)state;
+    assert_int_equal(eqp_cycle_of_parts(2, load, 2, NULL, share, &c), EQP_OK);
+    assert_near(c.imbalance[0], 0, 1e-15); /* as the shares */
+    assert_near(c.imbalance[1], 1, 1e-15); /* the small part has twice its share */
+    assert_near(c.efficiency, 3.0 / 4, 1e-15);
+}
+
+static void nothing_is_even(void **state)
+{
+    static const double load[] = {0, 2, 0, 2};
+    eqp_cycle c;
+
+    (void)state;
+    assert_int_equal(eqp_cycle_measure(0, NULL, NULL, 16, NULL, 3, NULL, NULL, &c), EQP_OK);
+    assert_near(c.efficiency, 1, 0);
+    assert_near(c.worst, 0, 0);
+    assert_int_equal(eqp_cycle_of_parts(2, load, 2, NULL, NULL, &c), EQP_OK);
+    assert_near(c.efficiency, 1, 0);
+    assert_near(c.imbalance[0], 0, 0);
+}
+
+static void wrong_arguments_change_nothing(void **state)
+{
+    const double load[] = {1, 1}, nan[] = {1, NAN}, negative[] = {1, -1}, huge[] = {1e308, 1e308}, none[] = {1, 0},
+                 share[] = {0.6, 0.6};
+    const int part[] = {0, 1}, outside[] = {0, 2}, alike[] = {0, 0};
+    double of_part[4] = {-7, -7, -7, -7};
+    eqp_cycle c, before;
+
+    (void)state;
+    memset(&c, 7, sizeof c);
+    before = c;
+    assert_int_equal(eqp_cycle_measure(2, nan, part, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, negative, part, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, load, outside, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, load, part, 0, NULL, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(1, load, part, 2, none, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(1, load, part, 2, nan, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, load, part, 1, NULL, 2, share, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, load, part, 1, NULL, 0, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(-1, load, part, 1, NULL, 1, NULL, of_part, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_measure(2, huge, alike, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_cycle_of_parts(2, huge, 1, NULL, NULL, &c), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_cycle_of_parts(1, load, EQP_CYCLE_PHASES + 1, NULL, NULL, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_of_parts(1, NULL, 1, NULL, NULL, &c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cycle_of_parts(1, load, 1, NULL, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_memory_equal(&c, &before, sizeof c);
+    assert_near(of_part[0], -7, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cycle_by_hand),
+        cmocka_unit_test(shares_scale_loads),
+        cmocka_unit_test(nothing_is_even),
+        cmocka_unit_test(wrong_arguments_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
