@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chains on chains: consecutive ranges of ordered items. */
+#include "assign/cuts.h"
 #include "assign/shares.h"
 
 #include <equipoise/assign.h>
@@ -15,6 +16,7 @@ typedef struct chain {
     const double *prefix; /* [n + 1] load before each item */
     int nparts;
     const double *share; /* NULL: equal */
+    const double *have;  /* [nparts] load of each part beside its range; NULL: none */
 } chain;
 
 /* Running sums with compensation, so that a million small loads behind a large one still count. */
@@ -58,7 +60,7 @@ static int chain_open(chain *c, int64_t n, const double *load, int nparts, const
         free(prefix);
         return code;
     }
-    *c = (chain){n, prefix, nparts, eqp__shares_reduce(nparts, share)};
+    *c = (chain){n, prefix, nparts, eqp__shares_reduce(nparts, share), NULL};
     return EQP_OK;
 }
 
@@ -67,10 +69,13 @@ static void chain_close(chain *c)
     free((void *)c->prefix);
 }
 
-/* Load of items i to j - 1 relative to the share of part p. Falls with i and grows with j, also in floating point. */
+/* Load of part p with items i to j - 1, relative to its share. Falls with i and grows with j, also in floating point.
+ */
 static double range_load(const chain *c, int64_t i, int64_t j, int p)
 {
-    return (c->prefix[j] - c->prefix[i]) / eqp__share_scale(c->share, c->nparts, p);
+    const double have = c->have ? c->have[p] : 0;
+
+    return (have + (c->prefix[j] - c->prefix[i])) / eqp__share_scale(c->share, c->nparts, p);
 }
 
 /* The first j in lo to n with prefix[j] >= target; n if there is none. */
@@ -89,16 +94,28 @@ static int64_t prefix_find(const chain *c, int64_t lo, double target)
     return lo;
 }
 
+/* Load that part p lacks to its share of all, what parts have included. */
+static double lacking(const chain *c, double all, int p)
+{
+    return fmax(0, all * eqp__share_scale(c->share, c->nparts, p) / c->nparts - c->have[p]);
+}
+
 /* Cuts where the running load is nearest to its target. */
 static void ideal_cuts(const chain *c, int64_t *first)
 {
-    double total = c->prefix[c->n], before = 0;
+    double total = c->prefix[c->n], before = 0, all = total, lack = 0;
 
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        all += c->have[p];
+    }
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        lack += lacking(c, all, p);
+    }
     first[0] = 0;
     first[c->nparts] = c->n;
     for (int p = 1; p < c->nparts; p++) {
-        before += c->share ? c->share[p - 1] : 0;
-        double target = total * (c->share ? before : (double)p / c->nparts);
+        before += c->have ? lacking(c, all, p - 1) / lack : c->share ? c->share[p - 1] : 0;
+        double target = total * (c->have || c->share ? before : (double)p / c->nparts);
         int64_t j = prefix_find(c, first[p - 1], target);
         if (j > first[p - 1] && target - c->prefix[j - 1] < c->prefix[j] - target) {
             j--;
@@ -196,6 +213,10 @@ static double find_bottleneck(const chain *c, double high)
     /* The mean, less than the rounding of the shares' sum. */
     double low = c->prefix[c->n] / c->nparts * (1 - 1e-8);
 
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        low = fmax(low, range_load(c, 0, 0, p));
+    }
+
     while (low < high) {
         double mid = low + (high - low) / 2, value;
         if (mid >= high) {
@@ -214,7 +235,7 @@ static double find_bottleneck(const chain *c, double high)
  * first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
 static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t *first)
 {
-    int filled = !c->share && c->n >= c->nparts;
+    int filled = !c->share && !c->have && c->n >= c->nparts;
 
     leftmost[c->nparts] = c->n;
     for (int p = c->nparts - 1; p > 0; p--) {
@@ -234,6 +255,12 @@ static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t
 
 int eqp_cuts_optimal(int64_t n, const double *load, int nparts, const double *share, int64_t *first, double *bottleneck)
 {
+    return eqp__cuts_beside(n, load, nparts, share, NULL, first, bottleneck);
+}
+
+int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *share, const double *have, int64_t *first,
+                     double *bottleneck)
+{
     chain c;
     int64_t *cut = NULL, *leftmost = NULL;
     int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
@@ -248,6 +275,7 @@ int eqp_cuts_optimal(int64_t n, const double *load, int nparts, const double *sh
     if (code) {
         goto done;
     }
+    c.have = have;
     ideal_cuts(&c, cut);
     double best = find_bottleneck(&c, largest_load(&c, cut));
     settle(&c, best, leftmost, cut);

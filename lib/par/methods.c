@@ -6,9 +6,11 @@
 #include <string.h>
 
 static const eqp_method *const methods[] = {
-    &eqp__method_none,    &eqp__method_count,  &eqp__method_sfc,        &eqp__method_rcb,      &eqp__method_interaction,
-    &eqp__method_tiles,   &eqp__method_jagged, &eqp__method_tensor,     &eqp__method_feedback, &eqp__method_diffusion,
-    &eqp__method_voronoi, &eqp__method_rib,    &eqp__method_hypergraph, &eqp__method_metis,    &eqp__method_scotch,
+    &eqp__method_none,        &eqp__method_count,     &eqp__method_sfc,     &eqp__method_rcb,
+    &eqp__method_interaction, &eqp__method_tiles,     &eqp__method_jagged,  &eqp__method_tensor,
+    &eqp__method_feedback,    &eqp__method_diffusion, &eqp__method_voronoi, &eqp__method_rib,
+    &eqp__method_hypergraph,  &eqp__method_metis,     &eqp__method_scotch,  &eqp__method_levelled,
+    &eqp__method_pieces,
 };
 #define NMETHODS ((int)(sizeof methods / sizeof methods[0]))
 

@@ -21,6 +21,8 @@ extern const eqp_method eqp__method_tensor;
 extern const eqp_method eqp__method_feedback;
 extern const eqp_method eqp__method_diffusion;
 extern const eqp_method eqp__method_voronoi;
+extern const eqp_method eqp__method_levelled;
+extern const eqp_method eqp__method_pieces;
 
 /* The row of those that this build lacks whose name the word begins with, `NAME` or `NAME:...`; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);

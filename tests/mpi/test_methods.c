@@ -413,6 +413,38 @@ static void any_phases(MPI_Comm comm)
     }
 }
 
+/* What one number for each item cannot do. */
+static void phases_come_out_even(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .phases = 4});
+    int part[MOST_ITEMS];
+    eqp_balance_result curve, levelled, pieces;
+
+    balance(comm, eqp_method_find("sfc"), w, part, &curve);
+    balance(comm, eqp_method_find("levelled"), w, part, &levelled);
+    balance(comm, eqp_method_find("pieces"), w, part, &pieces);
+    CHECK(levelled.cycle_efficiency > 0.95);
+    CHECK(levelled.cycle_efficiency >= curve.cycle_efficiency);
+    CHECK(pieces.cycle_efficiency > 0.8);
+    for (int k = 0; k < 4; k++) {
+        CHECK(levelled.phase_imbalance[k] <= 0.1);
+    }
+    free(w);
+}
+
+/* A cycle of one phase is what there was before. */
+static void one_phase_is_one_load(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = 500, .nparts = 7, .now = IN_ORDER});
+    int curve[MOST_ITEMS], part[MOST_ITEMS];
+    eqp_balance_result r;
+
+    balance(comm, eqp_method_find("sfc"), w, curve, &r);
+    balance(comm, eqp_method_find("levelled"), w, part, &r);
+    CHECK(memcmp(curve, part, 500 * sizeof *part) == 0);
+    free(w);
+}
+
 /* How many items change parts when the weights change a little. */
 static int64_t moved_again(MPI_Comm comm, const char *name)
 {
@@ -708,6 +740,8 @@ int main(int argc, char **argv)
         MPI_TEST(unequal_shares),
         MPI_TEST(few_items),
         MPI_TEST(any_phases),
+        MPI_TEST(phases_come_out_even),
+        MPI_TEST(one_phase_is_one_load),
         MPI_TEST(repartitioning_moves_little),
         MPI_TEST(all_ranks_together_bisect_as_well),
         MPI_TEST(all_ranks_together_cut_the_same_tiles),

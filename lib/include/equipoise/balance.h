@@ -168,8 +168,10 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell (voronoi.h), renumbered
  * towards the present parts and not repaired; `diffusion` moves items at the borders of the present parts (those of
  * `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that
- * share pins, or without pins the nearest ones, and fills empty parts first. With equal shares all but `none`, `tensor`
- * and `voronoi` leave no part empty if there are enough items.
+ * share pins, or without pins the nearest ones, and fills empty parts first; `levelled` cuts a curve for each bin of a
+ * cycle, so that all phases are even, and with one load is `sfc`; `pieces` deals eight pieces of the curve for each part
+ * by the loads of all phases and by particles. With equal shares all but `none`, `tensor` and `voronoi` leave no part
+ * empty if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
  * spread over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they
@@ -179,11 +181,12 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * `voronoi` rank 0 gathers 32 bytes of each item, of more than 2^18 items of every k-th. The other two: up to 2^18
  * items every rank gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together.
  * The repair and `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins.
+ * `levelled` and `pieces` gather all loads on rank 0 and never depend on the spread.
  * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
  * items for the same items and seed.
  *
- * Items may have a load in each of several phases of a cycle (cycle.h). Methods that know nothing of phases balance
- * `weight`, which is then the sum over a cycle unless it is given. What came out says the result for all of them.
+ * Items may have a load in each of several phases of a cycle (cycle.h). `levelled` and `pieces` balance the phases, the
+ * other methods `weight`, which is the sum over a cycle unless it is given. The result describes the cycle of any.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags
