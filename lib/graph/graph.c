@@ -9,7 +9,9 @@
 
 #include <equipoise/par.h>
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Fewer items for each part leave nothing to choose. */
@@ -19,6 +21,9 @@
 #define LEAST_WEIGHT 1e-3
 
 #define MOST_ROUNDS 200
+
+/* Of the largest weight, below which no limit falls. */
+#define LEAST_LIMIT 1e-6
 
 #define ALL_WEIGHT 0x1p30
 #define MOST_EDGES ((int64_t)1 << 30)
@@ -36,45 +41,67 @@ static int32_t whole(double weight, double factor)
     return (int32_t)fmax(1.0, round(weight * factor));
 }
 
-/* The weight over which no item counts more: the smallest part's, of weights that are limited so. Lowering weights
- * lowers what a part is to hold, so it is a fixed point. */
-static double find_limit(int64_t n, const double *weight, double least, double smallest_share)
-{
-    double most = INFINITY, next;
+/* A weight of all items: w[0], w[stride], ... */
+typedef struct column {
+    int64_t n;
+    const double *w;
+    int stride;
+    double least, most; /* that an item counts */
+} column;
 
+static double counted(const column *c, int64_t i)
+{
+    return fmin(fmax(c->w[i * c->stride], c->least), c->most);
+}
+
+static double sum_of(const column *c)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < c->n; i++) {
+        sum += counted(c, i);
+    }
+    return sum;
+}
+
+/* The weight over which no item counts more: the smallest part's, of weights that are limited so. Lowering weights
+ * lowers what a part is to hold, so it is a fixed point. Where parts are more than items with weight, these are alike.
+ */
+static void limit(column *c, double smallest_share)
+{
+    double next, largest = 0.0;
+
+    for (int64_t i = 0; i < c->n; i++) {
+        largest = fmax(largest, c->w[i * c->stride]);
+    }
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            sum += fmin(fmax(weight[i], least), most);
-        }
-        next = sum * smallest_share;
-        if (next > 0.999 * most) {
+        next = sum_of(c) * smallest_share;
+        if (next > 0.999 * c->most || next < LEAST_LIMIT * largest) {
             break;
         }
-        most = next;
+        c->most = next;
     }
-    return most;
 }
 
 /* An item that is more than a part, or many that are nothing, would leave halves of halves without vertices, which
  * METIS complains of on standard output. */
 static void weigh_vertices(const eqp__gathered *g, const eqp_balance_options *options, eqp__graph *graph)
 {
-    double smallest = 1.0 / options->nparts, sum = 0.0, kept = 0.0;
+    const int nweights = graph->nweights;
+    double smallest = 1.0 / options->nparts;
 
     for (int p = 0; p < options->nparts && options->share != NULL; p++) {
         smallest = fmin(smallest, options->share[p]);
     }
-    for (int64_t i = 0; i < g->n; i++) {
-        sum += g->weight[i];
-    }
-    const double least = LEAST_WEIGHT * sum / (double)g->n;
-    const double most = find_limit(g->n, g->weight, least, smallest);
-    for (int64_t i = 0; i < g->n; i++) {
-        kept += fmin(fmax(g->weight[i], least), most);
-    }
-    for (int64_t i = 0; i < g->n; i++) {
-        graph->weight[i] = kept > 0.0 ? whole(fmin(fmax(g->weight[i], least), most) / kept, ALL_WEIGHT) : 1;
+    for (int k = 0; k < nweights; k++) {
+        column c = {g->n, nweights > 1 ? g->phase_load + k : g->weight, nweights, 0.0, INFINITY};
+        c.least = k == 0 ? LEAST_WEIGHT * sum_of(&c) / (double)g->n : 0.0;
+        limit(&c, smallest);
+        const double kept = sum_of(&c);
+        for (int64_t i = 0; i < g->n; i++) {
+            const bool any = k == 0 || counted(&c, i) > 0.0;
+            graph->weight[i * nweights + k] = kept > 0.0 && any ? whole(counted(&c, i) / kept, ALL_WEIGHT) : any;
+        }
     }
 }
 
@@ -89,7 +116,7 @@ static int make_graph(const eqp__gathered *g, const eqp_balance_options *options
     EQP_TRY(eqp_array_create(&graph->first, g->n + 1, sizeof *graph->first));
     EQP_TRY(eqp_array_create(&graph->edge, nedges, sizeof *graph->edge));
     EQP_TRY(eqp_array_create(&graph->edge_weight, nedges, sizeof *graph->edge_weight));
-    EQP_TRY(eqp_array_create(&graph->weight, g->n, sizeof *graph->weight));
+    EQP_TRY(eqp_array_create(&graph->weight, g->n * graph->nweights, sizeof *graph->weight));
     graph->n = (int32_t)g->n;
     for (int64_t i = 0; i <= g->n; i++) {
         graph->first[i] = (int32_t)links->first[i];
@@ -107,11 +134,12 @@ done:
 }
 
 /* On rank 0. The gathered parts are those of the curve. */
-static int partition_here(eqp__gathered *g, const eqp_balance_options *options, eqp__graph_partitioner partition)
+static int partition_here(eqp__gathered *g, const eqp_balance_options *options, int nweights,
+                          eqp__graph_partitioner partition)
 {
     eqp_hypergraph *pins = NULL;
     eqp__links links = {.first = NULL};
-    eqp__graph graph = {.n = 0};
+    eqp__graph graph = {.n = 0, .nweights = nweights};
     int code;
 
     EQP_TRY(eqp__gathered_graph(g, &pins));
@@ -130,7 +158,7 @@ done:
 }
 
 static int partition_gathered(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                              eqp__graph_partitioner partition, int *part)
+                              int nweights, eqp__graph_partitioner partition, int *part)
 {
     eqp__gathered g = {.n = 0};
     int code;
@@ -140,26 +168,30 @@ static int partition_gathered(MPI_Comm comm, const eqp_balance_items *items, con
         eqp_message_set(options->message, "balance: more pins than one rank takes: this method partitions on one");
         EQP_TRY(EQP_ERR_OVERFLOW);
     }
-    code = g.way.rank == 0 ? partition_here(&g, options, partition) : EQP_OK;
+    if (nweights > 1) {
+        EQP_TRY(eqp__gathered_phases(&g, items, nweights));
+    }
+    code = g.way.rank == 0 ? partition_here(&g, options, nweights, partition) : EQP_OK;
     EQP_TRY(eqp__gathered_return(&g, code, items->n, part));
 done:
     eqp__gathered_close(&g);
     return code;
 }
 
-int eqp__graph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+int eqp__graph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int nweights,
                       eqp__graph_partitioner partition, int *part, eqp_balance_result *result)
 {
+    const double tolerance = nweights > 1 ? DBL_MAX : options->imbalance_tol;
     int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
     int code;
 
     EQP_TRY(eqp_sum_int64(comm, 2, all));
     EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
-        EQP_TRY(partition_gathered(comm, items, options, partition, part));
+        EQP_TRY(partition_gathered(comm, items, options, nweights, partition, part));
     }
     EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
-    EQP_TRY(eqp__repair_all(comm, items, options, options->imbalance_tol, part, result));
+    EQP_TRY(eqp__repair_all(comm, items, options, tolerance, part, result));
 done:
     return code;
 }

@@ -5,23 +5,27 @@
 
 #include <equipoise/balance.h>
 
-/* A graph whose weights add up to about 2^30, so that 32 bits hold any sum of them. Every weight is at least 1. */
+/* A graph whose weights add up to about 2^30, so that 32 bits hold any sum of them. Every weight is at least 1, but for
+ * those of a vertex after its first. */
 typedef struct eqp__graph {
     int32_t n;
     int32_t *first;       /* [n + 1] */
     int32_t *edge;        /* [first[n]] each edge at both its ends */
     int32_t *edge_weight; /* [first[n]] */
-    int32_t *weight;      /* [n] as if no item were more than the smallest part, or less than 0.001 of the mean */
+    int nweights;
+    int32_t *weight; /* [n][nweights] as if no item were more than the smallest part, or of the first less than 0.001 of
+                        the mean */
 } eqp__graph;
 
 /* Parts of the vertices [n], for more than one part. Local. */
 typedef int (*eqp__graph_partitioner)(const eqp__graph *graph, const eqp_balance_options *options, int *part);
 
 /* `assign` of a method: the graph is that of eqp__links_of_cliques(). Few items for the parts, or items that share
- * nothing, stay where the curve puts them. Parts are renumbered towards the present ones and repaired to the tolerance.
+ * nothing, stay where the curve puts them. Parts are renumbered towards the present ones and repaired to the tolerance,
+ * or with several weights, the loads of the phases, only filled. nweights: 1 or options->nphases.
  * EQP_ERR_OVERFLOW for more than 2^26 pins or 2^30 edges: rank 0 holds 24 bytes of each pin, 28 of each edge, and what
  * the partitioner takes. Collective. */
-int eqp__graph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+int eqp__graph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int nweights,
                       eqp__graph_partitioner partition, int *part, eqp_balance_result *result);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `metis`: multilevel recursive bisection of the graph of items. METIS' k-way partitioning is better
- * balanced, but cuts these dense graphs so much worse that its parts need up to two thirds more ghosts. */
+ * balanced, but cuts these dense graphs so much worse that its parts need up to two thirds more ghosts. The loads of a
+ * cycle's phases are constraints of their own. */
 #include "graph/graph.h"
 #include "par/partitioners.h"
 
@@ -21,25 +22,40 @@ static int read_status(int status)
     return status == METIS_OK ? EQP_OK : status == METIS_ERROR_MEMORY ? EQP_ERR_MEMORY : EQP_ERR_INTERNAL;
 }
 
+/* The heaviest vertex as a fraction of a part: METIS gives up all constraints for one that no parts can meet. */
+static double coarseness(const eqp__graph *graph, int k, int nparts)
+{
+    double largest = 0.0, sum = 0.0;
+
+    for (int64_t i = 0; i < graph->n; i++) {
+        largest = fmax(largest, graph->weight[i * graph->nweights + k]);
+        sum += graph->weight[i * graph->nweights + k];
+    }
+    return sum > 0.0 ? largest * nparts / sum : 0.0;
+}
+
 static int partition(const eqp__graph *graph, const eqp_balance_options *options, int *part)
 {
-    idx_t set[METIS_NOPTIONS], n = graph->n, nconstraints = 1, nparts = options->nparts, cut;
-    real_t most, *share = NULL;
+    idx_t set[METIS_NOPTIONS], n = graph->n, nconstraints = graph->nweights, nparts = options->nparts, cut;
+    real_t most[EQP_CYCLE_PHASES], *share = NULL;
     int code;
 
     if (options->share != NULL) {
-        EQP_TRY(eqp_array_create(&share, nparts, sizeof *share));
-        for (int p = 0; p < nparts; p++) {
-            share[p] = (real_t)options->share[p];
+        EQP_TRY(eqp_array_create(&share, (int64_t)nparts * nconstraints, sizeof *share));
+        for (int64_t j = 0; j < (int64_t)nparts * nconstraints; j++) {
+            share[j] = (real_t)options->share[j / nconstraints];
         }
     }
-    /* Of each bisection: what they miss multiplies. */
-    most = (real_t)fmax(pow(1.0 + options->imbalance_tol, 1.0 / ceil(log2(nparts))), LEAST_TOLERANCE);
+    for (int k = 0; k < nconstraints; k++) {
+        const double wanted = options->imbalance_tol + (nconstraints > 1 ? coarseness(graph, k, nparts) : 0.0);
+        /* Of each bisection: what they miss multiplies. */
+        most[k] = (real_t)fmax(pow(1.0 + wanted, 1.0 / ceil(log2(nparts))), LEAST_TOLERANCE);
+    }
     METIS_SetDefaultOptions(set);
     set[METIS_OPTION_NCUTS] = CUTS;
     set[METIS_OPTION_SEED] = (idx_t)(options->seed & INT32_MAX);
     EQP_TRY(read_status(METIS_PartGraphRecursive(&n, &nconstraints, graph->first, graph->edge, graph->weight, NULL,
-                                                 graph->edge_weight, &nparts, share, &most, set, &cut, part)));
+                                                 graph->edge_weight, &nparts, share, most, set, &cut, part)));
 done:
     free(share);
     return code;
@@ -48,5 +64,6 @@ done:
 int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                       eqp_balance_result *result)
 {
-    return eqp__graph_assign(comm, items, options, partition, part, result);
+    return eqp__graph_assign(comm, items, options, options->nphases > 1 ? options->nphases : 1, partition, part,
+                             result);
 }

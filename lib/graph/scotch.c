@@ -87,5 +87,5 @@ done:
 int eqp__scotch_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                        eqp_balance_result *result)
 {
-    return eqp__graph_assign(comm, items, options, partition, part, result);
+    return eqp__graph_assign(comm, items, options, 1, partition, part, result);
 }

@@ -16,6 +16,7 @@ void eqp__gathered_close(eqp__gathered *g)
     free(g->weight);
     free(g->part);
     free(g->point);
+    free(g->phase_load);
     free(g->pin_first);
     free(g->pin);
     free(g->pin_weight);
@@ -79,6 +80,16 @@ int eqp__gathered_points(eqp__gathered *g, const eqp_balance_items *items)
     int code = eqp__collect_announce(&g->way, items->n, &all);
 
     return code ? code : eqp__collect_array(&g->way, all, 3 * sizeof *g->point, items->point, &g->point);
+}
+
+int eqp__gathered_phases(eqp__gathered *g, const eqp_balance_items *items, int nphases)
+{
+    int64_t all = 0;
+    int code = eqp__collect_announce(&g->way, items->n, &all);
+
+    return code ? code
+                : eqp__collect_array(&g->way, all, (size_t)nphases * sizeof *g->phase_load, items->phase_load,
+                                     &g->phase_load);
 }
 
 /* Gives every hyperedge the largest cost that a pin names for it. */

@@ -18,6 +18,7 @@ typedef struct eqp__gathered {
     double *weight;     /* [n] */
     int *part;          /* [n] */
     double *point;      /* [n][3], or NULL: see eqp__gathered_points() */
+    double *phase_load; /* [n][nphases], or NULL: see eqp__gathered_phases() */
     int64_t *pin_first; /* [n + 1] */
     int64_t *pin;       /* [npins] */
     double *pin_weight; /* [npins] or NULL */
@@ -29,6 +30,9 @@ int eqp__gathered_open(MPI_Comm comm, const eqp_balance_items *items, const int 
 
 /* Gathers the positions, too. Collective. */
 int eqp__gathered_points(eqp__gathered *g, const eqp_balance_items *items);
+
+/* Gathers the loads of phases, too. Collective. */
+int eqp__gathered_phases(eqp__gathered *g, const eqp_balance_items *items, int nphases);
 
 /* The pins as a hypergraph, each with the largest cost that is named for it; *graph stays as it is where there are
  * none. Local. */

@@ -9,11 +9,11 @@
 
 #include <equipoise/balance.h>
 
-enum { ITEMS = 24, PINS = 3 };
+enum { ITEMS = 24, PINS = 3, PHASES = 2 };
 
 typedef struct cloud {
     int64_t id[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS];
-    double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS];
+    double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS], phase_load[ITEMS * PHASES];
     int part[ITEMS];
 } cloud;
 
@@ -26,6 +26,8 @@ static void make_cloud(MPI_Comm comm, cloud *c)
         c->id[i] = first + i;
         /* Uneven: the repair has something to do. */
         c->weight[i] = i % 7 == 0 ? 5 : 1;
+        c->phase_load[PHASES * i] = 1;
+        c->phase_load[PHASES * i + 1] = i % 7 == 0 ? 4 : 0;
         c->point[3 * i] = (double)(first + i);
         c->part[i] = -7;
         for (int64_t k = 0; k < PINS; k++) {
@@ -48,9 +50,11 @@ static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
                                      .point = c.point,
                                      .pin_first = with_pins ? c.pin_first : NULL,
                                      .pin = c.pin,
-                                     .pin_weight = c.pin_weight};
+                                     .pin_weight = c.pin_weight,
+                                     .phase_load = with_pins ? c.phase_load : NULL};
     eqp_balance_options options = eqp_balance_options_defaults();
     options.nparts = 5;
+    options.nphases = with_pins ? PHASES : 0;
     options.imbalance_tol = 0.001;
     options.message = &message;
     failing_ranks_begin();

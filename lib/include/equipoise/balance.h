@@ -185,8 +185,9 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
  * items for the same items and seed.
  *
- * Items may have a load in each of several phases of a cycle (cycle.h). `levelled` and `pieces` balance the phases, the
- * other methods `weight`, which is the sum over a cycle unless it is given. The result describes the cycle of any.
+ * Items may have a load in each of several phases of a cycle (cycle.h). `levelled`, `pieces` and `metis` balance the
+ * phases, which are constraints for `metis`, the other methods `weight`: the sum over a cycle unless it is given. The
+ * parts of `metis` are then not repaired, but those without items filled. The result describes the cycle of any.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags
