@@ -109,7 +109,7 @@ static bh_sums sums_of(const particles *all, int64_t first, int64_t n, double ep
     for (int64_t i = 0; i < n; i++) {
         a[3 * n + i] -= bh_potential_self(1, p[M][i], eps);
     }
-    bh_sums_make(n, p[M], p[X], p[Y], p[Z], p[VX], p[VY], p[VZ], a, a + n, a + 2 * n, a + 3 * n, 0, &sums);
+    bh_sums_make(n, p[M], p[X], p[Y], p[Z], p[VX], p[VY], p[VZ], a, a + n, a + 2 * n, a + 3 * n, 0, NULL, &sums);
     free(a);
     return sums;
 }

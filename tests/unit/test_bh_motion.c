@@ -15,7 +15,9 @@
 #include "slow.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns: x y z vx vy vz m ax ay az pot, all [n]. */
 enum { X, Y, Z, VX, VY, VZ, M, AX, AY, AZ, POT, COLUMNS };
@@ -82,7 +84,7 @@ static bh_sums sums_of(const body_system *s)
     bh_sums made;
 
     bh_sums_make(s->n, s->at[M], s->at[X], s->at[Y], s->at[Z], s->at[VX], s->at[VY], s->at[VZ], s->at[AX], s->at[AY],
-                 s->at[AZ], s->at[POT], 0, &made);
+                 s->at[AZ], s->at[POT], 0, NULL, &made);
     return made;
 }
 
@@ -137,7 +139,7 @@ static void sums_of_nothing_are_zero(void **state)
     bh_sums sums = {.mass = 1, .angular = {1, 1, 1}};
 
     (void)state;
-    bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, &sums);
+    bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, &sums);
     for (int i = 0; i < BH_SUMS_DOUBLES; i++) {
         assert_true(((const double *)&sums)[i] == 0);
     }
@@ -235,9 +237,209 @@ static void a_plummer_sphere_conserves_what_it_should_over_200_steps(void **stat
     free_system(&s);
 }
 
+static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
+{
+    const bh_rungs rungs = {.n = 5, .dt = 2, .limit = 4}; /* steps 2, 1, 1/2, 1/4, 1/8; rung 0 up to |a| = 1 */
+    const struct {
+        double a[3];
+        int64_t now, tick, next;
+    } row[] = {
+        {{0, 0, 0}, 0, 0, 0},   {{0, 1, 0}, 3, 0, 0},          {{0, -1.01, 0}, 0, 0, 1}, {{3, 0, 4}, 0, 0, 2},
+        {{1e9, 0, 0}, 0, 0, 4}, {{1e200, 1e200, 0}, 0, 16, 4}, {{0, 0, 0}, 4, 16, 0}, /* the end of the cycle: every
+                                                                                         step may begin */
+        {{0, 0, 0}, 4, 1, 4}, /* ticks 1 and 3: only those of the deepest rung */
+        {{0, 0, 0}, 4, 2, 3}, /* no longer step begins at tick 2 */
+        {{0, 0, 0}, 4, 12, 2},  {{0, 0, 0}, 4, 8, 1},          {{3, 0, 4}, 4, 8, 2}, /* as long as the acceleration lets
+                                                                                        it be */
+        {{1e9, 0, 0}, 1, 4, 1},                                                      /* its step does not end there */
+        {{1e9, 0, 0}, 1, 8, 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const int64_t next = bh_rung_next(&rungs, row[i].tick, row[i].now, row[i].a);
+        if (next != row[i].next) {
+            fail_msg("row %zu: rung %lld instead of %lld", i, (long long)next, (long long)row[i].next);
+        }
+    }
+}
+
+/* A cluster of rungs: forces of all at each tick, of which those whose step ends take theirs. */
+typedef struct climbers {
+    body_system s;
+    int64_t *rung;
+    double *all[4]; /* forces of all */
+    int64_t evaluations, deepest;
+} climbers;
+
+static void take_forces(climbers *c, const bh_rungs *rungs, int64_t tick)
+{
+    for (int k = 0; k < 4; k++) {
+        memcpy(c->all[k], c->s.at[AX + k], (size_t)c->s.n * sizeof(double));
+    }
+    direct_forces(&c->s);
+    for (int64_t i = 0; i < c->s.n; i++) {
+        const bool meets = bh_rung_meets(rungs, c->rung[i], tick);
+        c->evaluations += meets;
+        for (int k = 0; k < 4 && !meets; k++) {
+            c->s.at[AX + k][i] = c->all[k][i];
+        }
+    }
+}
+
+/* One cycle. Checks on the way that particles stay in the bounds that were foretold, and that the counts are right. */
+static void climb(climbers *c, const bh_rungs *rungs)
+{
+    body_system *s = &c->s;
+    const double *const at[3] = {s->at[X], s->at[Y], s->at[Z]}, *const a[3] = {s->at[AX], s->at[AY], s->at[AZ]};
+    double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
+    const double *const still[3] = {v[0], v[1], v[2]};
+
+    for (int64_t tick = 0; tick < bh_rung_ticks(rungs, 0);) {
+        double bound[6], on[BH_RUNGS_MAX], counted[BH_RUNGS_MAX] = {0};
+        int64_t deepest = 0;
+        bh_rungs_bounds(rungs, tick, tick > 0 ? 0.5 * rungs->dt : 0, s->n, at, still, a, c->rung, bound);
+        bh_rungs_count(rungs, tick, s->n, a, c->rung, on);
+        if (tick > 0) {
+            bh_rungs_kick(rungs, tick, s->n, a, c->rung, v);
+        }
+        bh_rungs_choose(rungs, tick, s->n, a, c->rung);
+        bh_rungs_kick(rungs, tick, s->n, a, c->rung, v);
+        for (int64_t i = 0; i < s->n; i++) {
+            counted[c->rung[i]]++;
+            deepest = c->rung[i] > deepest ? c->rung[i] : deepest;
+        }
+        assert_memory_equal(on, counted, (size_t)rungs->n * sizeof *on);
+        bh_drift(s->n, ldexp(rungs->dt, -(int)deepest), v[0], v[1], v[2], s->at[X], s->at[Y], s->at[Z]);
+        tick += bh_rung_ticks(rungs, deepest);
+        c->deepest = deepest > c->deepest ? deepest : c->deepest;
+        for (int64_t i = 0; i < s->n; i++) {
+            for (int d = 0; d < 3; d++) {
+                assert_true(at[d][i] >= bound[d] && at[d][i] <= -bound[3 + d]);
+            }
+        }
+        take_forces(c, rungs, tick);
+    }
+    bh_rungs_kick(rungs, bh_rung_ticks(rungs, 0), s->n, a, c->rung, v);
+}
+
+/* A Plummer sphere with a hard pair in it, on an ellipse. */
+static climbers make_climbers(int64_t n)
+{
+    bh_generator generator;
+    char text[64];
+    climbers c = {.s = make_system(n, 0.01)};
+
+    snprintf(text, sizeof text, "plummer:n=%d,seed=3", (int)n);
+    assert_int_equal(bh_generator_parse(text, &generator, NULL), EQP_OK);
+    assert_int_equal(
+        bh_generate(&generator, 0, n, c.s.at[X], c.s.at[Y], c.s.at[Z], c.s.at[VX], c.s.at[VY], c.s.at[VZ], c.s.at[M]),
+        EQP_OK);
+    for (int k = 0; k < 3; k++) {
+        c.s.at[X + k][1] = c.s.at[X + k][0] + 0.03 * (k == 0);
+        c.s.at[VX + k][1] = c.s.at[VX + k][0] + 1.4 * (k == 1);
+    }
+    c.s.at[M][0] = c.s.at[M][1] = 0.05;
+    direct_forces(&c.s);
+    c.rung = calloc((size_t)n, sizeof *c.rung);
+    for (int k = 0; k < 4; k++) {
+        c.all[k] = calloc((size_t)n, sizeof(double));
+    }
+    return c;
+}
+
+static void free_climbers(climbers *c)
+{
+    free(c->rung);
+    for (int k = 0; k < 4; k++) {
+        free(c->all[k]);
+    }
+    free_system(&c->s);
+}
+
+static void all_on_one_rung_are_the_steps_of_that_length(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 4; n += 3) {
+        const bh_rungs rungs = {.n = n, .dt = ldexp(1.0 / 128, n - 1), .limit = n == 1 ? 1e9 : 0};
+        climbers c = make_climbers(40);
+        body_system s = make_system(40, 0.01);
+        for (int k = 0; k < COLUMNS; k++) {
+            memcpy(s.at[k], c.s.at[k], 40 * sizeof(double));
+        }
+        for (int i = 0; i < 1 << (n - 1); i++) {
+            step(&s, 1.0 / 128, direct_forces);
+        }
+        climb(&c, &rungs);
+        assert_int_equal(c.evaluations, 40 << (n - 1));
+        for (int k = 0; k < COLUMNS; k++) {
+            assert_memory_equal(s.at[k], c.s.at[k], 40 * sizeof(double));
+        }
+        free_system(&s);
+        free_climbers(&c);
+    }
+}
+
+/* The worst energy error of a time of 1 in cycles of 1/16. */
+static double energy_error(int n, double limit, int64_t *evaluations, int64_t *deepest)
+{
+    const bh_rungs rungs = {.n = n, .dt = 1.0 / 16, .limit = limit};
+    climbers c = make_climbers(200);
+    const bh_sums first = sums_of(&c.s);
+    const double energy = first.kinetic + first.potential;
+    double worst = 0;
+
+    for (int i = 0; i < 16; i++) {
+        climb(&c, &rungs);
+        const bh_sums now = sums_of(&c.s);
+        worst = fmax(worst, fabs((now.kinetic + now.potential - energy) / energy));
+    }
+    *evaluations = c.evaluations;
+    *deepest = c.deepest;
+    free_climbers(&c);
+    return worst;
+}
+
+static void rungs_save_forces_where_few_move_fast(void **state)
+{
+    int64_t few, many, deepest, none_deepest;
+    const double mine = energy_error(10, 2 * 0.005 * 0.01, &few, &deepest);
+    const double none = energy_error(5, 0, &many, &none_deepest); /* all on the last rung */
+
+    (void)state;
+    print_message("rungs: dE/E %.2e with %lld forces, deepest %lld; one step: %.2e with %lld\n", mine, (long long)few,
+                  (long long)deepest, none, (long long)many);
+    assert_true(few < many);
+    assert_true(mine < 0.1 * none);
+}
+
+static void sums_know_what_each_rung_still_lacks(void **state)
+{
+    const bh_rungs rungs = {.n = 6, .dt = 1.0 / 16, .limit = 1e-4};
+    climbers c = make_climbers(100);
+    body_system *s = &c.s;
+    const double *const a[3] = {s->at[AX], s->at[AY], s->at[AZ]};
+    double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
+    bh_sums sums;
+
+    (void)state;
+    bh_rungs_choose(&rungs, 0, s->n, a, c.rung);
+    bh_sums_make(s->n, s->at[M], s->at[X], s->at[Y], s->at[Z], v[0], v[1], v[2], a[0], a[1], a[2], s->at[POT],
+                 0.5 * rungs.dt, c.rung, &sums);
+    bh_rungs_kick(&rungs, bh_rung_ticks(&rungs, 0), s->n, a, c.rung, v);
+    const bh_sums after = sums_of(s);
+    assert_near(sums.kinetic, after.kinetic, 1e-13 * after.kinetic);
+    assert_near(sums.angular[1], after.angular[1], 1e-13);
+    free_climbers(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rung_is_as_deep_as_the_acceleration_asks_for),
+        cmocka_unit_test(all_on_one_rung_are_the_steps_of_that_length),
+        cmocka_unit_test(rungs_save_forces_where_few_move_fast),
+        cmocka_unit_test(sums_know_what_each_rung_still_lacks),
         cmocka_unit_test(sums_of_a_binary_are_those_on_paper),
         cmocka_unit_test(sums_of_nothing_are_zero),
         cmocka_unit_test(sums_do_not_lose_small_terms),

@@ -100,7 +100,7 @@ static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
 {
     const bh_particles *p = &sim->domain.particles;
 
-    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, kick, sums);
+    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, kick, NULL, sums);
 }
 
 /* Of this rank: where its particles are after the next drift, and minus the signal that it has had. */
@@ -110,7 +110,9 @@ static void make_lows(const bh_simulation *sim, double kick, double low[7])
     const double *const at[] = {p->x, p->y, p->z}, *const v[] = {p->vx, p->vy, p->vz},
                         *const a[] = {p->ax, p->ay, p->az};
 
-    bh_bounds_next(p->n, kick + 0.5 * sim->dt, sim->dt, at, v, a, low);
+    const bh_rungs one = {.n = 1, .dt = sim->dt};
+
+    bh_rungs_bounds(&one, 1, kick, p->n, at, v, a, NULL, low);
     low[6] = -app_signals_pending();
 }
 

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 
 static void add_scaled(int64_t n, double scale, const double *restrict from, double *restrict to)
 {
@@ -25,6 +26,118 @@ void bh_drift(int64_t n, double dt, const double *vx, const double *vy, const do
     add_scaled(n, dt, vx, x);
     add_scaled(n, dt, vy, y);
     add_scaled(n, dt, vz, z);
+}
+
+int64_t bh_rung_next(const bh_rungs *rungs, int64_t tick, int64_t r, const double a[3])
+{
+    const double size = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+    double step = rungs->dt;
+    int64_t next = 0;
+
+    if (!bh_rung_meets(rungs, r, tick)) {
+        return r;
+    }
+    while (next < rungs->n - 1 && (step * step * size > rungs->limit || !bh_rung_meets(rungs, next, tick))) {
+        step *= 0.5;
+        next++;
+    }
+    return next;
+}
+
+static int64_t next_of(const bh_rungs *rungs, int64_t tick, int64_t i, const double *const a[3], const int64_t *rung)
+{
+    const double of[3] = {a[0][i], a[1][i], a[2][i]};
+
+    return bh_rung_next(rungs, tick, rung[i], of);
+}
+
+void bh_rungs_choose(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], int64_t *rung)
+{
+    for (int64_t i = 0; i < n; i++) {
+        rung[i] = next_of(rungs, tick, i, a, rung);
+    }
+}
+
+void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
+                    double *on)
+{
+    for (int r = 0; r < rungs->n; r++) {
+        on[r] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        on[next_of(rungs, tick, i, a, rung)]++;
+    }
+}
+
+/* Of one whole step of rung 0, by rungs. */
+static void shorten(const bh_rungs *rungs, double time, double by_rung[BH_RUNGS_MAX])
+{
+    for (int r = 0; r < rungs->n; r++) {
+        by_rung[r] = ldexp(time, -r);
+    }
+}
+
+void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
+                   double *const v[3])
+{
+    double half[BH_RUNGS_MAX];
+
+    if (rung == NULL) {
+        bh_kick(n, 0.5 * rungs->dt, a[0], a[1], a[2], v[0], v[1], v[2]);
+        return;
+    }
+    shorten(rungs, 0.5 * rungs->dt, half);
+    for (int64_t i = 0; i < n; i++) {
+        for (int d = 0; d < 3 && bh_rung_meets(rungs, rung[i], tick); d++) {
+            v[d][i] += half[rung[i]] * a[d][i];
+        }
+    }
+}
+
+/* What is under way of a step: the time of the kicks that come first, and then of the drift to its end. */
+typedef struct way {
+    double kick, drift;
+} way;
+
+static way way_of(const bh_rungs *rungs, int64_t tick, double kick, int64_t i, const double *const a[3],
+                  const int64_t *rung)
+{
+    if (rung == NULL) {
+        return (way){kick + 0.5 * rungs->dt, rungs->dt};
+    }
+    const int64_t next = next_of(rungs, tick, i, a, rung), ticks = bh_rung_ticks(rungs, next);
+    const bool begins = bh_rung_meets(rungs, rung[i], tick);
+    const double step = ldexp(rungs->dt, -(int)next), gone = (double)(tick & (ticks - 1)) / (double)ticks;
+
+    return (way){begins ? ldexp(kick, -(int)rung[i]) + 0.5 * step : 0.0, step * (1.0 - gone)};
+}
+
+void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
+                     const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6])
+{
+    double low[3], high[3];
+
+    for (int d = 0; d < 3; d++) {
+        low[d] = DBL_MAX;
+        high[d] = -DBL_MAX;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const way to = way_of(rungs, tick, kick, i, a, rung);
+        for (int d = 0; d < 3; d++) {
+            const double next = at[d][i] + to.drift * (v[d][i] + to.kick * a[d][i]);
+            const double here = rungs->n > 1 ? at[d][i] : next; /* where one that does not end next may still be */
+            low[d] = next < low[d] ? next : low[d];
+            high[d] = next > high[d] ? next : high[d];
+            low[d] = here < low[d] ? here : low[d];
+            high[d] = here > high[d] ? here : high[d];
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        /* Steps may round in another order than this. */
+        const double wider = n > 0 ? 1e-12 * fmax(fabs(low[d]), fabs(high[d])) : 0.0;
+        bound[d] = low[d] - wider;
+        bound[3 + d] = n > 0 ? -(high[d] + wider) : DBL_MAX;
+    }
 }
 
 /* Neumaier's sum: what is lost by each addition is summed beside it. */
@@ -59,14 +172,15 @@ static double dot(const double a[3], const double b[3])
 
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
-                  const double *pot, double kick, bh_sums *sums)
+                  const double *pot, double kick, const int64_t *rung, bh_sums *sums)
 {
     exact mass = {0}, kinetic = {0}, potential = {0}, virial = {0};
     exact moment[3] = {{0}}, momentum[3] = {{0}}, angular[3] = {{0}};
 
     for (int64_t i = 0; i < n; i++) {
         const double r[3] = {x[i], y[i], z[i]}, a[3] = {ax[i], ay[i], az[i]};
-        const double v[3] = {vx[i] + kick * a[0], vy[i] + kick * a[1], vz[i] + kick * a[2]};
+        const double lacks = rung != NULL ? ldexp(kick, -(int)rung[i]) : kick;
+        const double v[3] = {vx[i] + lacks * a[0], vy[i] + lacks * a[1], vz[i] + lacks * a[2]};
         const double spin[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
 
         add(&mass, m[i]);
@@ -85,22 +199,5 @@ void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, 
         sums->moment[k] = value(&moment[k]);
         sums->momentum[k] = value(&momentum[k]);
         sums->angular[k] = value(&angular[k]);
-    }
-}
-
-void bh_bounds_next(int64_t n, double kick, double drift, const double *const at[3], const double *const v[3],
-                    const double *const a[3], double bound[6])
-{
-    for (int d = 0; d < 3; d++) {
-        double low = DBL_MAX, high = -DBL_MAX;
-        for (int64_t i = 0; i < n; i++) {
-            const double next = at[d][i] + drift * (v[d][i] + kick * a[d][i]);
-            low = next < low ? next : low;
-            high = next > high ? next : high;
-        }
-        /* Steps may round in another order than this. */
-        const double wider = n > 0 ? 1e-12 * fmax(fabs(low), fabs(high)) : 0.0;
-        bound[d] = low - wider;
-        bound[3 + d] = n > 0 ? -(high + wider) : DBL_MAX;
     }
 }

@@ -3,6 +3,7 @@
 #ifndef BH_MOTION_H
 #define BH_MOTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* v += dt a. O(n). One step of kick-drift-kick (Quinn et al. 1997, eq. 6) is bh_kick(dt / 2), bh_drift(dt), forces at
@@ -13,6 +14,50 @@ void bh_kick(int64_t n, double dt, const double *ax, const double *ay, const dou
 /* x += dt v. O(n). */
 void bh_drift(int64_t n, double dt, const double *vx, const double *vy, const double *vz, double *x, double *y,
               double *z);
+
+/* Block time steps: a particle on rung r moves by steps of dt / 2^r, so that the particles of all rungs meet at the end
+ * of the longest step (Hernquist and Katz 1989; kick-drift-kick of each rung: Quinn et al. 1997, Springel 2005). Time
+ * within the longest step is counted in ticks: steps of rung n - 1. */
+#define BH_RUNGS_MAX 16
+
+typedef struct bh_rungs {
+    int n;        /* rungs: 1 to BH_RUNGS_MAX */
+    double dt;    /* the longest step */
+    double limit; /* 2 eta eps: a step is at most sqrt(limit / |a|) (Springel 2005, eq. 34), or that of rung n - 1 */
+} bh_rungs;
+
+/* Ticks of a step of rung r; those of rung 0 are a whole cycle. */
+static inline int64_t bh_rung_ticks(const bh_rungs *rungs, int64_t r)
+{
+    return INT64_C(1) << (rungs->n - 1 - r);
+}
+
+/* Whether a step of rung r ends, and the next one begins, at a tick. */
+static inline bool bh_rung_meets(const bh_rungs *rungs, int64_t r, int64_t tick)
+{
+    return (tick & (bh_rung_ticks(rungs, r) - 1)) == 0;
+}
+
+/* The rung of a particle on rung r with acceleration a: unchanged where its step does not end at this tick, else the
+ * first one whose step is short enough, but no longer step than can begin at this tick. O(n of the rungs). */
+int64_t bh_rung_next(const bh_rungs *rungs, int64_t tick, int64_t r, const double a[3]);
+
+/* bh_rung_next() of all particles: into rung [n], or counted in on [n of the rungs], whatever that held. O(n). */
+void bh_rungs_choose(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], int64_t *rung);
+void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
+                    double *on);
+
+/* v += half a step of its rung times a, for each particle whose step ends, or begins, at this tick. rung: NULL: 0 of
+ * all. O(n). */
+void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
+                   double *const v[3]);
+
+/* Bounds of where particles can be until the steps end that are under way after this tick, at which velocities lack
+ * `kick` for rung 0 and as much less for others as their steps are shorter, and rungs are still to be chosen. low[3],
+ * then minus high[3], so that the least of each over ranks are those of all; a last digit wider. n == 0: DBL_MAX. They
+ * follow from each particle alone. With one rung they are of the ends of steps, where all are next. O(n). */
+void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
+                     const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6]);
 
 /* Sums over particles. A caller with many ranks adds the members of all ranks: there is nothing in it but doubles, and
  * every one of them is a sum. The total energy is kinetic + potential; 2 kinetic + virial is 0 in equilibrium; the
@@ -29,16 +74,11 @@ typedef struct bh_sums {
 
 #define BH_SUMS_DOUBLES ((int)(sizeof(bh_sums) / sizeof(double)))
 
-/* kick: time of a kick that the velocities still lack, which is counted as if it had been given.
- * pot is the potential of all *other* particles per unit mass (see bh_potential_self). Sets every member. Compensated
- * summation, so that drifts far below 1e-10 can be seen. O(n). */
+/* kick: time of a kick that the velocities still lack, which is counted as if it had been given; rung: NULL, or where
+ * it is shorter by 2^rung for each. pot is the potential of all *other* particles per unit mass (see
+ * bh_potential_self). Sets every member. Compensated summation, so that drifts far below 1e-10 can be seen. O(n). */
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
-                  const double *pot, double kick, bh_sums *sums);
-
-/* Bounds of where particles will be after a kick of the velocities and a drift: low[3], then minus high[3], so that the
- * least of each over ranks are those of all; a last digit wider. n == 0: DBL_MAX. */
-void bh_bounds_next(int64_t n, double kick, double drift, const double *const at[3], const double *const v[3],
-                    const double *const a[3], double bound[6]);
+                  const double *pot, double kick, const int64_t *rung, bh_sums *sums);
 
 #endif
