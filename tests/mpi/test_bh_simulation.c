@@ -28,6 +28,7 @@ typedef struct everybody {
     uint64_t *key;         /* [n] ascending */
     double *x, *y, *z;     /* [n] in the same order */
     unsigned char *marked; /* [n][n]: how often target row has met source column */
+    bool part;             /* only some are targets: is_active() */
     int group_size;
     double cutoff;
 } everybody;
@@ -86,16 +87,25 @@ static void everybody_free(everybody *e)
     free(e->marked);
 }
 
-static void mark_cell(everybody *e, int64_t first, int64_t count, const bh_cell *cell)
+/* Some particles, by their places: none of whole groups, and of others some or all. */
+static bool is_active(double x, double y)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return y > 0.1 && (bits % 3 == 0 || y > 0.5);
+}
+
+static void mark_cell(everybody *e, int64_t ntargets, const int64_t *target, const bh_cell *cell)
 {
     uint64_t size = (uint64_t)1 << (3 * (EQP_CURVE_BITS - cell->level));
     int64_t begin = bh_order_lower(e->n, e->key, cell->key), end = bh_order_lower(e->n, e->key, cell->key + size);
 
     CHECK(end - begin == cell->count, "a cell says %lld particles, there are %lld", (long long)cell->count,
           (long long)(end - begin));
-    for (int64_t t = first; t < first + count; t++) {
+    for (int64_t t = 0; t < ntargets; t++) {
         for (int64_t s = begin; s < end; s++) {
-            e->marked[t * e->n + s]++;
+            e->marked[target[t] * e->n + s]++;
         }
     }
 }
@@ -106,19 +116,24 @@ static int mark_tile(void *user, const bh_tree *tree, const bh_works *works, int
     const bh_group *group = &works->work[w].group;
     const bh_work_targets targets = bh_works_targets(works, w);
     const double *x = targets.x, *y = targets.y, *z = targets.z;
+    int64_t target[1024];
     uint64_t key;
 
     eqp_hilbert_keys(1, x, y, z, tree->box.corner, tree->box.side, &key);
-    int64_t first = bh_order_lower(e->n, e->key, key) + (int64_t)group->part * e->group_size;
-    for (int64_t i = 0; i < group->count; i++) {
-        CHECK(first + i < e->n && e->x[first + i] == x[i] && e->y[first + i] == y[i] && e->z[first + i] == z[i],
+    int64_t at = bh_order_lower(e->n, e->key, key) + (int64_t)group->part * e->group_size;
+    for (int64_t i = 0; i < group->count; i++, at++) {
+        while (e->part && at < e->n && !is_active(e->x[at], e->y[at])) {
+            at++;
+        }
+        CHECK(at < e->n && e->x[at] == x[i] && e->y[at] == y[i] && e->z[at] == z[i],
               "target %lld of a group is not where the order has it", (long long)i);
+        target[i] = at < e->n ? at : 0;
     }
     for (int64_t i = 0; i < tile->ncells; i++) {
-        mark_cell(e, first, group->count, &tree->cell[tile->cell[i]]);
+        mark_cell(e, group->count, target, &tree->cell[tile->cell[i]]);
     }
     for (int64_t i = 0; i < tile->nleaves; i++) {
-        mark_cell(e, first, group->count, &tree->cell[tile->leaf[i]]);
+        mark_cell(e, group->count, target, &tree->cell[tile->leaf[i]]);
     }
     return EQP_OK;
 }
@@ -131,26 +146,44 @@ static bool must_meet(const everybody *e, int64_t t, int64_t s)
     return e->cutoff == 0 || dx * dx + dy * dy + dz * dz < e->cutoff * e->cutoff;
 }
 
-/* Evaluates the present state once more and marks who meets whom. */
-static void check_exactly_once(bh_simulation *sim, const char *what)
+/* Evaluates the present state once more and marks who meets whom; of all, or of those that are active. pairs, cells:
+ * how many, over all ranks. */
+static void check_exactly_once(bh_simulation *sim, const char *what, bool part, int64_t *pairs, int64_t *cells)
 {
+    const bh_particles *p = &sim->domain.particles;
+    bool *active = calloc((size_t)p->n + 1, sizeof *active);
     everybody e;
     bh_evaluated evaluated;
-    int64_t wrong = 0;
+    int64_t wrong = 0, sum[2];
     int code;
 
     everybody_create(sim, &e);
+    e.part = part;
+    for (int64_t i = 0; i < p->n; i++) {
+        active[i] = is_active(p->x[i], p->y[i]);
+    }
     code = bh_domain_grow(&sim->domain);
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated);
+    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, part ? active : NULL,
+                           EQP_OK, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
-    for (int64_t i = 0; i < e.n * e.n; i++) {
-        wrong += e.marked[i] != 1 && (e.marked[i] > 1 || must_meet(&e, i / e.n, i % e.n));
+    for (int64_t t = 0; t < e.n; t++) {
+        const bool met = !part || is_active(e.x[t], e.y[t]);
+        for (int64_t s = 0; s < e.n; s++) {
+            const unsigned char marked = e.marked[t * e.n + s];
+            wrong += met ? marked != 1 && (marked > 1 || must_meet(&e, t, s)) : marked != 0;
+        }
     }
+    sum[0] = evaluated.counts.of[BH_KIND_PAIR];
+    sum[1] = evaluated.counts.of[BH_KIND_CELL];
+    MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, sim->comm);
+    *pairs = sum[0];
+    *cells = sum[1];
+    free(active);
     CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
           (long long)(e.n * e.n));
     eqp_timings_clear(sim->evaluator.timings); /* no step: its costs are not learnt */
@@ -250,11 +283,13 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     bh_works_free(&works);
 }
 
-/* What a run leaves to compare: interactions and forces on the first and the last step. */
+/* What a run leaves to compare: interactions and forces on the first and the last step, and where only those are
+ * computed that are active in the first. */
+enum { FIRST, LAST, PART, OUTCOMES };
 typedef struct outcome {
     int64_t n;
-    int64_t pairs[2], cells[2];
-    double *a[2][3];
+    int64_t pairs[OUTCOMES], cells[OUTCOMES];
+    double *a[OUTCOMES][3];
 } outcome;
 
 static void outcome_take(const bh_simulation *sim, int which, outcome *o)
@@ -271,7 +306,7 @@ static void outcome_take(const bh_simulation *sim, int which, outcome *o)
 
 static void outcome_free(outcome *o)
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3 * OUTCOMES; i++) {
         free(o->a[i / 3][i % 3]);
     }
 }
@@ -280,7 +315,7 @@ static void outcome_free(outcome *o)
 static void outcome_share(outcome *o)
 {
     MPI_Bcast(o, (int)offsetof(outcome, a), MPI_BYTE, 0, MPI_COMM_WORLD);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3 * OUTCOMES; i++) {
         double **a = &o->a[i / 3][i % 3];
         if (*a == NULL) {
             *a = malloc((size_t)o->n * sizeof **a);
@@ -333,20 +368,25 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
 {
     bh_simulation sim;
     eqp_message message = {""};
+    int64_t pairs, cells;
     int nranks, code = bh_simulation_create(comm, settings, &sim, &message);
 
     CHECK(code == EQP_OK, "%s: %s", what, message.text);
     if (code != EQP_OK) {
         return;
     }
-    outcome_take(&sim, 0, o);
-    check_exactly_once(&sim, what);
+    outcome_take(&sim, FIRST, o);
+    check_exactly_once(&sim, what, false, &pairs, &cells);
+    check_exactly_once(&sim, what, true, &pairs, &cells);
+    outcome_take(&sim, PART, o);
+    o->pairs[PART] = pairs;
+    o->cells[PART] = cells;
     for (int64_t s = 0; s < settings->run.steps && code == EQP_OK; s++) {
         code = bh_simulation_step(&sim, &message);
     }
     CHECK(code == EQP_OK, "%s: %s", what, message.text);
-    outcome_take(&sim, 1, o);
-    check_exactly_once(&sim, what);
+    outcome_take(&sim, LAST, o);
+    check_exactly_once(&sim, what, false, &pairs, &cells);
     MPI_Comm_size(comm, &nranks);
     if (strstr(what, "split") != NULL && nranks >= 7) {
         CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
@@ -370,13 +410,13 @@ static void check_plan(const test_plan *plan, const char *exchange, MPI_Comm com
     snprintf(extra, sizeof extra, "--exchange=%s %s", exchange, plan->extra == NULL ? "" : plan->extra);
     parse(&settings, plan->input, plan->method, extra);
     run(comm, &settings, what, &o);
-    for (int which = 0; which < 2 && o.n > 0; which++) {
+    for (int which = 0; which < OUTCOMES && o.n > 0; which++) {
         double deviation = worst_deviation(&o, reference, which);
         CHECK(o.pairs[which] == reference->pairs[which] && o.cells[which] == reference->cells[which],
               "%s: %lld + %lld interactions instead of %lld + %lld", what, (long long)o.pairs[which],
               (long long)o.cells[which], (long long)reference->pairs[which], (long long)reference->cells[which]);
         /* Ten steps let the last digits grow: a factor of ten or so per crossing of a close pair. */
-        CHECK(deviation <= (which == 0 ? 1e-12 : 1e-9), "%s: forces deviate by %g", what, deviation);
+        CHECK(deviation <= (which == LAST ? 1e-9 : 1e-12), "%s: forces deviate by %g", what, deviation);
     }
     outcome_free(&o);
 }

@@ -104,7 +104,7 @@ static int compute_keys(bh_domain *domain)
 typedef struct leavers {
     int64_t n;
     int *home;         /* [n] */
-    uint64_t *records; /* [n][BH_PARTICLE_FIELDS] */
+    uint64_t *records; /* [n][fields] */
 } leavers;
 
 static void leavers_free(leavers *out)
@@ -149,7 +149,7 @@ static void pack_round(bh_domain *domain, int64_t n, leavers *out)
     out->n = n;
     for (int64_t i = 0; i < n; i++) {
         const int64_t from = p->n - n + i;
-        bh_particles_pack(p, from, out->records + BH_PARTICLE_FIELDS * i);
+        bh_particles_pack(p, from, out->records + bh_particles_fields(p->rungs) * i);
         out->home[i] = bh_homes_rank(&domain->homes, p->key[from]);
     }
     p->n -= n;
@@ -167,7 +167,7 @@ static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *re
         bh_particles_unpack(p, old + n - moved + i, record);
     }
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        bh_particles_unpack(p, nstay + i, records + BH_PARTICLE_FIELDS * i);
+        bh_particles_unpack(p, nstay + i, records + bh_particles_fields(p->rungs) * i);
     }
     return code;
 }
@@ -185,7 +185,8 @@ static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_
         pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
     }
     *left = waiting - out->n;
-    code = eqp_send_sparse(domain->comm, code, BH_PARTICLE_BYTES, out->n, out->home, out->records, left, &n, &in);
+    code = eqp_send_sparse(domain->comm, code, (size_t)bh_particles_bytes(domain->particles.rungs), out->n, out->home,
+                           out->records, left, &n, &in);
     code = code == EQP_OK ? take_in(&domain->particles, *nstay, n, in) : code;
     *nstay += code == EQP_OK ? n : 0;
     free(in);
@@ -203,14 +204,15 @@ static int migrate(bh_domain *domain, bh_settled *settled, int code)
     leaving = code == EQP_OK ? p->n - nstay : 0;
     room = leaving < MIGRATION_ROUND ? leaving : MIGRATION_ROUND;
     code = code == EQP_OK ? eqp_array_create(&out.home, room, sizeof *out.home) : code;
-    code = code == EQP_OK ? eqp_array_create(&out.records, room * BH_PARTICLE_FIELDS, sizeof *out.records) : code;
+    code = code == EQP_OK ? eqp_array_create(&out.records, room * bh_particles_fields(p->rungs), sizeof *out.records)
+                          : code;
     do {
         code = migrate_round(domain, &out, &nstay, &left, code);
     } while (left > 0 && code != EQP_ERR_MPI);
     leavers_free(&out);
     if (code == EQP_OK && (leaving > 0 || p->n != before)) {
         settled->migrated += leaving;
-        settled->bytes += leaving * BH_PARTICLE_BYTES;
+        settled->bytes += leaving * bh_particles_bytes(p->rungs);
         code = bh_particles_sort(p);
     }
     return code;

@@ -12,7 +12,10 @@ static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {
 const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
 
 /* A particle on its way into a file: its place, then itself. */
-enum { RECORD_WORDS = 1 + BH_PARTICLE_FIELDS };
+static int record_words(const bh_particles *p)
+{
+    return 1 + bh_particles_fields(p->rungs);
+}
 
 /* Type above place: a snapshot holds its types one after the other. */
 static uint64_t place_of(const bh_particles *p, int64_t i)
@@ -24,23 +27,25 @@ static uint64_t place_of(const bh_particles *p, int64_t i)
 static int slice_make(const bh_simulation *sim, bh_particles *slice, int64_t *first)
 {
     const bh_particles *p = &sim->domain.particles;
+    const int words = record_words(p);
     int64_t nreceived = 0;
     uint64_t *out = NULL, *in = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * RECORD_WORDS, sizeof *out), NULL);
+    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * words, sizeof *out), NULL);
 
     bh_particles_init(slice);
+    slice->rungs = p->rungs;
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        out[RECORD_WORDS * i] = place_of(p, i);
-        bh_particles_pack(p, i, out + RECORD_WORDS * i + 1);
+        out[words * i] = place_of(p, i);
+        bh_particles_pack(p, i, out + words * i + 1);
     }
     if (code == EQP_OK) {
-        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, first);
+        code = app_file_order(sim->comm, (size_t)words * sizeof *out, p->n, out, &nreceived, &in, first);
     }
     free(out);
     EQP_TRY(code);
     EQP_TRY(eqp_agree(sim->comm, bh_particles_resize(slice, nreceived), NULL));
     for (int64_t i = 0; i < nreceived; i++) {
-        bh_particles_unpack(slice, i, in + RECORD_WORDS * i + 1);
+        bh_particles_unpack(slice, i, in + words * i + 1);
     }
 done:
     free(in);

@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The address of each field's pointer, so that a loop can treat all fields alike. */
-static void list_fields(bh_particles *p, void **field[BH_PARTICLE_FIELDS])
+/* The address of each field's pointer, so that a loop can treat all fields alike. How many they have. */
+static int list_fields(bh_particles *p, void **field[BH_PARTICLE_FIELDS])
 {
     void **list[BH_PARTICLE_FIELDS] = {
         (void **)&p->key, (void **)&p->id, (void **)&p->index, (void **)&p->kind, (void **)&p->tag,   (void **)&p->x,
         (void **)&p->y,   (void **)&p->z,  (void **)&p->vx,    (void **)&p->vy,   (void **)&p->vz,    (void **)&p->m,
-        (void **)&p->ax,  (void **)&p->ay, (void **)&p->az,    (void **)&p->pot,  (void **)&p->label,
+        (void **)&p->ax,  (void **)&p->ay, (void **)&p->az,    (void **)&p->pot,  (void **)&p->label, (void **)&p->rung,
     };
 
     memcpy(field, list, sizeof list);
+    return bh_particles_fields(p->rungs);
 }
 
 void bh_particles_init(bh_particles *p)
@@ -30,8 +31,8 @@ void bh_particles_free(bh_particles *p)
 {
     void **field[BH_PARTICLE_FIELDS];
 
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields; f++) {
         free(*field[f]);
     }
     bh_particles_init(p);
@@ -45,8 +46,8 @@ static int reserve(bh_particles *p, int64_t n)
     if (n <= p->capacity) {
         return EQP_OK;
     }
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields; f++) {
         void *grown = realloc(*field[f], (size_t)capacity * 8);
         if (grown == NULL) {
             return EQP_ERR_MEMORY;
@@ -65,8 +66,8 @@ int bh_particles_resize(bh_particles *p, int64_t n)
     if (code != EQP_OK) {
         return code;
     }
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS && n > p->n; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields && n > p->n; f++) {
         memset((char *)*field[f] + 8 * p->n, 0, (size_t)(n - p->n) * 8);
     }
     p->n = n;
@@ -82,8 +83,8 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
     if (spare == NULL) {
         return EQP_ERR_MEMORY;
     }
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS && p->n > 0; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields && p->n > 0; f++) {
         char *old = *field[f];
         for (int64_t i = 0; i < p->n; i++) {
             memcpy(&spare[i], old + 8 * order[i], 8);
@@ -126,8 +127,8 @@ int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
     int code;
 
     EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS && n > 0; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields && n > 0; f++) {
         char *values = *field[f];
         for (int64_t k = 0; k < n; k++) {
             memcpy(&kept[k], values + 8 * place[k], 8);
@@ -191,8 +192,8 @@ static int insert_last(bh_particles *p, int64_t sorted)
     for (int64_t k = 0; k < n; k++) {
         place[k] = find_later(p, sorted, sorted + order[k]);
     }
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields; f++) {
         char *values = *field[f];
         int64_t end = sorted;
         for (int64_t k = 0; k < n; k++) {
@@ -232,8 +233,8 @@ void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record)
     bh_particles view = *p;
     void **field[BH_PARTICLE_FIELDS];
 
-    list_fields(&view, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+    const int nfields = list_fields(&view, field);
+    for (int f = 0; f < nfields; f++) {
         memcpy(&record[f], (const char *)*field[f] + 8 * i, 8);
     }
 }
@@ -242,8 +243,8 @@ void bh_particles_unpack(bh_particles *p, int64_t i, const uint64_t *record)
 {
     void **field[BH_PARTICLE_FIELDS];
 
-    list_fields(p, field);
-    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+    const int nfields = list_fields(p, field);
+    for (int f = 0; f < nfields; f++) {
         memcpy((char *)*field[f] + 8 * i, &record[f], 8);
     }
 }

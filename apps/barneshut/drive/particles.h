@@ -3,12 +3,13 @@
 #ifndef BH_PARTICLES_H
 #define BH_PARTICLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every field is eight bytes wide, so that a particle travels as one record of BH_PARTICLE_FIELDS words. */
-#define BH_PARTICLE_FIELDS 17
-#define BH_PARTICLE_BYTES (8 * BH_PARTICLE_FIELDS)
+/* Every field is eight bytes wide, so that a particle travels as one record of bh_particles_fields() words, which are
+ * at most BH_PARTICLE_FIELDS. */
+#define BH_PARTICLE_FIELDS 18
 
 typedef struct bh_particles {
     int64_t n, capacity;
@@ -22,7 +23,20 @@ typedef struct bh_particles {
     double *vx, *vy, *vz;
     double *m;
     double *ax, *ay, *az, *pot;
+    bool rungs;    /* whether they have steps of many sizes: set before there are any */
+    int64_t *rung; /* see <physics/motion.h>; NULL without */
 } bh_particles;
+
+/* Words of a particle's record; bytes. */
+static inline int bh_particles_fields(bool rungs)
+{
+    return rungs ? BH_PARTICLE_FIELDS : BH_PARTICLE_FIELDS - 1;
+}
+
+static inline int bh_particles_bytes(bool rungs)
+{
+    return 8 * bh_particles_fields(rungs);
+}
 
 void bh_particles_init(bh_particles *p);
 void bh_particles_free(bh_particles *p);
@@ -45,7 +59,7 @@ int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
 /* Sorts by (key, index); the faster the more of the first particles are in order. */
 int bh_particles_sort(bh_particles *p);
 
-/* Particle i as a record, and back. record [BH_PARTICLE_FIELDS] words. */
+/* Particle i as a record, and back. record [bh_particles_fields()] words. */
 void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record);
 void bh_particles_unpack(bh_particles *p, int64_t i, const uint64_t *record);
 

@@ -174,7 +174,7 @@ int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
     bh_survey survey = {.owners = eqp_balancer_survey(sim->balancer)};
 
     code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
-                           survey.owners != NULL ? &survey : NULL, code, &ledger->evaluated);
+                           survey.owners != NULL ? &survey : NULL, NULL, code, &ledger->evaluated);
     bh_survey_free(&survey);
     return code;
 }

@@ -13,6 +13,21 @@ void bh_survey_free(bh_survey *survey)
     *survey = (bh_survey){.brief = NULL};
 }
 
+/* A group's work in the longest step, from that of one evaluation: what is done for each target, and once for all. */
+static bh_counts in_cycle(const bh_work *work, const bh_counts *once)
+{
+    const bh_often *often = &work->often;
+    bh_counts all = *once;
+
+    if (often->lists > 1) {
+        for (int k = 0; k < BH_KINDS; k++) {
+            const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
+            all.of[k] = each ? once->of[k] / work->group.count * often->targets : once->of[k] * often->lists;
+        }
+    }
+    return all;
+}
+
 /* The group at hand, after its pins and tiles. */
 static int take_in(eqp_survey *owners, const bh_work *work, const double centre[3], const bh_counts *counts,
                    int64_t interactions)
@@ -23,7 +38,8 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
                        .particles = work->group.count,
                        .home = work->home,
                        .at_home = work->at_home,
-                       .bytes = work->group.count * (int64_t)BH_PARTICLE_BYTES,
+                       .bytes =
+                           (int64_t)work->group.count * bh_particles_bytes(false), /* a rung more does not matter */
                        .tag = work->tag,
                        .label = work->label,
                        .interactions = interactions};
@@ -34,12 +50,13 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
 }
 
 /* A tile as an interaction between the group and the centre of the opened cell. */
-static int add_tile(eqp_survey *owners, const double group_centre[3], int64_t ntargets, const bh_tile_brief *brief)
+static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_work *of, const bh_tile_brief *brief)
 {
-    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * ntargets,
-                                    [BH_KIND_CELL] = brief->ncells * ntargets,
-                                    [BH_KIND_LISTED] = brief->nsources + brief->ncells,
-                                    [BH_KIND_VISIT] = brief->nchild};
+    const int64_t targets = of->often.targets, lists = of->often.lists;
+    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * targets,
+                                    [BH_KIND_CELL] = brief->ncells * targets,
+                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * lists,
+                                    [BH_KIND_VISIT] = brief->nchild * lists};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
     eqp_tile tile = {.weight = eqp_survey_weigh(owners, work),
                      .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
@@ -67,7 +84,7 @@ static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_wor
     EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
     bh_list_tiles(tree, list, survey->brief);
     for (int64_t t = 0; t < list->ntiles; t++) {
-        EQP_TRY(add_tile(survey->owners, centre, work->group.count, &survey->brief[t]));
+        EQP_TRY(add_tile(survey->owners, centre, work, &survey->brief[t]));
     }
 done:
     return code;
@@ -76,6 +93,7 @@ done:
 int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
                     const bh_counts *counts)
 {
+    const bh_counts all = in_cycle(work, counts);
     double centre[3];
     int code = EQP_OK;
 
@@ -83,10 +101,10 @@ int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree,
     if (eqp_survey_pin_below(survey->owners) > 0) {
         code = add_pins(survey->owners, tree, list);
     }
-    if (code == EQP_OK && eqp_survey_weigh(survey->owners, counts->of) >= eqp_survey_heavy(survey->owners)) {
+    if (code == EQP_OK && eqp_survey_weigh(survey->owners, all.of) >= eqp_survey_heavy(survey->owners)) {
         code = add_all_tiles(survey, centre, work, tree, list);
     }
-    return code == EQP_OK ? take_in(survey->owners, work, centre, counts, list->ntiles + 1) : code;
+    return code == EQP_OK ? take_in(survey->owners, work, centre, &all, list->ntiles + 1) : code;
 }
 
 void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work)
@@ -107,7 +125,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
                                .ncells = (int32_t)tile->ncells,
                                .nleaves = (int32_t)tile->nleaves};
         memcpy(brief.centre, tile->centre, sizeof brief.centre);
-        code = add_tile(pass->owners, pass->centre, pass->work->group.count, &brief);
+        code = add_tile(pass->owners, pass->centre, pass->work, &brief);
     }
     if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(pass->owners)) {
         code = eqp_survey_add_pin(pass->owners, tile->pin);
@@ -127,9 +145,10 @@ static int spread_visits(eqp_survey *owners, const bh_counts *counts)
 
 int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
 {
-    const int code = spread_visits(pass->owners, counts);
+    const bh_counts all = in_cycle(pass->work, counts);
+    const int code = spread_visits(pass->owners, &all);
 
-    return code != EQP_OK ? code : take_in(pass->owners, pass->work, pass->centre, counts, ntiles + 1);
+    return code != EQP_OK ? code : take_in(pass->owners, pass->work, pass->centre, &all, ntiles + 1);
 }
 
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home, int64_t at_home)

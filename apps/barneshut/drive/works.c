@@ -4,16 +4,24 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. */
+/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. `often` comes
+ * last: it travels only where particles have steps of many sizes. */
 typedef struct work_head {
     uint64_t key;
     int64_t tag, at_home;
     double accel;
     int32_t part, count;
+    bh_often often;
 } work_head;
+
+static size_t head_bytes(bool rungs)
+{
+    return rungs ? sizeof(work_head) : offsetof(work_head, often);
+}
 
 void bh_works_init(bh_works *works)
 {
@@ -33,9 +41,9 @@ void bh_works_free(bh_works *works)
     bh_works_init(works);
 }
 
-int64_t bh_work_bytes(int64_t count)
+int64_t bh_work_bytes(int64_t count, bool rungs)
 {
-    return (int64_t)sizeof(work_head) + 3 * count * (int64_t)sizeof(double);
+    return (int64_t)head_bytes(rungs) + 3 * count * (int64_t)sizeof(double);
 }
 
 int64_t bh_result_bytes(int64_t count)
@@ -46,7 +54,7 @@ int64_t bh_result_bytes(int64_t count)
 /* Of the i-th work that has come. Blocks, and what precedes them, are whole doubles. */
 static const double *positions_of(const bh_works *works, int64_t i)
 {
-    return (const double *)(const void *)(works->block[i] + sizeof(work_head));
+    return (const double *)(const void *)(works->block[i] + head_bytes(works->particles->rungs));
 }
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
@@ -69,6 +77,19 @@ bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
         t.pot = t.az + count;
     }
     return t;
+}
+
+/* How often a group is computed in the longest step, if its particles stay on their rungs. */
+static bh_often often_of(const bh_particles *p, const bh_group *group)
+{
+    bh_often often = {.targets = group->count, .lists = 1};
+
+    for (int64_t i = group->first; i < group->first + group->count && p->rung != NULL; i++) {
+        const int32_t times = INT32_C(1) << p->rung[i];
+        often.targets += times - 1;
+        often.lists = times > often.lists ? times : often.lists;
+    }
+    return often;
 }
 
 /* A group that others compute, and which: rank [n] without this one. */
@@ -104,7 +125,11 @@ static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, 
             }
         }
         if (own) {
-            local[works->nlocal++] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
+            local[works->nlocal++] = (bh_work){.group = group[g],
+                                               .tag = tag[g],
+                                               .at_home = g,
+                                               .often = often_of(works->particles, &group[g]),
+                                               .home = me};
         }
         if (others > 0) {
             code = add_sent(works, &capacity, g, others, rank, own);
@@ -137,10 +162,11 @@ static unsigned char *pack_group(unsigned char *to, const bh_works *works, int64
                             .at_home = g,
                             .accel = group->accel,
                             .part = group->part,
-                            .count = group->count};
+                            .count = group->count,
+                            .often = often_of(p, group)};
 
-    memcpy(to, &head, sizeof head);
-    to += sizeof head;
+    memcpy(to, &head, head_bytes(p->rungs));
+    to += head_bytes(p->rungs);
     for (int k = 0; k < 3; k++, to += bytes) {
         memcpy(to, from[k] + group->first, bytes);
     }
@@ -155,7 +181,7 @@ static int pack(const bh_works *works, int64_t *bytes, unsigned char **data)
     int code;
 
     for (int64_t s = 0; s < works->nsent; s++) {
-        bytes[s] = bh_work_bytes(works->group[works->sent_group[s]].count);
+        bytes[s] = bh_work_bytes(works->group[works->sent_group[s]].count, works->particles->rungs);
         size += bytes[s];
     }
     code = eqp_array_create(data, size, 1);
@@ -170,12 +196,14 @@ static int pack(const bh_works *works, int64_t *bytes, unsigned char **data)
 static bh_work read_work(const bh_works *works, int64_t i, int home)
 {
     const double *x = positions_of(works, i);
-    work_head head;
+    work_head head = {.often.lists = 1};
 
-    memcpy(&head, works->block[i], sizeof head);
+    memcpy(&head, works->block[i], head_bytes(works->particles->rungs));
+    head.often.targets = works->particles->rungs ? head.often.targets : head.count;
     bh_work work = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
                     .tag = head.tag,
                     .at_home = head.at_home,
+                    .often = head.often,
                     .home = home};
     bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, work.group.lo, work.group.hi);
     return work;
@@ -286,7 +314,7 @@ static int put_groups(const bh_works *works, bh_post *post)
     MPI_Comm_size(post->comm, &nranks);
     EQP_TRY(eqp_array_create(&hired, nranks, sizeof *hired));
     for (int64_t s = 0; s < works->nsent; s++) {
-        const int64_t g = works->sent_group[s], bytes = bh_work_bytes(works->group[g].count);
+        const int64_t g = works->sent_group[s], bytes = bh_work_bytes(works->group[g].count, works->particles->rungs);
         unsigned char *first = NULL, *room;
         for (int64_t k = works->sent_first[s]; k < works->sent_first[s + 1]; k++) {
             EQP_TRY(eqp_messenger_put(post->works, works->sent_rank[k], bytes, &room));
@@ -312,6 +340,7 @@ done:
 /* The works in what has come. *home: [works->n - works->nlocal] owned by the caller */
 static int find_blocks(bh_works *works, const eqp_messages_view *came, int64_t *nin, int **home)
 {
+    const bool rungs = works->particles->rungs;
     int64_t capacity = 0, homes = 0;
     work_head head;
     int code = EQP_OK;
@@ -319,9 +348,9 @@ static int find_blocks(bh_works *works, const eqp_messages_view *came, int64_t *
     for (int i = 0; i < came->n; i++) {
         const unsigned char *at = came->data[i];
         for (int64_t left = came->bytes[i], bytes; left > 0; left -= bytes, at += bytes) {
-            EQP_TRY(left < (int64_t)sizeof head ? EQP_ERR_FORMAT : EQP_OK);
-            memcpy(&head, at, sizeof head);
-            bytes = bh_work_bytes(head.count);
+            EQP_TRY(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
+            memcpy(&head, at, head_bytes(rungs));
+            bytes = bh_work_bytes(head.count, rungs);
             EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
             EQP_TRY(eqp_array_reserve(&works->block, &capacity, *nin + 1, sizeof *works->block));
             EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));

@@ -12,11 +12,17 @@
 
 #include <stdbool.h>
 
+/* How often a group is computed in the longest step: how many forces on its targets, how many lists. */
+typedef struct bh_often {
+    int32_t targets, lists;
+} bh_often;
+
 typedef struct bh_work {
     bh_group group;  /* first: of those at home, among the particles; else 0 */
     int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
     int64_t at_home; /* the group's number there */
     int64_t label;   /* of a name at home; else 0 */
+    bh_often often;  /* its count of targets and 1 without rungs */
     int home;
     int reserved;
 } bh_work;
@@ -51,8 +57,8 @@ typedef struct bh_work_targets {
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w);
 
-/* Bytes of the block of a group with so many targets, out and back: multiples of 8. */
-int64_t bh_work_bytes(int64_t count);
+/* Bytes of the block of a group with so many targets, out and back: multiples of 8. rungs: bh_particles.rungs. */
+int64_t bh_work_bytes(int64_t count, bool rungs);
 int64_t bh_result_bytes(int64_t count);
 
 /* Zeros are empty works. Freeing is collective, as it is for routes. */
