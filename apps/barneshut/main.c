@@ -11,6 +11,7 @@
 #include <equipoise/base.h>
 #include <equipoise/snapshot.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -82,9 +83,13 @@ static void print_title(const bh_simulation *sim)
     const app_run_settings *settings = &sim->settings->run;
 
     if (!settings->quiet && sim->domain.rank == 0) {
-        printf("barneshut %s: %lld particles (%s) on %d rank%s, --balance %s, dt %g\n\n", eqp_version(),
+        printf("barneshut %s: %lld particles (%s) on %d rank%s, --balance %s, dt %g", eqp_version(),
                (long long)sim->input.total, sim->input.format, sim->domain.nranks, app_plural(sim->domain.nranks),
                settings->method->name, sim->dt);
+        if (sim->rungs.n > 1) {
+            printf(" to %g, %d rungs", ldexp(sim->dt, 1 - sim->rungs.n), sim->rungs.n);
+        }
+        printf("\n\n");
     }
 }
 

@@ -68,6 +68,11 @@ static void write_field(FILE *stream, const eqp_field *field)
     case EQP_FIELD_BOOL:
         (void)fputs(field->value.flag ? "true" : "false", stream);
         break;
+    case EQP_FIELD_COUNTS:
+        for (int64_t i = 0; i < field->value.counts.n; i++) {
+            (void)fprintf(stream, "%s%lld", i > 0 ? " " : "", (long long)field->value.counts.at[i]);
+        }
+        break;
     }
 }
 

@@ -67,6 +67,19 @@ static json_t *text_to_json(const char *text)
     return value;
 }
 
+static json_t *counts_to_json(int64_t n, const int64_t *count)
+{
+    json_t *list = json_array();
+
+    for (int64_t i = 0; i < n && list; i++) {
+        if (json_array_append_new(list, json_integer((json_int_t)count[i]))) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *field_to_json(const eqp_field *field)
 {
     switch (field->type) {
@@ -78,6 +91,8 @@ static json_t *field_to_json(const eqp_field *field)
         return field->value.text ? text_to_json(field->value.text) : json_null();
     case EQP_FIELD_BOOL:
         return json_boolean(field->value.flag);
+    case EQP_FIELD_COUNTS:
+        return counts_to_json(field->value.counts.n, field->value.counts.at);
     }
     return NULL;
 }
@@ -182,22 +197,12 @@ int eqp_report_set(eqp_report *report, eqp_field field)
 int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count)
 {
     EQP_REQUIRE(report && (count || n == 0));
-    json_t *list;
     int code = is_name(name) && n >= 0 ? EQP_OK : EQP_ERR_ARGUMENT;
 
     for (size_t k = 0; k < NKEYS && !code; k++) {
         code = strcmp(name, keys[k].name) == 0 ? EQP_ERR_ARGUMENT : EQP_OK;
     }
-    list = code ? NULL : json_array();
-    code = code || list ? code : EQP_ERR_MEMORY;
-    for (int64_t i = 0; i < n && !code; i++) {
-        code = json_array_append_new(list, json_integer((json_int_t)count[i])) ? EQP_ERR_MEMORY : EQP_OK;
-    }
-    if (code) {
-        json_decref(list);
-        return code;
-    }
-    return put(report->root, name, list);
+    return code ? code : put(report->root, name, counts_to_json(n, count));
 }
 
 int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)

@@ -24,7 +24,8 @@ typedef enum eqp_field_type {
     EQP_FIELD_COUNT, /**< int64_t */
     EQP_FIELD_REAL,  /**< double */
     EQP_FIELD_TEXT,  /**< const char * */
-    EQP_FIELD_BOOL   /**< bool */
+    EQP_FIELD_BOOL,  /**< bool */
+    EQP_FIELD_COUNTS /**< int64_t [n] */
 } eqp_field_type;
 
 /** A named value. Texts are copied by those who keep them; they should be UTF-8, and in JSON U+FFFD
@@ -37,7 +38,11 @@ typedef struct eqp_field {
         double real;      /**< EQP_FIELD_REAL */
         const char *text; /**< EQP_FIELD_TEXT */
         bool flag;        /**< EQP_FIELD_BOOL */
-    } value;              /**< the value */
+        struct {
+            int64_t n;         /**< >= 0 */
+            const int64_t *at; /**< [n] (borrowed) */
+        } counts;              /**< EQP_FIELD_COUNTS */
+    } value;                   /**< the value */
 } eqp_field;
 
 /** A whole number. */
@@ -77,6 +82,17 @@ static inline eqp_field eqp_field_bool(const char *name, bool value)
     field.name = name;
     field.type = EQP_FIELD_BOOL;
     field.value.flag = value;
+    return field;
+}
+
+/** Whole numbers: an array (JSON), or with blanks between them (CSV). */
+static inline eqp_field eqp_field_counts(const char *name, int64_t n, const int64_t *at)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_COUNTS;
+    field.value.counts.n = n;
+    field.value.counts.at = at;
     return field;
 }
 

@@ -12,7 +12,7 @@ module equipoise_types
   integer(c_int), parameter :: EQP_TILE_PINS = 2
   integer(c_int), parameter :: EQP_WORD_SIZE = 80
   integer(c_int), parameter :: EQP_SIZES_BINS = 256
-  integer(c_int), parameter :: EQP_MEET_SUMS = 24
+  integer(c_int), parameter :: EQP_MEET_SUMS = 32
   integer(c_int), parameter :: EQP_MEET_LOWS = 12
   integer(c_int), parameter :: EQP_PHASES_MAX = 8
   integer(c_int), parameter :: EQP_REGIONS_PARTS = 16777216

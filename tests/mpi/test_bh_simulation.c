@@ -490,16 +490,23 @@ static void check_nobody_holds_everything(void)
     bh_simulation_free(&one);
 }
 
-/* A signal in the middle of this rank's forces, and time for nobody to wait for their end. */
+/* A signal in the middle of this rank's forces, and time for nobody to wait for their end: in the first ones after that
+ * tick. */
+typedef struct alarm_clock {
+    const bh_simulation *sim;
+    int64_t tick;
+    bool raised;
+} alarm_clock;
+
 static int raise_signal(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
 {
-    bool *raised = user;
+    alarm_clock *clock = user;
 
     (void)tree;
     (void)works;
     (void)tile;
-    if (w == 1 && !*raised) {
-        *raised = true;
+    if (w == 1 && clock->sim->tick > clock->tick && !clock->raised) {
+        clock->raised = true;
         (void)raise(SIGTERM);
         for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
         }
@@ -507,20 +514,20 @@ static int raise_signal(void *user, const bh_tree *tree, const bh_works *works, 
     return EQP_OK;
 }
 
-/* One rank gets a signal in the second step's forces: all stop, and the run that goes on has the bits of one that was
- * never stopped. */
-static void check_stopped_within_a_step(const char *opening)
+/* One rank gets a signal in the second step's forces, the first ones after that tick: all stop, and the run that goes
+ * on has the bits of one that was never stopped. */
+static void check_stopped_within_a_step(const char *opening, int64_t tick)
 {
     bh_settings settings;
     bh_simulation whole, part, rest;
     eqp_message message = {""};
     char path[64], extra[64];
-    bool raised = false;
+    alarm_clock clock = {.sim = &part, .tick = tick};
     int rank, size;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    snprintf(path, sizeof path, "stopped-%d-%s.hdf5", size, opening + 2);
+    snprintf(path, sizeof path, "stopped-%d-%d-%s.hdf5", size, (int)tick, strrchr(opening, '-') + 1);
     snprintf(extra, sizeof extra, "%s --group-size=16", opening); /* the last rank has several groups */
     parse(&settings, "disks:n=800", "sfc", extra);
     CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &whole, &message) == EQP_OK, "%s", message.text);
@@ -532,12 +539,15 @@ static void check_stopped_within_a_step(const char *opening)
     CHECK(app_signals_install() == EQP_OK, "signals");
     app_signals_share(MPI_COMM_WORLD);
     part.evaluator.computed = rank == size - 1 ? raise_signal : NULL;
-    part.evaluator.computed_user = &raised;
+    part.evaluator.computed_user = &clock;
     CHECK(bh_simulation_step(&part, &message) == EQP_ERR_STOPPED, "%s: a step goes on after a signal", opening);
     CHECK(app_signals_pending() == SIGTERM, "%s: a rank does not know of the signal", opening);
     app_signals_restore();
-    CHECK(part.now.common.step == 2 && part.kick == 0.5 * part.dt, "%s: step %lld, kick %g", opening,
-          (long long)part.now.common.step, part.kick);
+    CHECK(part.now.common.step == 2 && part.kick == 0.5 * part.dt && part.tick > tick,
+          "%s: step %lld, kick %g, tick %lld", opening, (long long)part.now.common.step, part.kick,
+          (long long)part.tick);
+    CHECK(part.tick == (tick == 7 ? 8 : bh_rung_ticks(&part.rungs, 0)), "%s: stopped at tick %lld", opening,
+          (long long)part.tick);
     CHECK(bh_output_snapshot(&part, path, &message) == EQP_OK, "%s", message.text);
     settings.run.generate = NULL;
     settings.run.restart = path;
@@ -689,8 +699,11 @@ int main(int argc, char **argv)
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
     check_clocks_that_go_back();
-    check_stopped_within_a_step("--opening=relative");
-    check_stopped_within_a_step("--opening=geometric");
+    check_stopped_within_a_step("--opening=relative", 0);
+    check_stopped_within_a_step("--opening=geometric", 0);
+    check_stopped_within_a_step("--rungs=5 --eta=0.0005 --opening=relative", 7);
+    check_stopped_within_a_step("--rungs=5 --eta=0.0005 --opening=geometric", 7);
+    check_stopped_within_a_step("--rungs=5 --eta=0.0005 --opening=relative", 15);
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

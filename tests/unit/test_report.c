@@ -218,6 +218,9 @@ static void an_array_of_counts_is_a_key(void **state)
     assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "peaks", 3, peaks), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "none", 0, NULL), EQP_OK);
+    const eqp_field counts = eqp_field_counts("counts", 2, peaks), no_counts = eqp_field_counts("no_counts", 0, NULL);
+    assert_int_equal(eqp_report_add_step(report, 1, &counts), EQP_OK);
+    assert_int_equal(eqp_report_add_step(report, 1, &no_counts), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "steps", 3, peaks), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set_counts(report, "", 3, peaks), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set_counts(report, NULL, 3, peaks), EQP_ERR_ARGUMENT);
@@ -233,7 +236,10 @@ static void an_array_of_counts_is_a_key(void **state)
     }
     assert_true(json_is_array(json_object_get(root, "none")));
     assert_int_equal(json_array_size(json_object_get(root, "none")), 0);
-    assert_true(json_is_array(json_object_get(root, "steps")));
+    list = json_object_get(root, "steps");
+    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(list, 0), "counts")), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(list, 1), "no_counts")), 0);
     json_decref(root);
 }
 

@@ -76,19 +76,24 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, int64_t step, double dt, double time)
+uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, const bh_input *moment)
 {
-    const uint64_t moment[] = {(uint64_t)step, bits_of(dt), bits_of(time)};
+    const uint64_t when[] = {(uint64_t)moment->step, bits_of(moment->dt), bits_of(moment->time),
+                             (uint64_t)moment->tick};
+    const int more = moment->tick > 0;
     uint64_t sum = 0;
 
     for (int64_t i = 0; i < p->n; i++) {
-        const uint64_t word[] = {(uint64_t)p->id[i], (uint64_t)p->kind[i], bits_of(p->m[i]),  bits_of(p->x[i]),
-                                 bits_of(p->y[i]),   bits_of(p->z[i]),     bits_of(p->vx[i]), bits_of(p->vy[i]),
-                                 bits_of(p->vz[i]),  bits_of(p->ax[i]),    bits_of(p->ay[i]), bits_of(p->az[i]),
-                                 bits_of(p->pot[i])};
-        sum += app_checksum_row(first + i, 0, sizeof word / sizeof word[0], word);
+        const uint64_t word[] = {(uint64_t)p->id[i], (uint64_t)p->kind[i],
+                                 bits_of(p->m[i]),   bits_of(p->x[i]),
+                                 bits_of(p->y[i]),   bits_of(p->z[i]),
+                                 bits_of(p->vx[i]),  bits_of(p->vy[i]),
+                                 bits_of(p->vz[i]),  bits_of(p->ax[i]),
+                                 bits_of(p->ay[i]),  bits_of(p->az[i]),
+                                 bits_of(p->pot[i]), more ? (uint64_t)p->rung[i] : 0};
+        sum += app_checksum_row(first + i, 0, 13 + more, word);
     }
-    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3, moment);
+    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3 + more, when);
 }
 
 /* Files of older versions have no checksum; but what was never written is nothing but zeros. Collective. */
@@ -100,7 +105,7 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
     int code;
 
     if (checksum->name != NULL) {
-        damaged = bh_input_checksum(comm, p, first, input->step, input->dt, input->time) != (uint64_t)checksum->integer;
+        damaged = bh_input_checksum(comm, p, first, input) != (uint64_t)checksum->integer;
     } else {
         for (int64_t i = 0; i < p->n; i++) {
             nonzero += p->id[i] != 0 || p->m[i] != 0 || p->x[i] != 0;
@@ -118,9 +123,59 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
     return damaged ? EQP_ERR_FORMAT : EQP_OK;
 }
 
+/* A number that may be missing: then its name becomes NULL, and it stays as it is. */
+static int find_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message)
+{
+    eqp_message why = {""};
+    const int code = eqp_snapshot_get_attribute(snapshot, attribute, &why);
+
+    if (code == EQP_ERR_UNKNOWN) {
+        attribute->name = NULL;
+        return EQP_OK;
+    }
+    if (code != EQP_OK) {
+        *message = why;
+    }
+    return code;
+}
+
+/* A step that was stopped goes on with as many rungs as it had: its ticks are of the last one. */
+static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nrungs, int64_t first, int64_t count,
+                     bh_particles *p, bh_input *input, eqp_message *message)
+{
+    eqp_attribute rungs = {.name = "rungs", .kind = EQP_KIND_INT64, .integer = 1};
+    eqp_attribute tick = {.name = "tick", .kind = EQP_KIND_INT64};
+    const eqp_column column = {"Rung", EQP_KIND_INT64, 1};
+    int64_t wrong = 0;
+    int code;
+
+    EQP_TRY(find_attribute(snapshot, &rungs, message));
+    EQP_TRY(find_attribute(snapshot, &tick, message));
+    if (rungs.integer != nrungs) {
+        eqp_message_set(message, "%s: was stopped within a step with --rungs %lld: give the same", path,
+                        (long long)rungs.integer);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (nrungs == 1) {
+        return EQP_OK;
+    }
+    void *const rung[] = {p->rung};
+    EQP_TRY(eqp_snapshot_read_column(snapshot, &column, first, count, rung, message));
+    for (int64_t i = 0; i < count; i++) {
+        wrong += p->rung[i] < 0 || p->rung[i] >= nrungs;
+    }
+    if (wrong > 0 || tick.integer < 1 || tick.integer > INT64_C(1) << (nrungs - 1)) {
+        eqp_message_set(message, "%s: tick %lld or some rung is out of range", path, (long long)tick.integer);
+        return EQP_ERR_FORMAT;
+    }
+    input->tick = tick.integer;
+done:
+    return code;
+}
+
 /* What only a restart file has: where it stopped, and the forces that the relative criterion goes on from. */
-static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t steps, int64_t first, int64_t count,
-                        bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
+static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh_settings *settings, int64_t first,
+                        int64_t count, bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
     eqp_attribute kick = {.name = "kick", .kind = EQP_KIND_DOUBLE};
@@ -142,31 +197,24 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
         return EQP_ERR_FORMAT;
     }
     if (code == EQP_OK) {
-        eqp_message why = {""};
-        code = eqp_snapshot_get_attribute(snapshot, &kick, &why);
-        if (code == EQP_ERR_UNKNOWN) {
-            code = EQP_OK; /* the velocities are whole */
-        } else if (code != EQP_OK) {
-            *message = why;
-        }
+        code = find_attribute(snapshot, &kick, message); /* 0: the velocities are whole */
+    }
+    if (code == EQP_OK && kick.real > 0) {
+        code = read_tick(snapshot, path, settings->rungs, first, count, p, input, message);
     }
     if (code == EQP_OK && (step.integer < 0 || !(dt.real > 0) || !(kick.real >= 0))) {
         eqp_message_set(message, "%s: /Equipoise: step %lld, dt %g or kick %g is out of range", path,
                         (long long)step.integer, dt.real, kick.real);
         return EQP_ERR_FORMAT;
     }
-    if (code == EQP_OK && step.integer > steps) {
+    if (code == EQP_OK && step.integer > settings->run.steps) {
         eqp_message_set(message, "%s: is at step %lld already: --steps counts from the very beginning", path,
                         (long long)step.integer);
         return EQP_ERR_ARGUMENT;
     }
     if (code == EQP_OK) {
         *checksum = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
-        code = eqp_snapshot_get_attribute(snapshot, checksum, message);
-        if (code == EQP_ERR_UNKNOWN) {
-            checksum->name = NULL;
-            code = EQP_OK;
-        }
+        code = find_attribute(snapshot, checksum, message);
     }
     input->step = step.integer;
     input->dt = dt.real;
@@ -194,7 +242,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     EQP_TRY(app_run_check_particles(&settings->run, path, info->n, info->bytes, message));
     EQP_TRY(read_slice(snapshot, first, count, p, message));
     if (settings->run.restart != NULL) {
-        EQP_TRY(read_restart(snapshot, path, settings->run.steps, first, count, p, input, checksum, message));
+        EQP_TRY(read_restart(snapshot, path, settings, first, count, p, input, checksum, message));
     }
 done:
     eqp_snapshot_close(snapshot);

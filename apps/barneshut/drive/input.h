@@ -14,6 +14,7 @@ typedef struct bh_input {
     int64_t step; /* 0, or where a restart file goes on */
     double dt;    /* of a restart file; else 0 */
     double kick;  /* s, that the velocities of a restart file still lack: it was written within a step; else 0 */
+    int64_t tick; /* of a restart file that was written within a step of several rungs: where; else 0 */
     double box;   /* edge of the periodic box that the file names, which forces do not know; else 0 */
     char format[64];
 } bh_input;
@@ -23,8 +24,7 @@ int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *part
                   eqp_message *message);
 
 /* The checksum that a restart file carries: of its particles, of which this rank has a run from number `first` of the
- * file on, and of the moment. Collective. */
-uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *particles, int64_t first, int64_t step, double dt,
-                           double time);
+ * file on, and of the moment: its step, dt, time and tick, and with a tick of their rungs. Collective. */
+uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *particles, int64_t first, const bh_input *moment);
 
 #endif

@@ -55,8 +55,8 @@ done:
 typedef struct snapshot_file {
     const char *path;
     eqp_snapshot_layout layout;
-    eqp_column column[2];
-    eqp_attribute attribute[4];
+    eqp_column column[3];
+    eqp_attribute attribute[6];
     eqp_snapshot_writer *writer;
 } snapshot_file;
 
@@ -105,12 +105,19 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     file->layout.time = sim->now.common.time;
     file->column[0] = (eqp_column){"Acceleration", EQP_KIND_DOUBLE, 3};
     file->column[1] = (eqp_column){"Potential", EQP_KIND_DOUBLE, 1};
-    file->layout.ncolumns = 2;
+    file->column[2] = (eqp_column){"Rung", EQP_KIND_INT64, 1};
+    file->layout.ncolumns = sim->rungs.n > 1 ? 3 : 2;
     file->layout.column = file->column;
     file->attribute[0] = (eqp_attribute){.name = "step", .kind = EQP_KIND_INT64, .integer = sim->now.common.step};
     file->attribute[1] = (eqp_attribute){.name = "dt", .kind = EQP_KIND_DOUBLE, .real = sim->dt};
     file->attribute[2] = (eqp_attribute){.name = "kick", .kind = EQP_KIND_DOUBLE, .real = sim->kick};
     file->layout.nattributes = sim->kick > 0 ? 3 : 2;
+    if (sim->kick > 0 && sim->rungs.n > 1) { /* a step to be gone on with */
+        file->attribute[file->layout.nattributes++] =
+            (eqp_attribute){.name = "rungs", .kind = EQP_KIND_INT64, .integer = sim->rungs.n};
+        file->attribute[file->layout.nattributes++] =
+            (eqp_attribute){.name = "tick", .kind = EQP_KIND_INT64, .integer = sim->tick};
+    }
     file->layout.attribute = file->attribute;
     int code = count_types(sim, file->layout.type_n);
     while (file->layout.ntypes > 6 && file->layout.type_n[file->layout.ntypes - 1] == 0) {
@@ -132,12 +139,16 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
     }
     if (code == EQP_OK) {
         const bh_particles *p = &slice;
-        const uint64_t checksum =
-            bh_input_checksum(sim->comm, p, first, sim->now.common.step, sim->dt, sim->now.common.time);
+        const bh_input moment = {.step = sim->now.common.step,
+                                 .dt = sim->dt,
+                                 .time = sim->now.common.time,
+                                 .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
+        const uint64_t checksum = bh_input_checksum(sim->comm, p, first, &moment);
         file.attribute[file.layout.nattributes++] =
             (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
-        const void *const column[] = {p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m, p->id, p->ax, p->ay, p->az, p->pot};
-        code = app_write_columns(sim->comm, &writer, &file, 12, p->n, column, message);
+        const void *const column[] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,  p->m,
+                                      p->id, p->ax, p->ay, p->az, p->pot, p->rung};
+        code = app_write_columns(sim->comm, &writer, &file, p->rungs ? 13 : 12, p->n, column, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }

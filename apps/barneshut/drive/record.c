@@ -29,6 +29,8 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
         eqp_field_real("softening", s->softening),
         eqp_field_real("G", s->G),
         eqp_field_real("dt", sim->dt),
+        eqp_field_count("rungs", s->rungs),
+        eqp_field_real("eta", s->eta),
         eqp_field_count("leaf_size", s->leaf_size),
         eqp_field_count("group_size", s->group_size),
     };
@@ -92,6 +94,7 @@ int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *mes
         eqp_field_real("energy", energy_of(sums)),        eqp_field_real("kinetic", sums->kinetic),
         eqp_field_real("potential", sums->potential),     eqp_field_real("virial", sums->virial),
         eqp_field_real("momentum", norm(sums->momentum)), eqp_field_real("angular_momentum", norm(sums->angular)),
+        eqp_field_count("substeps", sim->now.substeps),   eqp_field_counts("active", sim->rungs.n, sim->now.active),
     };
     char energy[40], change[40];
     const char *const cell[] = {energy, change};

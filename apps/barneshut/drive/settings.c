@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "../physics/defaults.h"
+#include "../physics/motion.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +58,22 @@ static const app_option table[] = {
      .real_high = INFINITY,
      .open_low = true,
      .help = "constant of gravity in the units of the snapshot"},
+    {.name = "rungs",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(rungs),
+     .fallback = "1",
+     .int_low = 1,
+     .int_high = BH_RUNGS_MAX,
+     .help = "steps of N sizes, each half of the one before; --dt is the longest"},
+    {.name = "eta",
+     .argument = "X",
+     .type = APP_OPTION_REAL,
+     .offset = AT(eta),
+     .fallback = "0.005",
+     .real_high = INFINITY,
+     .open_low = true,
+     .help = "accuracy of rungs: steps of at most sqrt(2 eta softening / acceleration)"},
     {.name = "leaf-size",
      .argument = "N",
      .type = APP_OPTION_INT,
@@ -92,7 +109,8 @@ static const app_option table[] = {
 /* What the shared rows mean for particles. */
 static const app_option_text texts[] = {
     {.name = "generate", .help = "make the particles instead of reading them; 'help' lists the kinds"},
-    {.name = "dt", .help = "time of one step; without it 0.1 sqrt(softening / largest acceleration)"},
+    {.name = "dt",
+     .help = "time of one step; without it 0.1 sqrt(softening / largest acceleration), of the shortest of --rungs"},
     {.name = "forces", .help = "write the last accelerations: HDF5 with ids [n] and forces [n][3] (per unit mass)"},
     {.name = "output", .help = "write a GADGET HDF5 snapshot at the end, and an XDMF file for ParaView"},
 };
@@ -142,6 +160,20 @@ static int check_cutoff(const bh_settings *s, eqp_message *message)
     return EQP_OK;
 }
 
+/* Rungs go by the softening length; and with one of them nothing goes by --eta. */
+static int check_rungs(const bh_settings *s, eqp_message *message)
+{
+    if (s->rungs > 1 && s->softening == 0) {
+        eqp_message_set(message, "barneshut: --rungs %lld needs a --softening: steps go by it", (long long)s->rungs);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (s->rungs == 1 && app_options_given(&command_line, s, "eta")) {
+        eqp_message_set(message, "barneshut: --eta needs --rungs: with one rung --dt is the step of all");
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
 /* An opening angle says which criterion is meant, and with a cutoff there is none, nor forces for it to go by. */
 static void choose_opening(bh_settings *s)
 {
@@ -159,6 +191,9 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
 
     if (code == EQP_OK) {
         code = check_cutoff(s, message);
+    }
+    if (code == EQP_OK) {
+        code = check_rungs(s, message);
     }
     if (code != EQP_OK) {
         return code;

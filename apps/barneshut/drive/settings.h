@@ -19,6 +19,8 @@ typedef struct bh_settings {
     int precision; /* a bh_precision */
     int kernel;    /* place among the words auto, plain, avx2, avx512 */
     int64_t leaf_size, group_size;
+    int64_t rungs;
+    double eta;
     bh_generator generator; /* derived */
 } bh_settings;
 

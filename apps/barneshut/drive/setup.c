@@ -33,27 +33,6 @@ static int find_accelerations(bh_simulation *sim)
     return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
 }
 
-/* First homes by count, then the first map. */
-static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eqp_message *message)
-{
-    int code = bh_domain_settle(&sim->domain, &ledger->settled);
-
-    if (code != EQP_OK) {
-        return code;
-    }
-    tag_all(&sim->domain.particles, sim->domain.rank);
-    EQP_TRY(bh_domain_grow(&sim->domain));
-    if (sim->evaluator.mac.relative && sim->settings->run.restart == NULL) {
-        EQP_TRY(find_accelerations(sim));
-    }
-    if (balance) {
-        EQP_TRY(bh_step_make_map(sim, ledger, message));
-        EQP_TRY(bh_step_settle(sim, ledger));
-    }
-done:
-    return code;
-}
-
 /* A step that follows from the forces alone, so that it is the same for every number of ranks. */
 static int choose_dt(bh_simulation *sim, eqp_message *message)
 {
@@ -71,13 +50,96 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
         /* Twelve bits are enough, and hide the last digits, in which rank counts may differ. */
         int exponent;
         double mantissa = frexp(STEP_FRACTION * sqrt(sim->settings->softening / largest), &exponent);
-        sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent);
+        sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent + sim->rungs.n - 1);
     }
     if (!(sim->dt > 0) || !isfinite(sim->dt)) {
         eqp_message_set(message, "barneshut: largest acceleration %g leaves no time step; give --dt", largest);
         return EQP_ERR_DATA;
     }
     return EQP_OK;
+}
+
+/* Of the longest step: given, or that of a restart file, or chosen. */
+static int find_dt(bh_simulation *sim, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    int code;
+
+    sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
+    EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
+    sim->rungs.dt = sim->dt;
+done:
+    return code;
+}
+
+/* Whether maps go by rungs: comparisons are of one evaluation. */
+static bool wants_rungs(const bh_simulation *sim)
+{
+    return sim->rungs.n > 1 && sim->settings->run.ncompare == 0;
+}
+
+/* The first map is of groups that are computed as often as in the first step. A step that was stopped goes on with the
+ * rungs that it had. */
+static int find_rungs(bh_simulation *sim, eqp_message *message)
+{
+    bh_particles *p = &sim->domain.particles;
+    const double *const a[] = {p->ax, p->ay, p->az};
+    int code = find_dt(sim, message);
+
+    if (code == EQP_OK && sim->input.kick == 0) {
+        bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
+    }
+    return code;
+}
+
+/* First homes by count, then the first map. */
+static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eqp_message *message)
+{
+    int code = bh_domain_settle(&sim->domain, &ledger->settled);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    tag_all(&sim->domain.particles, sim->domain.rank);
+    EQP_TRY(bh_domain_grow(&sim->domain));
+    if ((sim->evaluator.mac.relative || wants_rungs(sim)) && sim->settings->run.restart == NULL) {
+        EQP_TRY(find_accelerations(sim));
+    }
+    if (wants_rungs(sim)) {
+        EQP_TRY(find_rungs(sim, message));
+    }
+    if (balance) {
+        EQP_TRY(bh_step_make_map(sim, ledger, message));
+        EQP_TRY(bh_step_settle(sim, ledger));
+    }
+done:
+    return code;
+}
+
+/* A step of many sizes that was stopped, from its tick on: with its own length, whatever that of the next one is. */
+static int complete_step(bh_simulation *sim, bh_ledger *ledger)
+{
+    bh_particles *p = &sim->domain.particles;
+    const double next = sim->rungs.dt;
+    int64_t on_rung[BH_RUNGS_MAX] = {0};
+    int code;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        on_rung[p->rung[i]]++;
+    }
+    EQP_TRY(eqp_sum_int64(sim->comm, sim->rungs.n, on_rung));
+    for (int r = 0; r < sim->rungs.n; r++) {
+        sim->on_rung[r] = (double)on_rung[r];
+    }
+    sim->tick = sim->input.tick;
+    sim->rungs.dt = sim->input.dt;
+    EQP_TRY(eqp_agree(sim->comm, bh_step_cycle(sim, ledger, true, EQP_OK), NULL));
+    bh_step_kick(sim);
+done:
+    sim->rungs.dt = next;
+    free(sim->kept);
+    sim->kept = NULL;
+    return code;
 }
 
 /* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
@@ -94,6 +156,9 @@ static int compute_first(bh_simulation *sim, bh_ledger *ledger)
     if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* it is the first lists that are compared */
         EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
     }
+    if (sim->input.kick > 0 && sim->rungs.n > 1) {
+        return complete_step(sim, ledger);
+    }
     EQP_TRY(eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
 done:
@@ -106,10 +171,10 @@ static int start(bh_simulation *sim, eqp_message *message)
     bh_ledger ledger = {0};
     int code;
 
+    sim->on_rung[0] = (double)sim->input.total;
     EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), &ledger, message));
     EQP_TRY(compute_first(sim, &ledger));
-    sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
-    EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
+    EQP_TRY(sim->dt > 0 ? EQP_OK : find_dt(sim, message));
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
     EQP_TRY(bh_step_conclude(sim, &ledger, 0.0, EQP_OK, message));
@@ -177,6 +242,9 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     }
     *sim = made;
     bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
+    sim->rungs = (bh_rungs){.n = (int)settings->rungs, .limit = 2.0 * settings->eta * settings->softening};
+    sim->tick = bh_rung_ticks(&sim->rungs, 0);
+    sim->domain.particles.rungs = sim->rungs.n > 1;
     EQP_TRY(create_parts(sim, message));
     EQP_TRY(create_balancer(sim, message));
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
@@ -195,6 +263,8 @@ void bh_simulation_free(bh_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
+    free(sim->kept);
+    sim->kept = NULL;
     bh_stealing_free(sim->stealing);
     sim->stealing = NULL;
     eqp_balancer_free(sim->balancer);

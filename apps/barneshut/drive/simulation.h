@@ -20,6 +20,8 @@ typedef struct bh_step {
     eqp_step common;      /* interactions: pairs and cells */
     int64_t pairs, cells; /* a particle and itself are no pair */
     bh_sums sums;
+    int64_t substeps;             /* evaluations of the forces */
+    int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung */
 } bh_step;
 
 typedef struct bh_simulation {
@@ -32,11 +34,16 @@ typedef struct bh_simulation {
     eqp_balancer *balancer;
     bh_problem problem; /* what it knows of this */
     double dt;
-    double kick;      /* s, of a step that a signal has ended: the velocities lack it; else 0 */
-    double bound[6];  /* of all particles after the next drift, see bh_bounds_next() */
-    int signal;       /* that some rank had had when the last step was concluded; else 0 */
-    int failed;       /* what this rank has met since the last step, of which the next one tells all */
-    bh_step now;      /* the last step */
+    bh_rungs rungs;               /* one: all particles have the same step */
+    int64_t tick;                 /* of the last forces; that of the end between steps */
+    double on_rung[BH_RUNGS_MAX]; /* particles of each rung from the next drift on, of all ranks */
+    double *kept;    /* [4][particles] forces before the last ones, while a step with the relative criterion may have to
+                        be left; bh_forces_keep(), owned */
+    double kick;     /* s, of a step that a signal has ended: velocities of rung 0 lack it; else 0 */
+    double bound[6]; /* of all particles until the next tick, see bh_rungs_bounds() */
+    int signal;      /* that some rank had had when the last step was concluded; else 0 */
+    int failed;      /* what this rank has met since the last step, of which the next one tells all */
+    bh_step now;     /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;
 
@@ -45,7 +52,7 @@ typedef struct bh_simulation {
 int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message);
 void bh_simulation_free(bh_simulation *sim);
 
-/* One kick-drift-kick step. Collective. */
+/* One kick-drift-kick step: that of rung 0, in which other rungs have several. Collective. */
 int bh_simulation_step(bh_simulation *sim, eqp_message *message);
 
 #endif

@@ -11,7 +11,10 @@ typedef struct bh_ledger {
     bh_settled settled;
     int64_t map_bytes; /* sent while a map was made */
     double balance_seconds;
-    bh_evaluated evaluated;
+    int64_t evaluations;
+    int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
+    int64_t bytes;                /* sent in evaluations, with the tops of trees */
+    bh_evaluated evaluated;       /* in all of them; the phases are of the last one */
 } bh_ledger;
 
 /* A new map for the particles where they are; they follow it when they settle next. Collective. */
@@ -20,8 +23,22 @@ int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message
 /* The particles have moved: brings them home and grows the tree. Collective. */
 int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
 
-/* The forces, with a survey where the balancer wants one for the next map. code: of this rank so far; returns the same,
- * see bh_domain_settle_own(). Collective. */
+/* Half a kick of all whose step ends at this tick. Local. */
+void bh_step_kick(bh_simulation *sim);
+
+/* New rungs, half a kick of all whose step begins at this tick, and all drift to the next one. Local. */
+void bh_step_advance(bh_simulation *sim);
+
+/* What the next bh_step_advance() must know of all ranks: as bh_rungs_bounds() and bh_rungs_count(), where there are
+ * rungs. Local. */
+void bh_step_look_ahead(const bh_simulation *sim, double kick, double low[6], double *on_rung);
+
+/* From the places of a tick to the forces of the end of the step. placed: the tree is grown already. As
+ * bh_step_forces(); where a round before the last one has failed all ranks return its code, at its tick. */
+int bh_step_cycle(bh_simulation *sim, bh_ledger *ledger, bool placed, int code);
+
+/* The forces of those whose step ends at this tick, at the end of the step with a survey where the balancer wants one
+ * for the next map. code: of this rank so far; returns the same, see bh_domain_settle_own(). Collective. */
 int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code);
 
 /* The same, but the particles keep the forces that they have. Collective; the code is that of all ranks. */

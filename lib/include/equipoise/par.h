@@ -46,7 +46,7 @@ void eqp_comm_free(MPI_Comm *own);
  * the ranks may differ in that */
 int eqp_agree(MPI_Comm comm, int code, eqp_message *message);
 
-#define EQP_MEET_SUMS 24 /**< most sums that ranks make when they meet */
+#define EQP_MEET_SUMS 32 /**< most sums that ranks make when they meet */
 #define EQP_MEET_LOWS 12 /**< most minima */
 
 /** From now on the bytes of messages to each rank are added up: those of routes and messengers, on this communicator

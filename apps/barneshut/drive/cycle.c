@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A step of block time steps: kick, drift, forces of those whose step ends, again and again until all steps end. One
+ * rung makes one round of it. */
+#include "step.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
+static int follow_map(bh_simulation *sim, bh_ledger *ledger)
+{
+    bh_domain *domain = &sim->domain;
+    int *rank_of_group = NULL;
+    int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        rank_of_group[g] = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    EQP_TRY(bh_domain_settle(domain, &ledger->settled));
+done:
+    free(rank_of_group);
+    return code;
+}
+
+/* The particles have moved: brings them home and grows the tree. code: of this rank so far; returns the same. */
+static int prepare(bh_simulation *sim, bh_ledger *ledger, int code)
+{
+    ledger->settled.box_changed = false;
+    code = bh_domain_settle_own(&sim->domain, sim->bound, &ledger->settled, code);
+    code = bh_domain_grow_own(&sim->domain, code);
+    if (ledger->settled.box_changed) { /* on all ranks */
+        EQP_TRY(eqp_agree(sim->comm, code, NULL));
+        EQP_TRY(follow_map(sim, ledger));
+        code = bh_domain_grow_own(&sim->domain, EQP_OK);
+    }
+done:
+    return code;
+}
+
+static int64_t end_of(const bh_simulation *sim)
+{
+    return bh_rung_ticks(&sim->rungs, 0);
+}
+
+static int mark_active(const bh_simulation *sim, bool **active)
+{
+    const bh_particles *p = &sim->domain.particles;
+    const int code = eqp_array_create(active, p->n, sizeof **active);
+
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        (*active)[i] = bh_rung_meets(&sim->rungs, p->rung[i], sim->tick);
+    }
+    return code;
+}
+
+/* One evaluation more. */
+static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_evaluated *one)
+{
+    bh_evaluated *all = &ledger->evaluated;
+
+    all->seconds += one->seconds;
+    all->all_seconds += one->all_seconds;
+    bh_counts_add(&all->counts, &one->counts);
+    bh_counts_add(&all->early, &one->early);
+    all->targets += one->targets;
+    all->ghosts += one->ghosts;
+    all->handed.helped += one->handed.helped;
+    all->handed.bytes_sent += one->handed.bytes_sent;
+    memcpy(all->phase, one->phase, sizeof all->phase);
+    ledger->bytes += bh_phases_bytes(one->phase) + one->handed.bytes_sent + sim->domain.top.bytes_sent;
+    ledger->evaluations++;
+    for (int r = 0; r < sim->rungs.n; r++) {
+        ledger->active[r] += bh_rung_meets(&sim->rungs, r, sim->tick) ? (int64_t)sim->on_rung[r] : 0;
+    }
+}
+
+int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
+{
+    const bool all = sim->tick == end_of(sim);
+    bh_survey survey = {.owners = all ? eqp_balancer_survey(sim->balancer) : NULL};
+    bool *active = NULL;
+    bh_evaluated one;
+
+    code = code == EQP_OK && !all ? mark_active(sim, &active) : code;
+    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
+                           survey.owners != NULL ? &survey : NULL, active, code, &one);
+    add_evaluated(sim, ledger, &one);
+    bh_survey_free(&survey);
+    free(active);
+    return code;
+}
+
+/* Forces that nobody needs but for what their evaluation shows: the particles keep those that they have. */
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger)
+{
+    bh_particles *p = &sim->domain.particles;
+    double *kept = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &kept), NULL));
+    code = eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL);
+    bh_forces_swap(p, kept);
+done:
+    free(kept);
+    return code;
+}
+
+void bh_step_look_ahead(const bh_simulation *sim, double kick, double low[6], double *on_rung)
+{
+    const bh_particles *p = &sim->domain.particles;
+    const double *const at[] = {p->x, p->y, p->z}, *const v[] = {p->vx, p->vy, p->vz},
+                        *const a[] = {p->ax, p->ay, p->az};
+
+    bh_rungs_bounds(&sim->rungs, sim->tick, kick, p->n, at, v, a, p->rung, low);
+    if (p->rungs) {
+        bh_rungs_count(&sim->rungs, sim->tick, p->n, a, p->rung, on_rung);
+    }
+}
+
+void bh_step_kick(bh_simulation *sim)
+{
+    bh_particles *p = &sim->domain.particles;
+    const double *const a[] = {p->ax, p->ay, p->az};
+    double *const v[] = {p->vx, p->vy, p->vz};
+
+    bh_rungs_kick(&sim->rungs, sim->tick, p->n, a, p->rung, v);
+}
+
+void bh_step_advance(bh_simulation *sim)
+{
+    bh_particles *p = &sim->domain.particles;
+    const double *const a[] = {p->ax, p->ay, p->az};
+    int deepest = sim->rungs.n - 1;
+
+    while (deepest > 0 && sim->on_rung[deepest] == 0) {
+        deepest--;
+    }
+    if (p->rungs) {
+        bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
+    }
+    bh_step_kick(sim);
+    bh_drift(p->n, ldexp(sim->rungs.dt, -deepest), p->vx, p->vy, p->vz, p->x, p->y, p->z);
+    sim->tick += bh_rung_ticks(&sim->rungs, deepest);
+}
+
+/* From the forces of one tick to the places of the next one. All ranks hear of failures, and stay where they are then.
+ */
+static int turn(bh_simulation *sim, int code)
+{
+    double low[6], on_rung[BH_RUNGS_MAX];
+
+    bh_step_look_ahead(sim, 0.5 * sim->rungs.dt, low, on_rung);
+    code = eqp_meet(sim->comm, code, 6, low, sim->rungs.n, on_rung);
+    if (code != EQP_OK) {
+        return code;
+    }
+    memcpy(sim->bound, low, sizeof low);
+    memcpy(sim->on_rung, on_rung, (size_t)sim->rungs.n * sizeof *on_rung);
+    bh_step_kick(sim);
+    bh_step_advance(sim);
+    return EQP_OK;
+}
+
+int bh_step_cycle(bh_simulation *sim, bh_ledger *ledger, bool placed, int code)
+{
+    const bool keeps = sim->settings->opening == 1; /* forces by the relative criterion need those of the step before */
+
+    for (;; placed = false) {
+        code = placed ? code : prepare(sim, ledger, code);
+        free(sim->kept);
+        sim->kept = NULL;
+        code = code == EQP_OK && keeps ? bh_forces_keep(&sim->domain.particles, &sim->kept) : code;
+        code = bh_step_forces(sim, ledger, code);
+        if (sim->tick == end_of(sim)) {
+            return code;
+        }
+        code = turn(sim, code);
+        if (code != EQP_OK) {
+            return code;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Steps of many sizes: the same bits as steps of one size where all particles have the same, energy where few need short
+# ones, restarts, and what is refused.
+source "$(dirname "$0")/lib.sh"
+same=$1
+exact=(--quiet --balance sfc --precision double)
+
+# active REPORT STEP: forces on particles of each rung, and the number of substeps.
+active()
+{
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1] + "/report.json"))["steps"][int(sys.argv[2])]
+print(*s["active"], "in", s["substeps"])' "$1" "$2"
+}
+
+# One rung is no rung; all on one of several are steps of its length.
+scene=(--generate plummer:n=1000,seed=2)
+expect 1 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces plain.hdf5
+expect 3 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces one.hdf5 --rungs 1 --report one
+expect 3 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces first.hdf5 --rungs 4 --eta 1e9 --report first
+expect 3 "${exact[@]}" "${scene[@]}" --steps 2 --dt 0.016 --forces last.hdf5 --rungs 3 --eta 1e-12 --report last
+for name in one first last; do
+    "$same" plain.hdf5 "$name.hdf5" 0 || fail "$name: all on one rung, and other bits"
+done
+[ "$(active one 1) / $(active first 2) / $(active last 2)" = "1000 in 1 / 1000 0 0 0 in 1 / 0 0 4000 in 4" ] ||
+    fail "forces by rungs: $(active one 1) / $(active first 2) / $(active last 2)"
+
+# A particle near a heavy one is alone on the last rung; on its ellipse it is on others from step to step.
+printf '%s\n' '1 0 0 0 0 0 0' '1e-9 0.05 0 0 0 4.4 0' '1e-9 5 0 0 0 0.4 0' '1e-9 -9 0 0 0 0.3 0' >heavy.txt
+expect 2 heavy.txt "${exact[@]}" --steps 1 --dt 0.02 --rungs 8 --eta 0.001 --report deepest
+[ "$(active deepest 1)" = "3 0 0 0 0 0 0 128 in 128" ] || fail "one particle on the last rung: $(active deepest 1)"
+printf '%s\n' '1 0 0 0 0 0 0' '1e-9 1 0 0 0 0.3 0' '1e-9 8 0 0 0 0.3 0' >ellipse.txt
+expect 2 ellipse.txt "${exact[@]}" --steps 44 --dt 0.05 --rungs 8 --eta 0.005 --report ellipse
+python3 - <<'END' || fail "a particle on an ellipse does not change its rung as it should"
+import json
+
+steps = json.load(open("ellipse/report.json"))["steps"]
+deepest = [max(r for r, n in enumerate(s["active"]) if n > 0) for s in steps[1:]]
+print("deepest rungs", deepest)
+assert all(s["active"][0] >= 2 for s in steps[1:])
+assert len(set(deepest)) >= 4 and deepest[0] < max(deepest) and deepest[-1] < max(deepest)
+END
+
+# Cold clumps, of which the smallest needs steps that nobody else does: the same number of forces, and less than a tenth
+# of the error.
+python3 - >clumps.txt <<'END'
+import random
+
+draw = random.Random(5)
+for n, size, mass, at in (30, 0.02, 0.1, 0.0), (200, 0.3, 0.2, 1.0), (370, 1.0, 0.7, -1.0):
+    for _ in range(n):
+        while True:
+            x = [draw.uniform(-1, 1) for _ in range(3)]
+            if sum(c * c for c in x) < 1:
+                break
+        print(mass / n, at + size * x[0], *(size * c for c in x[1:]), 0, 0, 0)
+END
+expect 3 clumps.txt "${exact[@]}" --alpha 0.001 --steps 5 --dt 0.03 --rungs 9 --report clumps
+forces=$(python3 -c 'import json; r = json.load(open("clumps/report.json"))
+print(-(-sum(sum(s["active"]) for s in r["steps"][1:]) // r["particles"]))')
+expect 3 clumps.txt "${exact[@]}" --alpha 0.001 --steps "$forces" --dt "$(python3 -c "print(0.15 / $forces)")" --report even
+python3 - <<'END' || fail "rungs do not save what they should"
+import json
+
+def error(name):
+    energy = [s["energy"] for s in json.load(open(name + "/report.json"))["steps"]]
+    return max(abs(e / energy[0] - 1) for e in energy)
+
+print("dE/E", error("clumps"), "with one size of steps", error("even"))
+assert error("clumps") < 0.1 * error("even")
+END
+
+# A run goes on from its snapshots as if it had not stopped, and on other ranks, too.
+common=(--steps 6 --dt 0.03 --rungs 8 --quiet --precision double)
+expect 3 clumps.txt "${common[@]}" --balance sfc --forces whole.hdf5 --output part.hdf5 --output-every 2
+expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc --forces rest.hdf5
+"$same" whole.hdf5 rest.hdf5 0 || fail "a restart does not give the same bits"
+expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces other.hdf5
+"$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
+
+# Every method, and loops, divide it; a comparison is of one evaluation of all.
+for method in interaction tiles 'sfc --schedule guided'; do
+    # shellcheck disable=SC2086
+    expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
+    "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"
+done
+expect 2 clumps.txt --rungs 8 --compare sfc,count --parts 4 --quiet
+
+refused 'rungs 3 needs a --softening' --generate plummer:n=100 --rungs 3 --softening 0
+refused 'eta needs --rungs' --generate plummer:n=100 --eta 0.01
+refused 'rungs' --generate plummer:n=100 --rungs 17
+finish
