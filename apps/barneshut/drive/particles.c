@@ -211,15 +211,52 @@ done:
     return code;
 }
 
+/* Ascending numbers of particles without which the others are in order: *n of them, no more than `most`. False where
+ * that is not enough. Of two that are in the wrong order the first one strays if the second one comes after those
+ * before. */
+static bool find_strays(const bh_particles *p, int64_t most, int64_t *n, int64_t *place)
+{
+    int64_t last = -1, before = -1; /* of those in order */
+
+    *n = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        if (last < 0 || !comes_before(p, i, last)) {
+            before = last;
+            last = i;
+            continue;
+        }
+        const bool first = before < 0 || !comes_before(p, i, before);
+        int64_t k = *n;
+        if (k == most) {
+            return false;
+        }
+        for (; first && k > 0 && place[k - 1] > last; k--) {
+            place[k] = place[k - 1];
+        }
+        place[k] = first ? last : i;
+        last = first ? i : last;
+        ++*n;
+    }
+    return true;
+}
+
 int bh_particles_sort(bh_particles *p)
 {
-    const int64_t sorted = count_sorted(p);
-    int64_t *order = NULL;
+    const int64_t sorted = count_sorted(p), few = p->n / 16;
+    int64_t *order = NULL, n;
     int code;
 
-    if (p->n - sorted <= p->n / 16) {
+    if (p->n - sorted <= few) {
         return sorted < p->n ? insert_last(p, sorted) : EQP_OK;
     }
+    EQP_TRY(eqp_array_create(&order, few, sizeof *order));
+    if (find_strays(p, few, &n, order)) {
+        EQP_TRY(bh_particles_part(p, n, order));
+        EQP_TRY(insert_last(p, p->n - n));
+        goto done;
+    }
+    free(order);
+    order = NULL;
     EQP_TRY(eqp_array_create(&order, p->n, sizeof *order));
     EQP_TRY(bh_order(p->n, p->key, p->index, order));
     EQP_TRY(bh_particles_permute(p, order));

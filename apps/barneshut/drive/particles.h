@@ -56,7 +56,7 @@ void bh_forces_swap(bh_particles *p, double *kept);
 /* Moves the particles at n ascending places to the end; both they and the others keep their order. */
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
 
-/* Sorts by (key, index); the faster the more of the first particles are in order. */
+/* Sorts by (key, index); faster where few are out of order, or only the last ones. */
 int bh_particles_sort(bh_particles *p);
 
 /* Particle i as a record, and back. record [bh_particles_fields()] words. */

@@ -94,37 +94,28 @@ void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double 
     }
 }
 
-/* What is under way of a step: the time of the kicks that come first, and then of the drift to its end. */
-typedef struct way {
-    double kick, drift;
-} way;
-
-static way way_of(const bh_rungs *rungs, int64_t tick, double kick, int64_t i, const double *const a[3],
-                  const int64_t *rung)
-{
-    if (rung == NULL) {
-        return (way){kick + 0.5 * rungs->dt, rungs->dt};
-    }
-    const int64_t next = next_of(rungs, tick, i, a, rung), ticks = bh_rung_ticks(rungs, next);
-    const bool begins = bh_rung_meets(rungs, rung[i], tick);
-    const double step = ldexp(rungs->dt, -(int)next), gone = (double)(tick & (ticks - 1)) / (double)ticks;
-
-    return (way){begins ? ldexp(kick, -(int)rung[i]) + 0.5 * step : 0.0, step * (1.0 - gone)};
-}
-
 void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
                      const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6])
 {
-    double low[3], high[3];
+    double low[3], high[3], lacks[BH_RUNGS_MAX], step[BH_RUNGS_MAX], left[BH_RUNGS_MAX];
 
     for (int d = 0; d < 3; d++) {
         low[d] = DBL_MAX;
         high[d] = -DBL_MAX;
     }
+    shorten(rungs, kick, lacks);
+    shorten(rungs, rungs->dt, step);
+    for (int r = 0; r < rungs->n; r++) {
+        const double ticks = (double)bh_rung_ticks(rungs, r);
+        left[r] = step[r] * (1.0 - fmod((double)tick, ticks) / ticks);
+    }
     for (int64_t i = 0; i < n; i++) {
-        const way to = way_of(rungs, tick, kick, i, a, rung);
+        const int64_t now = rung != NULL ? rung[i] : 0;
+        const bool begins = bh_rung_meets(rungs, now, tick);
+        const int64_t next_rung = begins && rung != NULL ? next_of(rungs, tick, i, a, rung) : now;
+        const double first = begins ? lacks[now] + 0.5 * step[next_rung] : 0.0;
         for (int d = 0; d < 3; d++) {
-            const double next = at[d][i] + to.drift * (v[d][i] + to.kick * a[d][i]);
+            const double next = at[d][i] + left[next_rung] * (v[d][i] + first * a[d][i]);
             const double here = rungs->n > 1 ? at[d][i] : next; /* where one that does not end next may still be */
             low[d] = next < low[d] ? next : low[d];
             high[d] = next > high[d] ? next : high[d];
