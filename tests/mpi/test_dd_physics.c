@@ -55,7 +55,9 @@ typedef struct fate {
     int64_t steps;
 } fate;
 
-/* Until the line rests or is longer than three times the way between its ends, which no arc that rests can be. */
+/* Until the line rests or is longer than three times the way between its ends, which no arc that rests can be. Nodes
+ * rest by the mean velocities of a step: those at its ends swing about them where steps are as long as the stiffest
+ * bend lets them be. */
 static fate source_run(double length, bool screw, double tau)
 {
     dd_experiment e;
@@ -73,7 +75,10 @@ static fate source_run(double length, bool screw, double tau)
         f.bow = length_of(&e.sim) / length;
         f.multiplies = f.bow > 3;
         for (int64_t i = 0; i < e.sim.domain.network.n; i++) {
-            fastest = fmax(fastest, dd_step_largest(1, e.sim.domain.network.node[i].v));
+            const dd_node *node = &e.sim.domain.network.node[i];
+            const double mean[3] = {(node->v[0] + node->last_v[0]) / 2, (node->v[1] + node->last_v[1]) / 2,
+                                    (node->v[2] + node->last_v[2]) / 2};
+            fastest = fmax(fastest, dd_step_largest(1, mean));
         }
         first = fmax(first, fastest);
         f.rests = fastest < 2e-3 * first;
