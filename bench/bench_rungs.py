@@ -4,20 +4,34 @@
 
     bench/bench_rungs.py PROGRAM [--ranks N] [--time T] [--cycles N] [--rungs N] [--eta X] [-- WORD...]
 
-PROGRAM is barneshut, WORDs are options of it; without any it makes a galaxy with a cusp and little softening. A run with
---rungs comes first, then runs of one step, half as long each, until the largest error at the ends of the cycles is no
-larger. cpu is the CPU time of the busiest rank outside of waiting, summed over the steps; ratio is that of the rungs over
-that of one step at their error, which lies between the last two runs on a straight line of the logarithms.
+PROGRAM is barneshut, WORDs are options of it; without any there are three cold balls of 60,000 particles, the smallest
+of which, with 300 of them, has collapsed and come to rest when the largest begins to move. A run with --rungs comes
+first, then runs of one step, half as long each, until the largest error at the ends of the cycles is no larger.
+cpu_seconds is the CPU time of the busiest rank outside of waiting, summed over the steps; ratio is that of the rungs
+over that of one step at their error, as a straight line through the logarithms of the last two runs has it.
 """
 import argparse
 import json
 import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
 
-SCENE = ["--generate", "hernquist:n=50000,seed=4", "--softening", "0.0005", "--alpha", "0.002"]
+BALLS = (300, 0.02, 0.1, 0.0), (17700, 0.3, 0.2, 1.0), (42000, 1.0, 0.7, -1.0)  # particles, radius, mass, centre's x
+
+
+def write_balls(path):
+    draw = random.Random(5)
+    with open(path, "w", encoding="utf-8") as file:
+        for n, radius, mass, centre in BALLS:
+            left = n
+            while left > 0:
+                x, y, z = (draw.uniform(-1, 1) for _ in range(3))
+                if x * x + y * y + z * z < 1:
+                    print(mass / n, centre + radius * x, radius * y, radius * z, 0, 0, 0, file=file)
+                    left -= 1
 
 
 def run(options, scene, words):
@@ -39,21 +53,11 @@ def run(options, scene, words):
     return substeps, forces, sum(step["step_seconds_measured"] for step in steps[1:]), error
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--time", type=float, default=0.2)
-    parser.add_argument("--cycles", type=int, default=4)
-    parser.add_argument("--rungs", type=int, default=12)
-    parser.add_argument("--eta", type=float, default=0.02)
-    own, _, words = " ".join(sys.argv[1:]).partition(" -- ")
-    options = parser.parse_args(own.split())
-    words = words.split() or SCENE
+def measure(options, words):
     dt = options.time / options.cycles
     print("rungs,dt,substeps,forces_per_particle,cpu_seconds,energy_error,ratio")
-    few = run(options, words, ["--rungs", str(options.rungs), "--eta", str(options.eta), "--dt", repr(dt), "--steps",
-                        str(options.cycles)])
+    few = run(options, words, ["--rungs", str(options.rungs), "--eta", str(options.eta), "--dt", repr(dt),
+                               "--steps", str(options.cycles)])
     print(f"{options.rungs},{dt:.6g},{few[0]},{few[1]:.1f},{few[2]:.3f},{few[3]:.3e},", flush=True)
     before = None
     for halvings in range(24):
@@ -70,6 +74,25 @@ def main():
         if ratio:
             break
         before = one
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--time", type=float, default=0.08)
+    parser.add_argument("--cycles", type=int, default=4)
+    parser.add_argument("--rungs", type=int, default=12)
+    parser.add_argument("--eta", type=float, default=0.01)
+    own, _, words = " ".join(sys.argv[1:]).partition(" -- ")
+    options = parser.parse_args(own.split())
+    if words:
+        measure(options, words.split())
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "balls.txt")
+        write_balls(path)
+        measure(options, [path])
 
 
 main()

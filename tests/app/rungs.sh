@@ -14,7 +14,7 @@ print(*s["active"], "in", s["substeps"])' "$1" "$2"
 }
 
 # One rung is no rung; all on one of several are steps of its length.
-scene=(--generate plummer:n=1000,seed=2)
+scene=(--generate 'plummer:n=1000,seed=2')
 expect 1 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces plain.hdf5
 expect 3 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces one.hdf5 --rungs 1 --report one
 expect 3 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces first.hdf5 --rungs 4 --eta 1e9 --report first
@@ -58,7 +58,8 @@ END
 expect 3 clumps.txt "${exact[@]}" --alpha 0.001 --steps 5 --dt 0.03 --rungs 9 --report clumps
 forces=$(python3 -c 'import json; r = json.load(open("clumps/report.json"))
 print(-(-sum(sum(s["active"]) for s in r["steps"][1:]) // r["particles"]))')
-expect 3 clumps.txt "${exact[@]}" --alpha 0.001 --steps "$forces" --dt "$(python3 -c "print(0.15 / $forces)")" --report even
+dt=$(python3 -c "print(0.15 / $forces)")
+expect 3 clumps.txt "${exact[@]}" --alpha 0.001 --steps "$forces" --dt "$dt" --report even
 python3 - <<'END' || fail "rungs do not save what they should"
 import json
 
