@@ -29,7 +29,7 @@ typedef struct eqp_points {
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table that needs no pins; the same on all ranks
  * \param[in]  points   this rank's items
- * \param[in]  options  as for eqp_balance()
+ * \param[in]  options  as for eqp_balance(), with one load: nphases at most 1
  * \param[out] part     [n] 0 to nparts - 1; may be points->part_now; unchanged on error
  * \param[out] result   may be NULL
  * \return as eqp_balance(); EQP_ERR_DATA also for a coordinate that is not finite. Collective */
