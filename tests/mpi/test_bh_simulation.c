@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The distributed gravity code: every interaction exactly once and the same forces, for every rank count, method and
  * exchange plan, on the first step and after ten steps with an old map; no rank holds everything. */
-#include "../unit/fake_clock.h"
 #include "../unit/slow.h"
+#include "bh_run.h"
 #include "failures.h"
 #include "meet.h"
-
-#include "output.h"
-#include "signals.h"
-#include "simulation.h"
 
 #include "order.h"
 
 #include <equipoise/curve.h>
-#include <equipoise/random.h>
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* All particles in the global order, on every rank: what the marks are counted against. */
 typedef struct everybody {
@@ -32,18 +25,6 @@ typedef struct everybody {
     int group_size;
     double cutoff;
 } everybody;
-
-/* Values of all ranks by the particles' index. */
-static double *by_index(const bh_simulation *sim, const double *value)
-{
-    double *all = calloc((size_t)sim->input.total, sizeof *all);
-
-    for (int64_t i = 0; i < sim->domain.particles.n; i++) {
-        all[sim->domain.particles.index[i]] = value[i];
-    }
-    MPI_Allreduce(MPI_IN_PLACE, all, (int)sim->input.total, MPI_DOUBLE, MPI_SUM, sim->comm);
-    return all;
-}
 
 static void everybody_create(const bh_simulation *sim, everybody *e)
 {
@@ -340,29 +321,6 @@ static double worst_deviation(const outcome *o, const outcome *reference, int wh
     return worst;
 }
 
-/* extra: one more option, or several with a blank between them. In double precision: in mixed precision a group whose
- * list ranks share has another rounding of 1e-7, and cells at the edge of being opened follow from that. */
-static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
-{
-    static char words[128];
-    char *argv[16] = {"test",  "--generate", (char *)input, "--balance",   (char *)method, "--rebalance",
-                      "never", "--steps",    "10",          "--precision", "double"};
-    eqp_message message = {""};
-    app_action action;
-    int argc = 11;
-
-    snprintf(words, sizeof words, "%s", extra == NULL ? "" : extra);
-    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
-        argv[argc++] = word;
-    }
-    int code = app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message);
-
-    if (code == EQP_OK) {
-        code = bh_settings_complete(settings, &message);
-    }
-    CHECK(code == EQP_OK, "%s", message.text);
-}
-
 /* Ten steps with the first map. */
 static void run(MPI_Comm comm, const bh_settings *settings, const char *what, outcome *o)
 {
@@ -490,181 +448,6 @@ static void check_nobody_holds_everything(void)
     bh_simulation_free(&one);
 }
 
-/* A signal in the middle of this rank's forces, and time for nobody to wait for their end: in the first ones after that
- * tick. */
-typedef struct alarm_clock {
-    const bh_simulation *sim;
-    int64_t tick;
-    bool raised;
-} alarm_clock;
-
-static int raise_signal(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
-{
-    alarm_clock *clock = user;
-
-    (void)tree;
-    (void)works;
-    (void)tile;
-    if (w == 1 && clock->sim->tick > clock->tick && !clock->raised) {
-        clock->raised = true;
-        (void)raise(SIGTERM);
-        for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
-        }
-    }
-    return EQP_OK;
-}
-
-/* One rank gets a signal in the second step's forces, the first ones after that tick: all stop, and the run that goes
- * on has the bits of one that was never stopped. */
-static void check_stopped_within_a_step(const char *opening, int64_t tick)
-{
-    bh_settings settings;
-    bh_simulation whole, part, rest;
-    eqp_message message = {""};
-    char path[64], extra[64];
-    alarm_clock clock = {.sim = &part, .tick = tick};
-    int rank, size;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    snprintf(path, sizeof path, "stopped-%d-%d-%s.hdf5", size, (int)tick, strrchr(opening, '-') + 1);
-    snprintf(extra, sizeof extra, "%s --group-size=16", opening); /* the last rank has several groups */
-    parse(&settings, "disks:n=800", "sfc", extra);
-    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &whole, &message) == EQP_OK, "%s", message.text);
-    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &part, &message) == EQP_OK, "%s", message.text);
-    for (int i = 0; i < 2; i++) {
-        CHECK(bh_simulation_step(&whole, &message) == EQP_OK, "%s", message.text);
-    }
-    CHECK(bh_simulation_step(&part, &message) == EQP_OK, "%s", message.text);
-    CHECK(app_signals_install() == EQP_OK, "signals");
-    app_signals_share(MPI_COMM_WORLD);
-    part.evaluator.computed = rank == size - 1 ? raise_signal : NULL;
-    part.evaluator.computed_user = &clock;
-    CHECK(bh_simulation_step(&part, &message) == EQP_ERR_STOPPED, "%s: a step goes on after a signal", opening);
-    CHECK(app_signals_pending() == SIGTERM, "%s: a rank does not know of the signal", opening);
-    app_signals_restore();
-    CHECK(part.now.common.step == 2 && part.kick == 0.5 * part.dt && part.tick > tick,
-          "%s: step %lld, kick %g, tick %lld", opening, (long long)part.now.common.step, part.kick,
-          (long long)part.tick);
-    CHECK(part.tick == (tick == 1 ? 2 : bh_rung_ticks(&part.rungs, 0)), "%s: stopped at tick %lld", opening,
-          (long long)part.tick);
-    CHECK(bh_output_snapshot(&part, path, &message) == EQP_OK, "%s", message.text);
-    settings.run.generate = NULL;
-    settings.run.restart = path;
-    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &rest, &message) == EQP_OK, "%s", message.text);
-    if (failures == 0) {
-        const double *const is[] = {rest.domain.particles.x, rest.domain.particles.vx, rest.domain.particles.ax};
-        const double *const was[] = {whole.domain.particles.x, whole.domain.particles.vx, whole.domain.particles.ax};
-        CHECK(rest.now.common.step == 2 && rest.now.common.time == whole.now.common.time, "%s: goes on at step %lld",
-              opening, (long long)rest.now.common.step);
-        for (int f = 0; f < 3; f++) {
-            double *a = by_index(&rest, is[f]), *b = by_index(&whole, was[f]);
-            CHECK(memcmp(a, b, (size_t)whole.input.total * sizeof *a) == 0, "%s: field %d has other bits", opening, f);
-            free(a);
-            free(b);
-        }
-    }
-    bh_simulation_free(&rest);
-    bh_simulation_free(&part);
-    bh_simulation_free(&whole);
-    if (rank == 0) {
-        (void)unlink(path);
-    }
-}
-
-/* The clock of CPU time goes back now and then, on ranks that differ: runs do not end, and their loads are none below
- * 0. */
-static void check_clocks_that_go_back(void)
-{
-    static const char *const plan[][2] = {{"interaction", "--rebalance=auto --share=measured"},
-                                          {"feedback", "--rebalance=1"},
-                                          {"auto", "--rebalance=2"},
-                                          {"sfc", "--schedule=adaptive-weighted-factoring"}};
-    bh_settings settings;
-    bh_simulation sim;
-    eqp_message message = {""};
-    int rank;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (size_t i = 0; i < sizeof plan / sizeof plan[0]; i++) {
-        int code;
-        parse(&settings, "clusters:n=1000", plan[i][0], plan[i][1]);
-        fake_clock_every = 2 + rank % 3;
-        fake_clock_readings = 0;
-        code = bh_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message);
-        CHECK(code == EQP_OK, "%s: %s", plan[i][0], message.text);
-        for (int step = 0; step < 4 && code == EQP_OK; step++) {
-            code = bh_simulation_step(&sim, &message);
-            CHECK(code == EQP_OK, "%s: %s", plan[i][0], message.text);
-            for (int r = 0; r < sim.domain.nranks; r++) {
-                const eqp_rank_row *row = &sim.row[r].common;
-                CHECK(row->load >= 0 && row->exchange_seconds >= 0 && row->balance_seconds >= 0, "%s: rank %d",
-                      plan[i][0], r);
-            }
-        }
-        CHECK(fake_clock_readings >= fake_clock_every, "%s: nobody reads this clock", plan[i][0]);
-        if (code == EQP_OK) {
-            bh_simulation_free(&sim);
-        }
-        fake_clock_every = 0;
-    }
-}
-
-/* Particles of which the first are in order, some taken out and put behind them: each keeps all its values. */
-static void check_sorted(int64_t n, int64_t nsorted, int64_t every)
-{
-    bh_particles p;
-    int64_t place[64], nplaces = 0, wrong = 0;
-
-    bh_particles_init(&p);
-    CHECK(bh_particles_resize(&p, n) == EQP_OK, "no memory");
-    for (int64_t i = 0; i < n; i++) {
-        p.index[i] = i;
-        p.key[i] = i < nsorted ? (uint64_t)(i / 3) : eqp_random_bits(1, (uint64_t)i, 0) % (uint64_t)(nsorted + 1);
-        p.x[i] = p.pot[i] = (double)i;
-        p.tag[i] = -i;
-    }
-    CHECK(bh_particles_sort(&p) == EQP_OK, "no memory");
-    for (int64_t i = 0; i < n; i++) {
-        wrong += i > 0 && (p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]));
-        wrong += p.x[i] != (double)p.index[i] || p.pot[i] != p.x[i] || p.tag[i] != -p.index[i];
-    }
-    for (int64_t i = every; every > 0 && i < n && nplaces < 64; i += every) {
-        place[nplaces++] = i;
-    }
-    CHECK(bh_particles_part(&p, nplaces, place) == EQP_OK && p.n == n, "no memory");
-    for (int64_t i = 1; i < n; i++) {
-        wrong +=
-            i != n - nplaces && (p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]));
-        wrong += p.x[i] != (double)p.index[i] || p.pot[i] != p.x[i] || p.tag[i] != -p.index[i];
-    }
-    CHECK(bh_particles_sort(&p) == EQP_OK, "no memory");
-    for (int64_t i = 1; i < n; i++) {
-        wrong += p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]);
-    }
-    for (int64_t i = every; every > 0 && i < n; i += 17) { /* strays among the others, up and down */
-        p.key[i] = i % 2 > 0 ? 0 : (uint64_t)(n + i);
-    }
-    CHECK(bh_particles_sort(&p) == EQP_OK, "no memory");
-    for (int64_t i = 0; i < n; i++) {
-        wrong += i > 0 && (p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]));
-        wrong += p.x[i] != (double)p.index[i] || p.pot[i] != p.x[i] || p.tag[i] != -p.index[i];
-    }
-    CHECK(wrong == 0, "%lld particles, %lld in order, each %lldth apart: %lld wrong", (long long)n, (long long)nsorted,
-          (long long)every, (long long)wrong);
-    bh_particles_free(&p);
-}
-
-static void check_sorts(void)
-{
-    static const int64_t cases[][3] = {{0, 0, 0},     {1, 1, 0},     {1, 0, 0},     {2, 1, 1},      {40, 39, 2},
-                                       {500, 490, 9}, {500, 500, 1}, {500, 0, 100}, {500, 470, 499}};
-
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        check_sorted(cases[k][0], cases[k][1], cases[k][2]);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const test_plan clusters[] = {
@@ -701,17 +484,10 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    check_sorts();
     check_family((int)(sizeof clusters / sizeof clusters[0]), clusters);
     check_family((int)(sizeof geometric / sizeof geometric[0]), geometric);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
-    check_clocks_that_go_back();
-    check_stopped_within_a_step("--opening=relative", 0);
-    check_stopped_within_a_step("--opening=geometric", 0);
-    check_stopped_within_a_step("--rungs=3 --eta=0.0005 --opening=relative", 1);
-    check_stopped_within_a_step("--rungs=3 --eta=0.0005 --opening=geometric", 1);
-    check_stopped_within_a_step("--rungs=3 --eta=0.0005 --opening=relative", 3);
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What single methods promise beyond what all do: stability, shapes, the same parts from all ranks together, measured
+ * loads. */
+#include "methods_world.h"
+
+#include <equipoise/tiles.h>
+
+/* How many items change parts when the weights change a little. */
+static int64_t moved_again(MPI_Comm comm, const char *name)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER});
+    const eqp_method *method = eqp_method_find(name);
+    eqp_balance_result r;
+
+    CHECK(method != NULL);
+    balance(comm, method, w, w->now, &r);
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        w->weight[i] *= 1 + 0.1 * uniform(i, 9);
+    }
+    int part[MOST_ITEMS];
+    balance(comm, method, w, part, &r);
+    free(w);
+    return r.moved;
+}
+
+static void repartitioning_moves_little(MPI_Comm comm)
+{
+    CHECK(moved_again(comm, "rcb") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "rib") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "interaction") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "tiles") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "jagged") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "voronoi") < MOST_ITEMS / 4);
+}
+
+/* What `rcb` and `rib` do with more items than one rank should hold; the library's own way in. */
+int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *how, int64_t most_on_root, int *part, eqp_balance_result *result);
+
+static void check_common_bisection(MPI_Comm comm, const char *how, problem is)
+{
+    world *w = make_world(is);
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_balance_result r;
+    eqp_part_loads loads;
+    int part[MOST_ITEMS];
+
+    CHECK_EQUAL(eqp__bisect_assign(comm, &items, &options, how, 0, part, &r), EQP_OK);
+    CHECK_EQUAL(eqp_parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(loads.empty, 0);
+    if (is.weights == RANDOM_WEIGHTS) {
+        CHECK(loads.imbalance <= 0.05 + (2 + log2(is.nparts)) * w->largest / (w->total * w->smallest_share));
+    }
+    free(w);
+}
+
+static void all_ranks_together_bisect_as_well(MPI_Comm comm)
+{
+    for (int nparts = 1; nparts <= 13; nparts += 3) {
+        for (int weights = RANDOM_WEIGHTS; weights <= ONE_GIANT; weights++) {
+            for (int points = SPREAD_POINTS; points <= ONE_POINT; points++) {
+                const problem is = {.n = MOST_ITEMS,
+                                    .nparts = nparts,
+                                    .weights = (enum weights)weights,
+                                    .points = (enum points)points,
+                                    .shares = weights == EQUAL_WEIGHTS ? RISING_SHARES : EQUAL_SHARES,
+                                    .spread = nparts % 2 ? EVEN : ALL_ON_LAST};
+                check_common_bisection(comm, "RCB", is);
+                check_common_bisection(comm, "RIB", is);
+            }
+        }
+    }
+}
+
+/* The ways in of the methods that cut sources; the library's own. */
+int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                      enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result);
+
+static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape shape)
+{
+    world *w = make_world(is);
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_balance_result together, alike;
+    int part[MOST_ITEMS], same[MOST_ITEMS];
+
+    items.pin_first = NULL; /* the repair is none of this test's */
+    options.imbalance_tol = 1e30;
+    if (is.nparts % 3 > 0) { /* else they are estimated; and maybe more than there are parts */
+        CHECK_EQUAL(eqp_method_set(eqp_method_find("jagged"), "columns", is.nparts % 3 == 1 ? "1" : "2",
+                                   &options.settings, NULL),
+                    EQP_OK);
+    }
+    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, 0, part, &together), EQP_OK);
+    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, INT64_MAX, same, &alike), EQP_OK);
+    CHECK(memcmp(part, same, (size_t)items.n * sizeof *part) == 0);
+    CHECK(together.imbalance_unrepaired == alike.imbalance_unrepaired);
+    free(w);
+}
+
+static void all_ranks_together_cut_the_same_tiles(MPI_Comm comm)
+{
+    for (int k = 0; k < 48; k++) {
+        check_common_tiles(comm,
+                           (problem){.n = k % 5 == 4 ? 9 : MOST_ITEMS,
+                                     .nparts = k % 7 == 6 ? 100 : 1 + 2 * k % 13,
+                                     .weights = (enum weights)(k % 4),
+                                     .points = k / 4 % 3 == 2 ? ONE_POINT : SPREAD_POINTS,
+                                     .shares = k % 3 == 1 ? RISING_SHARES : EQUAL_SHARES,
+                                     .spread = (enum spread)(k / 8 % 3)},
+                           k / 24 ? EQP_TILES_JAGGED : EQP_TILES_FREE);
+    }
+}
+
+static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .now = IN_ORDER});
+    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), part[MOST_ITEMS];
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+    double *pin_weight = mpi_test_alloc(MOST_ITEMS * PINS, sizeof *pin_weight);
+    eqp_balance_result r;
+
+    for (int k = 0; k < MOST_ITEMS * PINS; k++) {
+        pin_weight[k] = 32 + k % 7;
+    }
+    items.pin_weight = pin_weight;
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("interaction"), "fresh", "10", &options.settings, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balance(comm, eqp_method_find("interaction"), &items, &options, part, &r), EQP_OK);
+    CHECK(r.within);
+    CHECK_EQUAL(r.empty_parts, 0);
+    /* Half that is moved is much already; without renumbering it would be four fifths. */
+    CHECK(10 * r.moved < 7 * MOST_ITEMS);
+    free(pin_weight);
+    free(w);
+}
+
+static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 4});
+    eqp_hypergraph *graph = NULL;
+    eqp_balance_result r;
+    int part[MOST_ITEMS];
+    double cut, dealt;
+
+    balance(comm, eqp_method_find("interaction"), w, part, &r);
+    CHECK_EQUAL(eqp_hypergraph_create(MOST_ITEMS, w->weight, w->pin_first, w->pin, &graph), EQP_OK);
+    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &cut), EQP_OK);
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        part[i] = i % 4;
+    }
+    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &dealt), EQP_OK);
+    CHECK(cut < 0.7 * dealt);
+    eqp_hypergraph_free(graph);
+    free(w);
+}
+
+/* One row of slabs: shares of any kind can be met, and numbers rise with the places. */
+static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
+{
+    const eqp_method *method = eqp_method_find("tensor");
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .shares = RISING_SHARES, .now = IN_ORDER});
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w), other = options;
+    eqp_message message = {""};
+    eqp_balance_result r;
+    int part[MOST_ITEMS] = {0};
+
+    CHECK_EQUAL(eqp_method_set(method, "x", "5", &options.settings, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balance(comm, method, &items, &options, part, &r), EQP_OK);
+    CHECK(r.imbalance <= 0.05 + w->largest / (w->total * w->smallest_share));
+    for (int64_t i = 0; i < items.n; i++) {
+        for (int64_t j = 0; j < items.n; j++) {
+            CHECK(items.point[3 * i] > items.point[3 * j] || part[i] <= part[j]);
+        }
+    }
+    other.message = &message;
+    CHECK_EQUAL(eqp_method_set(method, "y", "2", &other.settings, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balance(comm, method, &items, &other, part, &r), EQP_ERR_ARGUMENT);
+    CHECK(strcmp(message.text, "balance: tensor: no grid of 5 parts has y=2") == 0);
+    free(w);
+}
+
+/* Whichever ranks the sampled items are on. */
+static void cells_do_not_depend_on_the_spread(MPI_Comm comm)
+{
+    const eqp_method *method = eqp_method_find("voronoi");
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), first = first_of(&w->is, rank, nranks);
+    int64_t pin_first[MOST_ITEMS + 1], all_first[MOST_ITEMS + 1];
+    const eqp_balance_items items = items_of(w, rank, nranks, pin_first), all = items_of(w, 0, 1, all_first);
+    int part[MOST_ITEMS], alone[MOST_ITEMS];
+    eqp_balance_result r, s;
+
+    for (int k = 0; k < 4; k++) {
+        eqp_balance_options options = options_of(w);
+        CHECK_EQUAL(eqp_method_set(method, "centres", k % 2 ? "moving" : "fixed", &options.settings, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_method_set(method, "sample", k < 2 ? "100000" : "220", &options.settings, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_balance(comm, method, &items, &options, part, &r), EQP_OK);
+        CHECK_EQUAL(eqp_balance(MPI_COMM_SELF, method, &all, &options, alone, &s), EQP_OK);
+        CHECK(memcmp(part, alone + first, (size_t)items.n * sizeof *part) == 0);
+        CHECK_NEAR(r.imbalance, s.imbalance, 1e-12);
+        CHECK(r.imbalance <= (k < 2 ? 0.05 : 0.5));
+    }
+    free(w);
+}
+
+/* One step of feedback with what the parts of w->now would measure; all parts on every rank. */
+static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
+{
+    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];
+    int64_t pin_first[MOST_ITEMS + 1], *count = mpi_test_alloc(nranks, sizeof *count);
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+
+    options.part_load = measured;
+    const int code = eqp_balance(comm, eqp_method_find("feedback"), &items, &options, mine, r);
+    for (int q = 0; q < nranks; q++) {
+        count[q] = last_of(&w->is, q, nranks) - first_of(&w->is, q, nranks);
+    }
+    if (code == EQP_OK) {
+        CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items.n, mine, count, part), EQP_OK);
+    }
+    free(count);
+    return code;
+}
+
+static void measured_loads_move_the_cuts(MPI_Comm comm)
+{
+    enum { PARTS = 5 };
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = PARTS, .now = IN_ORDER});
+    int part[MOST_ITEMS];
+    eqp_balance_result r;
+    double first = 0;
+
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        w->weight[i] = 1 + (double)i * i / MOST_ITEMS;
+        w->particles[i] = 1;
+    }
+    for (int step = 0; step < 8; step++) {
+        double measured[PARTS] = {0};
+        for (int i = 0; i < MOST_ITEMS; i++) {
+            measured[w->now[i]] += w->weight[i];
+        }
+        CHECK_EQUAL(feed_back(comm, w, measured, part, &r), EQP_OK);
+        first = step == 0 ? r.imbalance : first;
+        memcpy(w->now, part, sizeof part);
+    }
+    CHECK(first > 0.05);
+    CHECK(r.imbalance < 0.05);
+    free(w);
+}
+
+static void loads_that_say_nothing_move_no_cuts(MPI_Comm comm)
+{
+    enum { PARTS = 4 };
+    static const double nothing[PARTS] = {0}, some[PARTS] = {1, 2, 3, 4};
+    int part[MOST_ITEMS], counted[MOST_ITEMS];
+    eqp_balance_result r;
+    world *w = make_world((problem){.n = 300, .nparts = PARTS, .now = ALL_IN_ONE});
+
+    CHECK_EQUAL(feed_back(comm, w, nothing, part, &r), EQP_OK);
+    CHECK_EQUAL(r.moved, 0);
+    free(w);
+    w = make_world((problem){.n = 300, .nparts = PARTS, .now = SOME_UNKNOWN});
+    balance(comm, eqp_method_find("count"), w, counted, &r);
+    CHECK_EQUAL(feed_back(comm, w, some, part, &r), EQP_OK);
+    CHECK(memcmp(part, counted, 300 * sizeof *part) == 0);
+    free(w);
+}
+
+static void loads_that_are_none_are_refused(MPI_Comm comm)
+{
+    static const double negative[] = {1, -1e-9, 1}, undefined[] = {1, 1, NAN}, endless[] = {INFINITY, 1, 1};
+    world *w = make_world((problem){.n = 60, .nparts = 3, .now = IN_ORDER});
+    const double differing[] = {1, 1, 1 + mpi_test_rank(comm)};
+    int part[MOST_ITEMS];
+    eqp_balance_result r;
+
+    CHECK_EQUAL(feed_back(comm, w, negative, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, undefined, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, endless, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, differing, part, &r), mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
+    free(w);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(repartitioning_moves_little),
+        MPI_TEST(all_ranks_together_bisect_as_well),
+        MPI_TEST(all_ranks_together_cut_the_same_tiles),
+        MPI_TEST(repartitioning_anew_keeps_the_promises),
+        MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
+        MPI_TEST(planes_keep_the_numbers_of_their_grid),
+        MPI_TEST(cells_do_not_depend_on_the_spread),
+        MPI_TEST(measured_loads_move_the_cuts),
+        MPI_TEST(loads_that_say_nothing_move_no_cuts),
+        MPI_TEST(loads_that_are_none_are_refused),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
