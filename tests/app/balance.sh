@@ -3,6 +3,7 @@
 # On 8 ranks the weighted curve and the interaction hypergraph promise at most 2 % imbalance of the work that is then
 # computed, for clustered and smooth sets; equal counts are far off where the set is clustered. Feedback begins with
 # these and finds its way by measured loads alone.
+real_plots=yes
 source "$(dirname "$0")/lib.sh"
 
 # Groups are small beside a rank's share: the heaviest of 128 particles alone can be more than the tolerance.

@@ -4,10 +4,6 @@
 # method; and a run on as many ranks as parts, by the plan that the comparison has named, counts the same by its first map.
 # usage: exact.sh INPUT [OPTION...]; INPUT of --generate. Each method runs on 2, 3, 4, 8 and 16 ranks.
 source "$(dirname "$0")/lib.sh"
-mkdir bin # plots take as long as runs
-printf '#!/bin/sh\n' >bin/gnuplot
-chmod +x bin/gnuplot
-PATH=$work/bin:$PATH
 common=(--generate "$@" --costs nominal --quiet)
 words=all,sfc:split,rcb:split,sfc:even=step,tiles:even=step,interaction:pins=2,interaction:start=tiles
 words=$words,interaction:strategy=random,diffusion:start=count

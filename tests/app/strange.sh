@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What nobody would do on purpose: files that are the same under two names, odd names, no standard streams, a plotter that
 # fails, limits of the shell.
+real_plots=yes
 source "$(dirname "$0")/lib.sh"
 
 some=(--generate plummer:n=300 --steps 1)
