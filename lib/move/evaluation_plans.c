@@ -7,6 +7,7 @@
 #include <equipoise/base.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,19 +232,13 @@ int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const 
     return evaluate(e, network, &family, traffic, result);
 }
 
-int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
+/* By each of nplans plans, of which those that only broadcast from other levels on are counted together. */
+static int evaluate_each(eqp_evaluation *e, const eqp_network *network, int nplans, const eqp_exchange_plan *plan,
+                         eqp_evaluated *found)
 {
-    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
-    eqp_evaluated found[EQP_EXCHANGE_PLANS_MAX];
-    int nplans, best = 0, code;
+    int code;
 
-    if (!e || !network || !eqp__network_valid(network) || !result) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp__evaluation_order(e))) {
-        return code;
-    }
-    nplans = eqp_exchange_plans(e->nparts, network, plan);
+    EQP_TRY(eqp__evaluation_order(e));
     for (int i = 0; i < nplans; i++) {
         int index[EQP__LEVELS_MAX];
         eqp_evaluated level[EQP__LEVELS_MAX];
@@ -251,17 +246,133 @@ int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evalu
             continue;
         }
         const eqp__plan_family family = eqp__plan_family_of(nplans, plan, i, index);
-        if ((code = evaluate(e, network, &family, NULL, level))) {
-            return code;
-        }
+        EQP_TRY(evaluate(e, network, &family, NULL, level));
         for (int k = 0; k < family.nlevels; k++) {
             found[index[k]] = level[k];
         }
     }
-    /* Of plans that cost the same the simplest, which comes first. */
-    for (int i = 1; i < nplans; i++) {
-        best = found[i].step_seconds < found[best].step_seconds ? i : best;
+done:
+    return code;
+}
+
+int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
+{
+    const double once = 1.0;
+
+    return e ? eqp_evaluation_cycle(1, &once, &e, network, NULL, NULL, result) : EQP_ERR_ARGUMENT;
+}
+
+/* n times a count that may be large. */
+static int64_t times_count(double n, int64_t count)
+{
+    return n == 1.0 ? count : (int64_t)fmin(rint(n * (double)count), 0x1p62);
+}
+
+/* One turn more of a phase that comes so many times. */
+static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum)
+{
+    const int64_t ghosts = times_count(times, turn->ghosts_total), bytes = times_count(times, turn->bytes_total);
+
+    if (ghosts > INT64_MAX - sum->ghosts_total || bytes > INT64_MAX - sum->bytes_total) {
+        return EQP_ERR_OVERFLOW;
     }
-    *result = found[best];
+    sum->plan = turn->plan;
+    sum->ghosts_total += ghosts;
+    sum->bytes_total += bytes;
+    sum->ghosts_max = larger(sum->ghosts_max, turn->ghosts_max);
+    sum->neighbours_max = (int)larger(sum->neighbours_max, turn->neighbours_max);
+    sum->messages_max = larger(sum->messages_max, turn->messages_max);
+    sum->bytes_max = larger(sum->bytes_max, turn->bytes_max);
+    sum->load_max += times * turn->load_max;
+    sum->load_mean += times * turn->load_mean;
+    sum->step_seconds += times * turn->step_seconds;
+    sum->step_seconds_ideal += times * turn->step_seconds_ideal;
+    sum->exchange_seconds += times * turn->exchange_seconds;
+    sum->hidden_seconds += times * turn->hidden_seconds;
+    sum->overhead_seconds += times * turn->overhead_seconds;
     return EQP_OK;
+}
+
+/* turn: [nphases], by one plan. */
+static int add_up_cycle(int nphases, const double *times, const eqp_evaluated *turn, eqp_evaluated *result)
+{
+    eqp_evaluated sum = {.load_max = 0.0};
+    int code;
+
+    for (int k = 0; k < nphases; k++) {
+        EQP_TRY(add_turns(times[k], &turn[k], &sum));
+    }
+    EQP_TRY(isfinite(sum.step_seconds) && isfinite(sum.load_max) ? EQP_OK : EQP_ERR_OVERFLOW);
+    sum.imbalance = sum.load_max > sum.load_mean ? sum.load_max / sum.load_mean - 1.0 : 0.0;
+    *result = sum;
+done:
+    return code;
+}
+
+static bool can_be_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation)
+{
+    bool can_be = nphases >= 1 && times && evaluation && evaluation[0];
+
+    for (int k = 0; can_be && k < nphases; k++) {
+        can_be = evaluation[k] && evaluation[k]->nparts == evaluation[0]->nparts && times[k] > 0 && isfinite(times[k]);
+    }
+    return can_be;
+}
+
+/* turn: [nplans][nphases]. Of plans that cost the same the simplest, which comes first. */
+static int find_cheapest(int nphases, const double *times, int nplans, const eqp_evaluated *turn, int *best)
+{
+    eqp_evaluated least = {.step_seconds = INFINITY}, cycle;
+    int code;
+
+    *best = 0;
+    for (int i = 0; i < nplans; i++) {
+        EQP_TRY(add_up_cycle(nphases, times, turn + (size_t)i * (size_t)nphases, &cycle));
+        *best = cycle.step_seconds < least.step_seconds ? i : *best;
+        least = cycle.step_seconds < least.step_seconds ? cycle : least;
+    }
+done:
+    return code;
+}
+
+/* turn: [EQP_EXCHANGE_PLANS_MAX][nphases]. best: of the plans. */
+static int evaluate_cycle(int nphases, const double *times, eqp_evaluation *const *e, const eqp_network *network,
+                          const eqp_exchange_plan *wanted, eqp_evaluated *turn, int *best)
+{
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+    eqp_evaluated of_plan[EQP_EXCHANGE_PLANS_MAX];
+    const int nplans = wanted ? 1 : eqp_exchange_plans(e[0]->nparts, network, plan);
+    int code = EQP_OK;
+
+    for (int k = 0; k < nphases; k++) {
+        EQP_TRY(wanted ? eqp_evaluation_by_plan(e[k], network, wanted, NULL, of_plan)
+                       : evaluate_each(e[k], network, nplans, plan, of_plan));
+        for (int i = 0; i < nplans; i++) {
+            turn[i * nphases + k] = of_plan[i];
+        }
+    }
+    EQP_TRY(find_cheapest(nphases, times, nplans, turn, best));
+done:
+    return code;
+}
+
+int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation,
+                         const eqp_network *network, const eqp_exchange_plan *plan, eqp_evaluated *turn,
+                         eqp_evaluated *result)
+{
+    eqp_evaluated *room = NULL;
+    int best, code;
+
+    if (!can_be_cycle(nphases, times, evaluation) || !network || !eqp__network_valid(network) || !result) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_create(&room, EQP_EXCHANGE_PLANS_MAX * (int64_t)nphases, sizeof *room));
+    EQP_TRY(evaluate_cycle(nphases, times, evaluation, network, plan, room, &best));
+    EQP_TRY(add_up_cycle(nphases, times, room + (size_t)best * (size_t)nphases, result));
+    if (turn) {
+        memcpy(turn, room + (size_t)best * (size_t)nphases, (size_t)nphases * sizeof *turn);
+    }
+done:
+    free(room);
+    return code;
 }

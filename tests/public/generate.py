@@ -278,6 +278,13 @@ class Writer:
             row = self.struct(base, path + '->row', 1)
             self.before.append(f'const {base} *const row{s}[9] = {{{", ".join([row] * 9)}}};')
             return f'null({s}) ? NULL : row{s}'
+        elif stars == '*const*' and base in w.opaque:
+            self.arrays = True
+            s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)
+            e = self.slot('POINTER', path + '[0]')
+            self.before.append(f'{base} *const one{s} = null({e}) ? NULL : make_{base}();')
+            self.before.append(f'{base} *const row{s}[20] = {{' + ', '.join([f'one{s}'] * 20) + '};')
+            return f'null({s}) ? NULL : row{s}'
         elif stars == '**':
             s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)
             self.before.append(f'{const}{base} *out{s} = NULL;')

@@ -294,6 +294,49 @@ static void a_step_takes_more_than_loads_and_phases(void **state)
     assert_int_equal(eqp_evaluation_overhead(NULL, &o), EQP_ERR_ARGUMENT);
 }
 
+/* Of a cycle every turn ends together, all by the plan that is best for the whole. */
+static void a_cycle_is_the_sum_of_its_turns(void **state)
+{
+    static const double times[2] = {1.0, 3.0}, wrong[2][2] = {{1, 0}, {1, INFINITY}};
+    const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
+    static assignment a, b;
+    eqp_evaluated turn[2], cycle, one, least = {.step_seconds = INFINITY};
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+
+    (void)state;
+    assignment_make(24, &a);
+    assignment_make(24, &b);
+    eqp_evaluation *e[2] = {evaluation_of(&a, 0, 1), evaluation_of(&b, 0, 1)}, *few = NULL;
+    const int nplans = eqp_exchange_plans(24, &network, plan);
+    for (int i = 0; i < nplans; i++) {
+        assert_int_equal(eqp_evaluation_cycle(2, times, e, &network, &plan[i], turn, &cycle), EQP_OK);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(eqp_evaluation_by_plan(e[k], &network, &plan[i], NULL, &one), EQP_OK);
+            assert_same(&turn[k], &one);
+        }
+        assert_true(world_is_near(cycle.step_seconds, turn[0].step_seconds + 3 * turn[1].step_seconds));
+        assert_true(world_is_near(cycle.load_max, turn[0].load_max + 3 * turn[1].load_max));
+        assert_true(world_is_near((cycle.imbalance + 1) * cycle.load_mean, cycle.load_max));
+        assert_true(cycle.ghosts_total == turn[0].ghosts_total + 3 * turn[1].ghosts_total);
+        assert_true(cycle.bytes_total == turn[0].bytes_total + 3 * turn[1].bytes_total);
+        assert_true(cycle.messages_max == larger(turn[0].messages_max, turn[1].messages_max));
+        least = cycle.step_seconds < least.step_seconds ? cycle : least;
+    }
+    assert_int_equal(eqp_evaluation_cycle(2, times, e, &network, NULL, NULL, &cycle), EQP_OK);
+    assert_same(&cycle, &least);
+    assert_memory_equal(&cycle.plan, &least.plan, sizeof cycle.plan);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_evaluation_cycle(2, wrong[i], e, &network, NULL, NULL, &cycle), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_evaluation_cycle(0, times, e, &network, NULL, NULL, &cycle), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_create(23, PHASES, is_back, is_ghosts, &few), EQP_OK);
+    eqp_evaluation *const unlike[2] = {e[0], few};
+    assert_int_equal(eqp_evaluation_cycle(2, times, unlike, &network, NULL, NULL, &cycle), EQP_ERR_ARGUMENT);
+    eqp_evaluation_free(few);
+    eqp_evaluation_free(e[0]);
+    eqp_evaluation_free(e[1]);
+}
+
 static void more_may_be_added_after_an_answer(void **state)
 {
     static assignment a;
@@ -617,6 +660,7 @@ int main(void)
         cmocka_unit_test(speeds_stretch_loads),
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
         cmocka_unit_test(a_step_takes_more_than_loads_and_phases),
+        cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
         cmocka_unit_test(more_may_be_added_after_an_answer),
         cmocka_unit_test(split_streams_join_to_the_whole),
         cmocka_unit_test(bytes_that_are_none_are_refused),

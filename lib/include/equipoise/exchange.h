@@ -272,6 +272,22 @@ int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *networ
 /** The cheapest of eqp_exchange_plans(). Local.  \return as eqp_evaluation_by_plan() */
 int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
 
+/** What a cycle of phases comes to, of which each has an evaluation of one turn, and all parts wait for one another at
+ * the end of every turn. All phases travel by the same plan. Local.
+ * \param[in]     nphases     >= 1
+ * \param[in]     times       [nphases] how often each comes in a cycle, finite, > 0 (borrowed)
+ * \param[in,out] evaluation  [nphases] of as many parts each, which are ordered if need be
+ * \param[in]     network     what messages cost
+ * \param[in]     plan        by which data travel; NULL: by that of eqp_exchange_plans() with the shortest cycle
+ * \param[out]    turn        [nphases] one turn of each; NULL: not wanted
+ * \param[out]    result      the cycle: seconds, loads, ghosts_total and bytes_total are sums over its turns (loads of
+ *                            the part that has most in each), and imbalance follows from them; ghosts_max,
+ *                            neighbours_max, messages_max and bytes_max are the largest of a turn
+ * \return as eqp_evaluation_by_plan(), EQP_ERR_OVERFLOW for sums that are none */
+int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation,
+                         const eqp_network *network, const eqp_exchange_plan *plan, eqp_evaluated *turn,
+                         eqp_evaluated *result);
+
 /** Everything as bytes, to be sent elsewhere and taken in there with eqp_evaluation_merge(). *bytes: owned by the
  * caller, free(). Equal evaluations, however they were filled, are equal bytes. Local, O(needs + blocks log blocks).
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
