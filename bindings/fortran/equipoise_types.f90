@@ -279,6 +279,8 @@ module equipoise_types
     !> the totals of the last survey are good enough to know what the next one must keep: where work units are
     !! made a survey is then taken once, not twice
     logical(c_bool) :: estimates = .false.
+    type(c_funptr) :: cycle = c_null_funptr
+    type(c_funptr) :: turn = c_null_funptr
     type(c_funptr) :: survey = c_null_funptr
     type(c_funptr) :: open = c_null_funptr
     type(c_funptr) :: close = c_null_funptr
@@ -311,7 +313,7 @@ module equipoise_types
     integer(c_int64_t) :: label = 0
     !> position
     real(c_double) :: centre(3) = 0
-    !> work of each kind: what this rank does for it
+    !> work of each kind: what this rank does for it, in a whole cycle (cycle.h)
     integer(c_int64_t) :: count(8) = 0
     !> tiles, and one for what belongs to none
     integer(c_int64_t) :: interactions = 0
@@ -505,6 +507,13 @@ module equipoise_types
     type(c_ptr) :: timings = c_null_ptr
     !> the caller has renewed the division by itself before this step
     logical(c_bool) :: moved = .false.
+    !> phases of the cycle (cycle.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks; 0 and
+    !! 1: one
+    integer(c_int) :: nphases = 0
+    !> [nphases] CPU seconds in forces in all turns of each; may be NULL with one
+    type(c_ptr) :: phase_load = c_null_ptr
+    !> [nphases][kinds] work of all turns of each; may be NULL with one
+    type(c_ptr) :: phase_count = c_null_ptr
     !> EQP_OK, or why this rank has failed in the step: all ranks return it, and nothing is taken in
     integer(c_int) :: code = 0
     !> at most EQP_MEET_SUMS, the same on all ranks
@@ -543,15 +552,16 @@ module equipoise_types
     real(c_double) :: time = 0
     !> a map was looked for before the step, or the present one was repaired
     logical(c_bool) :: rebalanced = .false.
-    !> largest time by the cost model over that of an even division, - 1
+    !> largest time by the cost model over that of an even division, - 1; of several phases, the sum of the
+    !! largest times of each
     real(c_double) :: imbalance_predicted = 0
-    !> of CPU seconds in forces
+    !> of CPU seconds in forces, likewise
     real(c_double) :: imbalance_measured = 0
     !> by the balancer when it made the present map
     real(c_double) :: imbalance_promised = 0
     !> of the work as it is now, by the cost model
     real(c_double) :: imbalance_work = 0
-    !> CPU seconds
+    !> CPU seconds; of several phases, the sum of the largest of each
     real(c_double) :: load_max = 0
     !> CPU seconds
     real(c_double) :: load_mean = 0
@@ -564,6 +574,14 @@ module equipoise_types
     !> of the largest rank: predicted and overhead, times what the busiest rank has taken beyond that, by what
     !! earlier steps have shown; 0 likewise
     real(c_double) :: step_predicted = 0
+    !> of the cycle that the step was; 1: one
+    integer(c_int) :: nphases = 0
+    !> 1 / (1 + imbalance_measured)
+    real(c_double) :: cycle_efficiency = 0
+    !> imbalance of CPU seconds in forces of each phase; 0 beyond them
+    real(c_double) :: phase_measured(16) = 0
+    !> of times by the cost model
+    real(c_double) :: phase_predicted(16) = 0
     !> sum of the rows
     integer(c_int64_t) :: interactions = 0
     !> items of the present map
@@ -668,6 +686,25 @@ module equipoise_types
     type(c_ptr) :: user = c_null_ptr
   end type eqp_comparison
 
+  type, bind(c) :: eqp_cycle_turns
+    !> 1 to EQP_CYCLE_PHASES
+    integer(c_int) :: n = 0
+    !> [n] how often each comes in a cycle, finite, > 0
+    real(c_double) :: times(16) = 0
+  end type eqp_cycle_turns
+
+  type, bind(c) :: eqp_cycle
+    !> sum over the phases of times x mean load / sum of times x largest load / (nparts x share); 1 where
+    !! nothing has load
+    real(c_double) :: efficiency = 0
+    !> largest imbalance of a phase
+    real(c_double) :: worst = 0
+    !> the phase that has it (the lowest of several)
+    integer(c_int) :: worst_phase = 0
+    !> of each phase; 0 where a phase has no load, and beyond the phases
+    real(c_double) :: imbalance(16) = 0
+  end type eqp_cycle
+
   type, bind(c) :: eqp_compared
     !> as written (borrowed from the choices)
     type(c_ptr) :: method = c_null_ptr
@@ -686,8 +723,14 @@ module equipoise_types
     real(c_double) :: balance_seconds = 0
     !> of the same assignment after the next step; NaN: not known
     real(c_double) :: imbalance_next = 0
-    !> modelled step
+    !> modelled step: eqp_evaluation_cycle() of `phase`
     type(eqp_evaluated) :: evaluated
+    !> of a cycle, which a step is then
+    type(eqp_cycle_turns) :: phases
+    !> how even loads are in them
+    type(eqp_cycle) :: cycle
+    !> [phases.n] one turn of each
+    type(eqp_evaluated) :: phase(16)
     !> seconds of the next step with the same assignment; NaN: not known
     real(c_double) :: step_next = 0
   end type eqp_compared

@@ -4,14 +4,16 @@
 #ifndef MAP_COSTS_H
 #define MAP_COSTS_H
 
+#include <equipoise/cycle.h>
 #include <equipoise/load.h>
 #include <mpi.h>
 
 /* How the work of ranks that share an owner adds up, kind by kind. */
 typedef struct eqp_work_model {
     int nkinds;
-    const double *nominal; /* [nkinds] seconds */
-    unsigned once;         /* bit k: sharers each do kind k, a single rank would do it once */
+    const double *nominal;  /* [nkinds] seconds */
+    unsigned once;          /* bit k: sharers each do kind k, a single rank would do it once */
+    eqp_cycle_turns phases; /* of the cycle that work is of; n 0: one phase */
 } eqp_work_model;
 
 /* The same on all ranks. */

@@ -45,6 +45,28 @@ void eqp__draft_close(eqp_draft *draft)
     }
 }
 
+/* The loads of an item in the phases of a cycle, where there are several. */
+static void scale_phases(const eqp_draft *draft, int64_t item, double factor)
+{
+    const int nphases = draft->owners->phases.n;
+
+    for (int k = 0; k < nphases; k++) {
+        draft->items.phase[item * nphases + k] *= factor;
+    }
+}
+
+static int round_weights(const eqp_draft *draft)
+{
+    const eqp_items *items = &draft->items;
+    const int64_t n = items->view.n, nphases = draft->owners->phases.n;
+    int code;
+
+    EQP_TRY(eqp__weights_round(draft->comm, n, items->weight));
+    EQP_TRY(nphases > 0 ? eqp__weights_round(draft->comm, n * nphases, items->phase) : EQP_OK);
+done:
+    return code;
+}
+
 /* Fills the items and numbers them over all ranks. */
 static int make_items(eqp_draft *draft, const eqp_map *old)
 {
@@ -66,14 +88,15 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
         const double *factor = items->part_now[i] >= 0 ? draft->options.factor : NULL;
         items->id[i] = before + i;
         items->weight[i] *= factor != NULL ? factor[items->part_now[i]] : 1.0;
+        scale_phases(draft, i, factor != NULL ? factor[items->part_now[i]] : 1.0);
     }
-    EQP_TRY(eqp__weights_round(draft->comm, items->view.n, items->weight));
+    EQP_TRY(round_weights(draft));
     for (int64_t i = 0; i < items->view.n; i++) {
         draft->seconds[i] = items->weight[i];
     }
 done:
     if (!(draft->options.method->flags & EQP_NEEDS_WEIGHTS)) {
-        items->view.weight = NULL; /* nobody has weighed: particles count */
+        items->view.weight = items->view.phase_load = NULL; /* nobody has weighed: particles count */
     }
     return code;
 }
@@ -177,6 +200,14 @@ static int start_from(eqp_draft *draft, const eqp_balance_options *wanted)
     return code;
 }
 
+void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options)
+{
+    if (weighed && owners->phases.n > 0) {
+        options->nphases = owners->phases.n;
+        options->times = owners->phases.times;
+    }
+}
+
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
 {
     const eqp_making *options = &draft->options;
@@ -192,6 +223,7 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
+    eqp__draft_cycle(draft->owners, draft->items.view.weight != NULL, &wanted);
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
@@ -209,9 +241,11 @@ int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share)
     eqp_items *items = &draft->items;
 
     for (int64_t i = 0; i < items->view.n; i++) {
-        items->weight[i] = share * factor[items->part[i]] * draft->seconds[i] + (1.0 - share) * items->weight[i];
+        const double before = items->weight[i];
+        items->weight[i] = share * factor[items->part[i]] * draft->seconds[i] + (1.0 - share) * before;
+        scale_phases(draft, i, before > 0.0 ? items->weight[i] / before : 1.0);
     }
-    return eqp__weights_round(draft->comm, items->view.n, items->weight);
+    return round_weights(draft);
 }
 
 int eqp__draft_given(const eqp_draft *draft, double *seconds)
@@ -246,6 +280,9 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
     int code = EQP_OK;
 
     *summary = (eqp_map_made){.result = draft->result, .units = draft->nitems, .totals = draft->totals};
+    if (draft->owners->phases.n > 0 && draft->items.view.weight != NULL) {
+        summary->result.imbalance = 1.0 / draft->result.cycle_efficiency - 1.0;
+    }
     if (draft->units.units != NULL) {
         code = add_sizes(draft->comm, &draft->units, &summary->sizes);
     }

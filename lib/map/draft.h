@@ -8,11 +8,11 @@
 #include "map/placement.h"
 
 typedef struct eqp_map_made {
-    eqp_balance_result result;
-    int64_t units;           /* items that were assigned, over all ranks */
-    int64_t split_owners;    /* owners that several ranks share */
-    eqp_sizes sizes;         /* of the units, of all ranks; empty where owners were assigned */
-    eqp_units_totals totals; /* of all owners, in the quanta of the units */
+    eqp_balance_result result; /* imbalance: with several phases that of a cycle, 1 / efficiency - 1 */
+    int64_t units;             /* items that were assigned, over all ranks */
+    int64_t split_owners;      /* owners that several ranks share */
+    eqp_sizes sizes;           /* of the units, of all ranks; empty where owners were assigned */
+    eqp_units_totals totals;   /* of all owners, in the quanta of the units */
 } eqp_map_made;
 
 /* Owners or units that are ready to be assigned, into options->nparts parts. */
@@ -40,6 +40,9 @@ int eqp__draft_given(const eqp_draft *draft, double *seconds);
  * map goes to *made, which holds nothing. Collective; on error neither is made. */
 int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
                     eqp_placement **placements, eqp_map_made *summary);
+
+/* Tells a method of the cycle that the owners' loads are of, if items are weighed. Local. */
+void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
 
 /* All that at once, with options->base beside the items. Collective. */
 int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,

@@ -38,8 +38,8 @@ done:
     return code;
 }
 
-static int assign(const eqp_making *making, int nparts, const eqp_items *items, const double *share, int *part,
-                  eqp_balance_result *result)
+static int assign(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_items *items,
+                  const double *share, int *part, eqp_balance_result *result)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_part_loads loads;
@@ -50,6 +50,7 @@ static int assign(const eqp_making *making, int nparts, const eqp_items *items, 
     wanted.imbalance_tol = making->assign_tol > 0 ? making->assign_tol : making->imbalance_tol;
     wanted.seed = making->seed;
     wanted.settings = making->settings;
+    eqp__draft_cycle(owners, true, &wanted);
     if (making->aspect > 0) {
         (void)eqp_method_suggest(making->method, "aspect", making->aspect, &wanted.settings);
     }
@@ -76,7 +77,7 @@ int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *own
     EQP_TRY(making->method->assign_alone != NULL ? EQP_OK : EQP_ERR_ARGUMENT);
     EQP_TRY(make_items(making, owners, old, &items, &sum));
     EQP_TRY(make_shares(making, nparts, sum, &share));
-    EQP_TRY(assign(making, nparts, &items, share, part, &summary->result));
+    EQP_TRY(assign(making, nparts, owners, &items, share, part, &summary->result));
 done:
     free(share);
     eqp__items_free(&items);

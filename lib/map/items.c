@@ -15,21 +15,22 @@
 
 void eqp__items_free(eqp_items *items)
 {
-    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin, items->pin_weight,
-                     items->weight, items->point,     items->source, items->part_now,  items->part};
+    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin,  items->pin_weight,
+                     items->weight, items->point,     items->source, items->part_now,  items->part, items->phase};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
 }
 
-static int items_create(eqp_items *items, int64_t n)
+static int items_create(eqp_items *items, int64_t n, int nphases)
 {
     int64_t **counts[] = {&items->id, &items->particles, &items->size};
     int **parts[] = {&items->part_now, &items->part};
     int code;
 
     EQP_TRY(eqp_array_create(&items->weight, n, sizeof *items->weight));
+    EQP_TRY(nphases > 0 ? eqp_array_create(&items->phase, n * nphases, sizeof *items->phase) : EQP_OK);
     EQP_TRY(eqp_array_create(&items->point, 3 * n, sizeof *items->point));
     EQP_TRY(eqp_array_create(&items->source, 3 * n, sizeof *items->source));
     for (int i = 0; i < 3; i++) {
@@ -42,6 +43,7 @@ done:
     items->view = (eqp_balance_items){.n = n,
                                       .id = items->id,
                                       .weight = items->weight,
+                                      .phase_load = items->phase,
                                       .particles = items->particles,
                                       .point = items->point,
                                       .source = items->source,
@@ -62,11 +64,22 @@ static void add_owner(eqp_items *items, int64_t item, const eqp_owner *owner, bo
     }
 }
 
+/* So much of an owner's load in each phase. */
+static void add_phases(eqp_items *items, int64_t item, const eqp_owners *owners, int64_t o, double part)
+{
+    const int n = owners->phases.n;
+
+    for (int k = 0; k < n; k++) {
+        items->phase[item * n + k] += part * owners->phase[o * n + k];
+    }
+}
+
 static void fill_from_owners(eqp_items *items, const eqp_owners *owners, const eqp_map *old)
 {
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
         items->weight[o] = owners->seconds[o];
+        add_phases(items, o, owners, o, 1.0);
         items->part_now[o] = old != NULL ? eqp_map_own_rank(old, owner->tag) : -1;
         add_owner(items, o, owner, true);
         memcpy(items->source + 3 * o, owner->centre, sizeof owner->centre);
@@ -107,6 +120,7 @@ static void fill_unit(eqp_items *items, int64_t u, const eqp_unit *unit, double 
         /* Of a split owner's seconds the unit has its part. */
         const double whole = owners->weight[owner[i]], part = unit->sub < 0 || !(whole > 0) ? 1.0 : weight / whole;
         items->weight[u] += part * owners->seconds[owner[i]];
+        add_phases(items, u, owners, owner[i], part);
         add_owner(items, u, &owners->owner[owner[i]], unit->sub <= 0);
     }
     for (int a = 0; a < 3; a++) {
@@ -247,7 +261,7 @@ int eqp__items_take_pins(MPI_Comm comm, eqp_items *items, const eqp_owners *owne
 
 int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old)
 {
-    int code = items_create(items, units->units == NULL ? owners->n : units->n);
+    int code = items_create(items, units->units == NULL ? owners->n : units->n, owners->phases.n);
 
     if (code == EQP_OK && units->units == NULL) {
         fill_from_owners(items, owners, old);

@@ -11,7 +11,7 @@
 typedef struct eqp_items {
     eqp_balance_items view;
     int64_t *id, *particles, *size, *pin_first, *pin;
-    double *pin_weight, *weight, *point, *source;
+    double *pin_weight, *weight, *phase, *point, *source;
     int *part_now, *part; /* [view.n] part: room for what is assigned */
 } eqp_items;
 

@@ -12,7 +12,7 @@ void eqp__owners_free(eqp_owners *owners)
 {
     void *owned[] = {owners->owner,         owners->id,          owners->own_pin,   owners->count, owners->weight,
                      owners->seconds,       owners->again,       owners->pin_first, owners->pin,   owners->tile_first,
-                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
+                     owners->tile_centroid, owners->tile_weight, owners->tile_pin,  owners->phase};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -23,7 +23,9 @@ void eqp__owners_free(eqp_owners *owners)
 /* Owners and their lists, which lie one after another in the order of the owners. */
 typedef struct bundle {
     int64_t n, npins, ntiles;
+    eqp_cycle_turns phases; /* n 0: one */
     eqp_owner *owner;
+    double *phase; /* [n][phases.n] */
     int64_t *pin;
     eqp_tile *tile;
 } bundle;
@@ -31,6 +33,7 @@ typedef struct bundle {
 static void bundle_free(bundle *of)
 {
     free(of->owner);
+    free(of->phase);
     free(of->pin);
     free(of->tile);
 }
@@ -40,6 +43,7 @@ static int bundle_create(bundle *made)
     int code;
 
     EQP_TRY(eqp_array_create(&made->owner, made->n, sizeof *made->owner));
+    EQP_TRY(eqp_array_create(&made->phase, made->n * made->phases.n, sizeof *made->phase));
     EQP_TRY(eqp_array_create(&made->pin, made->npins, sizeof *made->pin));
     EQP_TRY(eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile));
 done:
@@ -49,26 +53,43 @@ done:
 /* An owner with its lists, wherever they are. */
 typedef struct entry {
     const eqp_owner *owner;
+    const double *phase;
     const int64_t *pin;
     const eqp_tile *tile;
     int64_t place; /* the order of shares of one owner */
 } entry;
 
 /* Entries of owners whose lists lie one after another; wanted says which, or NULL. */
-static int64_t list_entries(int64_t n, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
-                            const int *rank, int wanted, int64_t before, entry *entries)
+static int64_t list_entries(const bundle *of, const int *rank, int wanted, int64_t before, entry *entries)
 {
+    const int64_t *pin = of->pin;
+    const eqp_tile *tile = of->tile;
     int64_t count = 0;
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < of->n; i++) {
+        const eqp_owner *owner = &of->owner[i];
         if (rank == NULL || rank[i] == wanted) {
-            entries[count] = (entry){&owner[i], pin, tile, before + count};
+            const double *phase = of->phases.n > 0 ? of->phase + i * of->phases.n : NULL;
+            entries[count] = (entry){owner, phase, pin, tile, before + count};
             count++;
         }
-        pin = pin == NULL ? NULL : pin + owner[i].npins;
-        tile = tile == NULL ? NULL : tile + owner[i].ntiles;
+        pin = pin == NULL ? NULL : pin + owner->npins;
+        tile = tile == NULL ? NULL : tile + owner->ntiles;
     }
     return count;
+}
+
+/* What a survey holds (borrowed). */
+static bundle bundle_of(const eqp_survey *survey)
+{
+    return (bundle){.n = survey->n,
+                    .npins = survey->npins,
+                    .ntiles = survey->ntiles,
+                    .phases = eqp__survey_cycles(survey) ? survey->model.phases : (eqp_cycle_turns){.n = 0},
+                    .owner = survey->owner,
+                    .phase = survey->phase,
+                    .pin = survey->pin,
+                    .tile = survey->tile};
 }
 
 /* What each other rank gets, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
@@ -98,6 +119,10 @@ static int pack_foreign(const eqp_survey *survey, const int *rank, int me, int n
         const eqp_owner *owner = &survey->owner[i];
         const int r = rank[i];
         if (r != me) {
+            if (out->phases.n > 0) {
+                memcpy(out->phase + next[r] * out->phases.n, survey->phase + i * out->phases.n,
+                       (size_t)out->phases.n * sizeof *out->phase);
+            }
             out->owner[next[r]++] = *owner;
             /* A rank whose lists are all empty has no arrays. */
             if (owner->npins > 0) {
@@ -121,7 +146,8 @@ done:
 /* Sends owners to the ranks that speak for them. What stays is not in *in. */
 static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank, bundle *in, int64_t *bytes)
 {
-    bundle out = {0};
+    const eqp_cycle_turns phases = bundle_of(survey).phases; /* the same on all ranks */
+    bundle out = {.phases = phases};
     int64_t *sent = NULL, *received;
     int me, nranks, code;
 
@@ -138,13 +164,17 @@ static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank
     for (int i = 0; i < 3; i++) {
         EQP_TRY(eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]));
     }
+    in->phases = phases;
     EQP_TRY(eqp_agree(comm, bundle_create(in), NULL));
     EQP_TRY(eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner));
+    if (phases.n > 0) {
+        EQP_TRY(eqp_exchange(comm, (size_t)phases.n * sizeof *out.phase, sent, out.phase, received, in->phase));
+    }
     EQP_TRY(eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin));
     EQP_TRY(eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile));
 done:
-    *bytes += out.n * (int64_t)sizeof *out.owner + out.npins * (int64_t)sizeof *out.pin +
-              out.ntiles * (int64_t)sizeof *out.tile;
+    *bytes += out.n * (int64_t)(sizeof *out.owner + (size_t)phases.n * sizeof *out.phase) +
+              out.npins * (int64_t)sizeof *out.pin + out.ntiles * (int64_t)sizeof *out.tile;
     bundle_free(&out);
     free(sent);
     return code;
@@ -191,7 +221,7 @@ static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_o
     owner->ntiles += share->ntiles;
 }
 
-int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, eqp_owners *owners)
+int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners)
 {
     int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
     int code;
@@ -203,12 +233,22 @@ int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, eqp_owners *own
     EQP_TRY(eqp_array_create(&owners->weight, n, sizeof *owners->weight));
     EQP_TRY(eqp_array_create(&owners->seconds, n, sizeof *owners->seconds));
     EQP_TRY(eqp_array_create(&owners->again, n, sizeof *owners->again));
+    owners->phases = *phases;
+    EQP_TRY(phases->n > 0 ? eqp_array_create(&owners->phase, n * phases->n, sizeof *owners->phase) : EQP_OK);
     EQP_TRY(eqp_array_create(&owners->pin, npins, sizeof *owners->pin));
     EQP_TRY(eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid));
     EQP_TRY(eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight));
     EQP_TRY(eqp_array_create(&owners->tile_pin, EQP_TILE_PINS * ntiles, sizeof *owners->tile_pin));
 done:
     return code;
+}
+
+/* Of a share of the last owner. */
+static void add_phases(eqp_owners *owners, const double *phase)
+{
+    for (int k = 0; k < owners->phases.n; k++) {
+        owners->phase[(owners->n - 1) * owners->phases.n + k] += phase[k];
+    }
 }
 
 /* Owners from entries in order, shares of one owner together; each field of tiles by itself, as the sampler wants it.
@@ -225,6 +265,7 @@ static void fill_owners(int64_t n, const entry *entries, const eqp_work_model *m
         } else {
             owners->owner[owners->n++] = *next;
         }
+        add_phases(owners, entries[i].phase);
         for (int64_t p = 0; p < next->npins; p++) {
             owners->pin[pin++] = entries[i].pin[p];
         }
@@ -249,22 +290,41 @@ static double weight_of_kinds(const eqp_work_model *model, unsigned kinds, const
     return 1e9 * seconds;
 }
 
+/* From nanoseconds as surveyed to a part of the owner's seconds: over all turns, these. */
+static void scale_phases(const eqp_cycle_turns *phases, double seconds, double *phase)
+{
+    double cycle = 0.0;
+
+    for (int k = 0; k < phases->n; k++) {
+        cycle += phases->times[k] * phase[k];
+    }
+    const bool even = !(cycle > 0.0);
+    for (int k = 0; k < phases->n && even; k++) {
+        phase[k] = 1.0;
+        cycle += phases->times[k];
+    }
+    for (int k = 0; k < phases->n; k++) {
+        phase[k] *= seconds / cycle;
+    }
+}
+
 static int make_owners(const eqp_survey *survey, const int *rank, int me, const bundle *in, const eqp_work_model *model,
                        const eqp_costs *costs, eqp_owners *owners)
 {
+    const bundle here = bundle_of(survey);
     entry *entries = NULL;
     int64_t n = 0, npins = 0, ntiles = 0;
     int code;
 
     EQP_TRY(eqp_array_create(&entries, survey->n + in->n, sizeof *entries));
-    n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
-    n += list_entries(in->n, in->owner, in->pin, in->tile, NULL, 0, n, entries + n);
+    n = list_entries(&here, rank, me, 0, entries);
+    n += list_entries(in, NULL, 0, n, entries + n);
     sort_entries(n, entries);
     for (int64_t i = 0; i < n; i++) {
         npins += entries[i].owner->npins;
         ntiles += entries[i].owner->ntiles;
     }
-    EQP_TRY(eqp__owners_create(n, npins, ntiles, owners));
+    EQP_TRY(eqp__owners_create(n, npins, ntiles, &here.phases, owners));
     fill_owners(n, entries, model, owners);
 done:
     for (int64_t o = 0; o < owners->n; o++) {
@@ -273,6 +333,7 @@ done:
         owners->weight[o] = eqp__work_weight(model, owner->count);
         owners->again[o] = weight_of_kinds(model, model->once, owner->count);
         owners->seconds[o] = eqp__costs_predict(costs, owner->count);
+        scale_phases(&owners->phases, owners->seconds[o], owners->phase + o * owners->phases.n);
     }
     free(entries);
     return code;

@@ -13,14 +13,16 @@
 /* The owners that this rank speaks for while a map is made: those of its stretch of the curve. */
 typedef struct eqp_owners {
     int64_t n;
-    eqp_owner *owner;   /* [n] in curve order; of owners that ranks share, put together */
-    int64_t *id;        /* [n] place along the curve, over all ranks */
-    int64_t *own_pin;   /* [n] its pin, or its place where it has none */
-    int64_t *count;     /* [n] interactions */
-    double *weight;     /* [n] nanoseconds by the nominal costs */
-    double *again;      /* [n] of the weight, what every rank that shares it does again */
-    double *seconds;    /* [n] predicted from the measured costs */
-    int64_t *pin_first; /* [n + 1] */
+    eqp_owner *owner;       /* [n] in curve order; of owners that ranks share, put together */
+    int64_t *id;            /* [n] place along the curve, over all ranks */
+    int64_t *own_pin;       /* [n] its pin, or its place where it has none */
+    int64_t *count;         /* [n] interactions */
+    double *weight;         /* [n] nanoseconds by the nominal costs */
+    double *again;          /* [n] of the weight, what every rank that shares it does again */
+    double *seconds;        /* [n] predicted from the measured costs */
+    eqp_cycle_turns phases; /* of a cycle, which all these are of; n 0: one */
+    double *phase;          /* [n][phases.n] of the seconds, those of one turn of each; NULL with one */
+    int64_t *pin_first;     /* [n + 1] */
     int64_t *pin;
     int64_t *tile_first;   /* [n + 1]; owners that were surveyed with their tiles have any */
     double *tile_centroid; /* [tiles][3] */
@@ -34,8 +36,9 @@ int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
-/* Room for so many; n stays 0. owners: zeros; to be freed in any case. EQP_OK or EQP_ERR_MEMORY. Local. */
-int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, eqp_owners *owners);
+/* Room for so many; n stays 0. phases: n 0 or several. owners: zeros; to be freed in any case. EQP_OK or
+ * EQP_ERR_MEMORY. Local. */
+int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners);
 
 /* The same for the surveys of all ranks as one. owners: zeros; to be freed in any case. Local. */
 int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,

@@ -88,7 +88,7 @@ done:
 static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
 {
     return eqp__owners_create(owners->n - j->n + j->nin, owners->pin_first[owners->n] - j->npins + j->npins_in,
-                              owners->tile_first[owners->n] - j->ntiles + j->ntiles_in, made);
+                              owners->tile_first[owners->n] - j->ntiles + j->ntiles_in, &owners->phases, made);
 }
 
 /* Elements from `gone` on of n to the front; those that arrive go behind them. */
@@ -114,6 +114,10 @@ static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *
     int code;
 
     EQP_TRY(eqp_exchange(comm, sizeof *j->out, j->sent, j->out, j->received, j->in));
+    if (owners->phases.n > 0) { /* the same on all ranks */
+        EQP_TRY(splice(comm, (size_t)owners->phases.n * sizeof *made->phase, j->sent, j->received, j->n, owners->n,
+                       owners->phase, made->phase));
+    }
     EQP_TRY(splice(comm, sizeof *made->pin, pins_out, pins_in, j->npins, npins, owners->pin, made->pin));
     EQP_TRY(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, tiles_in, j->ntiles, ntiles, owners->tile_centroid,
                    made->tile_centroid));

@@ -9,6 +9,7 @@ void eqp__survey_release(eqp_survey *survey)
     free(survey->owner);
     free(survey->pin);
     free(survey->tile);
+    free(survey->phase);
     *survey = (eqp_survey){.n = 0};
 }
 
@@ -16,6 +17,7 @@ void eqp__survey_clear(eqp_survey *survey, const eqp_work_model *model, const eq
 {
     survey->n = survey->npins = survey->ntiles = 0;
     survey->pins_taken = survey->tiles_taken = 0;
+    survey->phases_taken = false;
     survey->model = *model;
     survey->detail = *detail;
     if (detail->cost) {
@@ -36,6 +38,46 @@ uint64_t eqp_survey_pin_below(const eqp_survey *survey)
 double eqp_survey_weigh(const eqp_survey *survey, const int64_t *count)
 {
     return survey && count ? eqp__work_weight(&survey->model, count) : 0.0;
+}
+
+int eqp_survey_phases(const eqp_survey *survey)
+{
+    return survey && eqp__survey_cycles(survey) ? survey->model.phases.n : 1;
+}
+
+/* Behind those of the owners. */
+static int put_phases(eqp_survey *survey, const double *load)
+{
+    const int n = survey->model.phases.n;
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&survey->phase, &survey->phase_capacity, (survey->n + 1) * n, sizeof *survey->phase));
+    for (int k = 0; k < n; k++) {
+        survey->phase[survey->n * n + k] = load ? load[k] : 1.0;
+    }
+done:
+    return code;
+}
+
+int eqp_survey_add_phases(eqp_survey *survey, const double *load)
+{
+    int code;
+
+    if (!survey || !load) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int k = 0; k < eqp_survey_phases(survey); k++) {
+        if (!(load[k] >= 0) || !isfinite(load[k])) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    if (!eqp__survey_cycles(survey)) {
+        return EQP_OK;
+    }
+    EQP_TRY(put_phases(survey, load));
+    survey->phases_taken = true;
+done:
+    return code;
 }
 
 int eqp_survey_reserve(eqp_survey *survey, int64_t owners)
@@ -123,6 +165,10 @@ int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
     if (survey->n == survey->capacity) {
         EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
     }
+    if (eqp__survey_cycles(survey) && !survey->phases_taken) {
+        EQP_TRY(put_phases(survey, NULL));
+    }
+    survey->phases_taken = false;
     eqp_owner *taken = &survey->owner[survey->n++];
     *taken = *owner;
     taken->npins = survey->npins - survey->pins_taken;

@@ -28,7 +28,16 @@ struct eqp_survey {
     int64_t ntiles, tile_capacity;
     eqp_tile *tile;                  /* [ntiles] */
     int64_t pins_taken, tiles_taken; /* belong to owners; those behind them wait for the next */
+    int64_t phase_capacity;
+    double *phase;     /* [n][model.phases.n] where there are several */
+    bool phases_taken; /* those of the next owner wait */
 };
+
+/* Whether loads of several phases are kept. */
+static inline bool eqp__survey_cycles(const eqp_survey *survey)
+{
+    return survey->model.phases.n > 1;
+}
 
 /* Frees the memory; the survey is then empty. */
 void eqp__survey_release(eqp_survey *survey);

@@ -26,7 +26,7 @@ int eqp__key_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_func
 void eqp__traffic_add(MPI_Comm comm, int to, int64_t bytes);
 
 /* Most numbers that ranks can compare at once. */
-enum { EQP__AGREE_MOST = 40 };
+enum { EQP__AGREE_MOST = 56 };
 
 /* eqp_agree() with the least of each of n numbers, by the same allreduce.
  * least: [n] of this rank; then of all ranks; unchanged on error */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that know the phases of a cycle: `levelled`, and as its rival `pieces`. One rank does it for all, so the
- * parts do not depend on how the items are spread. */
+/* Methods that know the phases of a cycle: `levelled`, and as its rival `pieces`; and the repair of such parts. One
+ * rank does it for all, so the parts do not depend on how the items are spread. */
 #include "assign/cycle.h"
 #include "assign/levelled.h"
 #include "assign/pieces.h"
 #include "par/collect.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
+#include "par/repair_all.h"
 
 #include <equipoise/par.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,8 @@ typedef struct gathered {
     int *part;
 } gathered;
 
-static int gather(const eqp_balance_items *items, int nphases, eqp__collect *way, gathered *g)
+/* part: present ones to begin with; NULL: none. */
+static int gather(const eqp_balance_items *items, int nphases, const int *part, eqp__collect *way, gathered *g)
 {
     int code;
 
@@ -36,20 +39,22 @@ static int gather(const eqp_balance_items *items, int nphases, eqp__collect *way
         EQP_TRY(
             eqp__collect_array(way, g->n, (size_t)nphases * sizeof *g->phase_load, items->phase_load, &g->phase_load));
     }
-    EQP_TRY(eqp_agree(way->comm, eqp_array_create(&g->part, g->n, sizeof *g->part), NULL));
+    EQP_TRY(part != NULL ? eqp__collect_array(way, g->n, sizeof *part, part, &g->part)
+                         : eqp_agree(way->comm, eqp_array_create(&g->part, g->n, sizeof *g->part), NULL));
 done:
     return code;
 }
 
+/* keeps: what assigns begins with the parts that there are, and renumbers none. */
 static int assign_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                          alone assign, int *part, eqp_balance_result *result)
+                          alone assign, bool keeps, int *part, eqp_balance_result *result)
 {
     eqp__collect way = {.comm = comm};
     gathered g = {.n = 0};
     int code;
 
     EQP_TRY(eqp__collect_open(comm, &way));
-    EQP_TRY(gather(items, options->nphases, &way, &g));
+    EQP_TRY(gather(items, options->nphases, keeps ? part : NULL, &way, &g));
     if (way.rank == 0) {
         const eqp_balance_items all = {
             .n = g.n, .weight = g.weight, .particles = g.particles, .phase_load = g.phase_load};
@@ -57,7 +62,7 @@ static int assign_on_root(MPI_Comm comm, const eqp_balance_items *items, const e
     }
     EQP_TRY(eqp_agree(comm, code, options->message));
     EQP_TRY(eqp__collect_return(&way, sizeof *part, g.part, part));
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
+    EQP_TRY(keeps ? EQP_OK : eqp__relabel_all(comm, items, items->part_now, options, part));
     EQP_TRY(MPI_Bcast(&result->repaired, 1, MPI_INT64_T, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
 done:
     eqp__collect_close(&way);
@@ -68,18 +73,23 @@ done:
     return code;
 }
 
+static eqp__levelling levelling_of(const eqp_balance_items *items, const eqp_balance_options *options)
+{
+    return (eqp__levelling){.n = items->n,
+                            .weight = items->weight,
+                            .load = items->phase_load,
+                            .nphases = options->nphases,
+                            .times = options->times,
+                            .nparts = options->nparts,
+                            .share = options->share,
+                            .imbalance_tol = options->imbalance_tol};
+}
+
 /* With one load it is the weighted curve. */
 static int levelled_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                           eqp_balance_result *result)
 {
-    const eqp__levelling in = {.n = items->n,
-                               .weight = items->weight,
-                               .load = items->phase_load,
-                               .nphases = options->nphases,
-                               .times = options->times,
-                               .nparts = options->nparts,
-                               .share = options->share,
-                               .imbalance_tol = options->imbalance_tol};
+    const eqp__levelling in = levelling_of(items, options);
     eqp__levelled levelled;
     int code;
 
@@ -96,7 +106,7 @@ static int assign_levelled(MPI_Comm comm, const eqp_balance_items *items, const 
                            eqp_balance_result *result)
 {
     return options->nphases < 2 ? eqp__method_sfc.assign(comm, items, options, part, result)
-                                : assign_on_root(comm, items, options, levelled_alone, part, result);
+                                : assign_on_root(comm, items, options, levelled_alone, false, part, result);
 }
 
 const eqp_method eqp__method_levelled = {.name = "levelled",
@@ -104,6 +114,31 @@ const eqp_method eqp__method_levelled = {.name = "levelled",
                                          .flags = EQP_NEEDS_WEIGHTS,
                                          .assign = assign_levelled,
                                          .assign_alone = levelled_alone};
+
+static int repair_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    const eqp__levelling in = levelling_of(items, options);
+    eqp_cycle cycle;
+    int code;
+
+    EQP_TRY(eqp_cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
+    EQP_TRY(eqp__levelled_repair(&in, part, &result->repaired));
+    result->imbalance_unrepaired = 1.0 / cycle.efficiency - 1.0;
+done:
+    return code;
+}
+
+int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    int code;
+
+    EQP_TRY(assign_on_root(comm, items, options, repair_alone, true, part, result));
+    EQP_TRY(MPI_Bcast(&result->imbalance_unrepaired, 1, MPI_DOUBLE, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+done:
+    return code;
+}
 
 /* Of the row; 0: PIECES. */
 typedef struct own_settings {
@@ -140,7 +175,7 @@ done:
 static int assign_pieces(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                          eqp_balance_result *result)
 {
-    return assign_on_root(comm, items, options, pieces_alone, part, result);
+    return assign_on_root(comm, items, options, pieces_alone, false, part, result);
 }
 
 static const eqp_option own_options[] = {{"pieces", EQP_OPTION_INT, offsetof(own_settings, pieces), 1, false,

@@ -66,7 +66,10 @@ static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balan
 {
     int code = eqp__present_parts(comm, items, options, part);
 
-    return code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
+    if (code || options->nphases > 1) {
+        return code ? code : eqp__repair_cycle(comm, items, options, part, result);
+    }
+    return eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
 }
 
 const eqp_method eqp__method_repair = {.name = "repair",

@@ -10,4 +10,9 @@
 int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                     double imbalance_tol, int *part, eqp_balance_result *result);
 
+/* cycle_rows.c: the same for items with loads of several phases, by eqp__levelled_repair(). Nothing is renumbered.
+ * imbalance_unrepaired: of the cycle, 1 / efficiency - 1. Collective. */
+int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result);
+
 #endif

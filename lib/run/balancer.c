@@ -178,6 +178,38 @@ void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
     }
 }
 
+static bool can_be_cycle(const eqp_cycle_turns *phases)
+{
+    bool can_be = phases->n >= 1 && phases->n <= EQP_CYCLE_PHASES;
+
+    for (int k = 0; can_be && k < phases->n; k++) {
+        can_be = phases->times[k] > 0 && isfinite(phases->times[k]);
+    }
+    return can_be;
+}
+
+/* Of this rank. */
+static int ask_cycle(eqp_balancer *b)
+{
+    eqp_cycle_turns phases = {1, {1.0}};
+    int code = b->problem.cycle != NULL ? b->problem.cycle(b->problem.user, &phases) : EQP_OK;
+
+    code = code == EQP_OK && !can_be_cycle(&phases) ? EQP_ERR_DATA : code;
+    b->model.phases = code == EQP_OK && phases.n > 1 ? phases : (eqp_cycle_turns){.n = 0};
+    b->memory.cycles = b->model.phases.n > 1;
+    return code;
+}
+
+int eqp__ask_cycle(eqp_balancer *b)
+{
+    if (b->problem.cycle == NULL) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    const int code = ask_cycle(b);
+    const eqp_cycle_turns *phases = &b->model.phases;
+    return eqp__agree_alike(b->comm, code, eqp_fingerprint(phases->n, phases->n, phases->times));
+}
+
 /* A survey is taken when the next map may be due: it costs little, but not nothing. */
 eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 {
@@ -200,6 +232,10 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
         ((ready && weighs && due) || late) && !b->options.handed_out; /* nobody sees all of what he hands out */
     if (!b->surveying) {
         eqp__balancer_forget(b, &b->survey);
+        return NULL;
+    }
+    if (ask_cycle(b) != EQP_OK) { /* all ranks hear of it when a map is made */
+        b->surveying = false;
         return NULL;
     }
     eqp_survey_detail detail = late ? eqp__late_detail(b, &making) : eqp__making_detail(&making, b->nranks, &b->totals);
@@ -407,6 +443,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
     eqp_making making = making_of(b);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
+    EQP_TRY(eqp__ask_cycle(b));
     EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &making, &measured));
     if (due == EQP__LATE_OFFER) {
         EQP_TRY(eqp__late_offer_now(b, &making, expected_life(&b->policy, left), &advice->bytes));

@@ -22,9 +22,9 @@ struct eqp_balancer {
     eqp_costs costs;
     eqp_overheads overheads;
     eqp_policy policy;
-    int64_t left;                 /* steps that the run still has, as was said last; agreed on with the next step */
-    eqp_hindsight *hindsight;     /* of the steps so far */
-    eqp_hindsight_step first;     /* with in_part: a first step without busy seconds, not in hindsight yet */
+    int64_t left;             /* steps that the run still has, as was said last; agreed on with the next step */
+    eqp_hindsight *hindsight; /* of the steps so far */
+    eqp_hindsight_step first; /* with in_part: a first step without busy seconds, not in hindsight yet */
     bool in_part;
     eqp_rank_shares *shares;      /* how much work each rank is to get */
     eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
@@ -37,10 +37,12 @@ struct eqp_balancer {
     eqp_survey survey;       /* of the last evaluation, if it was taken: what a new map is made of */
     eqp_survey names;        /* memory for who lives here */
     bool surveying, surveyed;
-    bool has_map;             /* forces were computed by the present one */
-    eqp_policy_action action; /* since the last step */
-    bool kept;                /* `auto` kept the present map then */
-    eqp_auto_memory memory;   /* of `auto` */
+    bool has_map;                /* forces were computed by the present one */
+    double lost_load, lost_work; /* seconds of the last step's phases beyond the rank that has most in all, measured and
+                                    by the cost model */
+    eqp_policy_action action;    /* since the last step */
+    bool kept;                   /* `auto` kept the present map then */
+    eqp_auto_memory memory;      /* of `auto` */
     /* late maps: late.h */
     int64_t clock;         /* steps that were recorded */
     int64_t born;          /* clock when the owners of the present map were surveyed */
@@ -84,6 +86,9 @@ typedef struct eqp_names {
 int eqp__take_names(eqp_balancer *b, eqp_names *names);
 void eqp__names_free(eqp_names *names);
 void eqp__names_sort(eqp_names *names); /* the keys */
+
+/* Asks the problem what the phases of a cycle are from now on. Collective where it has any. */
+int eqp__ask_cycle(eqp_balancer *b);
 
 /* make.c */
 

@@ -52,6 +52,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
     message = message != NULL ? message : &own;
     code = comparison != NULL && rows != NULL && can_compare(comparison) ? EQP_OK : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp__agree_alike(b->comm, code, code == EQP_OK ? print_comparison(comparison) : 0));
+    EQP_TRY(eqp__ask_cycle(b));
     eqp_whatif what = {.comm = b->comm,
                        .problem = &b->problem,
                        .model = b->model,

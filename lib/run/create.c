@@ -79,7 +79,7 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem)
         b->nominal[k] = problem->nominal != NULL ? problem->nominal[k] : 1.0;
         can_be = is_positive(b->nominal[k]);
     }
-    b->model = (eqp_work_model){nkinds, b->nominal, problem->once};
+    b->model = (eqp_work_model){.nkinds = nkinds, .nominal = b->nominal, .once = problem->once};
     const int code = can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
     return code == EQP_OK ? eqp__overheads_init(&b->overheads, problem->overhead) : code;
 }
@@ -174,6 +174,8 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->assign != NULL,
                             p->advance != NULL,
                             p->label != NULL,
+                            p->cycle != NULL,
+                            p->turn != NULL,
                             p->own != NULL ? p->own->n : 0,
                             eqp__bits_of(p->branch)};
     const eqp_overhead *o = &b->overheads.nominal;

@@ -252,7 +252,8 @@ static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_l
     EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
     EQP_TRY(take_front(g, comm, nranks));
     EQP_TRY(find_steads(g, comm, nranks));
-    g->model = (eqp_work_model){g->head.costs.fit.nkinds, g->head.nominal, (unsigned)g->head.once};
+    g->model = (eqp_work_model){
+        .nkinds = g->head.costs.fit.nkinds, .nominal = g->head.nominal, .once = (unsigned)g->head.once};
     eqp__survey_clear(&g->survey, &g->model, &all);
     code = gather_names(g);
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {

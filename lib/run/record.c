@@ -21,6 +21,51 @@ bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs)
     return tell;
 }
 
+/* Loads of this rank, then of all, in the phases of a step that is a cycle; where steps are none, nothing travels. */
+typedef struct turns {
+    int n;                                   /* phases; at most 1: none are told */
+    double load[EQP_CYCLE_PHASES];           /* seconds in forces; then their sums */
+    double work[EQP_CYCLE_PHASES];           /* by the cost model; then their sums */
+    double most_load[EQP_CYCLE_PHASES];      /* then the largest of a rank */
+    double most_predicted[EQP_CYCLE_PHASES]; /* at the rank's speed; likewise */
+} turns;
+
+enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
+
+/* What this rank has done in each phase. */
+static turns turns_of(const eqp_balancer *b, const eqp_work *work)
+{
+    turns t = {.n = work->nphases};
+
+    for (int k = 0; k < t.n && t.n > 1; k++) {
+        t.load[k] = t.most_load[k] = work->phase_load[k];
+        t.work[k] = eqp_cost_fit_predict(&b->costs.fit, work->phase_count + (size_t)k * (size_t)b->model.nkinds);
+        t.most_predicted[k] = t.work[k] / work->row->speed;
+    }
+    return t;
+}
+
+/* sum, least: [TURN_NUMBERS] in the meeting of the step. */
+static void tell_turns(const turns *t, double *sum, int64_t *least)
+{
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+        sum[2 * k] = t->load[k];
+        sum[2 * k + 1] = t->work[k];
+        least[2 * k] = eqp__rank_of_double(-t->most_load[k]);
+        least[2 * k + 1] = eqp__rank_of_double(-t->most_predicted[k]);
+    }
+}
+
+static void hear_turns(turns *t, const double *sum, const int64_t *least)
+{
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+        t->load[k] = sum[2 * k];
+        t->work[k] = sum[2 * k + 1];
+        t->most_load[k] = -eqp__double_of_rank(least[2 * k]);
+        t->most_predicted[k] = -eqp__double_of_rank(least[2 * k + 1]);
+    }
+}
+
 /* Memory for a step; what fails after it fails on all ranks alike. */
 typedef struct desk {
     eqp_timings *own;           /* where the caller has none */
@@ -74,6 +119,36 @@ static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char
     return EQP_OK;
 }
 
+/* Largest over mean of n ranks that have so much together, - 1. */
+static double uneven(double most, double sum, int n)
+{
+    return sum > 0.0 ? fmax(most * n / sum - 1.0, 0.0) : 0.0;
+}
+
+/* How uneven the phases were; and what all wait in them beyond the seconds of the rank that has most in the whole
+ * cycle. */
+static void take_turns(eqp_balancer *b, const turns *t)
+{
+    eqp_step *step = &b->now;
+    double load = 0.0, predicted = 0.0, most_load = 0.0, most_predicted = 0.0;
+
+    step->nphases = t->n > 1 ? t->n : 1;
+    memset(step->phase_measured, 0, sizeof step->phase_measured);
+    memset(step->phase_predicted, 0, sizeof step->phase_predicted);
+    for (int k = 0; k < t->n && t->n > 1; k++) {
+        step->phase_measured[k] = uneven(t->most_load[k], t->load[k], b->nranks);
+        step->phase_predicted[k] = uneven(t->most_predicted[k], t->work[k], b->nranks);
+        load += t->most_load[k];
+        predicted += t->most_predicted[k];
+    }
+    for (int r = 0; r < b->nranks; r++) {
+        most_load = fmax(most_load, b->row[r].load);
+        most_predicted = fmax(most_predicted, b->row[r].predicted);
+    }
+    b->lost_load = fmax(load - most_load, 0.0);
+    b->lost_work = fmax(predicted - most_predicted, 0.0);
+}
+
 static int take_imbalances(const eqp_balancer *b, const desk *d, eqp_step *step)
 {
     eqp_load_statistics measured = {0}, model = {0};
@@ -89,11 +164,14 @@ static int take_imbalances(const eqp_balancer *b, const desk *d, eqp_step *step)
     }
     EQP_TRY(eqp_load_statistics_compute(b->nranks, d->load, &measured));
     EQP_TRY(eqp_load_statistics_compute(b->nranks, d->predicted, &model));
-    step->imbalance_measured = measured.imbalance;
-    step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
-    step->imbalance_work = next > 0 ? most * b->nranks / next - 1.0 : 0.0;
-    step->load_max = measured.max;
+    step->imbalance_measured =
+        b->lost_load > 0 ? (measured.max + b->lost_load) / measured.mean - 1.0 : measured.imbalance;
+    step->imbalance_predicted = work > 0 ? fmax((model.max + b->lost_work) / work - 1.0, 0.0) : 0.0;
+    const double lost_next = work > 0 ? b->lost_work * next / (work * b->nranks) : 0.0; /* costs are others */
+    step->imbalance_work = next > 0 ? (most + lost_next) * b->nranks / next - 1.0 : 0.0;
+    step->load_max = measured.max + b->lost_load;
     step->load_mean = measured.mean;
+    step->cycle_efficiency = 1.0 / (1.0 + step->imbalance_measured);
 done:
     return code;
 }
@@ -112,6 +190,8 @@ static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
         predicted = fmax(predicted, row->predicted + row->overhead);
         measured = fmax(measured, row->busy_seconds);
     }
+    measured += b->lost_load;
+    predicted += b->lost_work;
     b->now.step_measured = known ? measured : 0.0;
     b->now.step_predicted = known ? predicted * eqp__overheads_factor(&b->overheads) : 0.0;
     if (kept && known) {
@@ -175,7 +255,7 @@ static double unevenness(const eqp_balancer *b)
         most = fmax(most, own + sending_seconds(b, row));
         sum += own;
     }
-    return sum > 0.0 ? most * b->nranks / sum - 1.0 : 0.0;
+    return sum > 0.0 ? (most + b->lost_work) * b->nranks / sum - 1.0 : 0.0;
 }
 
 /* What `auto` learns of it. */
@@ -198,7 +278,7 @@ static double whole_step(const eqp_balancer *b)
         const double own = b->now.step_measured > 0.0 ? row->busy_seconds : row->load;
         most = fmax(most, own + sending_seconds(b, row));
     }
-    return most;
+    return most + b->lost_load;
 }
 
 /* How uneven the work is, with what goes where it goes, by counts: those of the last evaluation, where these are what
@@ -225,6 +305,7 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
     if (mean <= 0.0) {
         return 0.0;
     }
+    now += b->lost_work;
     return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
@@ -312,24 +393,27 @@ int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsigh
 }
 
 /* All that is added up of a step: what batches say of the costs, then the caller's numbers. */
-enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3 };
+enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3, LEAST = SHARED + EQP_MEET_LOWS };
+_Static_assert(LEAST + TURN_NUMBERS <= EQP__AGREE_MOST && TOLD + TURN_NUMBERS <= EQP__MEET_MOST, "room in a meeting");
 
 /* The meeting of the step. A prediction is made before its step is measured: the costs are those that the map was made
  * with or that earlier steps have shown. code: of this rank so far. */
-static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk *d, int code)
+static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk *d, turns *t, int code)
 {
+    const int more = b->problem.cycle != NULL ? TURN_NUMBERS : 0; /* the same on all ranks */
     const int nsums = code == EQP_OK ? work->nsums : 0, nlows = code == EQP_OK ? work->nlows : 0;
     const int64_t alike[] = {(int64_t)bytes,
                              code == EQP_OK ? work->evaluations : 0,
                              code == EQP_OK && work->last,
                              code == EQP_OK && work->rows,
                              code == EQP_OK && work->moved,
+                             t->n,
                              b->surveying,
                              b->left,
                              nsums,
                              nlows};
-    int64_t least[SHARED + EQP_MEET_LOWS] = {0, 0, eqp__late_look(b)};
-    double told[TOLD] = {0};
+    int64_t least[LEAST + TURN_NUMBERS] = {0, 0, eqp__late_look(b)};
+    double told[TOLD + TURN_NUMBERS] = {0};
 
     eqp__put_value(least, eqp_fingerprint(0, (int64_t)(sizeof alike / sizeof alike[0]), alike));
     for (int k = 0; k < nlows; k++) {
@@ -338,8 +422,10 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk 
     for (int k = 0; k < nsums; k++) {
         told[EQP__COSTS_TOLD + k] = work->sum[k];
     }
+    tell_turns(t, told + TOLD, least + LEAST);
     code = code == EQP_OK ? eqp__costs_tell(&b->costs, d->timings, told) : code;
-    EQP_TRY(eqp__meet(b->comm, code, SHARED + EQP_MEET_LOWS, least, TOLD, told));
+    EQP_TRY(eqp__meet(b->comm, code, LEAST + more, least, TOLD + more, told));
+    hear_turns(t, told + TOLD, least + LEAST);
     EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
     for (int k = 0; k < nlows; k++) {
         work->low[k] = eqp__double_of_rank(least[SHARED + k]);
@@ -351,6 +437,20 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk 
     EQP_TRY(eqp__costs_hear(&b->costs, told, &b->now.correlation));
 done:
     return code;
+}
+
+/* Several phases only where the problem has a cycle. */
+static bool can_be_phases(const eqp_balancer *b, const eqp_work *work)
+{
+    bool can_be = work->nphases >= 0 && work->nphases <= EQP_CYCLE_PHASES;
+
+    if (work->nphases > 1) {
+        can_be = can_be && b->problem.cycle != NULL && work->phase_load != NULL && work->phase_count != NULL;
+    }
+    for (int k = 0; can_be && k < work->nphases && work->nphases > 1; k++) {
+        can_be = work->phase_load[k] >= 0 && isfinite(work->phase_load[k]);
+    }
+    return can_be;
 }
 
 static bool can_be(const eqp_work *work)
@@ -384,22 +484,26 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     eqp_balancer *const b = balancer;
     size_t bytes = sizeof(eqp_rank_row);
     desk d = {0};
+    turns t = {.n = 0};
     bool foretold = false; /* in seconds: by costs that were known */
     int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
         return EQP_ERR_ARGUMENT;
     }
+    code = code == EQP_OK && !can_be_phases(b, work) ? EQP_ERR_ARGUMENT : code;
     if (code == EQP_OK) {
         bytes = work->row_bytes > 0 ? work->row_bytes : bytes;
         predict(b, work);
+        t = turns_of(b, work);
         foretold = b->costs.known;
         code = desk_create(&d, b, work, bytes);
     }
-    EQP_TRY(meet(b, work, bytes, &d, code));
+    EQP_TRY(meet(b, work, bytes, &d, &t, code));
     eqp_timings_clear(work->timings);
     work->row->next = eqp_cost_fit_predict(&b->costs.fit, work->last != NULL ? work->last : work->count);
     EQP_TRY(gather_rows(b, work, bytes, d.rows));
+    take_turns(b, &t);
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));

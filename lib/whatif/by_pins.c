@@ -68,10 +68,10 @@ static int need(eqp_evaluation *evaluation, bool blocks, int64_t pin, int part)
 }
 
 /* An owner that parts share, tile by tile; what belongs to none is done at its own place. */
-static int trace_shared(const eqp_owners *owners, int64_t o, const eqp_map *map, int64_t tag, bool blocks,
-                        eqp_evaluation *evaluation)
+static int trace_shared(const eqp_owners *owners, int64_t o, double seconds, const eqp_map *map, int64_t tag,
+                        bool blocks, eqp_evaluation *evaluation)
 {
-    const double scale = owners->weight[o] > 0 ? owners->seconds[o] / owners->weight[o] : 0.0;
+    const double scale = owners->weight[o] > 0 ? seconds / owners->weight[o] : 0.0;
     double rest = owners->weight[o];
     int code = EQP_OK;
 
@@ -89,11 +89,12 @@ done:
     return code;
 }
 
-static int trace_whole(const eqp_owners *owners, int64_t o, int part, bool blocks, eqp_evaluation *evaluation)
+static int trace_whole(const eqp_owners *owners, int64_t o, double seconds, int part, bool blocks,
+                       eqp_evaluation *evaluation)
 {
     int code;
 
-    EQP_TRY(eqp_evaluation_load(evaluation, part, owners->seconds[o]));
+    EQP_TRY(eqp_evaluation_load(evaluation, part, seconds));
     EQP_TRY(need(evaluation, blocks, owners->owner[o].pin, part));
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
         EQP_TRY(need(evaluation, blocks, owners->pin[p], part));
@@ -102,26 +103,37 @@ done:
     return code;
 }
 
-static int trace_owners(const eqp_owners *owners, const eqp_map *map, const eqp_placement *placement, bool blocks,
-                        eqp_evaluation *evaluation)
+/* Seconds of an owner in one turn. */
+static double seconds_of(const eqp_owners *owners, int64_t o, int phase)
+{
+    return owners->phases.n > 0 ? owners->phase[o * owners->phases.n + phase] : owners->seconds[o];
+}
+
+/* Who has no work in a turn needs nothing for it. */
+static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map, const eqp_placement *placement,
+                        bool blocks, eqp_evaluation *evaluation)
 {
     int code = EQP_OK;
 
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
+        const double seconds = seconds_of(owners, o, phase);
         EQP_TRY(eqp_evaluation_held(evaluation, placement[o].home, owner->particles));
         if (owner->pin >= 0 && blocks) {
             EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
         }
-        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, (int)placement[o].tag, blocks, evaluation)
-                                      : trace_shared(owners, o, map, placement[o].tag, blocks, evaluation));
+        if (owners->phases.n > 0 && !(seconds > 0.0)) {
+            continue;
+        }
+        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, seconds, (int)placement[o].tag, blocks, evaluation)
+                                      : trace_shared(owners, o, seconds, map, placement[o].tag, blocks, evaluation));
     }
 done:
     return code;
 }
 
-/* What parts do whatever the map. */
-static int add_base(const eqp_problem *problem, int nparts, eqp_evaluation *evaluation)
+/* What parts do whatever the map, in one of so many turns. */
+static int add_base(const eqp_problem *problem, int nparts, double turns, eqp_evaluation *evaluation)
 {
     double *base = NULL;
     int code = problem->base != NULL ? eqp_array_create(&base, nparts, sizeof *base) : EQP_OK;
@@ -130,22 +142,29 @@ static int add_base(const eqp_problem *problem, int nparts, eqp_evaluation *eval
         problem->base(problem->user, nparts, base);
     }
     for (int p = 0; p < nparts && code == EQP_OK && base != NULL; p++) {
-        code = eqp_evaluation_load(evaluation, p, base[p]);
+        code = eqp_evaluation_load(evaluation, p, base[p] / turns);
     }
     free(base);
     return code;
 }
 
-int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, bool loads_only, eqp_evaluation *evaluation)
+int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
+                       eqp_evaluation *evaluation)
 {
     eqp_placement *placement = NULL;
+    double turns = 0.0;
     int code;
+
+    for (int k = 0; k < state->phases.n; k++) {
+        turns += state->phases.times[k];
+    }
 
     EQP_TRY(learn(state, eqp_map_shared(trial->map) > 0));
     EQP_TRY(fetch_placements(state, trial->placements, &placement));
-    EQP_TRY(trace_owners(&state->pinned, trial->map, placement, state->pinned_owners && !loads_only, evaluation));
+    EQP_TRY(
+        trace_owners(&state->pinned, phase, trial->map, placement, state->pinned_owners && !loads_only, evaluation));
     if (state->rank == 0) {
-        EQP_TRY(add_base(state->what->problem, trial->nparts, evaluation));
+        EQP_TRY(add_base(state->what->problem, trial->nparts, turns, evaluation));
     }
 done:
     free(placement);

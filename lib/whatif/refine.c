@@ -149,62 +149,70 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *b
     return code;
 }
 
-/* Rank 0 alone: what the map comes to by the plan, and every part's seconds of the step. */
-static int read_evaluation(const refining *s, eqp_evaluation *evaluation, const eqp_network *network,
-                           eqp_evaluated *result, bool any_plan)
+/* Rank 0 alone: what the map comes to by a plan, and every part's seconds of the step, or of the turns of a cycle. */
+static int read_traced(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row,
+                       bool any_plan)
 {
-    const eqp_traffic exchange = {.seconds = s->total};
+    const eqp_cycle_turns *phases = &s->state->phases;
+    const eqp_exchange_plan same = row->evaluated.plan;
+    double *seconds = NULL;
     int code;
 
+    EQP_TRY(any_plan ? eqp__whatif_evaluate(s->state, traced, network, row)
+                     : eqp__whatif_evaluate_by(s->state, traced, network, &same, row));
+    EQP_TRY(eqp_array_create(&seconds, s->nparts, sizeof *seconds));
     memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
-    EQP_TRY(any_plan ? eqp__whatif_evaluate(s->state, evaluation, network, result) : EQP_OK);
-    const eqp_exchange_plan plan = result->plan;
-    EQP_TRY(eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result));
-    for (int p = 0; p < s->nparts; p++) {
-        s->total[p] += eqp_evaluation_loads(evaluation)[p] / eqp_part_speed(s->speeds, p);
+    for (int k = 0; k < phases->n; k++) {
+        const eqp_traffic exchange = {.seconds = seconds};
+        const eqp_exchange_plan plan = row->evaluated.plan;
+        eqp_evaluated one;
+        memset(seconds, 0, (size_t)s->nparts * sizeof *seconds);
+        EQP_TRY(eqp_evaluation_by_plan(traced->turn[k], network, &plan, &exchange, &one));
+        for (int p = 0; p < s->nparts; p++) {
+            const double load = eqp_evaluation_loads(traced->turn[k])[p] / eqp_part_speed(s->speeds, p);
+            s->total[p] += phases->times[k] * (seconds[p] + load);
+        }
     }
 done:
+    free(seconds);
     return code;
 }
 
-/* Traces a map and tells all ranks; the evaluation stays on rank 0. result->plan: by which, unless any_plan. */
+/* Traces a map and tells all ranks; what is traced stays on rank 0. row->evaluated.plan: by which, unless any_plan. */
 static int measure(const refining *s, const eqp_trial *trial, const eqp_network *network, bool any_plan,
-                   eqp_evaluation **evaluation, eqp_evaluated *result)
+                   eqp__traced *traced, eqp_compared *row)
 {
     const MPI_Comm comm = s->state->comm;
-    int code = eqp__whatif_trace(s->state, trial, 0, evaluation);
+    int code = eqp__whatif_trace(s->state, trial, 0, traced);
 
     if (code != EQP_OK) {
         return code;
     }
     if (s->state->rank == 0) {
-        code = read_evaluation(s, *evaluation, network, result, any_plan);
+        code = read_traced(s, traced, network, row, any_plan);
     }
     code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK && (MPI_Bcast(result, (int)sizeof *result, MPI_BYTE, 0, comm) != MPI_SUCCESS ||
-                           MPI_Bcast(s->total, s->nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS)) {
+    code = code == EQP_OK ? eqp__whatif_tell(s->state, 0, row) : code;
+    if (code == EQP_OK && MPI_Bcast(s->total, s->nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     return code;
 }
 
 /* With the plan that is the cheapest for the map that has won. */
-static int conclude(const refining *s, eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result)
+static int conclude(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row)
 {
-    int code = s->state->rank == 0 ? eqp__whatif_evaluate(s->state, evaluation, network, result) : EQP_OK;
+    int code = s->state->rank == 0 ? eqp__whatif_evaluate(s->state, traced, network, row) : EQP_OK;
 
     code = eqp_agree(s->state->comm, code, NULL);
-    if (code == EQP_OK && MPI_Bcast(result, (int)sizeof *result, MPI_BYTE, 0, s->state->comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
-    return code;
+    return code == EQP_OK ? eqp__whatif_tell(s->state, 0, row) : code;
 }
 
-/* The best map so far, of which rank 0 has the evaluation. */
+/* The best map so far, of which rank 0 has what was traced. */
 typedef struct favourite {
     eqp_trial *trial;
     eqp_map_made *summary;
-    eqp_evaluation *evaluation;
+    eqp__traced traced;
     bool changed; /* since it was first evaluated */
     int in_vain;  /* maps in a row that were no better */
 } favourite;
@@ -213,23 +221,25 @@ typedef struct favourite {
 static int compete(const refining *s, const eqp_network *network, eqp_trial *next, const eqp_map_made *made,
                    favourite *best)
 {
-    eqp_evaluated *shortest = &best->trial->row.evaluated;
-    eqp_evaluation *evaluation = NULL;
+    eqp_compared *shortest = &best->trial->row;
+    eqp__traced traced = {{NULL}};
     int code;
 
-    next->row.evaluated = *shortest;
+    next->row.evaluated = shortest->evaluated;
     best->in_vain++;
-    code = measure(s, next, network, false, &evaluation, &next->row.evaluated);
-    if (code == EQP_OK && next->row.evaluated.step_seconds < shortest->step_seconds) {
-        eqp_evaluation *longer = best->evaluation;
-        *shortest = next->row.evaluated;
-        best->evaluation = evaluation;
-        evaluation = longer;
+    code = measure(s, next, network, false, &traced, &next->row);
+    if (code == EQP_OK && next->row.evaluated.step_seconds < shortest->evaluated.step_seconds) {
+        const eqp__traced longer = best->traced;
+        shortest->evaluated = next->row.evaluated;
+        shortest->cycle = next->row.cycle;
+        memcpy(shortest->phase, next->row.phase, sizeof shortest->phase);
+        best->traced = traced;
+        traced = longer;
         best->changed = true;
         best->in_vain = 0;
         replace(best->trial, next, best->summary, made);
     }
-    eqp_evaluation_free(evaluation);
+    eqp__traced_free(&traced);
     return code;
 }
 
@@ -261,16 +271,16 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
 
     s.speeds = state->what->speeds;
     EQP_TRY(open_refining(&s));
-    EQP_TRY(measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated));
+    EQP_TRY(measure(&s, trial, network, true, &best.traced, &trial->row));
     for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
         EQP_TRY(compete_twice(&s, network, pass, &best));
     }
     if (best.changed) {
-        EQP_TRY(conclude(&s, best.evaluation, network, &trial->row.evaluated));
+        EQP_TRY(conclude(&s, &best.traced, network, &trial->row));
     }
 done:
     summary->result.imbalance = trial->row.evaluated.imbalance;
-    eqp_evaluation_free(best.evaluation);
+    eqp__traced_free(&best.traced);
     free(s.total);
     return code;
 }

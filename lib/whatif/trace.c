@@ -4,6 +4,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +18,41 @@ void eqp__trials_free(int n, eqp_trial *trials)
     }
 }
 
+/* Whether the problem traces maps; a problem with several phases does if it can tell them apart. */
+static bool by_problem(const eqp_whatif_state *state)
+{
+    const eqp_problem *problem = state->what->problem;
+
+    return problem->trace != NULL && (state->phases.n == 1 || problem->turn != NULL);
+}
+
 static int create_evaluation(const eqp_whatif_state *state, int nparts, eqp_evaluation **evaluation)
 {
     static const int out[1] = {0}, ghosts[1] = {1};
     const eqp_problem *problem = state->what->problem;
 
-    return problem->trace != NULL
+    return by_problem(state)
                ? eqp_evaluation_create(nparts, problem->nphases, problem->back, problem->ghosts, evaluation)
                : eqp_evaluation_create(nparts, 1, out, ghosts, evaluation);
 }
 
-static int trace(eqp_whatif_state *state, const eqp_trial *trial, bool loads_only, eqp_evaluation *evaluation)
+/* One turn of a phase. */
+static int trace(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
+                 eqp_evaluation *evaluation)
 {
     const eqp_problem *problem = state->what->problem;
-    const int code = problem->trace != NULL ? problem->trace(problem->user, trial->nparts, trial->map,
-                                                             trial->placements, loads_only, evaluation)
-                                            : eqp__trace_by_pins(state, trial, loads_only, evaluation);
+    int code = EQP_OK;
 
-    return eqp_agree(state->comm, code, NULL);
+    if (!by_problem(state)) {
+        code = eqp__trace_by_pins(state, trial, phase, loads_only, evaluation);
+        return eqp_agree(state->comm, code, NULL);
+    }
+    code = problem->turn != NULL ? problem->turn(problem->user, phase) : EQP_OK;
+    EQP_TRY(eqp_agree(state->comm, code, NULL));
+    code = problem->trace(problem->user, trial->nparts, trial->map, trial->placements, loads_only, evaluation);
+    EQP_TRY(eqp_agree(state->comm, code, NULL));
+done:
+    return code;
 }
 
 static int set_speeds(eqp_part_speeds speeds, int nparts, eqp_evaluation *evaluation)
@@ -93,14 +111,22 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
     return code;
 }
 
-int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp_evaluation **evaluation)
+void eqp__traced_free(eqp__traced *traced)
+{
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+        eqp_evaluation_free(traced->turn[k]);
+        traced->turn[k] = NULL;
+    }
+}
+
+static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation)
 {
     const eqp_whatif *what = state->what;
     eqp_evaluation *made = NULL;
     int code;
 
     EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL));
-    EQP_TRY(trace(state, trial, false, made));
+    EQP_TRY(trace(state, trial, phase, false, made));
     EQP_TRY(gather(state, root, made));
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
@@ -115,25 +141,79 @@ done:
     return code;
 }
 
+int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced)
+{
+    int code = EQP_OK;
+
+    for (int k = 0; k < state->phases.n && code == EQP_OK; k++) {
+        code = trace_turn(state, trial, k, root, &traced->turn[k]);
+    }
+    return code;
+}
+
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads)
 {
     eqp_evaluation *evaluation = NULL;
-    int code;
+    int code = EQP_OK;
 
-    EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL));
-    EQP_TRY(trace(state, trial, true, evaluation));
-    memcpy(loads, eqp_evaluation_loads(evaluation), (size_t)trial->nparts * sizeof *loads);
+    memset(loads, 0, (size_t)trial->nparts * sizeof *loads);
+    for (int k = 0; k < state->phases.n; k++) {
+        EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL));
+        EQP_TRY(trace(state, trial, k, true, evaluation));
+        for (int p = 0; p < trial->nparts; p++) {
+            loads[p] += state->phases.times[k] * eqp_evaluation_loads(evaluation)[p];
+        }
+        eqp_evaluation_free(evaluation);
+        evaluation = NULL;
+    }
     EQP_TRY(eqp_sum_double(state->comm, trial->nparts, loads));
 done:
     eqp_evaluation_free(evaluation);
     return code;
 }
 
-int eqp__whatif_evaluate(const eqp_whatif_state *state, eqp_evaluation *evaluation, const eqp_network *network,
-                         eqp_evaluated *result)
+/* How even loads are in the phases, as they were evaluated. */
+static eqp_cycle cycle_of(const eqp_compared *row)
 {
-    const eqp_exchange_plan *plan = state->what->plan;
+    eqp_cycle cycle = {.efficiency = 1.0 / (1.0 + row->evaluated.imbalance)};
 
-    return plan == NULL ? eqp_evaluation_best(evaluation, network, result)
-                        : eqp_evaluation_by_plan(evaluation, network, plan, NULL, result);
+    for (int k = 0; k < row->phases.n; k++) {
+        cycle.imbalance[k] = row->phase[k].imbalance;
+        cycle.worst_phase = cycle.imbalance[k] > cycle.worst ? k : cycle.worst_phase;
+        cycle.worst = fmax(cycle.worst, cycle.imbalance[k]);
+    }
+    return cycle;
+}
+
+int eqp__whatif_evaluate_by(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
+                            const eqp_exchange_plan *plan, eqp_compared *row)
+{
+    int code;
+
+    row->phases = state->phases;
+    EQP_TRY(eqp_evaluation_cycle(state->phases.n, state->phases.times, traced->turn, network, plan, row->phase,
+                                 &row->evaluated));
+    row->cycle = cycle_of(row);
+done:
+    return code;
+}
+
+int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
+                         eqp_compared *row)
+{
+    return eqp__whatif_evaluate_by(state, traced, network, state->what->plan, row);
+}
+
+int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row)
+{
+    eqp_compared told = *row;
+
+    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, root, state->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    row->evaluated = told.evaluated;
+    row->phases = told.phases;
+    row->cycle = told.cycle;
+    memcpy(row->phase, told.phase, sizeof row->phase);
+    return EQP_OK;
 }

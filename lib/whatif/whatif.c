@@ -10,7 +10,8 @@
 
 void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state)
 {
-    *state = (eqp_whatif_state){.what = what, .comm = what->comm};
+    *state = (eqp_whatif_state){.what = what, .comm = what->comm, .phases = {1, {1.0}}};
+    state->phases = what->model.phases.n > 1 ? what->model.phases : state->phases;
     MPI_Comm_rank(what->comm, &state->rank);
     MPI_Comm_size(what->comm, &state->nranks);
 }
@@ -267,35 +268,32 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
 
 int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network, eqp_message *message)
 {
-    eqp_evaluation **evaluation = NULL;
-    int code = eqp_agree(state->comm, eqp_array_create(&evaluation, n, sizeof(eqp_evaluation *)), NULL);
+    eqp__traced *traced = NULL;
+    int code = eqp_agree(state->comm, eqp_array_create(&traced, n, sizeof *traced), NULL);
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
         code = assign(state, network, &trials[i], message);
         if (code == EQP_OK && !refines_step(&trials[i])) {
-            code = eqp__whatif_trace(state, &trials[i], i % state->nranks, &evaluation[i]);
+            code = eqp__whatif_trace(state, &trials[i], i % state->nranks, &traced[i]);
         }
     }
     if (code == EQP_OK) {
         for (int i = state->rank; i < n && code == EQP_OK; i += state->nranks) {
             if (!refines_step(&trials[i])) {
-                code = eqp__whatif_evaluate(state, evaluation[i], network, &trials[i].row.evaluated);
+                code = eqp__whatif_evaluate(state, &traced[i], network, &trials[i].row);
             }
         }
         code = eqp_agree(state->comm, code, NULL);
     }
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        if (MPI_Bcast(&trials[i].row.evaluated, (int)sizeof trials[i].row.evaluated, MPI_BYTE, i % state->nranks,
-                      state->comm) != MPI_SUCCESS) {
-            code = EQP_ERR_MPI;
-        }
+        code = refines_step(&trials[i]) ? EQP_OK : eqp__whatif_tell(state, i % state->nranks, &trials[i].row);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "what-if: %s", eqp_error_text(code));
     }
-    for (int i = 0; i < n && evaluation != NULL; i++) {
-        eqp_evaluation_free(evaluation[i]);
+    for (int i = 0; i < n && traced != NULL; i++) {
+        eqp__traced_free(&traced[i]);
     }
-    free(evaluation);
+    free(traced);
     return code;
 }

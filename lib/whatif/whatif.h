@@ -26,6 +26,11 @@ typedef struct eqp_whatif {
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
 } eqp_whatif;
 
+/* What a map makes every part do, on one rank; NULLs elsewhere. Zeros are none. */
+typedef struct eqp__traced {
+    eqp_evaluation *turn[EQP_CYCLE_PHASES]; /* [phases] one turn of each; owned: eqp__traced_free() */
+} eqp__traced;
+
 /* An assignment that is being tried. Zeros are none. */
 typedef struct eqp_trial {
     const eqp_choice *choice; /* borrowed; NULL: the map and the placements are given */
@@ -43,6 +48,7 @@ typedef struct eqp_whatif_state {
     const eqp_whatif *what;
     MPI_Comm comm;
     int rank, nranks;
+    eqp_cycle_turns phases; /* of the cycle that a step is */
     /* owners as they are, with weights if they were wanted so far; and what it took to learn that */
     bool known, weighed;
     eqp_owners owners;
@@ -90,20 +96,31 @@ int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
                       eqp_owners *owners, eqp_units_totals *totals);
 
-/* by_pins.c: what a map comes to without problem->trace, as that would say it. Collective; its code is this rank's. */
-int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, bool loads_only, eqp_evaluation *evaluation);
+/* by_pins.c: what a turn of a phase comes to without problem->trace, as that would say it. Collective; its code is this
+ * rank's. */
+int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
+                       eqp_evaluation *evaluation);
 
 /* trace.c: what the problem says of a trial's map. All are collective. */
 
-/* All that the map would make every part compute and fetch, on the rank `root`; NULL elsewhere. */
-int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp_evaluation **evaluation);
+/* All that the map would make every part compute and fetch, on the rank `root`. traced: zeros; to be freed in any case.
+ */
+int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced);
+void eqp__traced_free(eqp__traced *traced); /* zeros again */
 
-/* The loads alone, on all ranks: [trial->nparts]. */
+/* The loads alone, of a whole cycle, on all ranks: [trial->nparts]. */
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads);
 
-/* By the plan of the run, or the cheapest. Local. */
-int eqp__whatif_evaluate(const eqp_whatif_state *state, eqp_evaluation *evaluation, const eqp_network *network,
-                         eqp_evaluated *result);
+/* By the plan of the run, or the cheapest: what a row says of it. Local. */
+int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
+                         eqp_compared *row);
+
+/* By that plan. Local. */
+int eqp__whatif_evaluate_by(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
+                            const eqp_exchange_plan *plan, eqp_compared *row);
+
+/* Tells all ranks what that one says of an evaluation. Collective. */
+int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row);
 
 /* refine.c: a map that is made again with what its traces have taught. Both replace the trial's map and placements
  * where they find better ones, and keep made->result.imbalance true. base: [parts] seconds of what each part does

@@ -10,7 +10,12 @@
 
 enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
 static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};
-static const eqp_work_model model = {KINDS, nominal, 1u << 2}; /* kind 2: once for each owner */
+static const eqp_work_model model = {
+    .nkinds = KINDS, .nominal = nominal, .once = 1u << 2}; /* kind 2: once for each owner */
+
+/* The same in cycles of three phases. */
+static const eqp_work_model cycle_model = {
+    .nkinds = KINDS, .nominal = nominal, .once = 1u << 2, .phases = {3, {1.0, 1.0, 2.0}}};
 
 /* Owners of all ranks, in an order along the curve that has nothing to do with their homes. Every seventh is computed
  * by all ranks, a share each; HEAVY is more than a rank's part of the work. */
@@ -81,11 +86,20 @@ static inline int add_lists(eqp_survey *survey, const world *w, int64_t owner, b
     return code;
 }
 
+/* Odd owners alone have work in the second phase, nobody has in the last one; the owner 1 says nothing. */
+static inline int add_phases(eqp_survey *survey, int64_t owner, int64_t pairs)
+{
+    const double load[3] = {(double)pairs, owner % 2 != 0 ? (double)pairs : 0.0, 0.0};
+
+    return eqp_survey_phases(survey) > 1 && owner != 1 ? eqp_survey_add_phases(survey, load) : EQP_OK;
+}
+
 static inline int add_owner(eqp_survey *survey, const world *w, int64_t owner, bool tiles)
 {
     const eqp_owner made = describe(w, owner);
     int code = add_lists(survey, w, owner, tiles);
 
+    code = code == EQP_OK ? add_phases(survey, owner, pairs_of(owner)) : code;
     return code == EQP_OK ? eqp_survey_add_owner(survey, &made) : code;
 }
 
@@ -98,6 +112,7 @@ static inline int add_share(eqp_survey *survey, const world *w, int64_t owner)
     share.count[0] = 1;
     share.count[1] = 0;
     share.interactions = 2;
+    code = code == EQP_OK ? add_phases(survey, owner, 1) : code;
     return code == EQP_OK ? eqp_survey_add_owner(survey, &share) : code;
 }
 
@@ -135,7 +150,8 @@ static inline int line_up(MPI_Comm comm, const eqp_survey *survey, eqp_owners *o
         key[i] = describe(&w, w.rank * PER_RANK + i).key;
     }
     qsort(key, PER_RANK, sizeof *key, compare_keys);
-    return eqp__owners_line_up(comm, survey, &model, &costs, PER_RANK, key, owners, &bytes);
+    return eqp__owners_line_up(comm, survey, survey->model.nkinds > 0 ? &survey->model : &model, &costs, PER_RANK, key,
+                               owners, &bytes);
 }
 
 /* The owner at a place along the curve. */

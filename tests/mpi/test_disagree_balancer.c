@@ -36,17 +36,18 @@ typedef struct field {
         __VA_ARGS__                                                                                                    \
     }
 
-static const field fields[] = TABLE(
-    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(branch), P(own),
-    P(estimates), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size),
-    O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate),
-    O(handed_out), O(fixed_costs), M(method, word), M(method, method), M(method, settings), M(method, options.strategy),
-    M(method, options.rate), M(method, options.threshold), M(method, options.pins), M(method, options.full),
-    M(method, options.split), M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every),
-    M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed),
-    M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row),
-    W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts),
-    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
+static const field fields[] =
+    TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(branch), P(own),
+          P(estimates), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label),
+          P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto),
+          O(network_measure), O(calibrate), O(handed_out), O(fixed_costs), M(method, word), M(method, method),
+          M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
+          M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
+          M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol), M(policy, settle),
+          M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed), M(plan, stages), M(plan, broadcast),
+          M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes), W(rows), W(count),
+          W(last), W(evaluations), W(timings), W(moved), W(nphases), W(phase_load), W(phase_count), C(nchoices),
+          C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -116,6 +117,13 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
     return code;
 }
 
+static int cycle(void *user, eqp_cycle_turns *phases)
+{
+    (void)user;
+    *phases = (eqp_cycle_turns){1, {1.0}};
+    return EQP_OK;
+}
+
 static void make_scene(const seat *s, scene *all)
 {
     *all = (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}, .overhead = {.calls = 1}};
@@ -127,6 +135,7 @@ static void make_scene(const seat *s, scene *all)
     all->problem.ghosts = all->ghosts;
     all->problem.survey = survey;
     all->problem.trace = trace;
+    all->problem.cycle = cycle;
     all->problem.overhead = &all->overhead;
 }
 
@@ -327,6 +336,8 @@ static eqp_timings *timings_of(const seat *s, const char *longer, const char *ne
 static int record(const seat *s)
 {
     const int64_t last[KINDS] = {3, 1}, count[KINDS] = {is(s, "work.count: 5 for 3") ? 5 : 3, 1}, below[KINDS] = {-1};
+    const double phase_load[3] = {1, 0, 0};
+    const int64_t phase_count[3 * KINDS] = {3, 1};
     wide_row mine = {.common = {.load = is(s, "work.row: load NAN") ? NAN : is(s, "work.row: load 5 for 1") ? 5 : 1}};
     wide_row rows[MOST_RANKS];
     double sum[2] = {1, s->rank}, low[2] = {-1.5, -s->rank};
@@ -338,6 +349,11 @@ static int record(const seat *s)
                      .last = last,
                      .evaluations = 2,
                      .timings = timings,
+                     .nphases = is(s, "work.nphases: 1 for 2") ? 1
+                                : is(s, "work.nphases: -1")    ? -1
+                                                               : 2,
+                     .phase_load = phase_load,
+                     .phase_count = phase_count,
                      .code = is(s, "work.code: EQP_ERR_STOPPED") ? EQP_ERR_STOPPED : EQP_OK,
                      .nsums = is(s, "work.nsums: 1 for 2") ? 1
                               : is(s, "work.nsums: -1")    ? -1
@@ -480,6 +496,8 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.assign: -1", SAME},
         {"eqp_balancer_create", create, "problem.advance: -1", SAME},
         {"eqp_balancer_create", create, "problem.label: -1", SAME},
+        {"eqp_balancer_create", create, "problem.cycle: 0", SAME},
+        {"eqp_balancer_create", create, "problem.turn: -1", SAME},
         {"eqp_balancer_create", create, "options: NULL", WRONG},
         {"eqp_balancer_create", create, "options.size: 0", WRONG},
         {"eqp_balancer_create", create, "options.size: differs", WRONG},
@@ -575,6 +593,10 @@ static void rows_of_runs(MPI_Comm comm)
         {"eqp_balancer_record", record, "work.timings: 9 s for 1 s", EQP_OK},
         {"eqp_balancer_record", record, "work.timings: -1 s", EQP_ERR_DATA},
         {"eqp_balancer_record", record, "work.moved: differs", SAME},
+        {"eqp_balancer_record", record, "work.nphases: 1 for 2", SAME},
+        {"eqp_balancer_record", record, "work.nphases: -1", WRONG},
+        {"eqp_balancer_record", record, "work.phase_load: 0", WRONG},
+        {"eqp_balancer_record", record, "work.phase_count: 0", WRONG},
         {"eqp_balancer_record", record, "work.code: EQP_ERR_STOPPED", EQP_ERR_STOPPED},
         {"eqp_balancer_record", record, "work.nsums: 1 for 2", SAME},
         {"eqp_balancer_record", record, "work.nsums: -1", WRONG},

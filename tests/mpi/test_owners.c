@@ -10,6 +10,20 @@
 
 #include "owners_world.h"
 
+/* What all ranks have said of one turn of each phase, as a part of the owner's seconds. */
+static void check_phases(const eqp_owners *owners, int64_t o, int64_t number)
+{
+    const double *phase = owners->phase + 3 * o, seconds = owners->seconds[o], each = number % 2 != 0 ? 0.5 : 1.0;
+
+    if (number == 1) { /* the same in each of four turns */
+        CHECK_NEAR(phase[0], 0.25 * seconds, 1e-12 * seconds);
+        CHECK(phase[1] == phase[0] && phase[2] == phase[0]);
+        return;
+    }
+    CHECK_NEAR(phase[0], each * seconds, 1e-12 * seconds);
+    CHECK(phase[1] == (number % 2 != 0 ? phase[0] : 0.0) && phase[2] == 0.0);
+}
+
 static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
 {
     const int64_t number = owner_at(w, owners->id[o]);
@@ -38,18 +52,23 @@ static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
     }
     CHECK_EQUAL(own, 1);
     CHECK_EQUAL(ntiles, is_heavy(number) ? TILES : 0);
+    if (owners->phases.n > 0) {
+        check_phases(owners, o, number);
+    }
     for (int64_t t = owners->tile_first[o]; t < owners->tile_first[o + 1]; t++) {
         CHECK(owners->tile_pin[EQP_TILE_PINS * t] == number && owners->tile_pin[EQP_TILE_PINS * t + 1] == -1);
     }
 }
 
-static void owners_come_into_curve_order_and_once(MPI_Comm comm)
+static void line_up_and_check(MPI_Comm comm, const eqp_work_model *as)
 {
+    const eqp_survey_detail all = {.heavy = 0.0, .pin_below = UINT64_MAX};
     const world w = make_world(comm);
     eqp_survey survey = {.n = 0};
     eqp_owners owners;
     int64_t before = -1, total = -1;
 
+    eqp__survey_clear(&survey, as, &all);
     CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
     CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
     CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
@@ -63,16 +82,24 @@ static void owners_come_into_curve_order_and_once(MPI_Comm comm)
     eqp__survey_release(&survey);
 }
 
+static void owners_come_into_curve_order_and_once(MPI_Comm comm)
+{
+    line_up_and_check(comm, &model);
+    line_up_and_check(comm, &cycle_model);
+}
+
 /* Owners of one interval, of any length, end up on one rank; with all that they had, in curve order. */
 static void owners_of_one_interval_come_to_one_rank(MPI_Comm comm)
 {
     const world w = make_world(comm);
+    const eqp_survey_detail every = {.heavy = 0.0, .pin_below = UINT64_MAX};
     const int64_t length[] = {1, 7, PER_RANK + 3, INT64_MAX};
 
     for (int l = 0; l < 4; l++) {
         eqp_survey survey = {.n = 0};
         eqp_owners owners;
         int64_t *interval, before = -1, total = -1, ends[2] = {-1, -1}, n = 0, *all = NULL;
+        eqp__survey_clear(&survey, l % 2 == 0 ? &model : &cycle_model, &every);
         CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
         CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
         interval = mpi_test_alloc(owners.n + 1, sizeof *interval);

@@ -213,6 +213,8 @@ class eqp_problem(Structure):
         ("branch", c_double),
         ("own", c_void_p),
         ("estimates", c_bool),
+        ("cycle", c_void_p),
+        ("turn", c_void_p),
         ("survey", c_void_p),
         ("open", c_void_p),
         ("close", c_void_p),
@@ -365,6 +367,9 @@ class eqp_work(Structure):
         ("evaluations", c_int64),
         ("timings", c_void_p),
         ("moved", c_bool),
+        ("nphases", c_int),
+        ("phase_load", c_void_p),
+        ("phase_count", c_void_p),
         ("code", c_int),
         ("nsums", c_int),
         ("nlows", c_int),
@@ -401,6 +406,10 @@ class eqp_step(Structure):
         ("balance_seconds", c_double),
         ("step_measured", c_double),
         ("step_predicted", c_double),
+        ("nphases", c_int),
+        ("cycle_efficiency", c_double),
+        ("phase_measured", c_double * 16),
+        ("phase_predicted", c_double * 16),
         ("interactions", c_int64),
         ("units", c_int64),
         ("split_owners", c_int64),
@@ -460,6 +469,22 @@ class eqp_comparison(Structure):
     ]
 
 
+class eqp_cycle_turns(Structure):
+    _fields_ = [
+        ("n", c_int),
+        ("times", c_double * 16),
+    ]
+
+
+class eqp_cycle(Structure):
+    _fields_ = [
+        ("efficiency", c_double),
+        ("worst", c_double),
+        ("worst_phase", c_int),
+        ("imbalance", c_double * 16),
+    ]
+
+
 class eqp_compared(Structure):
     _fields_ = [
         ("method", c_char_p),
@@ -471,5 +496,8 @@ class eqp_compared(Structure):
         ("balance_seconds", c_double),
         ("imbalance_next", c_double),
         ("evaluated", eqp_evaluated),
+        ("phases", eqp_cycle_turns),
+        ("cycle", eqp_cycle),
+        ("phase", eqp_evaluated * 16),
         ("step_next", c_double),
     ]

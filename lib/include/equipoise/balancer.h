@@ -176,6 +176,10 @@ typedef struct eqp_work {
     int64_t evaluations;  /**< of the forces in this step; 0: one */
     eqp_timings *timings; /**< batches of it with their seconds, cleared here; NULL: the step is one batch */
     bool moved;           /**< the caller has renewed the division by itself before this step */
+    int nphases; /**< phases of the cycle (cycle.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks;
+                    0 and 1: one */
+    const double *phase_load;   /**< [nphases] CPU seconds in forces in all turns of each; may be NULL with one */
+    const int64_t *phase_count; /**< [nphases][kinds] work of all turns of each; may be NULL with one */
     int code;    /**< EQP_OK, or why this rank has failed in the step: all ranks return it, and nothing is taken in */
     int nsums;   /**< at most EQP_MEET_SUMS, the same on all ranks */
     int nlows;   /**< at most EQP_MEET_LOWS, the same on all ranks */
@@ -188,31 +192,36 @@ typedef struct eqp_step {
     int64_t step;               /**< the caller's */
     double time;                /**< the caller's */
     bool rebalanced;            /**< a map was looked for before the step, or the present one was repaired */
-    double imbalance_predicted; /**< largest time by the cost model over that of an even division, - 1 */
-    double imbalance_measured;  /**< of CPU seconds in forces */
+    double imbalance_predicted; /**< largest time by the cost model over that of an even division, - 1; of several
+                                     phases, the sum of the largest times of each */
+    double imbalance_measured;  /**< of CPU seconds in forces, likewise */
     double imbalance_promised;  /**< by the balancer when it made the present map */
     double imbalance_work;      /**< of the work as it is now, by the cost model */
-    double load_max;            /**< CPU seconds */
+    double load_max;            /**< CPU seconds; of several phases, the sum of the largest of each */
     double load_mean;           /**< CPU seconds */
     double exchange_seconds;    /**< of the largest rank */
     double balance_seconds;     /**< of the largest rank */
     double step_measured;       /**< busy_seconds of the largest rank; 0 where a rank does not know them */
     double step_predicted;      /**< of the largest rank: predicted and overhead, times what the busiest rank has taken
                                      beyond that, by what earlier steps have shown; 0 likewise */
-    int64_t interactions;       /**< sum of the rows */
-    int64_t units;              /**< items of the present map */
-    int64_t split_owners;       /**< owners that ranks share */
-    int64_t migrated;           /**< sum of the rows */
-    int64_t ghosts_total;       /**< sum of the rows */
-    int64_t ghosts_max;         /**< of the rows */
-    int64_t bytes_sent;         /**< sum of the rows */
-    int64_t bytes_moved;        /**< sum of the rows */
-    int64_t bytes_total;        /**< sum of last_bytes_sent of the rows */
-    int64_t bytes_max;          /**< largest last_bytes_sent or last_bytes_received of the rows */
-    int64_t messages_max;       /**< largest last_messages_sent or last_messages_received of the rows */
-    int64_t handed;             /**< pieces of loops that were computed by others than the map says */
-    double calibration;         /**< largest change of a weight by measured loads when the present map was made, a
-                                     fraction; 0: none */
+    int nphases;                /**< of the cycle that the step was; 1: one */
+    double cycle_efficiency;    /**< 1 / (1 + imbalance_measured) */
+    double phase_measured[EQP_CYCLE_PHASES];  /**< imbalance of CPU seconds in forces of each phase; 0 beyond them */
+    double phase_predicted[EQP_CYCLE_PHASES]; /**< of times by the cost model */
+    int64_t interactions;                     /**< sum of the rows */
+    int64_t units;                            /**< items of the present map */
+    int64_t split_owners;                     /**< owners that ranks share */
+    int64_t migrated;                         /**< sum of the rows */
+    int64_t ghosts_total;                     /**< sum of the rows */
+    int64_t ghosts_max;                       /**< of the rows */
+    int64_t bytes_sent;                       /**< sum of the rows */
+    int64_t bytes_moved;                      /**< sum of the rows */
+    int64_t bytes_total;                      /**< sum of last_bytes_sent of the rows */
+    int64_t bytes_max;                        /**< largest last_bytes_sent or last_bytes_received of the rows */
+    int64_t messages_max;                     /**< largest last_messages_sent or last_messages_received of the rows */
+    int64_t handed;                           /**< pieces of loops that were computed by others than the map says */
+    double calibration; /**< largest change of a weight by measured loads when the present map was made, a
+                             fraction; 0: none */
     double correlation; /**< rank correlation of predicted and measured seconds of a rank's timed batches, mean over the
                            ranks by batches */
     eqp_sizes unit_sizes;     /**< of the last map by units */

@@ -19,6 +19,12 @@ extern "C" {
 /** Most phases of a cycle. */
 #define EQP_CYCLE_PHASES 16
 
+/** The phases of a cycle. */
+typedef struct eqp_cycle_turns {
+    int n;                          /**< 1 to EQP_CYCLE_PHASES */
+    double times[EQP_CYCLE_PHASES]; /**< [n] how often each comes in a cycle, finite, > 0 */
+} eqp_cycle_turns;
+
 /** How even the phases of a cycle are. */
 typedef struct eqp_cycle {
     double efficiency; /**< sum over the phases of times x mean load / sum of times x largest load / (nparts x share);

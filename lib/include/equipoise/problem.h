@@ -10,6 +10,7 @@
 #define EQUIPOISE_PROBLEM_H
 
 #include <equipoise/choice.h>
+#include <equipoise/cycle.h>
 #include <equipoise/exchange.h>
 #include <equipoise/map.h>
 #include <equipoise/survey.h>
@@ -44,6 +45,15 @@ typedef struct eqp_problem {
     const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
     bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
                        units are made a survey is then taken once, not twice */
+
+    /** Says what the phases of a cycle are from now on (cycle.h): asked before owners are surveyed for a map, or while
+     * forces are computed. A step of the balancer is a cycle then: owners' work and what is recorded are of all its
+     * turns. The same on all ranks. Local. NULL: one phase. */
+    int (*cycle)(void *user, eqp_cycle_turns *phases);
+
+    /** What is traced from now on is one turn of that phase, as it would be now. Local. NULL, with several phases: maps
+     * are judged by the survey. */
+    int (*turn)(void *user, int phase);
 
     /** Says who the owners are: adds those that live here, and in EQP_SURVEY_WORK what this rank computes of others.
      * */

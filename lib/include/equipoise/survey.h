@@ -8,6 +8,7 @@
  *
  *     eqp_survey_add_pin(survey, ...)     what it touches, as far as eqp_survey_pin_below() wants to know
  *     eqp_survey_add_tile(survey, ...)    its interactions, if it weighs eqp_survey_heavy() or more
+ *     eqp_survey_add_phases(survey, ...)  how its work is divided over a cycle, if eqp_survey_phases() > 1
  *     eqp_survey_add_owner(survey, ...)
  *
  * A survey is opened by the balancer (balancer.h), which says how much is kept. All of this is local. */
@@ -42,7 +43,7 @@ typedef struct eqp_owner {
     int64_t tag;                   /**< who computes it by the present map, see map.h; before there is any: its home */
     int64_t label;                 /**< that it carries, where labels were given out (problem.h); 0: none */
     double centre[3];              /**< position */
-    int64_t count[EQP_COST_KINDS]; /**< work of each kind: what this rank does for it */
+    int64_t count[EQP_COST_KINDS]; /**< work of each kind: what this rank does for it, in a whole cycle (cycle.h) */
     int64_t interactions;          /**< tiles, and one for what belongs to none */
     int64_t npins;                 /**< set by eqp_survey_add_owner() */
     int64_t ntiles;                /**< set by eqp_survey_add_owner() */
@@ -61,6 +62,17 @@ uint64_t eqp_survey_pin_below(const eqp_survey *survey);
  * \param[in] survey  the survey; NULL: 0
  * \param[in] count   [kinds of work] NULL: 0 */
 double eqp_survey_weigh(const eqp_survey *survey, const int64_t *count);
+
+/** Phases of the cycle (cycle.h) that loads are wanted of: 1, or what eqp_problem.cycle said. NULL: 1. */
+int eqp_survey_phases(const eqp_survey *survey);
+
+/** Says how the work of the next owner is divided over a cycle. Without it each turn of each phase has the same.
+ * \param[in,out] survey  the survey
+ * \param[in]     load    [eqp_survey_phases()] of one turn of each phase, finite, >= 0: nanoseconds as
+ *                        eqp_survey_weigh() says, of which only the proportions matter, over ranks that share the owner
+ *                        as well
+ * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY */
+int eqp_survey_add_phases(eqp_survey *survey, const double *load);
 
 /** Room for owners, so that exactly so many are held: for those that are large. EQP_OK, EQP_ERR_ARGUMENT or
  * EQP_ERR_MEMORY. */
@@ -86,7 +98,7 @@ int eqp_survey_add_tile(eqp_survey *survey, const eqp_tile *tile);
  * nanoseconds; without a tile that weighs anything nothing happens. EQP_OK or EQP_ERR_ARGUMENT. */
 int eqp_survey_raise_tiles(eqp_survey *survey, double weight);
 
-/** Adds an owner with the pins and tiles that were added since the last one. EQP_OK, EQP_ERR_ARGUMENT or
+/** Adds an owner with the pins, tiles and phases that were added since the last one. EQP_OK, EQP_ERR_ARGUMENT or
  * EQP_ERR_MEMORY. */
 int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner);
 

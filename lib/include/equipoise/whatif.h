@@ -5,6 +5,7 @@
 #define EQUIPOISE_WHATIF_H
 
 #include <equipoise/choice.h>
+#include <equipoise/cycle.h>
 #include <equipoise/exchange.h>
 #include <mpi.h>
 
@@ -23,8 +24,11 @@ typedef struct eqp_compared {
     double balance_seconds;     /**< CPU seconds of the rank that needed most, for survey, units, assignment, and the
                                      traces by which a map was made again */
     double imbalance_next;      /**< of the same assignment after the next step; NaN: not known */
-    eqp_evaluated evaluated;    /**< modelled step */
-    double step_next;           /**< seconds of the next step with the same assignment; NaN: not known */
+    eqp_evaluated evaluated;    /**< modelled step: eqp_evaluation_cycle() of `phase` */
+    eqp_cycle_turns phases;     /**< of a cycle, which a step is then */
+    eqp_cycle cycle;            /**< how even loads are in them */
+    eqp_evaluated phase[EQP_CYCLE_PHASES]; /**< [phases.n] one turn of each */
+    double step_next;                      /**< seconds of the next step with the same assignment; NaN: not known */
 } eqp_compared;
 
 /** Measures *network between the ranks at hand. alpha and beta: messages of six sizes, from none to 1 MiB, go to and

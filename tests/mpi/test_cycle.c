@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The balancer where a step is a cycle of phases: owners on a line, some of which have work in some phases only. */
+#include "harness.h"
+
+#include <equipoise/balancer.h>
+
+#include <math.h>
+
+enum { OWNERS = 240, PARTS = 5 };
+
+/* All ranks know all owners: those that live on a rank have its number. */
+typedef struct world {
+    int rank, size;
+    int home[OWNERS];
+    int nphases;
+    double shift; /* of the rungs along the line, in owners */
+    eqp_balancer *balancer;
+} world;
+
+/* The deepest phase that an owner has work in. Few have much. */
+static int rung_of(const world *w, int64_t owner)
+{
+    const int64_t at = (owner + (int64_t)w->shift) % OWNERS;
+    const int deep = at < 12 ? 3 : at < 40 ? 2 : at % 5 == 0 ? 1 : 0;
+
+    return w->nphases == EQP_CYCLE_PHASES ? (owner == 77 ? EQP_CYCLE_PHASES - 1 : 0)
+           : deep < w->nphases            ? deep
+                                          : w->nphases - 1;
+}
+
+static int64_t work_of(const world *w, int64_t owner, int phase)
+{
+    return rung_of(w, owner) >= phase ? 100 + 7 * (owner % 11) : 0;
+}
+
+static double times_of(int phase)
+{
+    return phase == 0 ? 1.0 : ldexp(1.0, phase - 1);
+}
+
+static int64_t cycle_of(const world *w, int64_t owner)
+{
+    int64_t sum = 0;
+
+    for (int k = 0; k < w->nphases; k++) {
+        sum += (int64_t)times_of(k) * work_of(w, owner, k);
+    }
+    return sum;
+}
+
+static int cycle(void *user, eqp_cycle_turns *phases)
+{
+    const world *w = user;
+
+    phases->n = w->nphases;
+    for (int k = 0; k < w->nphases; k++) {
+        phases->times[k] = times_of(k);
+    }
+    return EQP_OK;
+}
+
+/* Owners touch their neighbours. */
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const world *w = user;
+    int64_t at_home = 0;
+    int code = EQP_OK;
+
+    for (int64_t o = 0; o < OWNERS && code == EQP_OK; o++) {
+        const eqp_owner owner = {.key = (uint64_t)o << 30,
+                                 .pin = o,
+                                 .particles = 1,
+                                 .home = w->rank,
+                                 .at_home = at_home,
+                                 .bytes = 8,
+                                 .tag = w->rank,
+                                 .centre = {(double)o, (double)(o * o % 17), 0},
+                                 .count = {kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0},
+                                 .interactions = 1};
+        double load[EQP_CYCLE_PHASES];
+        if (w->home[o] != w->rank) {
+            continue;
+        }
+        at_home++;
+        for (int k = 0; k < w->nphases; k++) {
+            const int64_t count[1] = {work_of(w, o, k)};
+            load[k] = eqp_survey_weigh(list, count);
+        }
+        if (kind == EQP_SURVEY_WORK) {
+            code = eqp_survey_phases(list) == w->nphases ? eqp_survey_add_phases(list, load) : EQP_ERR_INTERNAL;
+        }
+        for (int64_t p = o - 2; p <= o + 2 && code == EQP_OK && kind == EQP_SURVEY_WORK; p++) {
+            code = p >= 0 && p < OWNERS && eqp_survey_pin_below(list) > 0 ? eqp_survey_add_pin(list, p) : EQP_OK;
+        }
+        code = code == EQP_OK ? eqp_survey_add_owner(list, &owner) : code;
+    }
+    return code;
+}
+
+static eqp_balancer_options options_of(const char *method)
+{
+    eqp_balancer_options options;
+
+    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, method, &options.method, NULL), EQP_OK);
+    options.calibrate = false;
+    return options;
+}
+
+static void create(MPI_Comm comm, const eqp_balancer_options *options, int nphases, world *w)
+{
+    const eqp_problem problem = {.user = w, .survey = survey, .cycle = cycle};
+
+    *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .nphases = nphases};
+    for (int o = 0; o < OWNERS; o++) {
+        w->home[o] = o * w->size / OWNERS;
+    }
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, options, &w->balancer, NULL), EQP_OK);
+}
+
+static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
+{
+    int all[OWNERS] = {0};
+    int64_t at = 0;
+
+    for (int o = 0; o < OWNERS && advice->changed; o++) {
+        if (w->home[o] == w->rank) {
+            all[o] = advice->placement[at++].home;
+        }
+    }
+    if (advice->changed) {
+        CHECK_EQUAL(at, advice->nplacements);
+        MPI_Allreduce(all, w->home, OWNERS, MPI_INT, MPI_SUM, comm);
+    }
+}
+
+/* A cycle: a piece of work takes a microsecond. */
+static void record(world *w, eqp_step *step)
+{
+    int64_t count[1] = {0}, turns[EQP_CYCLE_PHASES] = {0};
+    double load[EQP_CYCLE_PHASES];
+    eqp_rank_row row = {.balance_seconds = 1e-4};
+    const eqp_work work = {
+        .row = &row, .count = count, .nphases = w->nphases, .phase_load = load, .phase_count = turns};
+
+    for (int k = 0; k < w->nphases; k++) {
+        for (int o = 0; o < OWNERS; o++) {
+            turns[k] += w->home[o] == w->rank ? (int64_t)times_of(k) * work_of(w, o, k) : 0;
+        }
+        load[k] = 1e-6 * (double)turns[k];
+        count[0] += turns[k];
+        row.load += load[k];
+    }
+    CHECK_EQUAL(eqp_balancer_record(w->balancer, &work, step), EQP_OK);
+}
+
+/* The definition: largest over mean of each phase, and sums of both over the turns. part: [OWNERS]. */
+static eqp_cycle measure(const world *w, int nparts, const int *part)
+{
+    double load[OWNERS * EQP_CYCLE_PHASES], times[EQP_CYCLE_PHASES];
+    eqp_cycle measured;
+
+    for (int k = 0; k < w->nphases; k++) {
+        times[k] = times_of(k);
+        for (int o = 0; o < OWNERS; o++) {
+            load[o * w->nphases + k] = (double)work_of(w, o, k);
+        }
+    }
+    CHECK_EQUAL(eqp_cycle_measure(OWNERS, load, part, w->nphases, times, nparts, NULL, NULL, &measured), EQP_OK);
+    return measured;
+}
+
+/* Runs with one to four phases, and with all that there may be, of which most have one owner's work. */
+static void a_cycle_is_told_phase_by_phase(MPI_Comm comm)
+{
+    static const int phases[] = {1, 2, 3, 4, EQP_CYCLE_PHASES};
+    double efficiency[2];
+
+    for (int i = 0; i < 5; i++) {
+        for (int m = 0; m < 2; m++) {
+            const eqp_balancer_options options = options_of(m == 0 ? "sfc" : "levelled");
+            eqp_advice advice;
+            eqp_step step = {.step = 0};
+            world w;
+            create(comm, &options, phases[i], &w);
+            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
+            move(comm, &w, &advice);
+            record(&w, &step);
+            const eqp_cycle cycle = measure(&w, w.size, w.home);
+            CHECK_EQUAL(step.nphases, phases[i]);
+            CHECK_NEAR(step.cycle_efficiency, cycle.efficiency, 1e-9);
+            CHECK_NEAR(1.0 / (1.0 + step.imbalance_predicted), cycle.efficiency, 1e-9);
+            CHECK_NEAR(step.imbalance_work, step.imbalance_predicted, 1e-9);
+            CHECK(i == 0 || m == 0 || fabs(step.imbalance_promised - step.imbalance_predicted) < 1e-9);
+            for (int k = 0; k < phases[i] && i > 0; k++) {
+                CHECK_NEAR(step.phase_measured[k], cycle.imbalance[k], 1e-9);
+                CHECK_NEAR(step.phase_predicted[k], cycle.imbalance[k], 1e-9);
+            }
+            efficiency[m] = cycle.efficiency;
+            eqp_balancer_free(w.balancer);
+        }
+        CHECK(efficiency[1] >= efficiency[0] - 1e-12);
+        CHECK(mpi_test_size(comm) == 1 || i == 0 || i == 4 || (efficiency[1] > 0.9 && efficiency[0] < 0.9));
+    }
+}
+
+/* With one phase that is said and with none there are the same maps, and the same is said of them. */
+static void one_phase_is_as_none(MPI_Comm comm)
+{
+    const eqp_balancer_options options = options_of("levelled");
+    eqp_step step[2];
+    int home[2][OWNERS];
+
+    for (int i = 0; i < 2; i++) {
+        eqp_advice advice;
+        world w;
+        create(comm, &options, 1, &w);
+        if (i == 1) {
+            const eqp_problem plain = {.user = &w, .survey = survey};
+            eqp_balancer_free(w.balancer);
+            CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
+        }
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
+        move(comm, &w, &advice);
+        step[i] = (eqp_step){.step = 0};
+        record(&w, &step[i]);
+        memcpy(home[i], w.home, sizeof home[i]);
+        eqp_balancer_free(w.balancer);
+    }
+    CHECK(memcmp(home[0], home[1], sizeof home[0]) == 0);
+    CHECK(step[0].imbalance_measured == step[1].imbalance_measured && step[0].load_max == step[1].load_max);
+    CHECK(step[0].imbalance_promised == step[1].imbalance_promised);
+    CHECK(step[0].imbalance_predicted == step[1].imbalance_predicted);
+}
+
+/* The rungs wander along the line: repairs keep every phase even, and move few. */
+static void repairs_keep_cycles_even(MPI_Comm comm)
+{
+    eqp_balancer_options options = options_of("levelled");
+    eqp_step step = {.step = 0};
+    int repairs = 0, maps = 0;
+    world w;
+
+    options.imbalance_tol = options.policy.imbalance_tol = 0.1;
+    options.policy.mode = EQP_POLICY_REPAIR;
+    create(comm, &options, 4, &w);
+    for (int s = 0; s < 12; s++) {
+        eqp_advice advice;
+        int before[OWNERS], moved = 0;
+        memcpy(before, w.home, sizeof before);
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 12 - s, &advice, NULL), EQP_OK);
+        move(comm, &w, &advice);
+        for (int o = 0; o < OWNERS; o++) {
+            moved += w.home[o] != before[o];
+        }
+        CHECK(advice.action != EQP_REPAIR || (moved > 0 && moved <= OWNERS / 3));
+        repairs += advice.action == EQP_REPAIR;
+        maps += advice.action == EQP_RENEW;
+        record(&w, &step);
+        CHECK(advice.action != EQP_REPAIR || 1.0 / measure(&w, w.size, w.home).efficiency - 1.0 <= 0.1 + 1e-9);
+        w.shift += 3;
+    }
+    CHECK(w.size == 1 ? repairs == 0 && maps == 1 : repairs > 0);
+    eqp_balancer_free(w.balancer);
+}
+
+/* What a comparison is told, and whose maps those are. */
+typedef struct seen {
+    const world *w;
+    MPI_Comm comm;
+    int n;
+} seen;
+
+/* Blocks that a part lacks of those that its owners with work touch. */
+static int64_t ghosts_of(const world *w, const int *part, int phase)
+{
+    int64_t ghosts = 0;
+
+    for (int p = 0; p < PARTS; p++) {
+        for (int64_t b = 0; b < OWNERS; b++) {
+            bool needed = false;
+            for (int64_t o = b - 2; o <= b + 2; o++) {
+                needed = needed || (o >= 0 && o < OWNERS && part[o] == p && work_of(w, o, phase) > 0);
+            }
+            ghosts += needed && part[b] != p;
+        }
+    }
+    return ghosts;
+}
+
+static int look(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
+{
+    seen *s = user;
+    int mine[OWNERS] = {0}, part[OWNERS];
+    int64_t at = 0;
+    double sum = 0.0;
+
+    (void)map;
+    for (int o = 0; o < OWNERS; o++) {
+        mine[o] = s->w->home[o] == s->w->rank ? placement[at++].home : 0;
+    }
+    MPI_Allreduce(mine, part, OWNERS, MPI_INT, MPI_SUM, s->comm);
+    const eqp_cycle cycle = measure(s->w, PARTS, part);
+    CHECK_EQUAL(row->phases.n, s->w->nphases);
+    CHECK_NEAR(row->cycle.efficiency, cycle.efficiency, 1e-9);
+    CHECK_NEAR(row->cycle.worst, cycle.worst, 1e-9);
+    for (int k = 0; k < row->phases.n; k++) {
+        CHECK(row->phases.times[k] == times_of(k));
+        CHECK_NEAR(row->cycle.imbalance[k], cycle.imbalance[k], 1e-9);
+        CHECK_EQUAL(row->phase[k].ghosts_total, ghosts_of(s->w, part, k));
+        CHECK(memcmp(&row->phase[k].plan, &row->evaluated.plan, sizeof row->evaluated.plan) == 0);
+        sum += times_of(k) * row->phase[k].step_seconds;
+    }
+    CHECK_NEAR(row->evaluated.step_seconds, sum, 1e-12 * sum);
+    s->n++;
+    return EQP_OK;
+}
+
+/* Every row is right by definition, and `auto` has the shortest cycle. */
+static void comparisons_know_phases(MPI_Comm comm)
+{
+    static const char *const word[] = {"sfc", "jagged", "levelled", "pieces", "count", "sfc:split,even=step", "auto"};
+    enum { WORDS = sizeof word / sizeof word[0] };
+    const eqp_balancer_options options = options_of("sfc");
+    const int64_t parts[1] = {PARTS};
+    eqp_choice choice[WORDS];
+    eqp_compared *rows = NULL;
+    eqp_message message = {""};
+    world w;
+
+    create(comm, &options, 4, &w);
+    seen s = {.w = &w, .comm = comm};
+    for (int i = 0; i < WORDS; i++) {
+        CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], &message), EQP_OK);
+    }
+    const eqp_comparison wanted = {
+        .nchoices = WORDS, .choice = choice, .ncounts = 1, .parts = parts, .on_map = look, .user = &s};
+    CHECK_EQUAL(eqp_balancer_compare(w.balancer, &wanted, &rows, &message), EQP_OK);
+    CHECK_EQUAL(s.n, WORDS);
+    for (int i = 0; i < WORDS - 1; i++) {
+        CHECK(rows[WORDS - 1].evaluated.step_seconds <= rows[i].evaluated.step_seconds);
+    }
+    CHECK(rows[2].cycle.efficiency > 0.9 && rows[0].cycle.efficiency < 0.8);
+    CHECK(rows[0].evaluated.imbalance > 0.2);
+    free(rows);
+    eqp_balancer_free(w.balancer);
+}
+
+/* `auto` within a run takes the method that knows phases. */
+static void auto_levels(MPI_Comm comm)
+{
+    eqp_balancer_options options = options_of("auto");
+    eqp_step step = {.step = 0};
+    eqp_advice advice;
+    world w;
+
+    options.policy.mode = EQP_POLICY_NEVER; /* the only map is to be right */
+    create(comm, &options, 4, &w);
+    CHECK_EQUAL(eqp_balancer_advise(w.balancer, 1000000, &advice, NULL), EQP_OK);
+    move(comm, &w, &advice);
+    record(&w, &step);
+    CHECK(w.size == 1 || strcmp(step.chosen, "sfc") != 0);
+    CHECK(step.cycle_efficiency > 0.85);
+    eqp_balancer_free(w.balancer);
+}
+
+static int bad_cycle(void *user, eqp_cycle_turns *phases)
+{
+    const world *w = user;
+
+    *phases = (eqp_cycle_turns){2, {1.0, w->rank == 0 ? -1.0 : 1.0}};
+    return EQP_OK;
+}
+
+static int other_cycle(void *user, eqp_cycle_turns *phases)
+{
+    const world *w = user;
+
+    *phases = (eqp_cycle_turns){2, {1.0, w->rank + 1.0}};
+    return EQP_OK;
+}
+
+static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
+{
+    const eqp_balancer_options options = options_of("levelled");
+    world w;
+
+    create(comm, &options, 2, &w);
+    eqp_balancer_free(w.balancer);
+    for (int i = 0; i < 2; i++) {
+        const eqp_problem problem = {.user = &w, .survey = survey, .cycle = i == 0 ? bad_cycle : other_cycle};
+        const bool wrong = i == 0 || w.size > 1;
+        eqp_advice advice;
+        CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+        CHECK((eqp_balancer_advise(w.balancer, 9, &advice, NULL) != EQP_OK) == wrong);
+        eqp_balancer_free(w.balancer);
+    }
+    const eqp_problem plain = {.user = &w, .survey = survey};
+    const int64_t count[2] = {1, 1};
+    const double load[2] = {1, 1}, negative[2] = {1, -1};
+    eqp_rank_row row = {.load = 2};
+    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
+    eqp_work work = {.row = &row, .count = count, .nphases = 2, .phase_load = load, .phase_count = count};
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */
+    eqp_balancer_free(w.balancer);
+    create(comm, &options, 2, &w);
+    work.phase_load = negative;
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT);
+    work.nphases = EQP_CYCLE_PHASES + 1;
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT);
+    eqp_balancer_free(w.balancer);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(a_cycle_is_told_phase_by_phase),
+        MPI_TEST(one_phase_is_as_none),
+        MPI_TEST(repairs_keep_cycles_even),
+        MPI_TEST(comparisons_know_phases),
+        MPI_TEST(auto_levels),
+        MPI_TEST(what_cannot_be_a_cycle_is_none),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
