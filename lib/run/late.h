@@ -20,7 +20,8 @@
  */
 enum { EQP__OWNER_WORDS = sizeof(eqp_owner) / sizeof(uint64_t) };
 
-/* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles. */
+/* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles, and
+ * the loads of phases where there are several. */
 typedef struct eqp__late_head {
     char magic[8];
     int64_t front; /* bytes of base [nbase], speeds [nspeeds], factors [nfactors] and the table of the present map */
@@ -37,6 +38,7 @@ typedef struct eqp__late_head {
     eqp_exchange_plan plan;
     eqp_network network;
     int64_t plan_auto, has_map, once;
+    eqp_cycle_turns phases; /* that the survey knows; n 0: one */
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
     eqp_overheads overheads;
@@ -60,7 +62,7 @@ typedef struct eqp__late_offer {
     int rank;
     eqp__late_head head;
     int nwords, word[EQP__OWNER_WORDS]; /* those of owners that follow */
-    const unsigned char *front, *names, *owners, *pins, *tiles;
+    const unsigned char *front, *names, *owners, *pins, *tiles, *phases;
 } eqp__late_offer;
 
 /* Which words of its owners an offer holds, and how many. word: [EQP__OWNER_WORDS] Local. */
@@ -124,8 +126,8 @@ typedef struct eqp__mended {
     bool around; /* the shared owners were left as they are */
 } eqp__mended;
 
-/* late_whole.c: the same for a map of whole owners that live where they are computed: *can, on all ranks; else nothing
- * is done. how: of the repair. Collective. */
+/* late_whole.c: the same for a map of whole owners that live where they are computed and have one load: *can, on all
+ * ranks; else nothing is done. how: of the repair. Collective. */
 int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
                          eqp__mended *news, bool *can);
 

@@ -47,7 +47,7 @@ static void gathered_free(gathered *g)
 
 /* Pins and tiles only as far as they are wanted: the offer has those of the most detailed survey. */
 static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
-                      eqp_survey *survey)
+                      const double *phase, eqp_survey *survey)
 {
     const bool heavy = eqp_survey_weigh(survey, owner->count) >= eqp_survey_heavy(survey);
     int code = EQP_OK;
@@ -60,6 +60,7 @@ static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *
     for (int64_t t = 0; t < owner->ntiles && heavy; t++) {
         EQP_TRY(eqp_survey_add_tile(survey, &tile[t]));
     }
+    EQP_TRY(phase != NULL ? eqp_survey_add_phases(survey, phase) : EQP_OK);
     EQP_TRY(eqp_survey_add_owner(survey, owner));
 done:
     return code;
@@ -76,7 +77,8 @@ static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
     (void)kind; /* names with their work are names, too */
     for (int64_t i = 0; i < g->survey.n && code == EQP_OK; i++) {
         const eqp_owner *owner = &g->survey.owner[i];
-        code = copy_owner(g, owner, pin, tile, survey);
+        const double *phase = g->head.phases.n > 0 ? g->survey.phase + i * g->head.phases.n : NULL;
+        code = copy_owner(g, owner, pin, tile, phase, survey);
         pin = owner->npins > 0 ? pin + owner->npins : pin;
         tile = owner->ntiles > 0 ? tile + owner->ntiles : tile;
     }
@@ -145,7 +147,8 @@ static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
 {
     eqp__cursor owners = {(unsigned char *)(uintptr_t)o->owners, true},
                 pins = {(unsigned char *)(uintptr_t)o->pins, true},
-                tiles = {(unsigned char *)(uintptr_t)o->tiles, true};
+                tiles = {(unsigned char *)(uintptr_t)o->tiles, true},
+                phases = {(unsigned char *)(uintptr_t)o->phases, true};
     int64_t npins = o->head.npins, ntiles = o->head.ntiles, *room;
     int code = EQP_OK;
 
@@ -162,6 +165,11 @@ static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
         for (int64_t t = 0; t < owner.ntiles; t++) {
             eqp__pass(&tiles, &tile, sizeof tile);
             EQP_TRY(eqp_survey_add_tile(&g->survey, &tile));
+        }
+        if (o->head.phases.n > 0) {
+            double load[EQP_CYCLE_PHASES];
+            eqp__pass(&phases, load, (size_t)o->head.phases.n * sizeof *load);
+            EQP_TRY(eqp_survey_add_phases(&g->survey, load));
         }
         EQP_TRY(eqp_survey_add_owner(&g->survey, &owner));
     }
@@ -252,12 +260,16 @@ static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_l
     EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
     EQP_TRY(take_front(g, comm, nranks));
     EQP_TRY(find_steads(g, comm, nranks));
-    g->model = (eqp_work_model){
-        .nkinds = g->head.costs.fit.nkinds, .nominal = g->head.nominal, .once = (unsigned)g->head.once};
+    g->model = (eqp_work_model){.nkinds = g->head.costs.fit.nkinds,
+                                .nominal = g->head.nominal,
+                                .once = (unsigned)g->head.once,
+                                .phases = g->head.phases};
     eqp__survey_clear(&g->survey, &g->model, &all);
     code = gather_names(g);
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        code = add_offer(g, &g->offer[i], nranks);
+        const eqp_cycle_turns *phases = &g->offer[i].head.phases;
+        const bool alike = memcmp(phases, &g->head.phases, sizeof *phases) == 0;
+        code = alike ? add_offer(g, &g->offer[i], nranks) : EQP_ERR_FORMAT;
     }
     EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
 done:
@@ -290,7 +302,7 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                         .survey = g->survey,
                         .surveyed = true,
                         .has_map = h->has_map != 0,
-                        .memory = {.idle = 1}};
+                        .memory = {.idle = 1, .cycles = h->phases.n > 0}};
     if (comm != MPI_COMM_NULL) {
         MPI_Comm_rank(comm, &b->rank);
         MPI_Comm_size(comm, &b->nranks);

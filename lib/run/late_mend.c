@@ -226,6 +226,28 @@ static void adopt(const eqp_names *home, bool around, eqp_found_map *found, eqp_
     found->made.result = mended->made.result;
 }
 
+/* Where owners have loads of several phases, by a repair that evens out all of them; shared owners stay as they are. */
+static int mend_cycle(const eqp_balancer *b, mending *m, eqp_found_map *found, const eqp_names *home, eqp__mended *news,
+                      eqp_message *message)
+{
+    eqp_found_map made = {.map = NULL};
+    int code = EQP_OK;
+
+    *news = (eqp__mended){.came = found->made.result.imbalance, .reached = found->made.result.imbalance};
+    if (eqp_map_shared(found->map) > 0) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp__draft_make(b->comm, &m->how, &m->owners, found->map, home->n, &made.map, &made.placement, &made.made,
+                            message));
+    made.made.sizes = found->made.sizes;
+    news->came = made.made.result.imbalance_unrepaired;
+    news->reached = news->came;
+    keep_better(false, &made, found, news);
+done:
+    eqp__found_free(&made);
+    return code;
+}
+
 /* Owners are lined up along the curve, and all ranks' shares of each put together. */
 static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
                          int64_t *bytes, eqp__mended *news, eqp_message *message)
@@ -237,6 +259,10 @@ static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_makin
     int code;
 
     EQP_TRY(mending_open(b, home, how, found, &m, bytes));
+    if (m.owners.phases.n > 0) { /* the same on all ranks */
+        code = mend_cycle(b, &m, found, home, news, message);
+        goto done;
+    }
     const double least = floor_of(&m, b->nparts);
     bool around = shares > 0 && least > enough; /* an owner is too much for any one rank */
     *news = (eqp__mended){.came = m.imbalance, .reached = m.imbalance};

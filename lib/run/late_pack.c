@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char offer_magic[8] = "EQPOFF2", answer_magic[8] = "EQPMAP1";
+static const char offer_magic[8] = "EQPOFF3", answer_magic[8] = "EQPMAP1";
 
 /* Bytes of n things, or -1 for too many. */
 static int64_t bytes_of(int64_t n, size_t size)
@@ -100,6 +100,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->plan_auto = b->options.plan_auto;
     h->has_map = b->has_map;
     h->once = b->model.once;
+    h->phases = eqp__survey_cycles(survey) ? survey->model.phases : h->phases;
     memcpy(h->nominal, b->nominal, sizeof h->nominal);
     h->costs = b->costs;
     h->overheads = b->overheads;
@@ -126,6 +127,7 @@ static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     write_owners(survey, h, c);
     eqp__pass(c, survey->pin, (size_t)h->npins * sizeof *survey->pin);
     eqp__pass(c, survey->tile, (size_t)h->ntiles * sizeof *survey->tile);
+    eqp__pass(c, survey->phase, (size_t)h->nowners * (size_t)h->phases.n * sizeof *survey->phase);
 }
 
 static int64_t body_of(const eqp__late_head *h)
@@ -133,10 +135,11 @@ static int64_t body_of(const eqp__late_head *h)
     int word[EQP__OWNER_WORDS];
     const size_t owner = (size_t)eqp__late_words(h, word) * sizeof(uint64_t);
     const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)), bytes_of(h->nowners, owner),
-                            bytes_of(h->npins, sizeof(int64_t)), bytes_of(h->ntiles, sizeof(eqp_tile))};
+                            bytes_of(h->npins, sizeof(int64_t)), bytes_of(h->ntiles, sizeof(eqp_tile)),
+                            bytes_of(h->nowners, (size_t)h->phases.n * sizeof(double))};
     int64_t sum = 0;
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         sum = part[i] >= 0 && sum >= 0 ? sum + part[i] : -1;
     }
     return sum;
@@ -158,6 +161,16 @@ done:
     return code;
 }
 
+static bool can_be_phases(const eqp_cycle_turns *phases)
+{
+    bool can_be = phases->n == 0 || (phases->n > 1 && phases->n <= EQP_CYCLE_PHASES);
+
+    for (int k = 0; can_be && k < phases->n; k++) {
+        can_be = phases->times[k] > 0 && isfinite(phases->times[k]);
+    }
+    return can_be;
+}
+
 static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
 {
     const size_t bytes = (size_t)size;
@@ -166,7 +179,7 @@ static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
 
     return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && h->varies >> (EQP__OWNER_WORDS - 1) <= 1 &&
            (h->varies != 0 || h->nowners <= 1) && h->costs.fit.nkinds >= 1 && h->costs.fit.nkinds <= EQP_COST_KINDS &&
-           counts && body_of(h) >= 0 &&
+           counts && can_be_phases(&h->phases) && body_of(h) >= 0 &&
            h->front == (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) +
                                  eqp__table_bytes(&h->table)) &&
            h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL;
@@ -191,6 +204,7 @@ int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_of
     offer->owners = offer->names + 2 * (size_t)h->nnames * sizeof(int64_t);
     offer->pins = offer->owners + (size_t)h->nowners * (size_t)offer->nwords * sizeof(uint64_t);
     offer->tiles = offer->pins + (size_t)h->npins * sizeof(int64_t);
+    offer->phases = offer->tiles + (size_t)h->ntiles * sizeof(eqp_tile);
     return EQP_OK;
 }
 

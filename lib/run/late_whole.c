@@ -113,7 +113,7 @@ static int whole_open(const eqp_balancer *b, const eqp_found_map *found, whole *
     int64_t all = 0;
     int code = make_room(b, w);
 
-    if (code == EQP_OK && fits && !shared && b->survey.n == w->n) {
+    if (code == EQP_OK && fits && !shared && !eqp__survey_cycles(&b->survey) && b->survey.n == w->n) {
         all = read_pieces(b, found->placement, w);
     }
     EQP_TRY(eqp__agree_least(b->comm, code, 1, &all, NULL));

@@ -12,6 +12,7 @@ enum { OWNERS = 240, PARTS = 5 };
 typedef struct world {
     int rank, size;
     int home[OWNERS];
+    int64_t label[OWNERS]; /* of those that live here */
     int nphases;
     double shift; /* of the rungs along the line, in owners */
     eqp_balancer *balancer;
@@ -74,6 +75,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
                                  .at_home = at_home,
                                  .bytes = 8,
                                  .tag = w->rank,
+                                 .label = w->label[o],
                                  .centre = {(double)o, (double)(o * o % 17), 0},
                                  .count = {kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0},
                                  .interactions = 1};
@@ -97,6 +99,17 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
+/* eqp_problem.label. */
+static int label(void *user, int64_t first)
+{
+    world *w = user;
+
+    for (int o = 0; o < OWNERS; o++) {
+        w->label[o] = w->home[o] == w->rank ? first++ : 0;
+    }
+    return EQP_OK;
+}
+
 static eqp_balancer_options options_of(const char *method)
 {
     eqp_balancer_options options;
@@ -109,7 +122,7 @@ static eqp_balancer_options options_of(const char *method)
 
 static void create(MPI_Comm comm, const eqp_balancer_options *options, int nphases, world *w)
 {
-    const eqp_problem problem = {.user = w, .survey = survey, .cycle = cycle};
+    const eqp_problem problem = {.user = w, .survey = survey, .cycle = cycle, .label = label};
 
     *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .nphases = nphases};
     for (int o = 0; o < OWNERS; o++) {
@@ -131,6 +144,10 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
     if (advice->changed) {
         CHECK_EQUAL(at, advice->nplacements);
         MPI_Allreduce(all, w->home, OWNERS, MPI_INT, MPI_SUM, comm);
+        MPI_Allreduce(MPI_IN_PLACE, w->label, OWNERS, MPI_INT64_T, MPI_SUM, comm);
+        for (int o = 0; o < OWNERS; o++) {
+            w->label[o] = w->home[o] == w->rank ? w->label[o] : 0;
+        }
     }
 }
 
@@ -364,6 +381,57 @@ static void auto_levels(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
+static int count_late(MPI_Comm comm, eqp_lazy *lazy, double shift)
+{
+    eqp_balancer_options options = options_of("levelled");
+    int late = 0;
+    world w;
+
+    options.lazy = lazy;
+    options.policy.mode = EQP_POLICY_EVERY;
+    options.policy.every = 2;
+    create(comm, &options, 4, &w);
+    for (int s = 0; s < 8; s++) {
+        eqp_advice advice;
+        eqp_step step;
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 8 - s, &advice, NULL), EQP_OK);
+        move(comm, &w, &advice);
+        record(&w, &step);
+        late += advice.action == EQP_RENEW && step.map_age > 0;
+        CHECK(advice.action != EQP_RENEW || 1.0 / measure(&w, w.size, w.home).efficiency - 1.0 < 0.12);
+        w.shift += shift;
+    }
+    eqp_balancer_free(w.balancer);
+    return late;
+}
+
+/* Maps that are made beside the run know phases, and those that come when the loads are others are mended. */
+static void late_maps_are_even_in_every_phase(MPI_Comm comm)
+{
+    static const struct {
+        const char *words;
+        double shift;
+    } ways[] = {{"thread:delay=1,repair=never", 0.0}, {"1:delay=1", 2.0}};
+
+    for (int i = 0; i < 2; i++) {
+        eqp_lazy_options options;
+        MPI_Comm mine = MPI_COMM_NULL;
+        eqp_lazy *lazy = NULL;
+        CHECK_EQUAL(eqp_lazy_options_parse(ways[i].words, &options, NULL), EQP_OK);
+        if (options.mode == EQP_LAZY_BY_RANKS && mpi_test_size(comm) == 1) {
+            continue;
+        }
+        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
+        if (eqp_lazy_serves(lazy)) {
+            CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
+        } else {
+            CHECK(count_late(mine, lazy, ways[i].shift) >= 2);
+        }
+        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+        eqp_comm_free(&mine);
+    }
+}
+
 static int bad_cycle(void *user, eqp_cycle_turns *phases)
 {
     const world *w = user;
@@ -419,6 +487,7 @@ int main(int argc, char **argv)
         MPI_TEST(repairs_keep_cycles_even),
         MPI_TEST(comparisons_know_phases),
         MPI_TEST(auto_levels),
+        MPI_TEST(late_maps_are_even_in_every_phase),
         MPI_TEST(what_cannot_be_a_cycle_is_none),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
