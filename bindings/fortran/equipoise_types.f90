@@ -96,6 +96,9 @@ module equipoise_types
     type(c_ptr) :: size = c_null_ptr
     !> [n] present part of each, for methods that start from it or renumber towards it; NULL: this rank
     type(c_ptr) :: part_now = c_null_ptr
+    !> [n][options->nphases] cost in each phase of a cycle (cycle.h), finite, >= 0, where there are several;
+    !! then weight NULL is the sum of times x load. Else not looked at
+    type(c_ptr) :: phase_load = c_null_ptr
   end type eqp_points
 
   type, bind(c) :: eqp_settings

@@ -329,11 +329,19 @@ static int count_candidates(void)
     return n;
 }
 
+/* Choices in a row until a rest is long: 1 + 1, 3 + 1, 7 + 1, 15 + 1. Sanitizers look at memory, of which no choice
+ * takes other than the first ones. */
+enum { LONG = 15 };
+#ifdef EQP_SANITIZED
+enum { TIMES = 4 };
+#else
+enum { TIMES = 35 };
+#endif
+
 /* The one that wins is tried each time, and nobody is forgotten: all are tried within a rest, but less and less often.
  */
 static void who_loses_rests(MPI_Comm comm)
 {
-    enum { TIMES = 35, LONG = 15 }; /* 1 + 1, 3 + 1, 7 + 1, 15 + 1 */
     eqp_auto_memory memory = {.effort = {0.0}};
     int first = 0, all = 0, fewest = 99, rests = 0, longest = 0;
     world w;
@@ -350,6 +358,9 @@ static void who_loses_rests(MPI_Comm comm)
             longest = memory.rest[k] > longest ? memory.rest[k] : longest;
         }
         forget(&answer);
+    }
+    if (TIMES < 2 * LONG) {
+        return;
     }
     for (int k = 0; k < EQP__AUTO_CANDIDATES; k++) {
         CHECK((memory.effort[k] > 0.0) == eqp__auto_is_candidate(k, false));

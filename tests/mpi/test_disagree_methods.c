@@ -32,8 +32,9 @@ static eqp_balance_options balance_options(const seat *s, eqp_message *message)
         is(s, "options.share: NULL") ? NULL : share,    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
         is(s, "options.seed: 2 for 1") ? 2 : 1,         is(s, "options.message: NULL") ? NULL : message,
         is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
-        is(s, "options.nphases: 0 for 1") ? 0 : 1,      is(s, "options.times: NULL") ? NULL : uneven};
+        is(s, "options.nphases: 1 for 2") ? 1 : 2,      is(s, "options.times: NULL") ? NULL : uneven};
 
+    options.nphases = is(s, "options.nphases: 17") ? 17 : options.nphases;
     if (is(s, "options.nparts: 1 for 2")) {
         options.nparts = 1;
         options.share = NULL;
@@ -62,11 +63,9 @@ static int balance(const seat *s)
                                is(s, "items.pin: NULL") ? NULL : pin,
                                is(s, "items.pin_weight: NULL") ? NULL : weight,
                                is(s, "items.phase_load: NULL") ? NULL : load};
-    eqp_balance_options options = balance_options(s, &message);
+    const eqp_balance_options options = balance_options(s, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
-
-    options.nphases = is(s, "options.nphases: 1 for 2") ? 1 : is(s, "options.nphases: 17") ? 17 : 2;
     const int code = CALL(s, eqp_balance(s->argument, is(s, "method: NULL") ? NULL : &method,
                                          is(s, "items: NULL") ? NULL : &items, is(s, "options: NULL") ? NULL : &options,
                                          is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
@@ -80,11 +79,12 @@ typedef struct point_arrays {
     int64_t size[2];
     double weight[2], x[8];
     int now[2];
+    double load[4];
 } point_arrays;
 
 static eqp_points points_of(const seat *s, point_arrays *a)
 {
-    *a = (point_arrays){{1, 1}, {1, 2}, {s->rank, 0, 0, 1, s->rank, 1, 0, 1}, {0, 1}};
+    *a = (point_arrays){{1, 1}, {1, 2}, {s->rank, 0, 0, 1, s->rank, 1, 0, 1}, {0, 1}, {1, 0, 1, 1}};
     return (eqp_points){is(s, "points.n: 0")    ? 0
                         : is(s, "points.n: -1") ? -1
                                                 : 2,
@@ -95,7 +95,8 @@ static eqp_points points_of(const seat *s, point_arrays *a)
                         is(s, "points.single: true"),
                         is(s, "points.weight: NULL") ? NULL : a->weight,
                         is(s, "points.size: NULL") ? NULL : a->size,
-                        is(s, "points.part_now: NULL") ? NULL : a->now};
+                        is(s, "points.part_now: NULL") ? NULL : a->now,
+                        is(s, "points.phase_load: NULL") ? NULL : a->load};
 }
 
 static int point_order_create(const seat *s)
@@ -252,6 +253,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "points.weight: NULL", SAME},
         {"eqp_balance_points", balance_points, "points.size: NULL", SAME},
         {"eqp_balance_points", balance_points, "points.part_now: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "points.phase_load: NULL", WRONG},
         {"eqp_balance_points", balance_points, "options: NULL", WRONG},
         {"eqp_balance_points", balance_points, "options.size: 0", WRONG},
         {"eqp_balance_points", balance_points, "options.nparts: 1 for 2", SAME},
@@ -263,7 +265,8 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.message: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "options.part_load: NULL", SAME},
         {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
-        {"eqp_balance_points", balance_points, "options.nphases: 0 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.nphases: 1 for 2", SAME},
+        {"eqp_balance_points", balance_points, "options.nphases: 17", WRONG},
         {"eqp_balance_points", balance_points, "options.times: NULL", SAME},
         {"eqp_balance_points", balance_points, "part: NULL", WRONG},
         {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
@@ -278,6 +281,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_point_order_create", point_order_create, "points.weight: NULL", SAME},
         {"eqp_point_order_create", point_order_create, "points.size: NULL", SAME},
         {"eqp_point_order_create", point_order_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "points.phase_load: NULL", EQP_OK},
         {"eqp_point_order_create", point_order_create, "order: NULL", WRONG},
         {"eqp_regions_create", regions_create, "comm: NULL", ALONE},
         {"eqp_regions_create", regions_create, "points: NULL", WRONG},
@@ -290,6 +294,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_regions_create", regions_create, "points.weight: NULL", SAME},
         {"eqp_regions_create", regions_create, "points.size: NULL", SAME},
         {"eqp_regions_create", regions_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_regions_create", regions_create, "points.phase_load: NULL", EQP_OK},
         {"eqp_regions_create", regions_create, "part: NULL", WRONG},
         {"eqp_regions_create", regions_create, "part: 5 of 2", WRONG},
         {"eqp_regions_create", regions_create, "nparts: 3 for 2", SAME},

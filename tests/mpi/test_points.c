@@ -477,6 +477,52 @@ static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
     }
 }
 
+/* Every fifth item has work in the second phase, too. Wherever items lie, and weighed or not, the parts are even. */
+static void loads_of_phases_follow_their_items(MPI_Comm comm)
+{
+    enum { PARTS = 4, PHASES = 2 };
+    static const double times[PHASES] = {1, 3};
+    int first[ITEMS];
+
+    for (int k = 0; k <= SPREADS; k++) {
+        const layout is = {.n = ITEMS, .spread = (enum spread)(k % SPREADS), .unweighed = k < SPREADS};
+        static items t;
+        static double load[ITEMS * PHASES], all[ITEMS * PHASES];
+        int part[ITEMS];
+        eqp_balance_options options = options_of(PARTS);
+        eqp_balance_result r;
+        eqp_cycle cycle;
+        make_items(&is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+        for (int64_t i = 0; i < t.points.n; i++) {
+            load[PHASES * i] = 1;
+            load[PHASES * i + 1] = t.number[i] % 5 == 0;
+        }
+        for (int i = 0; i < ITEMS; i++) {
+            all[PHASES * i] = 1;
+            all[PHASES * i + 1] = i % 5 == 0;
+            part[i] = UNSET;
+        }
+        t.points.phase_load = t.points.n > 0 ? load : NULL;
+        options.nphases = PHASES;
+        options.times = times;
+        CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("levelled"), &t.points, &options, t.part, &r), EQP_OK);
+        for (int64_t i = 0; i < t.points.n; i++) {
+            part[t.number[i]] = t.part[i];
+        }
+        MPI_Allreduce(MPI_IN_PLACE, part, ITEMS, MPI_INT, MPI_MAX, comm);
+        CHECK_EQUAL(eqp_cycle_measure(ITEMS, all, part, PHASES, times, PARTS, NULL, NULL, &cycle), EQP_OK);
+        CHECK_NEAR(r.cycle_efficiency, cycle.efficiency, 1e-12);
+        CHECK(cycle.efficiency > 0.95);
+        if (k % SPREADS == 0) { /* weights order items that are in one place */
+            memcpy(first, part, sizeof first);
+            t.points.phase_load = NULL;
+            CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("levelled"), &t.points, &options, t.part, &r),
+                        EQP_ERR_ARGUMENT);
+        }
+        CHECK(memcmp(first, part, sizeof first) == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -484,7 +530,7 @@ int main(int argc, char **argv)
         MPI_TEST(the_largest_numbers_are_places),         MPI_TEST(items_are_at_home_where_they_lie),
         MPI_TEST(columns_follow_the_curve_and_come_back), MPI_TEST(places_belong_to_the_parts_of_their_items),
         MPI_TEST(what_no_walls_tell_apart_is_refused),    MPI_TEST(what_cannot_be_is_refused_everywhere),
-        MPI_TEST(a_call_fails_on_all_ranks_or_on_none),
+        MPI_TEST(a_call_fails_on_all_ranks_or_on_none),   MPI_TEST(loads_of_phases_follow_their_items),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -89,6 +89,7 @@ class eqp_points(Structure):
         ("weight", c_void_p),
         ("size", c_void_p),
         ("part_now", c_void_p),
+        ("phase_load", c_void_p),
     ]
 
 

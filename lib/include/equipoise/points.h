@@ -23,13 +23,15 @@ typedef struct eqp_points {
     const int64_t *size;  /**< [n] bytes that move with an item; NULL on all ranks: 1 each */
     const int *part_now;  /**< [n] present part of each, for methods that start from it or renumber towards it; NULL:
                              this rank */
+    const double *phase_load; /**< [n][options->nphases] cost in each phase of a cycle (cycle.h), finite, >= 0, where
+                                   there are several; then weight NULL is the sum of times x load. Else not looked at */
 } eqp_points;
 
 /** Gives every item a part.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table that needs no pins; the same on all ranks
  * \param[in]  points   this rank's items
- * \param[in]  options  as for eqp_balance(), with one load: nphases at most 1
+ * \param[in]  options  as for eqp_balance()
  * \param[out] part     [n] 0 to nparts - 1; may be points->part_now; unchanged on error
  * \param[out] result   may be NULL
  * \return as eqp_balance(); EQP_ERR_DATA also for a coordinate that is not finite. Collective */
