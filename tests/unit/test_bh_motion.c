@@ -264,6 +264,31 @@ static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
     }
 }
 
+/* Of a cycle whose deepest particles are on each rung, tick by tick. */
+static void phases_come_as_often_as_they_should(void **state)
+{
+    const bh_rungs rungs = {.n = 5, .dt = 1};
+
+    (void)state;
+    for (int deepest = 0; deepest < rungs.n; deepest++) {
+        double on[5] = {0};
+        int64_t turns[5] = {0};
+        on[deepest] = 1;
+        assert_int_equal(bh_rungs_deepest(&rungs, on), deepest);
+        for (int64_t tick = bh_rung_ticks(&rungs, deepest); tick <= bh_rung_ticks(&rungs, 0);
+             tick += bh_rung_ticks(&rungs, deepest)) {
+            const int phase = bh_rungs_phase(&rungs, tick);
+            turns[phase]++;
+            for (int r = 0; r < rungs.n; r++) {
+                assert_int_equal(bh_rung_meets(&rungs, r, tick), r >= phase);
+            }
+        }
+        for (int k = 0; k < rungs.n; k++) {
+            assert_int_equal(turns[k], k <= deepest ? bh_phase_turns(k) : 0);
+        }
+    }
+}
+
 /* A cluster of rungs: forces of all at each tick, of which those whose step ends take theirs. */
 typedef struct climbers {
     body_system s;
@@ -437,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rung_is_as_deep_as_the_acceleration_asks_for),
+        cmocka_unit_test(phases_come_as_often_as_they_should),
         cmocka_unit_test(all_on_one_rung_are_the_steps_of_that_length),
         cmocka_unit_test(rungs_save_forces_where_few_move_fast),
         cmocka_unit_test(sums_know_what_each_rung_still_lacks),

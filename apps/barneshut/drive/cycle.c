@@ -2,6 +2,7 @@
 /* A step of block time steps: kick, drift, forces of those whose step ends, again and again until all steps end. One
  * rung makes one round of it. */
 #include "step.h"
+#include "targets.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -48,17 +49,6 @@ static int64_t end_of(const bh_simulation *sim)
     return bh_rung_ticks(&sim->rungs, 0);
 }
 
-static int mark_active(const bh_simulation *sim, bool **active)
-{
-    const bh_particles *p = &sim->domain.particles;
-    const int code = eqp_array_create(active, p->n, sizeof **active);
-
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        (*active)[i] = bh_rung_meets(&sim->rungs, p->rung[i], sim->tick);
-    }
-    return code;
-}
-
 /* One evaluation more. */
 static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_evaluated *one)
 {
@@ -82,12 +72,12 @@ static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_
 
 int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
 {
-    const bool all = sim->tick == end_of(sim);
-    bh_survey survey = {.owners = all ? eqp_balancer_survey(sim->balancer) : NULL};
+    const int phase = bh_rungs_phase(&sim->rungs, sim->tick);
+    bh_survey survey = {.owners = phase == 0 ? eqp_balancer_survey(sim->balancer) : NULL};
     bool *active = NULL;
     bh_evaluated one;
 
-    code = code == EQP_OK && !all ? mark_active(sim, &active) : code;
+    code = code == EQP_OK && phase > 0 ? bh_targets_mark(&sim->domain.particles, phase, &active) : code;
     code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
                            survey.owners != NULL ? &survey : NULL, active, code, &one);
     add_evaluated(sim, ledger, &one);
@@ -136,11 +126,8 @@ void bh_step_advance(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
     const double *const a[] = {p->ax, p->ay, p->az};
-    int deepest = sim->rungs.n - 1;
+    const int deepest = bh_rungs_deepest(&sim->rungs, sim->on_rung);
 
-    while (deepest > 0 && sim->on_rung[deepest] == 0) {
-        deepest--;
-    }
     if (p->rungs) {
         bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
     }

@@ -2,11 +2,11 @@
 #include "evaluate.h"
 
 #include "stealing.h"
+#include "targets.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,115 +71,10 @@ static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluat
     memcpy(result->phase, traffic->phase, sizeof result->phase);
 }
 
-/* The targets of an evaluation: the particles, in groups, or copies of those that are active. */
-typedef struct target_set {
-    bh_particles particles;
-    int64_t ngroups;
-    const bh_group *group;
-    const int64_t *tag;
-    /* Of copies: */
-    double *field;    /* [7][n] */
-    int64_t *from;    /* [n] numbers of the particles */
-    bh_group *groups; /* [ngroups] */
-    int64_t *tags;    /* [ngroups] */
-} target_set;
-
-static void targets_free(target_set *t)
-{
-    free(t->field);
-    free(t->from);
-    free(t->groups);
-    free(t->tags);
-}
-
-static int reserve_targets(target_set *t, int64_t n, int64_t ngroups)
-{
-    int code;
-
-    EQP_TRY(eqp_array_create(&t->field, 7 * n, sizeof *t->field));
-    EQP_TRY(eqp_array_create(&t->from, n, sizeof *t->from));
-    EQP_TRY(eqp_array_create(&t->groups, ngroups, sizeof *t->groups));
-    EQP_TRY(eqp_array_create(&t->tags, ngroups, sizeof *t->tags));
-    double **const of[] = {&t->particles.x,  &t->particles.y,  &t->particles.z,  &t->particles.ax,
-                           &t->particles.ay, &t->particles.az, &t->particles.pot};
-    for (int f = 0; f < 7; f++) {
-        *of[f] = n > 0 ? t->field + f * n : NULL;
-    }
-    t->particles.n = n;
-    t->particles.rung = NULL; /* the balancer is told of whole evaluations only */
-done:
-    return code;
-}
-
-/* The active particles of a group, behind the n that the set has. */
-static void take_active(target_set *t, int64_t *n, const bh_particles *p, const bh_group *group, int64_t tag,
-                        const bool *active)
-{
-    bh_group made = *group;
-
-    made.first = *n;
-    for (int64_t i = group->first; i < group->first + group->count; i++) {
-        if (active[i]) {
-            const double a = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
-            made.accel = *n == made.first || a < made.accel ? a : made.accel;
-            t->particles.x[*n] = p->x[i];
-            t->particles.y[*n] = p->y[i];
-            t->particles.z[*n] = p->z[i];
-            t->from[(*n)++] = i;
-        }
-    }
-    made.count = (int32_t)(*n - made.first);
-    if (made.count > 0) {
-        bh_group_bounds(made.count, t->particles.x + made.first, t->particles.y + made.first,
-                        t->particles.z + made.first, made.lo, made.hi);
-        t->tags[t->ngroups] = tag;
-        t->groups[t->ngroups++] = made;
-    }
-}
-
-static int find_targets(target_set *t, const bh_domain *domain, const bool *active)
-{
-    const bh_particles *p = &domain->particles;
-    int64_t n = 0;
-    int code = EQP_OK;
-
-    *t = (target_set){.particles = *p, .ngroups = domain->ngroups, .group = domain->group, .tag = domain->tag};
-    if (active == NULL) {
-        return EQP_OK;
-    }
-    t->ngroups = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        n += active[i];
-    }
-    EQP_TRY(reserve_targets(t, n, domain->ngroups));
-    t->group = t->groups;
-    t->tag = t->tags;
-    n = 0;
-    for (int64_t g = 0; g < domain->ngroups; g++) {
-        take_active(t, &n, p, &domain->group[g], domain->tag[g], active);
-    }
-done:
-    return code;
-}
-
-/* Forces to their particles, without the potential that each has of itself: self, per unit of mass. */
-static void bring_forces(const target_set *t, double self, bh_particles *p)
-{
-    const bh_particles *computed = &t->particles;
-
-    for (int64_t k = 0; k < computed->n; k++) {
-        const int64_t i = t->from != NULL ? t->from[k] : k;
-        p->ax[i] = computed->ax[k];
-        p->ay[i] = computed->ay[k];
-        p->az[i] = computed->az[k];
-        p->pot[i] = computed->pot[k] - self * p->m[i];
-    }
-}
-
 int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
                     const bool *active, int code, bh_evaluated *result)
 {
-    target_set targets = {.particles.rungs = domain->particles.rungs};
+    bh_targets targets = {.particles.rungs = domain->particles.rungs};
     bh_works works;
     bh_traffic traffic = {.cells = 0};
     bh_pass p = {.evaluator = evaluator,
@@ -195,19 +90,19 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = code == EQP_OK ? find_targets(&targets, domain, active) : code;
+    code = code == EQP_OK ? bh_targets_find(&targets, domain, active) : code;
     code = bh_works_send(&works, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
                          targets.tag, domain->away, map, code, &traffic.phase[BH_PHASE_WORKS]);
     code = bh_works_expect(&works, &evaluator->plan, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);
     EQP_TRY(bh_works_return(&works, &targets.particles, code, &traffic.phase[BH_PHASE_FORCES]));
-    bring_forces(&targets, self, &domain->particles);
+    bh_targets_bring_forces(&targets, self, &domain->particles);
     take_results(&p, &traffic, result);
 done:
     bh_pass_free(&p);
     bh_works_free(&works);
-    targets_free(&targets);
+    bh_targets_free(&targets);
     result->all_seconds = eqp_cpu_seconds_since(begin);
     return code;
 }

@@ -44,6 +44,16 @@ int64_t bh_rung_next(const bh_rungs *rungs, int64_t tick, int64_t r, const doubl
     return next;
 }
 
+int bh_rungs_deepest(const bh_rungs *rungs, const double *on)
+{
+    int deepest = rungs->n - 1;
+
+    while (deepest > 0 && on[deepest] == 0) {
+        deepest--;
+    }
+    return deepest;
+}
+
 static int64_t next_of(const bh_rungs *rungs, int64_t tick, int64_t i, const double *const a[3], const int64_t *rung)
 {
     const double of[3] = {a[0][i], a[1][i], a[2][i]};

@@ -38,6 +38,28 @@ static inline bool bh_rung_meets(const bh_rungs *rungs, int64_t r, int64_t tick)
     return (tick & (bh_rung_ticks(rungs, r) - 1)) == 0;
 }
 
+/* The step of rung 0 is a cycle of phases (<equipoise/cycle.h>): forces are computed at a tick where some step ends,
+ * and phase k is a tick at which rung k is the first one whose steps end. Particles of that rung and of all later ones
+ * are active then. */
+static inline int bh_rungs_phase(const bh_rungs *rungs, int64_t tick)
+{
+    int k = 0;
+
+    while (!bh_rung_meets(rungs, k, tick)) {
+        k++;
+    }
+    return k;
+}
+
+/* How often phase k comes in a cycle, if some rung from k on has particles. */
+static inline int64_t bh_phase_turns(int k)
+{
+    return INT64_C(1) << (k > 0 ? k - 1 : 0);
+}
+
+/* The last rung that has particles, 0 if none has: on [n of the rungs]. */
+int bh_rungs_deepest(const bh_rungs *rungs, const double *on);
+
 /* The rung of a particle on rung r with acceleration a: unchanged where its step does not end at this tick, else the
  * first one whose step is short enough, but no longer step than can begin at this tick. O(n of the rungs). */
 int64_t bh_rung_next(const bh_rungs *rungs, int64_t tick, int64_t r, const double a[3]);
