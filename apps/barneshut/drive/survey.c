@@ -2,6 +2,7 @@
 #include "survey.h"
 
 #include <equipoise/base.h>
+#include <equipoise/cycle.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,19 +14,45 @@ void bh_survey_free(bh_survey *survey)
     *survey = (bh_survey){.brief = NULL};
 }
 
-/* A group's work in the longest step, from that of one evaluation: what is done for each target, and once for all. */
-static bh_counts in_cycle(const bh_work *work, const bh_counts *once)
-{
-    const bh_often *often = &work->often;
-    bh_counts all = *once;
+/* How often a group is computed in a cycle: how many forces on its targets, how many lists. */
+typedef struct often {
+    int64_t targets, lists;
+} often;
 
-    if (often->lists > 1) {
-        for (int k = 0; k < BH_KINDS; k++) {
-            const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
-            all.of[k] = each ? once->of[k] / work->group.count * often->targets : once->of[k] * often->lists;
-        }
+static often in_cycle(const bh_work *work)
+{
+    often all = {work->on[0], 1};
+
+    for (int k = 1; k < BH_RUNGS_MAX && work->on[k] > 0; k++) {
+        all.targets += bh_phase_turns(k) * work->on[k];
+        all.lists += bh_phase_turns(k);
     }
     return all;
+}
+
+/* Its work from that of one evaluation of all its targets: what is done for each of them, and what for each list. */
+static bh_counts of_times(const bh_work *work, const bh_counts *once, often times)
+{
+    bh_counts all;
+
+    for (int k = 0; k < BH_KINDS; k++) {
+        const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
+        all.of[k] = each ? once->of[k] / work->group.count * times.targets : once->of[k] * times.lists;
+    }
+    return all;
+}
+
+/* Its work in a turn of each phase. */
+static int add_phases(eqp_survey *owners, const bh_work *work, const bh_counts *once)
+{
+    const int n = eqp_survey_phases(owners);
+    double load[EQP_CYCLE_PHASES];
+
+    for (int k = 0; k < n && n > 1; k++) {
+        const bh_counts turn = of_times(work, once, (often){work->on[k], work->on[k] > 0});
+        load[k] = eqp_survey_weigh(owners, turn.of);
+    }
+    return n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
 }
 
 /* The group at hand, after its pins and tiles. */
@@ -52,11 +79,11 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
 /* A tile as an interaction between the group and the centre of the opened cell. */
 static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_work *of, const bh_tile_brief *brief)
 {
-    const int64_t targets = of->often.targets, lists = of->often.lists;
-    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * targets,
-                                    [BH_KIND_CELL] = brief->ncells * targets,
-                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * lists,
-                                    [BH_KIND_VISIT] = brief->nchild * lists};
+    const often times = in_cycle(of);
+    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * times.targets,
+                                    [BH_KIND_CELL] = brief->ncells * times.targets,
+                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * times.lists,
+                                    [BH_KIND_VISIT] = brief->nchild * times.lists};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
     eqp_tile tile = {.weight = eqp_survey_weigh(owners, work),
                      .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
@@ -93,7 +120,7 @@ done:
 int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
                     const bh_counts *counts)
 {
-    const bh_counts all = in_cycle(work, counts);
+    const bh_counts all = of_times(work, counts, in_cycle(work));
     double centre[3];
     int code = EQP_OK;
 
@@ -104,6 +131,7 @@ int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree,
     if (code == EQP_OK && eqp_survey_weigh(survey->owners, all.of) >= eqp_survey_heavy(survey->owners)) {
         code = add_all_tiles(survey, centre, work, tree, list);
     }
+    code = code == EQP_OK ? add_phases(survey->owners, work, counts) : code;
     return code == EQP_OK ? take_in(survey->owners, work, centre, &all, list->ntiles + 1) : code;
 }
 
@@ -145,10 +173,14 @@ static int spread_visits(eqp_survey *owners, const bh_counts *counts)
 
 int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
 {
-    const bh_counts all = in_cycle(pass->work, counts);
-    const int code = spread_visits(pass->owners, &all);
+    const bh_counts all = of_times(pass->work, counts, in_cycle(pass->work));
+    int code;
 
-    return code != EQP_OK ? code : take_in(pass->owners, pass->work, pass->centre, &all, ntiles + 1);
+    EQP_TRY(spread_visits(pass->owners, &all));
+    EQP_TRY(add_phases(pass->owners, pass->work, counts));
+    EQP_TRY(take_in(pass->owners, pass->work, pass->centre, &all, ntiles + 1));
+done:
+    return code;
 }
 
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home, int64_t at_home)

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. `often` comes
- * last: it travels only where particles have steps of many sizes. */
+/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. `on` comes
+ * last: it travels only where particles have steps of many sizes, in turns in which all are active. */
 typedef struct work_head {
     uint64_t key;
     int64_t tag, at_home;
     double accel;
     int32_t part, count;
-    bh_often often;
+    int16_t on[BH_RUNGS_MAX]; /* as bh_work.on: a group has at most 1024 targets */
 } work_head;
 
 static size_t head_bytes(bool rungs)
 {
-    return rungs ? sizeof(work_head) : offsetof(work_head, often);
+    return rungs ? sizeof(work_head) : offsetof(work_head, on);
 }
 
 void bh_works_init(bh_works *works)
@@ -79,17 +79,15 @@ bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
     return t;
 }
 
-/* How often a group is computed in the longest step, if its particles stay on their rungs. */
-static bh_often often_of(const bh_particles *p, const bh_group *group)
+/* Its targets by rungs. on: zeros */
+static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on[BH_RUNGS_MAX])
 {
-    bh_often often = {.targets = group->count, .lists = 1};
-
+    on[0] = (int16_t)group->count;
     for (int64_t i = group->first; i < group->first + group->count && p->rung != NULL; i++) {
-        const int32_t times = INT32_C(1) << p->rung[i];
-        often.targets += times - 1;
-        often.lists = times > often.lists ? times : often.lists;
+        for (int64_t k = 1; k <= p->rung[i]; k++) {
+            on[k]++;
+        }
     }
-    return often;
 }
 
 /* A group that others compute, and which: rank [n] without this one. */
@@ -125,11 +123,8 @@ static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, 
             }
         }
         if (own) {
-            local[works->nlocal++] = (bh_work){.group = group[g],
-                                               .tag = tag[g],
-                                               .at_home = g,
-                                               .often = often_of(works->particles, &group[g]),
-                                               .home = me};
+            local[works->nlocal] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
+            count_rungs(works->particles, &group[g], local[works->nlocal++].on);
         }
         if (others > 0) {
             code = add_sent(works, &capacity, g, others, rank, own);
@@ -157,14 +152,14 @@ static unsigned char *pack_group(unsigned char *to, const bh_works *works, int64
     const bh_group *group = &works->group[g];
     const double *const from[] = {p->x, p->y, p->z};
     const size_t bytes = (size_t)group->count * sizeof(double);
-    const work_head head = {.key = group->key,
-                            .tag = works->tag[g],
-                            .at_home = g,
-                            .accel = group->accel,
-                            .part = group->part,
-                            .count = group->count,
-                            .often = often_of(p, group)};
+    work_head head = {.key = group->key,
+                      .tag = works->tag[g],
+                      .at_home = g,
+                      .accel = group->accel,
+                      .part = group->part,
+                      .count = group->count};
 
+    count_rungs(p, group, head.on);
     memcpy(to, &head, head_bytes(p->rungs));
     to += head_bytes(p->rungs);
     for (int k = 0; k < 3; k++, to += bytes) {
@@ -196,15 +191,15 @@ static int pack(const bh_works *works, int64_t *bytes, unsigned char **data)
 static bh_work read_work(const bh_works *works, int64_t i, int home)
 {
     const double *x = positions_of(works, i);
-    work_head head = {.often.lists = 1};
+    work_head head = {.on = {0}};
 
     memcpy(&head, works->block[i], head_bytes(works->particles->rungs));
-    head.often.targets = works->particles->rungs ? head.often.targets : head.count;
+    head.on[0] = (int16_t)head.count;
     bh_work work = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
                     .tag = head.tag,
                     .at_home = head.at_home,
-                    .often = head.often,
                     .home = home};
+    memcpy(work.on, head.on, sizeof work.on);
     bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, work.group.lo, work.group.hi);
     return work;
 }

@@ -10,19 +10,17 @@
 #include "tile.h"
 #include "traffic.h"
 
+#include "../physics/motion.h"
+
 #include <stdbool.h>
 
-/* How often a group is computed in the longest step: how many forces on its targets, how many lists. */
-typedef struct bh_often {
-    int32_t targets, lists;
-} bh_often;
-
 typedef struct bh_work {
-    bh_group group;  /* first: of those at home, among the particles; else 0 */
-    int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
-    int64_t at_home; /* the group's number there */
-    int64_t label;   /* of a name at home; else 0 */
-    bh_often often;  /* its count of targets and 1 without rungs */
+    bh_group group;           /* first: of those at home, among the particles; else 0 */
+    int64_t tag;              /* what decides its tiles here: >= 0 for a group that this rank computes whole */
+    int64_t at_home;          /* the group's number there */
+    int64_t label;            /* of a name at home; else 0 */
+    int16_t on[BH_RUNGS_MAX]; /* targets on rung k and later ones, which a turn of phase k computes (motion.h); without
+                                 rungs all are on rung 0 */
     int home;
     int reserved;
 } bh_work;
