@@ -89,7 +89,11 @@ static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *for
 
 static void measure(bh_simulation *sim, int nparts, outcome *out)
 {
-    bh_problem problem = {.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    bh_problem problem = {.domain = &sim->domain,
+                          .evaluator = &sim->evaluator,
+                          .dt = &sim->dt,
+                          .rungs = &sim->rungs,
+                          .on_rung = sim->on_rung};
     const eqp_problem functions = bh_problem_functions(&problem);
     eqp_balancer_options options = app_run_balancing(&sim->settings->run);
     eqp_message message = {""};

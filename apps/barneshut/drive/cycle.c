@@ -122,15 +122,22 @@ void bh_step_kick(bh_simulation *sim)
     bh_rungs_kick(&sim->rungs, sim->tick, p->n, a, p->rung, v);
 }
 
-void bh_step_advance(bh_simulation *sim)
+void bh_step_choose(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
     const double *const a[] = {p->ax, p->ay, p->az};
-    const int deepest = bh_rungs_deepest(&sim->rungs, sim->on_rung);
 
     if (p->rungs) {
         bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
     }
+}
+
+void bh_step_advance(bh_simulation *sim)
+{
+    bh_particles *p = &sim->domain.particles;
+    const int deepest = bh_rungs_deepest(&sim->rungs, sim->on_rung);
+
+    bh_step_choose(sim);
     bh_step_kick(sim);
     bh_drift(p->n, ldexp(sim->rungs.dt, -deepest), p->vx, p->vy, p->vz, p->x, p->y, p->z);
     sim->tick += bh_rung_ticks(&sim->rungs, deepest);

@@ -17,6 +17,26 @@
 static const int back[BH_PHASES] = {[BH_PHASE_FORCES] = 1};
 static const int ghosts[BH_PHASES] = {[BH_PHASE_GHOSTS] = 1};
 
+_Static_assert(BH_RUNGS_MAX <= EQP_CYCLE_PHASES, "a phase for each rung");
+
+/* A step with particles down to some rung, in which they stay where they are. */
+static int cycle(void *user, eqp_cycle_turns *phases)
+{
+    const bh_problem *p = user;
+
+    *phases = (eqp_cycle_turns){.n = 1 + bh_rungs_deepest(p->rungs, p->on_rung)};
+    for (int k = 0; k < phases->n; k++) {
+        phases->times[k] = (double)bh_phase_turns(k);
+    }
+    return EQP_OK;
+}
+
+static int turn(void *user, int phase)
+{
+    ((bh_problem *)user)->trace.phase = phase;
+    return EQP_OK;
+}
+
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
 {
     bh_problem *p = user;
@@ -261,7 +281,7 @@ static int remember_groups(bh_problem *of)
     return code;
 }
 
-/* Kick and drift, as a step does; a group follows the tag of its middle particle. */
+/* Kick and drift, as a step of one size does for all; a group follows the tag of its middle particle. */
 static int advance(void *user, eqp_message *message)
 {
     bh_problem *of = user;
@@ -316,6 +336,8 @@ eqp_problem bh_problem_functions(bh_problem *problem)
                          .ghosts = ghosts,
                          .overhead = &overhead,
                          .branch = branch_weight,
+                         .cycle = cycle,
+                         .turn = turn,
                          .survey = survey,
                          .open = open_problem,
                          .close = close_problem,

@@ -6,6 +6,8 @@
 #include "evaluate.h"
 #include "trace.h"
 
+#include "../physics/motion.h"
+
 #include <equipoise/balancer.h>
 
 /* Set what is borrowed, the rest is zero; must stay where it is while its balancer lives. */
@@ -14,9 +16,11 @@ typedef struct bh_problem {
     bh_evaluator *evaluator;
     eqp_balancer *balancer; /* that asks; what costs are learnt by, too */
     const double *dt;       /* of the next step */
-    int64_t bytes;          /* sent for surveys; whoever reads it clears it */
-    double *first;          /* [4][particles] what they had when the first lists were made, for comparisons of these:
-                               bh_forces_keep(), owned by the simulation; NULL: what they have now */
+    const bh_rungs *rungs;
+    const double *on_rung; /* [n of the rungs] particles on each, of all ranks */
+    int64_t bytes;         /* sent for surveys; whoever reads it clears it */
+    double *first;         /* [4][particles] what they had when the first lists were made, for comparisons of these:
+                              bh_forces_keep(), owned by the simulation; NULL: what they have now */
     /* Between open and close: */
     bh_trace trace;
     bh_works works;

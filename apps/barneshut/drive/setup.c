@@ -72,10 +72,22 @@ done:
     return code;
 }
 
-/* Whether maps go by rungs: comparisons are of one evaluation. */
-static bool wants_rungs(const bh_simulation *sim)
+/* Those of all ranks on each rung. */
+static int count_rungs(bh_simulation *sim)
 {
-    return sim->rungs.n > 1 && sim->settings->run.ncompare == 0;
+    const bh_particles *p = &sim->domain.particles;
+    int64_t on[BH_RUNGS_MAX] = {0};
+    int code;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        on[p->rung[i]]++;
+    }
+    EQP_TRY(eqp_sum_int64(sim->comm, sim->rungs.n, on));
+    for (int r = 0; r < sim->rungs.n; r++) {
+        sim->on_rung[r] = (double)on[r];
+    }
+done:
+    return code;
 }
 
 /* The first map is of groups that are computed as often as in the first step. A step that was stopped goes on with the
@@ -84,11 +96,14 @@ static int find_rungs(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
     const double *const a[] = {p->ax, p->ay, p->az};
-    int code = find_dt(sim, message);
+    int code;
 
-    if (code == EQP_OK && sim->input.kick == 0) {
+    EQP_TRY(find_dt(sim, message));
+    if (sim->input.kick == 0) {
         bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
     }
+    EQP_TRY(count_rungs(sim));
+done:
     return code;
 }
 
@@ -102,10 +117,10 @@ static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eq
     }
     tag_all(&sim->domain.particles, sim->domain.rank);
     EQP_TRY(bh_domain_grow(&sim->domain));
-    if ((sim->evaluator.mac.relative || wants_rungs(sim)) && sim->settings->run.restart == NULL) {
+    if ((sim->evaluator.mac.relative || sim->rungs.n > 1) && sim->settings->run.restart == NULL) {
         EQP_TRY(find_accelerations(sim));
     }
-    if (wants_rungs(sim)) {
+    if (sim->rungs.n > 1) {
         EQP_TRY(find_rungs(sim, message));
     }
     if (balance) {
@@ -119,18 +134,9 @@ done:
 /* A step of many sizes that was stopped, from its tick on: with its own length, whatever that of the next one is. */
 static int complete_step(bh_simulation *sim, bh_ledger *ledger)
 {
-    bh_particles *p = &sim->domain.particles;
     const double next = sim->rungs.dt;
-    int64_t on_rung[BH_RUNGS_MAX] = {0};
     int code;
 
-    for (int64_t i = 0; i < p->n; i++) {
-        on_rung[p->rung[i]]++;
-    }
-    EQP_TRY(eqp_sum_int64(sim->comm, sim->rungs.n, on_rung));
-    for (int r = 0; r < sim->rungs.n; r++) {
-        sim->on_rung[r] = (double)on_rung[r];
-    }
     sim->tick = sim->input.tick;
     sim->rungs.dt = sim->input.dt;
     EQP_TRY(eqp_agree(sim->comm, bh_step_cycle(sim, ledger, true, EQP_OK), NULL));
@@ -178,6 +184,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
     EQP_TRY(bh_step_conclude(sim, &ledger, 0.0, EQP_OK, message));
+    bh_step_choose(sim);
 done:
     return code;
 }
@@ -217,7 +224,11 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
     eqp_schedule_options rules = run->schedule_rules;
     int code;
 
-    sim->problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    sim->problem = (bh_problem){.domain = &sim->domain,
+                                .evaluator = &sim->evaluator,
+                                .dt = &sim->dt,
+                                .rungs = &sim->rungs,
+                                .on_rung = sim->on_rung};
     const eqp_problem functions = bh_problem_functions(&sim->problem);
     EQP_TRY(app_run_balancer_create("barneshut", sim->comm, &functions, &options, &sim->balancer, message));
     sim->problem.balancer = sim->balancer;

@@ -145,6 +145,7 @@ static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_messag
     code = bh_step_conclude(sim, ledger, half, code, message);
     if (code == EQP_OK) {
         bh_step_kick(sim);
+        bh_step_choose(sim); /* a map before the next step goes by its rungs */
     } else if (code == EQP_ERR_STOPPED) {
         /* The step is left to the run that goes on: kicks are owed then, and what comes after this tick. */
         sim->kick = half;

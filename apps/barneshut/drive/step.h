@@ -26,6 +26,9 @@ int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
 /* Half a kick of all whose step ends at this tick. Local. */
 void bh_step_kick(bh_simulation *sim);
 
+/* New rungs of all whose step ends at this tick, as bh_simulation.on_rung counts them. Local. */
+void bh_step_choose(bh_simulation *sim);
+
 /* New rungs, half a kick of all whose step begins at this tick, and all drift to the next one. Local. */
 void bh_step_advance(bh_simulation *sim);
 

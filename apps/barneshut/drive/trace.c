@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include "essential.h"
+#include "targets.h"
 
 #include "../physics/let.h"
 #include "../physics/opened.h"
@@ -21,6 +22,7 @@ typedef struct tracing {
     const eqp_map *map;
     eqp_evaluation *evaluation;
     bool loads_only;
+    bh_targets targets;
     bh_homes homes; /* by parts */
     bh_list list;
     int *ranks;     /* [nparts] parts that compute the group at hand */
@@ -213,7 +215,7 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
 /* A group that its home does not compute alone travels to those who do, and its forces back. */
 static int send_group(tracing *t, int64_t g, int home, int n)
 {
-    const bh_group *group = &t->trace->domain->group[g];
+    const bh_group *group = &t->targets.group[g];
     const int64_t block = t->trace->first_group + g;
     int code;
 
@@ -221,7 +223,7 @@ static int send_group(tracing *t, int64_t g, int home, int n)
         return EQP_OK;
     }
     EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_WORKS, block,
-                                 bh_work_bytes(group->count, t->trace->domain->particles.rungs), group->count, home));
+                                 bh_work_bytes(group->count, t->targets.particles.rungs), group->count, home));
     EQP_TRY(
         eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count, home));
     for (int r = 0; r < n; r++) {
@@ -236,14 +238,13 @@ done:
 
 static int trace_group(tracing *t, int64_t g, int64_t tag)
 {
-    const bh_group *group = &t->trace->domain->group[g];
+    const bh_group *group = &t->targets.group[g];
     const int n = eqp_map_ranks(t->map, tag, t->nparts, t->ranks);
     int code = tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n);
 
     if (code == EQP_OK && !t->loads_only) {
         const int home = bh_homes_rank(&t->homes, group->key);
-        code = eqp_evaluation_held(t->evaluation, home, group->count);
-        code = code == EQP_OK ? send_group(t, g, home, n) : code;
+        code = send_group(t, g, home, n);
         code = code == EQP_OK ? ask_for(t, g, home, n) : code;
     }
     return code;
@@ -251,15 +252,30 @@ static int trace_group(tracing *t, int64_t g, int64_t tag)
 
 static int open_tracing(tracing *t)
 {
-    int code = eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks);
+    const bh_domain *domain = t->trace->domain;
+    bool *active = NULL;
+    int code;
 
-    return code == EQP_OK ? eqp_array_create(&t->asked, t->nparts, sizeof *t->asked) : code;
+    EQP_TRY(eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks));
+    EQP_TRY(eqp_array_create(&t->asked, t->nparts, sizeof *t->asked));
+    EQP_TRY(t->trace->phase > 0 ? bh_targets_mark(&domain->particles, t->trace->phase, &active) : EQP_OK);
+    EQP_TRY(bh_targets_find(&t->targets, domain, active));
+done:
+    free(active);
+    return code;
+}
+
+/* Of a group of targets among the groups of the domain. */
+static int64_t number_of(const tracing *t, int64_t g)
+{
+    return t->targets.numbers != NULL ? t->targets.numbers[g] : g;
 }
 
 static void close_tracing(tracing *t)
 {
     bh_list_free(&t->list);
     bh_homes_free(&t->homes);
+    bh_targets_free(&t->targets);
     free(t->ranks);
     free(t->asked);
 }
@@ -280,6 +296,19 @@ done:
     return code;
 }
 
+/* Every turn drifts, sorts and puts into a tree what a part holds, active or not. */
+static int hold_all(tracing *t)
+{
+    const bh_domain *domain = t->trace->domain;
+    int code = EQP_OK;
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        const bh_group *group = &domain->group[g];
+        code = eqp_evaluation_held(t->evaluation, bh_homes_rank(&t->homes, group->key), group->count);
+    }
+    return code;
+}
+
 int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement,
                  eqp_evaluation *evaluation)
 {
@@ -292,8 +321,9 @@ int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eq
     if (code == EQP_OK) {
         code = open_tracing(&t);
         code = code == EQP_OK ? declare_cells(&t) : code;
-        for (int64_t g = 0; g < trace->domain->ngroups && code == EQP_OK; g++) {
-            code = trace_group(&t, g, placement[g].tag);
+        code = code == EQP_OK ? hold_all(&t) : code;
+        for (int64_t g = 0; g < t.targets.ngroups && code == EQP_OK; g++) {
+            code = trace_group(&t, g, placement[number_of(&t, g)].tag);
         }
         code = eqp_agree(trace->domain->comm, code, NULL);
     }
@@ -310,8 +340,8 @@ int bh_trace_loads(const bh_trace *trace, int nparts, const eqp_map *map, const 
     bh_list_init(&t.list);
     bh_homes_init(&t.homes);
     code = open_tracing(&t);
-    for (int64_t g = 0; g < trace->domain->ngroups && code == EQP_OK; g++) {
-        code = trace_group(&t, g, tag[g]);
+    for (int64_t g = 0; g < t.targets.ngroups && code == EQP_OK; g++) {
+        code = trace_group(&t, g, tag[number_of(&t, g)]);
     }
     close_tracing(&t);
     return code;

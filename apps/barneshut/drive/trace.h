@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an assumed map makes of a force evaluation, on any number of parts: every part's work, and what travels to and
- * from it in each phase of the exchange, as evaluate.c would send it. */
+/* What an assumed map makes of a force evaluation, one turn of a phase of a cycle (motion.h), on any number of parts:
+ * every part's work, and what travels to and from it in each phase of the exchange, as evaluate.c would send it. */
 #ifndef BH_TRACE_H
 #define BH_TRACE_H
 
@@ -15,6 +15,7 @@ typedef struct bh_trace {
     const bh_mac *mac;
     const eqp_cost_fit *costs;
     int64_t first_group; /* groups of lower ranks */
+    int phase;           /* particles on earlier rungs are not active */
     bool overlaps;       /* works that need nothing of others are computed while the essential trees travel */
 } bh_trace;
 
