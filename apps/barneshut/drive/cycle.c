@@ -4,6 +4,8 @@
 #include "step.h"
 #include "targets.h"
 
+#include "../../report/run_record.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -49,6 +51,29 @@ static int64_t end_of(const bh_simulation *sim)
     return bh_rung_ticks(&sim->rungs, 0);
 }
 
+/* It was a turn of some phase. */
+static void add_turn(const bh_simulation *sim, bh_ledger *ledger, const bh_evaluated *one)
+{
+    const int phase = bh_rungs_phase(&sim->rungs, sim->tick);
+    eqp_rank_row row = {.ghosts = (double)one->ghosts};
+
+    app_row_exchanged(&row, BH_PHASES, one->phase);
+    app_row_exchanged(&row, 1, &sim->domain.top);
+    ledger->turns[phase]++;
+    ledger->load[phase] += one->seconds;
+    bh_counts_add(&ledger->counts[phase], &one->counts);
+    ledger->targets[phase] = 0;
+    for (int r = phase; r < sim->rungs.n; r++) {
+        ledger->targets[phase] += (int64_t)sim->on_rung[r];
+    }
+    ledger->last_turn[phase] = (bh_turn){(double)(one->counts.of[BH_KIND_PAIR] + one->counts.of[BH_KIND_CELL]),
+                                         row.ghosts,
+                                         row.last_messages_sent,
+                                         row.last_messages_received,
+                                         row.last_bytes_sent,
+                                         row.last_bytes_received};
+}
+
 /* One evaluation more. */
 static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_evaluated *one)
 {
@@ -65,6 +90,7 @@ static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_
     memcpy(all->phase, one->phase, sizeof all->phase);
     ledger->bytes += bh_phases_bytes(one->phase) + one->handed.bytes_sent + sim->domain.top.bytes_sent;
     ledger->evaluations++;
+    add_turn(sim, ledger, one);
     for (int r = 0; r < sim->rungs.n; r++) {
         ledger->active[r] += bh_rung_meets(&sim->rungs, r, sim->tick) ? (int64_t)sim->on_rung[r] : 0;
     }

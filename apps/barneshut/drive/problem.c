@@ -320,7 +320,7 @@ static const eqp_overhead overhead = {.held = 2.1e-7,
                                       .part = 6.5e-4,
                                       .calls = 5,
                                       .gathers = 1,
-                                      .gathered = (int)sizeof(bh_rank_row)};
+                                      .gathered = (int)BH_ROW_BYTES};
 
 /* Of 0.004 to 0.12 what shortens modelled steps of `hypergraph` most, on 16 to 256 parts. */
 static const double branch_weight = 0.004;

@@ -59,6 +59,7 @@ static bh_rank_row row_of(const bh_simulation *sim, const bh_ledger *ledger)
 
     app_row_exchanged(&row.common, BH_PHASES, e->phase);
     app_row_exchanged(&row.common, 1, &sim->domain.top);
+    memcpy(row.turn, ledger->last_turn, sizeof row.turn);
     return row;
 }
 
@@ -84,6 +85,38 @@ static int check_finite(const bh_step *now, eqp_message *message)
     return EQP_ERR_DATA;
 }
 
+/* Rows as they have travelled, one behind another, go where each has room for the turns of all phases. */
+static void spread_rows(int n, bh_rank_row *row, size_t bytes)
+{
+    for (int r = n - 1; r >= 0; r--) {
+        memmove(&row[r], (const char *)row + (size_t)r * bytes, bytes);
+        memset((char *)&row[r] + bytes, 0, sizeof *row - bytes);
+    }
+}
+
+/* A phase from the rows of all ranks. targets: of its last turn; a particle and itself are no interaction. */
+static bh_cycle_phase phase_of(int n, const bh_rank_row *row, int phase, int64_t turns, int64_t targets)
+{
+    bh_turn sum = {0}, most = {0};
+
+    for (int r = 0; r < n; r++) {
+        const bh_turn *turn = &row[r].turn[phase];
+        sum.interactions += turn->interactions;
+        sum.ghosts += turn->ghosts;
+        sum.bytes_sent += turn->bytes_sent;
+        most.ghosts = fmax(most.ghosts, turn->ghosts);
+        most.bytes_sent = fmax(most.bytes_sent, fmax(turn->bytes_sent, turn->bytes_received));
+        most.messages_sent = fmax(most.messages_sent, fmax(turn->messages_sent, turn->messages_received));
+    }
+    return (bh_cycle_phase){.turns = turns,
+                            .interactions = (int64_t)sum.interactions - targets,
+                            .ghosts_total = (int64_t)sum.ghosts,
+                            .ghosts_max = (int64_t)most.ghosts,
+                            .bytes_total = (int64_t)sum.bytes_sent,
+                            .bytes_max = (int64_t)most.bytes_sent,
+                            .messages_max = (int64_t)most.messages_sent};
+}
+
 /* What the step has shown, to the balancer and into the record. */
 int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, int code, eqp_message *message)
 {
@@ -91,12 +124,16 @@ int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, i
     bh_rank_row mine;
     const int nrungs = sim->domain.particles.rungs ? sim->rungs.n : 0;
     double sum[BH_SUMS_DOUBLES + BH_RUNGS_MAX], low[7], pairs = 0, cells = 0;
+    const size_t row_bytes = BH_ROW_BYTES + (size_t)nrungs * sizeof(bh_turn);
     const eqp_work work = {.row = &mine.common,
-                           .row_bytes = sizeof mine,
+                           .row_bytes = row_bytes,
                            .rows = sim->row,
                            .count = ledger->evaluated.counts.of,
                            .timings = sim->evaluator.timings,
                            .evaluations = nrungs > 0 ? ledger->evaluations : 0,
+                           .nphases = nrungs,
+                           .phase_load = ledger->load,
+                           .phase_count = ledger->counts[0].of,
                            .code = code,
                            .nsums = BH_SUMS_DOUBLES + nrungs,
                            .sum = sum,
@@ -115,6 +152,7 @@ int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, i
     memcpy(sim->bound, low, sizeof sim->bound);
     sim->signal = (int)-low[6];
     EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
+    spread_rows(sim->domain.nranks, sim->row, row_bytes);
     for (int r = 0; r < sim->domain.nranks; r++) {
         pairs += sim->row[r].pairs;
         cells += sim->row[r].cells;
@@ -124,6 +162,9 @@ int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, i
     for (int r = 0; r < sim->rungs.n; r++) {
         now->active[r] = ledger->active[r];
         now->pairs -= now->active[r]; /* a particle and itself are no interaction */
+    }
+    for (int k = 0; k < nrungs; k++) {
+        now->phase[k] = phase_of(sim->domain.nranks, sim->row, k, ledger->turns[k], ledger->targets[k]);
     }
     now->cells = (int64_t)cells;
     now->common.interactions = now->pairs + now->cells;

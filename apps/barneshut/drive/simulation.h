@@ -9,11 +9,32 @@
 
 #include "../physics/motion.h"
 
+#include <stddef.h>
+
+/* One rank in one turn of a phase of the cycle that a step is (motion.h). */
+typedef struct bh_turn {
+    double interactions; /* as those of a row */
+    double ghosts;
+    double messages_sent, messages_received, bytes_sent, bytes_received; /* as last_... of a row */
+} bh_turn;
+
 /* One rank in one step. */
 typedef struct bh_rank_row {
     eqp_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
     double pairs, cells;
+    bh_turn turn[BH_RUNGS_MAX]; /* the last one of each phase; they travel only where there are rungs */
 } bh_rank_row;
+
+/* Bytes of a row that travel, without turns. */
+#define BH_ROW_BYTES offsetof(bh_rank_row, turn)
+
+/* A phase of the cycle that a step was, over all ranks. Sums are those of its last turn. */
+typedef struct bh_cycle_phase {
+    int64_t turns;        /* 0: no steps have ended at such a tick */
+    int64_t interactions; /* pairs and cells */
+    int64_t ghosts_total, ghosts_max;
+    int64_t bytes_total, bytes_max, messages_max; /* as those of a step */
+} bh_cycle_phase;
 
 /* One step over all ranks; the same on all of them. */
 typedef struct bh_step {
@@ -22,6 +43,7 @@ typedef struct bh_step {
     bh_sums sums;
     int64_t substeps;             /* evaluations of the forces */
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung */
+    bh_cycle_phase phase[BH_RUNGS_MAX];
 } bh_step;
 
 typedef struct bh_simulation {

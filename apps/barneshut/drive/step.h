@@ -15,6 +15,12 @@ typedef struct bh_ledger {
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
     int64_t bytes;                /* sent in evaluations, with the tops of trees */
     bh_evaluated evaluated;       /* in all of them; the phases are of the last one */
+    /* Of each phase of the cycle: */
+    int64_t turns[BH_RUNGS_MAX];
+    double load[BH_RUNGS_MAX];      /* CPU seconds in forces, in all turns */
+    bh_counts counts[BH_RUNGS_MAX]; /* in all turns */
+    int64_t targets[BH_RUNGS_MAX];  /* of all ranks, in the last turn */
+    bh_turn last_turn[BH_RUNGS_MAX];
 } bh_ledger;
 
 /* A new map for the particles where they are; they follow it when they settle next. Collective. */
