@@ -106,6 +106,9 @@ static void print_summary(const bh_simulation *sim)
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
            "bytes: in the last evaluation of the forces; moved: bytes, with particles to new homes\n"
            "force, balance: CPU seconds of the largest rank\n");
+    if (sim->rungs.n > 1) {
+        printf("cycle eff.: mean over largest CPU seconds in forces, each summed over the phases of a step\n");
+    }
 }
 
 static void warn_of_box(const bh_simulation *sim)

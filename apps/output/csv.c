@@ -73,6 +73,8 @@ static void write_field(FILE *stream, const eqp_field *field)
             (void)fprintf(stream, "%s%lld", i > 0 ? " " : "", (long long)field->value.counts.at[i]);
         }
         break;
+    case EQP_FIELD_LIST:
+        break;
     }
 }
 

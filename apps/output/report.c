@@ -80,6 +80,22 @@ static json_t *counts_to_json(int64_t n, const int64_t *count)
     return list;
 }
 
+static json_t *make_row(int n, const eqp_field *field, int *code);
+
+static json_t *list_to_json(int n, int nfields, const eqp_field *field)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n && list; i++) {
+        int code;
+        if (json_array_append_new(list, make_row(nfields, field + (size_t)i * (size_t)nfields, &code))) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *field_to_json(const eqp_field *field)
 {
     switch (field->type) {
@@ -93,6 +109,8 @@ static json_t *field_to_json(const eqp_field *field)
         return json_boolean(field->value.flag);
     case EQP_FIELD_COUNTS:
         return counts_to_json(field->value.counts.n, field->value.counts.at);
+    case EQP_FIELD_LIST:
+        return list_to_json(field->value.list.n, field->value.list.nfields, field->value.list.at);
     }
     return NULL;
 }
@@ -313,7 +331,8 @@ static int find_columns(json_t *rows, const char ***columns, int *ncolumns)
     {
         json_object_foreach(row, name, value)
         {
-            if (!code && !json_object_get(seen, name) && !(code = put(seen, name, json_true())) &&
+            if (!code && !json_is_array(value) && !json_object_get(seen, name) &&
+                !(code = put(seen, name, json_true())) &&
                 !(code = eqp_array_reserve(&names, &capacity, n + 1, sizeof *names))) {
                 names[n++] = name;
             }

@@ -21,11 +21,12 @@ extern "C" {
 
 /** Type of a field's value. */
 typedef enum eqp_field_type {
-    EQP_FIELD_COUNT, /**< int64_t */
-    EQP_FIELD_REAL,  /**< double */
-    EQP_FIELD_TEXT,  /**< const char * */
-    EQP_FIELD_BOOL,  /**< bool */
-    EQP_FIELD_COUNTS /**< int64_t [n] */
+    EQP_FIELD_COUNT,  /**< int64_t */
+    EQP_FIELD_REAL,   /**< double */
+    EQP_FIELD_TEXT,   /**< const char * */
+    EQP_FIELD_BOOL,   /**< bool */
+    EQP_FIELD_COUNTS, /**< int64_t [n] */
+    EQP_FIELD_LIST    /**< objects [n] */
 } eqp_field_type;
 
 /** A named value. Texts are copied by those who keep them; they should be UTF-8, and in JSON U+FFFD
@@ -42,7 +43,12 @@ typedef struct eqp_field {
             int64_t n;         /**< >= 0 */
             const int64_t *at; /**< [n] (borrowed) */
         } counts;              /**< EQP_FIELD_COUNTS */
-    } value;                   /**< the value */
+        struct {
+            int n;                      /**< objects, >= 0 */
+            int nfields;                /**< of each, >= 0 */
+            const struct eqp_field *at; /**< [n][nfields] no lists among them (borrowed) */
+        } list;                         /**< EQP_FIELD_LIST */
+    } value;                            /**< the value */
 } eqp_field;
 
 /** A whole number. */
@@ -93,6 +99,18 @@ static inline eqp_field eqp_field_counts(const char *name, int64_t n, const int6
     field.type = EQP_FIELD_COUNTS;
     field.value.counts.n = n;
     field.value.counts.at = at;
+    return field;
+}
+
+/** Objects of as many fields each: an array of them (JSON), or nothing (CSV). */
+static inline eqp_field eqp_field_list(const char *name, int n, int nfields, const eqp_field *at)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_LIST;
+    field.value.list.n = n;
+    field.value.list.nfields = nfields;
+    field.value.list.at = at;
     return field;
 }
 
@@ -148,7 +166,7 @@ int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field);
 int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field);
 
 /** Completes report.json and gives it its name; where there are rows to compare, also writes compare.csv, whose columns
- * are all the fields of the rows in the order in which they first appear.
+ * are all the fields of the rows but lists, in the order in which they first appear.
  * \param[out] message  on error: the path and the reason; may be NULL
  * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY, EQP_ERR_STATE where it was called before */
 int eqp_report_finish(eqp_report *report, eqp_message *message);

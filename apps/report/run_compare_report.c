@@ -27,6 +27,34 @@ static double efficiency_of(const eqp_compared *row)
     return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : 1.0;
 }
 
+/* Whether a step is a cycle of several phases. */
+static bool has_phases(const eqp_compared *row)
+{
+    return row->phases.n > 1;
+}
+
+enum { PHASE_FIELDS = 9 };
+
+/* field: [phases][PHASE_FIELDS] */
+static void list_phases(const eqp_compared *row, eqp_field *field)
+{
+    for (int k = 0; k < row->phases.n; k++) {
+        const eqp_evaluated *turn = &row->phase[k];
+        const eqp_field of[PHASE_FIELDS] = {
+            eqp_field_count("phase", k),
+            eqp_field_real("times", row->phases.times[k]),
+            eqp_field_real("imbalance", row->cycle.imbalance[k]),
+            eqp_field_count("ghosts_total", turn->ghosts_total),
+            eqp_field_count("ghosts_max", turn->ghosts_max),
+            eqp_field_count("bytes_total", turn->bytes_total),
+            eqp_field_count("bytes_max", turn->bytes_max),
+            eqp_field_count("messages_max", turn->messages_max),
+            eqp_field_real("step_seconds", turn->step_seconds),
+        };
+        memcpy(field + (ptrdiff_t)k * PHASE_FIELDS, of, sizeof of);
+    }
+}
+
 int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
 {
     int code = EQP_OK;
@@ -34,8 +62,10 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
     for (int i = 0; i < n && code == EQP_OK; i++) {
         const eqp_compared *row = &rows[i];
         const eqp_evaluated *e = &row->evaluated;
+        eqp_field phases[EQP_CYCLE_PHASES * PHASE_FIELDS];
         char plan[EQP_EXCHANGE_NAME_SIZE];
         eqp_exchange_plan_name(&e->plan, plan);
+        list_phases(row, phases);
         const eqp_field fields[] = {
             eqp_field_text("method", row->method),
             eqp_field_count("parts", row->parts),
@@ -61,8 +91,13 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
             eqp_field_real("step_next", row->step_next),
             eqp_field_real("exchange_hidden", e->hidden_seconds),
             eqp_field_real("overhead_seconds", e->overhead_seconds),
+            eqp_field_real("cycle_efficiency", row->cycle.efficiency),
+            eqp_field_real("imbalance_worst", row->cycle.worst),
+            eqp_field_list("phases", row->phases.n, PHASE_FIELDS, phases),
         };
-        code = eqp_report_add_compare(report, (int)(sizeof fields / sizeof fields[0]), fields);
+        /* The last three belong to cycles. */
+        const int nfields = (int)(sizeof fields / sizeof fields[0]) - (has_phases(row) ? 0 : 3);
+        code = eqp_report_add_compare(report, nfields, fields);
     }
     return code;
 }
@@ -131,7 +166,7 @@ static int add_percent(eqp_table *table, const char *format, double share)
     return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
 }
 
-static int add_work(eqp_table *table, const group *g, const eqp_compared *row)
+static int add_work(eqp_table *table, const group *g, const eqp_compared *row, bool cycle)
 {
     const eqp_evaluated *e = &row->evaluated;
     int code;
@@ -140,6 +175,7 @@ static int add_work(eqp_table *table, const group *g, const eqp_compared *row)
     EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
                                    : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
     EQP_TRY(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
+    EQP_TRY(cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
     EQP_TRY(add_percent(table, "%.2f%%", row->imbalance_next));
     EQP_TRY(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
     EQP_TRY(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
@@ -164,49 +200,62 @@ done:
     return code;
 }
 
-static int with_legend(const eqp_table *table, char **text)
+static int with_legend(const eqp_table *table, bool cycle, char **text)
 {
-    static const char legend[] =
+    static const char common[] =
         "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
         "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n";
+    static const char of_cycles[] = "imbalance, ghosts, step: of a whole cycle; cycle eff.: mean load over largest "
+                                    "load, each summed over its phases\n";
     char *lines = NULL, *longer;
     int code = eqp_table_text(table, &lines);
 
     if (code != EQP_OK) {
         return code;
     }
-    longer = realloc(lines, strlen(lines) + sizeof legend);
+    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles);
     if (longer == NULL) {
         free(lines);
         return EQP_ERR_MEMORY;
     }
-    strcat(longer, legend);
+    strcat(strcat(longer, common), cycle ? of_cycles : "");
     *text = longer;
     return EQP_OK;
 }
 
 int app_compare_table(int n, const eqp_compared *rows, char **text)
 {
-    static const char *const header[] = {"parts",  "method",     "imbalance", "next",       "ghosts",
-                                         "most",   "neighbours", "step ms",   "efficiency", "vs count",
-                                         "vs sfc", "balance s",  "exchange"};
-    enum { COLUMNS = sizeof header / sizeof header[0] };
+    static const char *const all[] = {"parts",    "method", "imbalance",  "cycle eff.", "next",
+                                      "ghosts",   "most",   "neighbours", "step ms",    "efficiency",
+                                      "vs count", "vs sfc", "balance s",  "exchange"};
+    enum { ALL = sizeof all / sizeof all[0], CYCLE = 3 };
+    const char *header[ALL];
     eqp_table *table = NULL;
-    int code = eqp_table_create(COLUMNS, header, &table);
+    bool cycle = false;
+    int ncolumns = 0, code;
 
+    for (int i = 0; i < n; i++) {
+        cycle = cycle || has_phases(&rows[i]);
+    }
+    for (int c = 0; c < ALL; c++) {
+        if (cycle || c != CYCLE) {
+            header[ncolumns++] = all[c];
+        }
+    }
+    code = eqp_table_create(ncolumns, header, &table);
     for (int i = 0; i < n && code == EQP_OK;) {
         const group g = group_of(n - i, rows + i);
-        for (int c = 0; c < COLUMNS && i > 0 && code == EQP_OK; c++) {
+        for (int c = 0; c < ncolumns && i > 0 && code == EQP_OK; c++) {
             code = eqp_table_cell(table, "%s", "");
         }
         for (int k = 0; k < g.n && code == EQP_OK; k++) {
-            code = add_work(table, &g, &g.row[k]);
+            code = add_work(table, &g, &g.row[k], cycle);
             code = code == EQP_OK ? add_time(table, &g, &g.row[k]) : code;
         }
         i += g.n;
     }
     if (code == EQP_OK) {
-        code = with_legend(table, text);
+        code = with_legend(table, cycle, text);
     }
     eqp_table_free(table);
     return code;

@@ -19,7 +19,9 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows);
 
 /* One line for each row, a blank one between numbers of parts. An asterisk marks the smallest imbalance, number of
  * ghosts and step time of each number of parts; what a step gains over count and over sfc is blank where these were
- * not compared. What the columns mean stands below. text: owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
+ * not compared. Where a step is a cycle of several phases there is
+ * a column for its efficiency. What the columns mean stands below. text: owned by the caller, free(). EQP_OK or
+ * EQP_ERR_MEMORY. */
 int app_compare_table(int n, const eqp_compared *rows, char **text);
 
 /* Which method to use, and up to how many parts: some sentences, one line. text: owned by the caller, free(). EQP_OK,

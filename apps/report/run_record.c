@@ -178,6 +178,7 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("imbalance_predicted", now->imbalance_predicted),
         eqp_field_real("imbalance_measured", now->imbalance_measured),
         eqp_field_real("imbalance_promised", now->imbalance_promised),
+        eqp_field_real("cycle_efficiency", now->cycle_efficiency),
         eqp_field_real("force_seconds_max", now->load_max),
         eqp_field_real("force_seconds_mean", now->load_mean),
         eqp_field_real("exchange_seconds_max", now->exchange_seconds),

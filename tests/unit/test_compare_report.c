@@ -160,6 +160,43 @@ static void winners_are_marked_and_gains_are_told(void **state)
     free(text);
 }
 
+/* With several phases: how even they are together, and each of them. */
+static void a_cycle_has_an_efficiency_and_phases(void **state)
+{
+    eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("levelled", 8, 10, 8, 0.25, 100)};
+    eqp_report *report = NULL;
+    char *text = NULL, json[4000];
+    FILE *file;
+
+    (void)state;
+    rows[1].phases = (eqp_cycle_turns){2, {1, 4}};
+    rows[1].cycle = (eqp_cycle){0.75, 0.5, 1, {0.25, 0.5}};
+    rows[1].phase[1] = (eqp_evaluated){.messages_max = 17, .step_seconds = 0.125};
+    assert_int_equal(app_compare_table(1, rows, &text), EQP_OK);
+    assert_null(strstr(text, "cycle eff."));
+    free(text);
+    assert_int_equal(app_compare_table(2, rows, &text), EQP_OK);
+    assert_non_null(strstr(text, "imbalance  cycle eff.     next"));
+    assert_non_null(strstr(text, "25.00%*       75.0%   50.00%"));
+    free(text);
+    assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
+    assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
+    eqp_report_free(report);
+    file = fopen(path_of("report.json"), "r");
+    assert_non_null(file);
+    json[fread(json, 1, sizeof json - 1, file)] = '\0';
+    (void)fclose(file);
+    text = strstr(json, "cycle_efficiency");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"imbalance_worst\": 0.5,"));
+    text = strstr(text, "\"phase\": 1,");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"times\": 4.0,"));
+    assert_non_null(strstr(text, "\"messages_max\": 17,"));
+    assert_null(strstr(text + 1, "\"phase\":"));
+}
+
 static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
 {
     const eqp_compared rows[] = {
@@ -330,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_the_keys_of_the_schema_in_their_order),
         cmocka_unit_test(winners_are_marked_and_gains_are_told),
+        cmocka_unit_test(a_cycle_has_an_efficiency_and_phases),
         cmocka_unit_test(the_verdict_says_where_it_scales_to_and_with_what),
         cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),
         cmocka_unit_test(the_verdict_knows_problems_that_are_too_small),

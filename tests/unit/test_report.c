@@ -243,6 +243,41 @@ static void an_array_of_counts_is_a_key(void **state)
     json_decref(root);
 }
 
+static void a_list_of_objects_is_a_field(void **state)
+{
+    const eqp_field turns[] = {eqp_field_count("phase", 0), eqp_field_real("times", 1), eqp_field_count("phase", 1),
+                               eqp_field_real("times", 2)};
+    const eqp_field row[] = {eqp_field_count("parts", 8), eqp_field_list("phases", 2, 2, turns)};
+    const eqp_field none = eqp_field_list("phases", 0, 2, NULL), twice = eqp_field_list("phases", 1, 4, turns);
+    eqp_report *report = NULL;
+    char path[512], line[64];
+    json_t *root, *list;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
+    assert_int_equal(eqp_report_add_step(report, 2, row), EQP_OK);
+    assert_int_equal(eqp_report_add_step(report, 1, &none), EQP_OK);
+    assert_int_not_equal(eqp_report_add_step(report, 1, &twice), EQP_OK);
+    assert_int_equal(eqp_report_add_compare(report, 2, row), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
+    eqp_report_free(report);
+    path_in("report.json", sizeof path, path);
+    root = json_load_file(path, 0, NULL);
+    list = json_object_get(json_array_get(json_object_get(root, "steps"), 0), "phases");
+    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "phase")), 1);
+    assert_true(json_real_value(json_object_get(json_array_get(list, 1), "times")) == 2);
+    list = json_object_get(json_array_get(json_object_get(root, "steps"), 1), "phases");
+    assert_true(json_is_array(list) && json_array_size(list) == 0);
+    json_decref(root);
+    path_in("compare.csv", sizeof path, path); /* a table has no room for it */
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_string_equal(line, "parts\n");
+    (void)fclose(file);
+}
+
 static void wrong_fields_are_refused_and_change_nothing(void **state)
 {
     const eqp_field twice[] = {eqp_field_count("step", 1), eqp_field_count("step", 2)};
@@ -570,6 +605,7 @@ int main(void)
         IN_FOLDER(compared_rows_make_a_csv_of_all_their_columns),
         IN_FOLDER(a_report_without_rows_has_no_csv_and_every_key),
         IN_FOLDER(an_array_of_counts_is_a_key),
+        IN_FOLDER(a_list_of_objects_is_a_field),
         IN_FOLDER(wrong_fields_are_refused_and_change_nothing),
         IN_FOLDER(bytes_that_are_not_utf8_do_not_cost_the_report),
         IN_FOLDER(a_place_that_cannot_be_written_is_named),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *opening_name(const bh_settings *s)
 {
@@ -17,7 +18,7 @@ static const char *opening_name(const bh_settings *s)
 
 int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message)
 {
-    static const char *const column[] = {"        energy", "    dE/E"};
+    static const char *const column[] = {"cycle eff.", "        energy", "    dE/E"};
     const bh_settings *s = sim->settings;
     const eqp_field field[] = {
         eqp_field_text("opening", opening_name(s)),
@@ -41,8 +42,8 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
                                   .input = sim->input.format,
                                   .nfields = (int)(sizeof field / sizeof field[0]),
                                   .field = field,
-                                  .ncolumns = 2,
-                                  .column = column,
+                                  .ncolumns = sim->rungs.n > 1 ? 3 : 2,
+                                  .column = sim->rungs.n > 1 ? column : column + 1,
                                   .ends = 1};
 
     record->first = sim->now.sums;
@@ -86,27 +87,62 @@ static int show(const bh_record *record, const bh_simulation *sim, int code, eqp
     return code;
 }
 
+/* The phases of the step as a cycle, each of which had turns. *nphases: at first 0. field: [phases][PHASE_FIELDS] */
+enum { PHASE_FIELDS = 10 };
+
+static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field)
+{
+    for (int k = 0; k < sim->rungs.n; k++) {
+        const bh_cycle_phase *phase = &sim->now.phase[k];
+        const eqp_field of[PHASE_FIELDS] = {
+            eqp_field_count("phase", k),
+            eqp_field_count("turns", phase->turns),
+            eqp_field_real("imbalance_predicted", sim->now.common.phase_predicted[k]),
+            eqp_field_real("imbalance_measured", sim->now.common.phase_measured[k]),
+            eqp_field_count("interactions", phase->interactions),
+            eqp_field_count("ghosts_total", phase->ghosts_total),
+            eqp_field_count("ghosts_max", phase->ghosts_max),
+            eqp_field_count("bytes_total", phase->bytes_total),
+            eqp_field_count("bytes_max", phase->bytes_max),
+            eqp_field_count("messages_max", phase->messages_max),
+        };
+        if (phase->turns > 0) {
+            memcpy(field + (ptrdiff_t)PHASE_FIELDS * (*nphases)++, of, sizeof of);
+        }
+    }
+}
+
 int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message)
 {
     const bh_sums *sums = &sim->now.sums;
     const double before = energy_of(&record->first), drift = energy_of(sums) - before;
+    eqp_field phases[BH_RUNGS_MAX * PHASE_FIELDS];
+    int nphases = 0;
+
+    list_phases(sim, &nphases, phases);
     const eqp_field field[] = {
-        eqp_field_real("energy", energy_of(sums)),        eqp_field_real("kinetic", sums->kinetic),
-        eqp_field_real("potential", sums->potential),     eqp_field_real("virial", sums->virial),
-        eqp_field_real("momentum", norm(sums->momentum)), eqp_field_real("angular_momentum", norm(sums->angular)),
-        eqp_field_count("substeps", sim->now.substeps),   eqp_field_counts("active", sim->rungs.n, sim->now.active),
+        eqp_field_real("energy", energy_of(sums)),
+        eqp_field_real("kinetic", sums->kinetic),
+        eqp_field_real("potential", sums->potential),
+        eqp_field_real("virial", sums->virial),
+        eqp_field_real("momentum", norm(sums->momentum)),
+        eqp_field_real("angular_momentum", norm(sums->angular)),
+        eqp_field_count("substeps", sim->now.substeps),
+        eqp_field_counts("active", sim->rungs.n, sim->now.active),
+        eqp_field_list("phases", nphases, PHASE_FIELDS, phases),
     };
-    char energy[40], change[40];
-    const char *const cell[] = {energy, change};
+    char energy[40], change[40], efficiency[40];
+    const char *const cell[] = {efficiency, energy, change};
     const app_record_row row = {.step = &sim->now.common,
                                 .rows = sim->row,
                                 .row_bytes = sizeof *sim->row,
-                                .nfields = (int)(sizeof field / sizeof field[0]),
+                                .nfields = (int)(sizeof field / sizeof field[0]) - (sim->rungs.n > 1 ? 0 : 1),
                                 .field = field,
-                                .cell = cell};
+                                .cell = sim->rungs.n > 1 ? cell : cell + 1};
 
     snprintf(energy, sizeof energy, "%.8g", before + drift);
     snprintf(change, sizeof change, "%.1e", before != 0.0 ? drift / fabs(before) : 0.0);
+    snprintf(efficiency, sizeof efficiency, "%.1f%%", 100.0 * sim->now.common.cycle_efficiency);
     const int code = app_record_step(record->record, &row, message);
     return app_record_shows(record->record, sim->now.common.step) ? show(record, sim, code, message) : code;
 }
