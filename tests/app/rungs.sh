@@ -79,13 +79,33 @@ expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc --forces rest.h
 expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces other.hdf5
 "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 
-# Every method, and loops, divide it; a comparison is of one evaluation of all.
-for method in interaction tiles 'sfc --schedule guided'; do
+# Every method, and loops, divide it.
+for method in interaction tiles levelled auto 'sfc --schedule guided'; do
     # shellcheck disable=SC2086
     expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"
 done
-expect 2 clumps.txt --rungs 8 --compare sfc,count --parts 4 --quiet
+
+# Where hardly anything moves each turn of a phase sends what a comparison has foretold of it.
+still=(--opening geometric --rungs 9 --dt 3e-10 --eta 5e-19 --costs nominal --exchange direct --quiet)
+expect 2 clumps.txt "${still[@]}" --compare sfc,levelled --parts 3 --report foretold
+for method in sfc levelled; do
+    expect 3 clumps.txt "${still[@]}" --balance $method --rebalance never --steps 1 --report "real-$method"
+done
+python3 - <<'END' || fail "phases are not as they were foretold"
+import json
+
+for row in json.load(open("foretold/report.json"))["compare"]:
+    step = json.load(open(f"real-{row['method']}/report.json"))["steps"][1]
+    keys = "phase", "ghosts_total", "ghosts_max", "bytes_total", "bytes_max", "messages_max"
+    told, real = ([[p[k] for k in keys] for p in of["phases"]] for of in (row, step))
+    print(row["method"], "cycle efficiency", row["cycle_efficiency"], "measured", step["cycle_efficiency"])
+    assert len(real) >= 4 and told == real, f"{row['method']}: {told} foretold, {real} real"
+    assert [p["times"] for p in row["phases"]] == [p["turns"] for p in step["phases"]]
+    for p, q in zip(row["phases"], step["phases"]):
+        assert abs(p["imbalance"] - q["imbalance_predicted"]) < 1e-9, (p, q)
+    assert sum(p["interactions"] * p["turns"] for p in step["phases"]) == step["interactions"]
+END
 
 refused 'rungs 3 needs a --softening' --generate plummer:n=100 --rungs 3 --softening 0
 refused 'eta needs --rungs' --generate plummer:n=100 --eta 0.01

@@ -285,6 +285,148 @@ static void check_plans(MPI_Comm comm)
     }
 }
 
+/* A turn of a phase as it was foretold. */
+typedef struct foretold {
+    eqp_evaluated evaluated;
+    double *interactions; /* [ranks] */
+    int64_t *columns;     /* [4][ranks] messages out and in, bytes out and in */
+} foretold;
+
+static double *trace_interactions(const bh_simulation *sim, const eqp_problem *problem, const int64_t *tag)
+{
+    const eqp_cost_fit one = {.nkinds = BH_KINDS, .cost = {[BH_KIND_PAIR] = 1, [BH_KIND_CELL] = 1}};
+    const int nranks = sim->domain.nranks;
+    double *interactions = calloc((size_t)nranks, sizeof *interactions);
+    eqp_evaluation *mine = NULL, *all;
+    bh_trace trace = sim->problem.trace;
+    int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
+
+    trace.costs = &one;
+    code = code ? code : bh_trace_loads(&trace, nranks, eqp_balancer_map(sim->balancer), tag, mine);
+    CHECK(code == EQP_OK, "trace of loads: %s", eqp_error_text(code));
+    all = gather(sim->comm, nranks, mine, problem);
+    memcpy(interactions, eqp_evaluation_loads(all), (size_t)nranks * sizeof *interactions);
+    eqp_evaluation_free(all);
+    eqp_evaluation_free(mine);
+    return interactions;
+}
+
+static void foretell_turn(bh_simulation *sim, const eqp_problem *problem, int phase, const eqp_placement *placement,
+                          const int64_t *tag, foretold *f)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const int nranks = sim->domain.nranks;
+    int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    eqp_evaluation *mine = NULL, *all;
+    int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
+
+    code = code ? code : problem->turn(problem->user, phase);
+    code = code ? code : problem->trace(problem->user, nranks, eqp_balancer_map(sim->balancer), placement, false, mine);
+    CHECK(code == EQP_OK, "trace of phase %d: %s", phase, eqp_error_text(code));
+    all = gather(sim->comm, nranks, mine, problem);
+    code = eqp_evaluation_by_plan(all, &network, &sim->evaluator.plan, &traffic, &f->evaluated);
+    CHECK(code == EQP_OK, "evaluation of phase %d: %s", phase, eqp_error_text(code));
+    f->columns = columns;
+    f->interactions = trace_interactions(sim, problem, tag);
+    eqp_evaluation_free(all);
+    eqp_evaluation_free(mine);
+}
+
+static void foretell_cycle(bh_simulation *sim, eqp_cycle_turns *phases, foretold *f)
+{
+    const eqp_problem problem = bh_problem_functions(&sim->problem);
+    const int64_t ngroups = sim->domain.ngroups;
+    eqp_placement *placement = calloc((size_t)ngroups + 1, sizeof *placement);
+    int64_t *tag = calloc((size_t)ngroups + 1, sizeof *tag);
+    int code;
+
+    for (int64_t g = 0; g < ngroups; g++) {
+        tag[g] = sim->domain.tag[g];
+        placement[g] = (eqp_placement){tag[g], sim->domain.rank};
+    }
+    code = problem.open(problem.user, true);
+    code = code ? code : problem.cycle(problem.user, phases);
+    CHECK(code == EQP_OK, "cycle: %s", eqp_error_text(code));
+    for (int k = 0; k < phases->n; k++) {
+        foretell_turn(sim, &problem, k, placement, tag, &f[k]);
+    }
+    problem.close(problem.user);
+    free(placement);
+    free(tag);
+}
+
+static void compare_phase(const char *what, const bh_simulation *sim, int k, double times, const foretold *f)
+{
+    const bh_cycle_phase *real = &sim->now.phase[k];
+    const eqp_evaluated *e = &f->evaluated;
+    const int nranks = sim->domain.nranks;
+    int64_t interactions = -(int64_t)sim->input.total;
+
+    for (int r = 0; r < k; r++) {
+        interactions += sim->now.active[r] >> r; /* its particles, as none has left it */
+    }
+    CHECK((double)real->turns == times, "%s: phase %d came %lld times", what, k, (long long)real->turns);
+    CHECK(real->ghosts_total == e->ghosts_total && real->ghosts_max == e->ghosts_max &&
+              real->bytes_total == e->bytes_total && real->bytes_max == e->bytes_max &&
+              real->messages_max == e->messages_max,
+          "%s, %d ranks, phase %d: %lld ghosts, %lld bytes, %lld messages foretold, %lld, %lld, %lld sent", what,
+          nranks, k, (long long)e->ghosts_total, (long long)e->bytes_total, (long long)e->messages_max,
+          (long long)real->ghosts_total, (long long)real->bytes_total, (long long)real->messages_max);
+    for (int r = 0; r < nranks; r++) {
+        const bh_turn *turn = &sim->row[r].turn[k];
+        const double sent[] = {turn->messages_sent, turn->messages_received, turn->bytes_sent, turn->bytes_received};
+        interactions += (int64_t)f->interactions[r];
+        CHECK(turn->interactions == f->interactions[r], "%s, rank %d of %d, phase %d: %g interactions traced, %g real",
+              what, r, nranks, k, f->interactions[r], turn->interactions);
+        for (int c = 0; c < 4; c++) {
+            CHECK(sent[c] == (double)f->columns[c * nranks + r], "%s, rank %d of %d, phase %d, column %d: %lld traced",
+                  what, r, nranks, k, c, (long long)f->columns[c * nranks + r]);
+        }
+    }
+    CHECK(real->interactions == interactions, "%s: phase %d: %lld interactions", what, k,
+          (long long)real->interactions);
+}
+
+/* A step of four or five phases in which hardly anything moves: each turn is what was foretold of its phase. */
+static void check_cycle(MPI_Comm comm, const char *method, const char *exchange)
+{
+    const char *const words[] = {"--generate", "clusters:n=1500", "--balance", method,
+                                 "--exchange", exchange,          "--rungs",   "6",
+                                 "--dt",       "1e-12",           "--eta",     "1e-21"};
+    bh_settings settings = {.cutoff = 0};
+    bh_simulation sim;
+    eqp_message message = {""};
+    eqp_cycle_turns phases = {.n = 0};
+    foretold f[EQP_CYCLE_PHASES];
+    int code;
+
+    parse(&settings, words, (int)(sizeof words / sizeof words[0]));
+    code = bh_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s: %s", method, message.text);
+    if (code != EQP_OK) {
+        return;
+    }
+    foretell_cycle(&sim, &phases, f);
+    CHECK(phases.n >= 4 && phases.n < 6, "a cycle of %d phases", phases.n);
+    code = bh_simulation_step(&sim, &message);
+    CHECK(code == EQP_OK, "%s: %s", method, message.text);
+    for (int k = 0; k < phases.n; k++) {
+        compare_phase(method, &sim, k, phases.times[k], &f[k]);
+        free(f[k].columns);
+        free(f[k].interactions);
+    }
+    bh_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+}
+
+static void check_cycles(MPI_Comm comm)
+{
+    check_cycle(comm, "sfc", "direct");
+    check_cycle(comm, "interaction:rate=0.05", "two-stage+broadcast/4");
+    check_cycle(comm, "levelled", "direct");
+}
+
 /* Every method by every plan, few particles: whole owners, and as many as possible that ranks share. */
 static void check_product(MPI_Comm comm)
 {
@@ -423,6 +565,9 @@ static void check_some(int world)
         MPI_Comm comm = first_ranks(counts[c]);
         if (comm != MPI_COMM_NULL) {
             check_plans(comm);
+            if (counts[c] == 3 || counts[c] == 8) {
+                check_cycles(comm);
+            }
             MPI_Comm_free(&comm);
         }
     }
