@@ -388,12 +388,12 @@ static void compare_phase(const char *what, const bh_simulation *sim, int k, dou
           (long long)real->interactions);
 }
 
-/* A step of four or five phases in which hardly anything moves: each turn is what was foretold of its phase. */
+/* A step of four or five phases in which nothing moves: each turn is what was foretold of its phase. */
 static void check_cycle(MPI_Comm comm, const char *method, const char *exchange)
 {
-    const char *const words[] = {"--generate", "clusters:n=1500", "--balance", method,
-                                 "--exchange", exchange,          "--rungs",   "6",
-                                 "--dt",       "1e-12",           "--eta",     "1e-21"};
+    const char *const words[] = {
+        "--generate", "clusters:n=1500", "--balance", method,  "--exchange",  exchange, "--rungs", "6",
+        "--dt",       "1e-25",           "--eta",     "1e-47", "--rebalance", "never",  "--costs", "nominal"};
     bh_settings settings = {.cutoff = 0};
     bh_simulation sim;
     eqp_message message = {""};
@@ -411,6 +411,10 @@ static void check_cycle(MPI_Comm comm, const char *method, const char *exchange)
     CHECK(phases.n >= 4 && phases.n < 6, "a cycle of %d phases", phases.n);
     code = bh_simulation_step(&sim, &message);
     CHECK(code == EQP_OK, "%s: %s", method, message.text);
+    CHECK(!sim.now.common.rebalanced, "%s: a map in the second step", method);
+    const double promised = sim.now.common.imbalance_promised, found = sim.now.common.imbalance_predicted;
+    CHECK(sim.now.common.split_owners > 0 || fabs(promised - found) < 1e-6,
+          "%s: a cycle uneven by %g, which was to be by %g", method, found, promised);
     for (int k = 0; k < phases.n; k++) {
         compare_phase(method, &sim, k, phases.times[k], &f[k]);
         free(f[k].columns);

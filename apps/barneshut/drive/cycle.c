@@ -99,7 +99,8 @@ static void add_evaluated(const bh_simulation *sim, bh_ledger *ledger, const bh_
 int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
 {
     const int phase = bh_rungs_phase(&sim->rungs, sim->tick);
-    bh_survey survey = {.owners = phase == 0 ? eqp_balancer_survey(sim->balancer) : NULL};
+    /* With rungs a survey takes lists of phases that the step has not made: it is no by-product. */
+    bh_survey survey = {.owners = sim->rungs.n == 1 ? eqp_balancer_survey(sim->balancer) : NULL};
     bool *active = NULL;
     bh_evaluated one;
 

@@ -5,6 +5,7 @@
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <string.h>
 
 /* Groups are timed in batches of about so many interactions: a tenth of a millisecond, which the clock resolves well
@@ -14,6 +15,7 @@
 void bh_pass_free(bh_pass *pass)
 {
     bh_list_free(&pass->list);
+    bh_list_free(&pass->turn);
 }
 
 /* What the walk tells of each tile that it keeps. */
@@ -37,6 +39,15 @@ static int tile_seen(void *user, const bh_tile *tile)
     return code;
 }
 
+static bh_counts count_list(const bh_list *list, int64_t targets)
+{
+    return (bh_counts){.of = {[BH_KIND_PAIR] = list->nsources * targets,
+                              [BH_KIND_CELL] = list->ncells * targets,
+                              [BH_KIND_LISTED] = list->nsources + list->ncells,
+                              [BH_KIND_VISIT] = list->nvisits,
+                              [BH_KIND_GROUP] = 1}};
+}
+
 /* The list of a group, and how much work it is. watch: NULL, or told of all tiles. */
 static int list_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch, bh_counts *counts)
 {
@@ -52,12 +63,49 @@ static int list_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, 
         code = EQP_ERR_INTERNAL; /* the essential tree lacks something */
     }
     if (code == EQP_OK) {
-        *counts = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
-                                     [BH_KIND_CELL] = p->list.ncells * group->count,
-                                     [BH_KIND_LISTED] = p->list.nsources + p->list.ncells,
-                                     [BH_KIND_VISIT] = p->list.nvisits,
-                                     [BH_KIND_GROUP] = 1}};
+        *counts = count_list(&p->list, group->count);
     }
+    return code;
+}
+
+/* The group's targets that are active in a phase, as a group of their own: bh_targets_find() makes the same. */
+static bh_group active_of(const bh_particles *of, const bh_group *group, int phase)
+{
+    double x[BH_GROUP_MOST], y[BH_GROUP_MOST], z[BH_GROUP_MOST];
+    bh_group made = *group;
+
+    made.count = 0;
+    for (int64_t i = group->first; i < group->first + group->count; i++) {
+        if (of->rung[i] >= phase) {
+            const double a = sqrt(of->ax[i] * of->ax[i] + of->ay[i] * of->ay[i] + of->az[i] * of->az[i]);
+            made.accel = made.count == 0 || a < made.accel ? a : made.accel;
+            x[made.count] = of->x[i];
+            y[made.count] = of->y[i];
+            z[made.count++] = of->z[i];
+        }
+    }
+    bh_group_bounds(made.count, x, y, z, made.lo, made.hi);
+    return made;
+}
+
+/* The work of a turn of each phase: of a whole group that lives here by a walk for its active targets. */
+static int count_turns(bh_pass *p, int64_t w, const bh_counts *all, bh_turns *turns)
+{
+    const bh_work *work = &p->works->work[w];
+    int code = EQP_OK;
+
+    bh_survey_turns(p->survey, work, all, turns);
+    for (int k = 1; k < turns->n && work->on[k] > 0 && work->tag >= 0 && w < p->works->nlocal; k++) {
+        if (work->on[k] == work->on[k - 1]) {
+            turns->of[k] = turns->of[k - 1];
+            continue;
+        }
+        const bh_group active = active_of(p->works->particles, &work->group, k);
+        EQP_TRY(bh_walk_sampled(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, 0, NULL, NULL, &p->turn));
+        EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more */
+        turns->of[k] = count_list(&p->turn, active.count);
+    }
+done:
     return code;
 }
 
@@ -67,6 +115,7 @@ static int list_work(bh_pass *p, int64_t w, bh_counts *counts)
     const bh_work *work = &p->works->work[w];
     tile_watch watch = {.pass = p, .work = w, .shared = p->survey != NULL && work->tag < 0};
     const bool watched = watch.shared || p->evaluator->computed != NULL;
+    bh_turns turns;
     int code;
 
     if (watch.shared) {
@@ -76,8 +125,11 @@ static int list_work(bh_pass *p, int64_t w, bh_counts *counts)
     if (code != EQP_OK || p->survey == NULL) {
         return code;
     }
-    return watch.shared ? bh_survey_end(&watch.survey, counts, p->list.ntiles)
-                        : bh_survey_whole(p->survey, work, p->tree, &p->list, counts);
+    EQP_TRY(count_turns(p, w, counts, &turns));
+    EQP_TRY(watch.shared ? bh_survey_end(&watch.survey, &turns, p->list.ntiles)
+                         : bh_survey_whole(p->survey, work, p->tree, &p->list, &turns));
+done:
+    return code;
 }
 
 /* The forces of the list that was made last. */

@@ -24,7 +24,7 @@ typedef struct bh_pass {
     bh_counts early; /* of them, while something was under way */
     int64_t targets;
     /* Scratch: */
-    bh_list list;
+    bh_list list, turn;
     bh_counts batch; /* of the sample at hand */
     double batch_seconds;
 } bh_pass;

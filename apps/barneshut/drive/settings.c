@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "../physics/defaults.h"
+#include "../physics/tree.h"
 #include "../physics/motion.h"
 
 #include <math.h>
@@ -88,7 +89,7 @@ static const app_option table[] = {
      .offset = AT(group_size),
      .fallback = TEXT(BH_DEFAULT_GROUP_SIZE),
      .int_low = 1,
-     .int_high = 1024,
+     .int_high = BH_GROUP_MOST,
      .help = "most particles of a target group"},
     {.name = "precision",
      .argument = "NAME",

@@ -14,45 +14,55 @@ void bh_survey_free(bh_survey *survey)
     *survey = (bh_survey){.brief = NULL};
 }
 
-/* How often a group is computed in a cycle: how many forces on its targets, how many lists. */
-typedef struct often {
-    int64_t targets, lists;
-} often;
-
-static often in_cycle(const bh_work *work)
+void bh_survey_turns(const bh_survey *survey, const bh_work *work, const bh_counts *all, bh_turns *turns)
 {
-    often all = {work->on[0], 1};
-
-    for (int k = 1; k < BH_RUNGS_MAX && work->on[k] > 0; k++) {
-        all.targets += bh_phase_turns(k) * work->on[k];
-        all.lists += bh_phase_turns(k);
+    turns->n = eqp_survey_phases(survey->owners);
+    for (int t = 0; t < turns->n; t++) {
+        for (int k = 0; k < BH_KINDS; k++) {
+            const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
+            turns->of[t].of[k] = each ? all->of[k] / work->group.count * work->on[t] : work->on[t] > 0 ? all->of[k] : 0;
+        }
     }
-    return all;
 }
 
-/* Its work from that of one evaluation of all its targets: what is done for each of them, and what for each list. */
-static bh_counts of_times(const bh_work *work, const bh_counts *once, often times)
+/* Of a whole cycle. */
+static bh_counts in_cycle(const bh_turns *turns)
 {
-    bh_counts all;
+    bh_counts sum = turns->of[0];
 
-    for (int k = 0; k < BH_KINDS; k++) {
-        const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
-        all.of[k] = each ? once->of[k] / work->group.count * times.targets : once->of[k] * times.lists;
+    for (int t = 1; t < turns->n; t++) {
+        for (int k = 0; k < BH_KINDS; k++) {
+            sum.of[k] += bh_phase_turns(t) * turns->of[t].of[k];
+        }
     }
-    return all;
+    return sum;
 }
 
-/* Its work in a turn of each phase. */
-static int add_phases(eqp_survey *owners, const bh_work *work, const bh_counts *once)
+static int add_phases(eqp_survey *owners, const bh_turns *turns)
 {
-    const int n = eqp_survey_phases(owners);
     double load[EQP_CYCLE_PHASES];
 
-    for (int k = 0; k < n && n > 1; k++) {
-        const bh_counts turn = of_times(work, once, (often){work->on[k], work->on[k] > 0});
-        load[k] = eqp_survey_weigh(owners, turn.of);
+    for (int t = 0; t < turns->n; t++) {
+        load[t] = eqp_survey_weigh(owners, turns->of[t].of);
     }
-    return n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
+    return turns->n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
+}
+
+/* Nanoseconds of a tile over a cycle: each turn's targets take all of it. */
+static double weigh_tile(eqp_survey *owners, const bh_work *of, const bh_tile_brief *brief)
+{
+    const int n = eqp_survey_phases(owners);
+    int64_t targets = of->on[0], lists = 1;
+
+    for (int t = 1; t < n && of->on[t] > 0; t++) {
+        targets += bh_phase_turns(t) * of->on[t];
+        lists += bh_phase_turns(t);
+    }
+    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * targets,
+                                    [BH_KIND_CELL] = brief->ncells * targets,
+                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * lists,
+                                    [BH_KIND_VISIT] = brief->nchild * lists};
+    return eqp_survey_weigh(owners, work);
 }
 
 /* The group at hand, after its pins and tiles. */
@@ -76,16 +86,12 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
     return eqp_survey_add_owner(owners, &owner);
 }
 
-/* A tile as an interaction between the group and the centre of the opened cell. */
-static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_work *of, const bh_tile_brief *brief)
+/* A tile as an interaction between the group and the centre of the opened cell. factor: of its weight. */
+static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_work *of, double factor,
+                    const bh_tile_brief *brief)
 {
-    const often times = in_cycle(of);
-    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * times.targets,
-                                    [BH_KIND_CELL] = brief->ncells * times.targets,
-                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * times.lists,
-                                    [BH_KIND_VISIT] = brief->nchild * times.lists};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
-    eqp_tile tile = {.weight = eqp_survey_weigh(owners, work),
+    eqp_tile tile = {.weight = factor * weigh_tile(owners, of, brief),
                      .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
 
     bh_tile_centroid(group_centre, brief->centre, tile.centroid);
@@ -103,35 +109,41 @@ done:
     return code;
 }
 
-static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_work *work, const bh_tree *tree,
-                         const bh_list *list)
+static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_work *work, double factor,
+                         const bh_tree *tree, const bh_list *list)
 {
     int code;
 
     EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
     bh_list_tiles(tree, list, survey->brief);
     for (int64_t t = 0; t < list->ntiles; t++) {
-        EQP_TRY(add_tile(survey->owners, centre, work, &survey->brief[t]));
+        EQP_TRY(add_tile(survey->owners, centre, work, factor, &survey->brief[t]));
     }
 done:
     return code;
 }
 
 int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
-                    const bh_counts *counts)
+                    const bh_turns *turns)
 {
-    const bh_counts all = of_times(work, counts, in_cycle(work));
+    const bh_counts all = in_cycle(turns);
+    const double weight = eqp_survey_weigh(survey->owners, all.of);
     double centre[3];
+    bh_turns same;
     int code = EQP_OK;
 
     bh_group_centre(&work->group, centre);
     if (eqp_survey_pin_below(survey->owners) > 0) {
         code = add_pins(survey->owners, tree, list);
     }
-    if (code == EQP_OK && eqp_survey_weigh(survey->owners, all.of) >= eqp_survey_heavy(survey->owners)) {
-        code = add_all_tiles(survey, centre, work, tree, list);
+    if (code == EQP_OK && weight >= eqp_survey_heavy(survey->owners)) {
+        /* Tiles are those of all targets: lists of fewer of them are shorter. */
+        bh_survey_turns(survey, work, &turns->of[0], &same);
+        const bh_counts most = in_cycle(&same);
+        const double longest = eqp_survey_weigh(survey->owners, most.of);
+        code = add_all_tiles(survey, centre, work, longest > 0 ? weight / longest : 1.0, tree, list);
     }
-    code = code == EQP_OK ? add_phases(survey->owners, work, counts) : code;
+    code = code == EQP_OK ? add_phases(survey->owners, turns) : code;
     return code == EQP_OK ? take_in(survey->owners, work, centre, &all, list->ntiles + 1) : code;
 }
 
@@ -153,7 +165,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
                                .ncells = (int32_t)tile->ncells,
                                .nleaves = (int32_t)tile->nleaves};
         memcpy(brief.centre, tile->centre, sizeof brief.centre);
-        code = add_tile(pass->owners, pass->centre, pass->work, &brief);
+        code = add_tile(pass->owners, pass->centre, pass->work, 1.0, &brief);
     }
     if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(pass->owners)) {
         code = eqp_survey_add_pin(pass->owners, tile->pin);
@@ -171,13 +183,13 @@ static int spread_visits(eqp_survey *owners, const bh_counts *counts)
     return eqp_survey_raise_tiles(owners, eqp_survey_weigh(owners, all.of));
 }
 
-int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
+int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles)
 {
-    const bh_counts all = of_times(pass->work, counts, in_cycle(pass->work));
+    const bh_counts all = in_cycle(turns);
     int code;
 
     EQP_TRY(spread_visits(pass->owners, &all));
-    EQP_TRY(add_phases(pass->owners, pass->work, counts));
+    EQP_TRY(add_phases(pass->owners, turns));
     EQP_TRY(take_in(pass->owners, pass->work, pass->centre, &all, ntiles + 1));
 done:
     return code;

@@ -18,14 +18,23 @@ typedef struct bh_survey {
     bh_tile_brief *brief; /* scratch */
 } bh_survey;
 
+/* A group's work in one turn of each phase of a cycle (<physics/motion.h>). */
+typedef struct bh_turns {
+    int n; /* eqp_survey_phases() */
+    bh_counts of[BH_RUNGS_MAX];
+} bh_turns;
+
+/* From the work of a turn of all its targets, as if lists of fewer of them were as long. */
+void bh_survey_turns(const bh_survey *survey, const bh_work *work, const bh_counts *all, bh_turns *turns);
+
 /* Frees the memory. */
 void bh_survey_free(bh_survey *survey);
 
 /* Takes in a work that has been walked without keep(), from its list. */
 int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
-                    const bh_counts *counts);
+                    const bh_turns *turns);
 
-/* Takes in this rank's share of a work: begin, every tile that is kept, end with the counts. */
+/* Takes in this rank's share of a work: begin, every tile that is kept, end with the turns. */
 typedef struct bh_survey_pass {
     eqp_survey *owners;
     const bh_work *work;
@@ -34,7 +43,7 @@ typedef struct bh_survey_pass {
 
 void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work);
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
-int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles);
+int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles);
 
 /* Takes in a group of which nothing is known but that it exists: for methods that need no weights. */
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home,

@@ -15,7 +15,7 @@ typedef struct work_head {
     int64_t tag, at_home;
     double accel;
     int32_t part, count;
-    int16_t on[BH_RUNGS_MAX]; /* as bh_work.on: a group has at most 1024 targets */
+    int16_t on[BH_RUNGS_MAX]; /* as bh_work.on: a group has at most BH_GROUP_MOST targets */
 } work_head;
 
 static size_t head_bytes(bool rungs)

@@ -104,6 +104,7 @@ typedef struct bh_tree {
 
 /* A target group: a cell with at most group_size particles whose parent has more (or a run of group_size of them where
  * a cell of the deepest level has too many). Its particles share one interaction list. */
+#define BH_GROUP_MOST 1024 /* largest group_size */
 typedef struct bh_group {
     uint64_t key;        /* key of its first particle; with `part` the owner's global identity */
     int32_t part;        /* 0, or the number of the run inside a deepest cell */
