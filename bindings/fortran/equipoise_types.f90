@@ -29,6 +29,7 @@ module equipoise_types
   integer(c_int), parameter :: EQP_BY_LOADS = 512
   integer(c_int), parameter :: EQP_SHAPED = 1024
   integer(c_int), parameter :: EQP_NETS_BRANCHES = 2048
+  integer(c_int), parameter :: EQP_SCATTERS = 4096
   integer(c_int), parameter :: EQP_SURVEY_NAMES = 0
   integer(c_int), parameter :: EQP_SURVEY_WORK = 1
   integer(c_int), parameter :: EQP_SHARE_EQUAL = 0
@@ -222,6 +223,10 @@ module equipoise_types
     logical(c_bool) :: split = .false.
     !> `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together
     integer(c_int) :: even = 0
+    !> `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them; 1 `curve`: each part
+    !! has a run of the curve with equally many particles at home, whoever computes them, where the code can
+    !! do so (eqp_problem.apart)
+    integer(c_int) :: homes = 0
   end type eqp_choice_options
 
   type, bind(c) :: eqp_choice
@@ -279,6 +284,9 @@ module equipoise_types
     real(c_double) :: branch = 0
     !> methods of its own; NULL: none. Those without `assign` are carried out below
     type(c_ptr) :: own = c_null_ptr
+    !> owners may live elsewhere than where they are computed whole: `homes=curve` (choice.h) is possible, and
+    !! `auto` tries it
+    logical(c_bool) :: apart = .false.
     !> the totals of the last survey are good enough to know what the next one must keep: where work units are
     !! made a survey is then taken once, not twice
     logical(c_bool) :: estimates = .false.

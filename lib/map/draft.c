@@ -3,6 +3,8 @@
 
 #include "map/items.h"
 #include "par/comm.h"
+#include "par/methods.h"
+#include "par/relabel_all.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -22,6 +24,7 @@ struct eqp_draft {
     eqp_work_units units; /* none where owners are assigned */
     eqp_items items;
     double *seconds;         /* [items] of each, however it is weighed */
+    int *home;               /* [items] where owners live that are computed elsewhere; NULL: with their parts */
     int64_t nitems;          /* over all ranks */
     eqp_units_totals totals; /* of all owners */
     eqp_balance_result result;
@@ -41,6 +44,7 @@ void eqp__draft_close(eqp_draft *draft)
         eqp__items_free(&draft->items);
         eqp__work_units_free(&draft->units);
         free(draft->seconds);
+        free(draft->home);
         free(draft);
     }
 }
@@ -208,6 +212,28 @@ void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_option
     }
 }
 
+/* A run of the curve for each part, by particles; and parts get the numbers of runs that they have most work of, unless
+ * their numbers are to stay. */
+static int find_homes(eqp_draft *draft, const eqp_balance_options *options)
+{
+    eqp_balance_options wanted = eqp_balance_options_defaults();
+    eqp_balance_items items = draft->items.view;
+    int code = EQP_OK;
+
+    if (draft->home == NULL) {
+        EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
+        wanted.nparts = draft->nparts;
+        items.phase_load = NULL;
+        items.part_now = NULL;
+        EQP_TRY(eqp_balance(draft->comm, &eqp__method_count, &items, &wanted, draft->home, NULL));
+    }
+    if (draft->options.method != &eqp__method_repair && draft->items.view.weight != NULL) {
+        EQP_TRY(eqp__relabel_all(draft->comm, &draft->items.view, draft->home, options, draft->items.part));
+    }
+done:
+    return code;
+}
+
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
 {
     const eqp_making *options = &draft->options;
@@ -231,6 +257,7 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
         EQP_TRY(start_from(draft, &wanted));
     }
     EQP_TRY(eqp_balance(draft->comm, options->method, &draft->items.view, &wanted, draft->items.part, &draft->result));
+    EQP_TRY(options->how.homes ? find_homes(draft, &wanted) : EQP_OK);
 done:
     free(shares);
     return code;
@@ -287,8 +314,8 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
         code = add_sizes(draft->comm, &draft->units, &summary->sizes);
     }
     if (code == EQP_OK) {
-        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, draft->items.part, draft->nparts, loads,
-                                    nhome, made, placements);
+        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, draft->items.part, draft->home,
+                                    draft->nparts, loads, nhome, made, placements);
     }
     if (code == EQP_OK) {
         summary->split_owners = eqp_map_shared(*made);
@@ -315,5 +342,5 @@ int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *par
 {
     const eqp_work_units none = {.units = NULL};
 
-    return eqp__placements_make(comm, owners, &none, part, 1, NULL, nhome, made, placements);
+    return eqp__placements_make(comm, owners, &none, part, NULL, 1, NULL, nhome, made, placements);
 }

@@ -182,8 +182,8 @@ static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, cons
 
 /* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
  * on. votes: [units] room. */
-static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h, vote *votes,
-                      split_table *table, eqp_placement *placement)
+static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const int *part, const int *apart,
+                      homing *h, vote *votes, split_table *table, eqp_placement *placement)
 {
     int code = EQP_OK;
 
@@ -195,7 +195,7 @@ static int find_homes(const eqp_owners *owners, const eqp_work_units *made, cons
         if (code != EQP_OK) {
             break;
         }
-        placement[o] = (eqp_placement){part[first], part[first]};
+        placement[o] = (eqp_placement){part[first], apart != NULL ? apart[o] : part[first]};
         if (count > 1 && read_split(made, part, first, count, table)) {
             const int64_t particles = owners->owner[o].particles, nvotes = count_votes(made, part, first, count, votes);
             const int home = h->loads == NULL ? stay_together(nvotes, votes, particles, &h->run)
@@ -207,8 +207,8 @@ static int find_homes(const eqp_owners *owners, const eqp_work_units *made, cons
     return code;
 }
 
-static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h,
-                      split_table *table, eqp_placement *placement)
+static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *made, const int *part,
+                      const int *apart, homing *h, split_table *table, eqp_placement *placement)
 {
     const bool shares = made->units != NULL; /* the same on all ranks */
     vote *votes = NULL;
@@ -219,7 +219,7 @@ static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_un
     code = code == EQP_OK ? eqp_array_create(&votes, made->n, sizeof *votes) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     code = shares ? take_over(comm, h) : EQP_OK;
-    code = code == EQP_OK ? find_homes(owners, made, part, h, votes, table, placement) : code;
+    code = code == EQP_OK ? find_homes(owners, made, part, apart, h, votes, table, placement) : code;
     handed = shares ? hand_over(comm, h) : EQP_OK; /* whatever became of it: the next one waits */
     code = code == EQP_OK ? handed : code;
 done:
@@ -317,7 +317,8 @@ static int send_verdicts(MPI_Comm comm, const eqp_owners *owners, const eqp_plac
 }
 
 int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
-                         int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements)
+                         const int *apart, int nparts, const double *loads, int64_t nhome, eqp_map **made,
+                         eqp_placement **placements)
 {
     split_table table = {0};
     eqp_placement *placement = NULL;
@@ -328,7 +329,7 @@ int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work
     if (code == EQP_OK) {
         code = eqp_array_create(&placement, owners->n, sizeof *placement);
         EQP_TRY(eqp_agree(comm, code, NULL));
-        code = eqp_agree(comm, read_parts(comm, owners, units, part, &h, &table, placement), NULL);
+        code = eqp_agree(comm, read_parts(comm, owners, units, part, apart, &h, &table, placement), NULL);
     }
     EQP_TRY(code);
     EQP_TRY(share_table(comm, &table, owners->n, placement, &map));

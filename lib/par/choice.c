@@ -42,6 +42,9 @@ static const common_option last[] = {
     {EQP_CAN_EVEN,
      {"even", EQP_OPTION_CHOICE, offsetof(eqp_choice_options, even), 0, false, 0, "load|step",
       "what is made even: step is load and exchange together"}},
+    {EQP_SCATTERS,
+     {"homes", EQP_OPTION_CHOICE, offsetof(eqp_choice_options, homes), 0, false, 0, "parts|curve",
+      "where data live: with the part that computes them, or in a run of the curve for each part"}},
 };
 #define NCOMMON ((int)(sizeof common / sizeof common[0]))
 #define NLAST ((int)(sizeof last / sizeof last[0]))

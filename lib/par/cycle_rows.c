@@ -111,7 +111,7 @@ static int assign_levelled(MPI_Comm comm, const eqp_balance_items *items, const 
 
 const eqp_method eqp__method_levelled = {.name = "levelled",
                                          .summary = "equal work in every phase: each bin's curve is cut for what lacks",
-                                         .flags = EQP_NEEDS_WEIGHTS,
+                                         .flags = EQP_NEEDS_WEIGHTS | EQP_SCATTERS,
                                          .assign = assign_levelled,
                                          .assign_alone = levelled_alone};
 
@@ -183,7 +183,7 @@ static const eqp_option own_options[] = {{"pieces", EQP_OPTION_INT, offsetof(own
 
 const eqp_method eqp__method_pieces = {.name = "pieces",
                                        .summary = "pieces of one curve, dealt by the loads of all phases and memory",
-                                       .flags = EQP_NEEDS_WEIGHTS,
+                                       .flags = EQP_NEEDS_WEIGHTS | EQP_SCATTERS,
                                        .assign = assign_pieces,
                                        .noptions = 1,
                                        .option = own_options,

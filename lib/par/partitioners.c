@@ -52,15 +52,15 @@ const eqp_method eqp__method_interaction = {.name = "interaction",
 const eqp_method eqp__method_hypergraph = {
     .name = "hypergraph",
     .summary = "hypergraph of whole owners and all they touch, cut by Zoltan from scratch",
-    .flags = CUTS_PINS | EQP_NETS_BRANCHES,
+    .flags = CUTS_PINS | EQP_NETS_BRANCHES | EQP_SCATTERS,
     .assign = ZOLTAN(eqp__hypergraph_assign)};
 
 const eqp_method eqp__method_metis = {.name = "metis",
                                       .summary = "graph of owners by what they share, bisected by METIS on one rank",
-                                      .flags = CUTS_PINS,
+                                      .flags = CUTS_PINS | EQP_SCATTERS,
                                       .assign = METIS(eqp__metis_assign)};
 
 const eqp_method eqp__method_scotch = {.name = "scotch",
                                        .summary = "graph of owners by what they share, mapped by Scotch on one rank",
-                                       .flags = CUTS_PINS,
+                                       .flags = CUTS_PINS | EQP_SCATTERS,
                                        .assign = SCOTCH(eqp__scotch_assign)};

@@ -196,7 +196,7 @@ static int ask_cycle(eqp_balancer *b)
 
     code = code == EQP_OK && !can_be_cycle(&phases) ? EQP_ERR_DATA : code;
     b->model.phases = code == EQP_OK && phases.n > 1 ? phases : (eqp_cycle_turns){.n = 0};
-    b->memory.cycles = b->model.phases.n > 1;
+    b->memory.offers = eqp__auto_offers(&b->problem, b->model.phases.n);
     return code;
 }
 

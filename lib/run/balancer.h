@@ -60,6 +60,9 @@ struct eqp_balancer {
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */
 bool eqp__can_be_choice(const eqp_choice *choice);
 bool eqp__can_be_speeds(int n, const double *speed);
+
+/* Whether owners can live where a choice has them; if not, message says so. message: may be NULL. Local. */
+bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message *message);
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
 int64_t eqp__print_network(int64_t print, const eqp_network *network);
 

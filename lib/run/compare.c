@@ -7,13 +7,13 @@
 
 #include <limits.h>
 
-static bool can_compare(const eqp_comparison *c)
+static bool can_compare(const eqp_balancer *b, const eqp_comparison *c, eqp_message *message)
 {
     bool can_be = c->nchoices >= 1 && c->choice != NULL && c->ncounts >= 1 && c->parts != NULL &&
                   (c->network == NULL || eqp__network_valid(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed);
 
     for (int i = 0; i < c->nchoices && can_be; i++) {
-        can_be = eqp__can_be_choice(&c->choice[i]);
+        can_be = eqp__can_be_choice(&c->choice[i]) && eqp__can_live(b, &c->choice[i], message);
     }
     for (int i = 0; i < c->ncounts && can_be; i++) {
         can_be = c->parts[i] >= 1 && c->parts[i] <= INT_MAX;
@@ -50,7 +50,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
         return EQP_ERR_ARGUMENT;
     }
     message = message != NULL ? message : &own;
-    code = comparison != NULL && rows != NULL && can_compare(comparison) ? EQP_OK : EQP_ERR_ARGUMENT;
+    code = comparison != NULL && rows != NULL && can_compare(b, comparison, message) ? EQP_OK : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp__agree_alike(b->comm, code, code == EQP_OK ? print_comparison(comparison) : 0));
     EQP_TRY(eqp__ask_cycle(b));
     eqp_whatif what = {.comm = b->comm,

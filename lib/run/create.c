@@ -166,6 +166,7 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->once,
                             p->nphases,
                             p->estimates,
+                            p->apart,
                             p->open != NULL,
                             p->close != NULL,
                             p->aspect != NULL,
@@ -202,8 +203,8 @@ static int64_t print_problem(const eqp_balancer *b)
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
 {
     const eqp_choice_options *o = &choice->options;
-    const int64_t word[] = {o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split,
-                            o->even};
+    const int64_t word[] = {
+        o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split, o->even, o->homes};
 
     print = eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
     print = eqp_fingerprint(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);
@@ -248,6 +249,16 @@ static int64_t print_options(const eqp_balancer_options *o)
     return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);
 }
 
+bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message *message)
+{
+    const bool can = b->problem.apart || !choice->options.homes;
+
+    if (!can && message != NULL) {
+        eqp_message_set(message, "%.40s: owners live where they are computed here", choice->word);
+    }
+    return can;
+}
+
 /* Where no ranks make maps, this process does, or hosts who does. */
 static int take_lazy(eqp_balancer *b, eqp_message *message)
 {
@@ -271,6 +282,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     b->nparts = b->nranks;
     EQP_TRY(take_problem(b, problem));
     EQP_TRY(take_options(b, options));
+    EQP_TRY(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
     EQP_TRY(take_lazy(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));

@@ -55,7 +55,8 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
         wrong = "it learns from each step's loads";
     } else if (method->assign == NULL && method != &eqp__method_auto) {
         wrong = "the code itself makes its maps";
-    } else if (mode == EQP_LAZY_BY_THREAD && (method->assign_alone == NULL || b->options.method.options.split)) {
+    } else if (mode == EQP_LAZY_BY_THREAD &&
+               (method->assign_alone == NULL || b->options.method.options.split || b->options.method.options.homes)) {
         wrong = "it cannot be made in a thread without MPI; give it ranks";
     } else if (!words_name(b)) {
         wrong = "its word does not say what it is";

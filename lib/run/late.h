@@ -37,7 +37,7 @@ typedef struct eqp__late_head {
     uint64_t seed;
     eqp_exchange_plan plan;
     eqp_network network;
-    int64_t plan_auto, has_map, once;
+    int64_t plan_auto, has_map, once, apart;
     eqp_cycle_turns phases; /* that the survey knows; n 0: one */
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;

@@ -290,6 +290,7 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                         .nparts = nranks,
                         .problem = {.user = g,
                                     .own = own,
+                                    .apart = h->apart != 0,
                                     .estimates = true,
                                     .survey = survey_again,
                                     .base = h->nbase > 0 ? add_base : NULL},
@@ -302,11 +303,12 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                         .survey = g->survey,
                         .surveyed = true,
                         .has_map = h->has_map != 0,
-                        .memory = {.idle = 1, .cycles = h->phases.n > 0}};
+                        .memory = {.idle = 1}};
     if (comm != MPI_COMM_NULL) {
         MPI_Comm_rank(comm, &b->rank);
         MPI_Comm_size(comm, &b->nranks);
     }
+    b->memory.offers = eqp__auto_offers(&b->problem, h->phases.n);
     EQP_TRY(eqp_balancer_options_init(&b->options, sizeof b->options));
     EQP_TRY(eqp_choice_parse(own, &usual, h->word, &b->options.method, NULL));
     b->options.plan_auto = h->plan_auto != 0;

@@ -100,6 +100,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->plan_auto = b->options.plan_auto;
     h->has_map = b->has_map;
     h->once = b->model.once;
+    h->apart = b->problem.apart;
     h->phases = eqp__survey_cycles(survey) ? survey->model.phases : h->phases;
     memcpy(h->nominal, b->nominal, sizeof h->nominal);
     h->costs = b->costs;

@@ -128,7 +128,7 @@ eqp_making eqp__repairing(const eqp_making *making)
     eqp_making repairing = *making;
 
     repairing.method = &eqp__method_repair;
-    repairing.how = (eqp_choice_options){.start = NULL};
+    repairing.how = (eqp_choice_options){.homes = making->how.homes};
     repairing.settings = (eqp_settings){{0}};
     repairing.assign_tol = REPAIRED * making->imbalance_tol;
     return repairing;

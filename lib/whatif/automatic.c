@@ -13,15 +13,24 @@
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. A hypergraph of all pins takes 10 times as
- * much where they are few, 100 times where everybody touches everything. cycle: only where a step has several phases.
- */
+ * much where they are few, 100 times where everybody touches everything. wants: what a
+ * problem must offer for it. */
 static const struct {
     const char *word;
     double effort;
-    bool cycle;
-} candidates[] = {{"sfc", 0, false},   {"levelled", 1, true},      {"pieces", 1, true},       {"rcb", 1, false},
-                  {"rib", 1, false},   {"metis", 10, true},        {"sfc:split", 3, false},   {"jagged", 3, false},
-                  {"tiles", 3, false}, {"interaction", 10, false}, {"hypergraph", 100, false}};
+    unsigned wants;
+} candidates[] = {{"sfc", 0, 0},
+                  {"levelled", 1, EQP__AUTO_CYCLES},
+                  {"levelled:homes=curve", 1, EQP__AUTO_CYCLES | EQP__AUTO_APART},
+                  {"pieces", 1, EQP__AUTO_CYCLES},
+                  {"rcb", 1, 0},
+                  {"rib", 1, 0},
+                  {"metis", 10, EQP__AUTO_CYCLES},
+                  {"sfc:split", 3, 0},
+                  {"jagged", 3, 0},
+                  {"tiles", 3, 0},
+                  {"interaction", 10, 0},
+                  {"hypergraph", 100, 0}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
 _Static_assert(sizeof candidates / sizeof candidates[0] == EQP__AUTO_CANDIDATES, "a memory of each");
 
@@ -46,12 +55,12 @@ bool eqp__auto_holds(const eqp_method *method, double pins)
     return !wants_all_pins(method) || pins <= MOST_PINS;
 }
 
-bool eqp__auto_is_candidate(int i, bool cycles)
+bool eqp__auto_is_candidate(int i, unsigned offers)
 {
-    return (cycles || !candidates[i].cycle) && eqp__method_lacking_find(candidates[i].word) == NULL;
+    return (candidates[i].wants & ~offers) == 0 && eqp__method_lacking_find(candidates[i].word) == NULL;
 }
 
-int eqp__auto_missing(const eqp_methods *own, bool cycles, double pins, const eqp_choice_options *usual, int n,
+int eqp__auto_missing(const eqp_methods *own, unsigned offers, double pins, const eqp_choice_options *usual, int n,
                       const eqp_choice *choice, int *nmissing, eqp_choice **missing, eqp_message *message)
 {
     eqp_choice *made = NULL;
@@ -62,7 +71,7 @@ int eqp__auto_missing(const eqp_methods *own, bool cycles, double pins, const eq
         while (k < n && strcmp(choice[k].word, candidates[i].word) != 0) {
             k++;
         }
-        if (k == n && eqp__auto_is_candidate(i, cycles)) {
+        if (k == n && eqp__auto_is_candidate(i, offers)) {
             code = eqp_choice_parse(own, usual, candidates[i].word, &made[count], message);
             count += code == EQP_OK && eqp__auto_holds(made[count].method, pins);
         }
@@ -185,7 +194,7 @@ bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
     double least = INFINITY;
 
     for (int i = 1; i < NCANDIDATES; i++) {
-        const bool due = memory->rest[i] == 0 && i != won && eqp__auto_is_candidate(i, memory->cycles != 0);
+        const bool due = memory->rest[i] == 0 && i != won && eqp__auto_is_candidate(i, (unsigned)memory->offers);
         least = due ? fmin(least, effort_of(memory, i)) : least;
     }
     const double price = (2.0 + least + (won > 0 ? effort_of(memory, won) : 0.0)) * curve;
@@ -231,7 +240,8 @@ bool eqp__auto_can_be(const eqp_auto_memory *m)
 {
     const double amount[] = {m->fresh + 1.0, m->uneven + 1.0, m->made, m->curve, m->step, m->run, m->spent, m->beyond};
     bool can_be = can_be_ageing(&m->usual) && m->kind >= 0 && m->kind <= EQP__AUTO_KINDS && m->age >= 0 &&
-                  m->age < INT64_MAX / 2 && m->idle >= 0 && m->idle <= 1 && m->cycles >= 0 && m->cycles <= 1;
+                  m->age < INT64_MAX / 2 && m->idle >= 0 && m->idle <= 1 && m->offers >= 0 &&
+                  m->offers <= (EQP__AUTO_CYCLES | EQP__AUTO_APART);
 
     for (size_t i = 0; i < sizeof amount / sizeof amount[0]; i++) {
         can_be = can_be && isfinite(amount[i]) && amount[i] >= 0.0;
@@ -320,7 +330,7 @@ static bool passes(const choosing *c, int i)
     const eqp_auto_memory *memory = c->question->memory;
     const double effort = effort_of(memory, i);
 
-    if (!eqp__auto_is_candidate(i, c->state->phases.n > 1)) {
+    if (!eqp__auto_is_candidate(i, eqp__auto_offers(c->state->what->problem, c->state->phases.n))) {
         return true;
     }
     if (i == 0 || (memory != NULL && memory->kind > 0 && (memory->kind - 1) % NCANDIDATES == i)) {

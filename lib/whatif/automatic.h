@@ -13,15 +13,22 @@
  * no more than 2^25 a rank. Who names such a method has it at any size. pins: of a rank, on average. Local. */
 bool eqp__auto_holds(const eqp_method *method, double pins);
 
-/* The candidates of `auto`, for cycles of several phases or steps of one, with the usual options of words, that it can
+/* The candidates of `auto` for what is offered, with the usual options of words, that it can
  * hold and that are not among choice [n]: *missing is owned by the caller, free(). EQP_OK, EQP_ERR_MEMORY or a code of
  * eqp_choice_parse(). Local. */
-int eqp__auto_missing(const eqp_methods *own, bool cycles, double pins, const eqp_choice_options *usual, int n,
+int eqp__auto_missing(const eqp_methods *own, unsigned offers, double pins, const eqp_choice_options *usual, int n,
                       const eqp_choice *choice, int *nmissing, eqp_choice **missing, eqp_message *message);
 
-/* Whether candidate i, of EQP__AUTO_CANDIDATES, is one in this build, for cycles of several phases or steps of one.
- * Local. */
-bool eqp__auto_is_candidate(int i, bool cycles);
+/* What a problem offers that some candidates want: cycles of several phases; owners apart from who computes them. */
+enum { EQP__AUTO_CYCLES = 1, EQP__AUTO_APART = 2 };
+
+static inline unsigned eqp__auto_offers(const eqp_problem *problem, int nphases)
+{
+    return (nphases > 1 ? EQP__AUTO_CYCLES : 0u) | (problem->apart ? EQP__AUTO_APART : 0u);
+}
+
+/* Whether candidate i, of EQP__AUTO_CANDIDATES, is one in this build and for what is offered. Local. */
+bool eqp__auto_is_candidate(int i, unsigned offers);
 
 /* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
 bool eqp__can_even(const eqp_choice *choice);
@@ -30,7 +37,7 @@ bool eqp__can_even(const eqp_choice *choice);
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even);
 
 /* A candidate without even steps and with them are two kinds of maps. */
-enum { EQP__AUTO_CANDIDATES = 11, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
+enum { EQP__AUTO_CANDIDATES = 12, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
 
 /* What the choices and the steps of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times
  * in a row rests for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. Plain data, the same on all ranks.
@@ -51,7 +58,7 @@ typedef struct eqp_auto_memory {
     double spent;                        /* of those, on choices, but for making maps that were chosen */
     double beyond;                       /* of those, on the last choice */
     int64_t idle;                        /* 1: trials cost the run nothing */
-    int64_t cycles;                      /* 1: a step is a cycle of several phases */
+    int64_t offers;                      /* of the problem */
 } eqp_auto_memory;
 
 /* Takes a step in. fresh: with a map that was made before it. uneven: largest over the ranks of seconds, those of

@@ -54,8 +54,8 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
     if (c->automatic != NULL) {
         c->neven = EVENED;
         EQP_TRY(eqp__whatif_count_pins(state, &pins));
-        EQP_TRY(eqp__auto_missing(state->what->problem->own, state->phases.n > 1, pins, &c->automatic->options,
-                                  nchoices, choice, &nmissing, &c->missing, message));
+        EQP_TRY(eqp__auto_missing(state->what->problem->own, eqp__auto_offers(state->what->problem, state->phases.n),
+                                  pins, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
     }
     EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
     EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));

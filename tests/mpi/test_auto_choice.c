@@ -313,8 +313,8 @@ static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
     CHECK(strstr(answer.choice.word, "hypergraph") == NULL);
     forget(&answer);
     for (int i = 0; i < EQP__AUTO_CANDIDATES; i++) {
-        CHECK((few.effort[i] > 0.0) == eqp__auto_is_candidate(i, false));
-        CHECK(!eqp__auto_is_candidate(i, false) || (many.effort[i] > 0.0) == (i != EQP__AUTO_CANDIDATES - 1));
+        CHECK((few.effort[i] > 0.0) == eqp__auto_is_candidate(i, 0));
+        CHECK(!eqp__auto_is_candidate(i, 0) || (many.effort[i] > 0.0) == (i != EQP__AUTO_CANDIDATES - 1));
     }
 }
 
@@ -324,7 +324,7 @@ static int count_candidates(void)
     int n = 0;
 
     for (int i = 0; i < EQP__AUTO_CANDIDATES; i++) {
-        n += eqp__auto_is_candidate(i, false);
+        n += eqp__auto_is_candidate(i, 0);
     }
     return n;
 }
@@ -363,7 +363,7 @@ static void who_loses_rests(MPI_Comm comm)
         return;
     }
     for (int k = 0; k < EQP__AUTO_CANDIDATES; k++) {
-        CHECK((memory.effort[k] > 0.0) == eqp__auto_is_candidate(k, false));
+        CHECK((memory.effort[k] > 0.0) == eqp__auto_is_candidate(k, 0));
         rests += memory.lost[k] > 0;
     }
     CHECK(memory.lost[0] == 0 && memory.rest[0] == 0);
@@ -572,7 +572,7 @@ static int count_missing(double pins, int n, const eqp_choice *asked, int *nhype
     int count = 0;
 
     *nhypergraphs = 0;
-    CHECK_EQUAL(eqp__auto_missing(NULL, false, pins, &usual, n, asked, &count, &missing, &message), EQP_OK);
+    CHECK_EQUAL(eqp__auto_missing(NULL, 0, pins, &usual, n, asked, &count, &missing, &message), EQP_OK);
     for (int i = 0; i < count; i++) {
         *nhypergraphs += strcmp(missing[i].word, "hypergraph") == 0;
     }

@@ -288,8 +288,8 @@ typedef struct seen {
     int n;
 } seen;
 
-/* Blocks that a part lacks of those that its owners with work touch. */
-static int64_t ghosts_of(const world *w, const int *part, int phase)
+/* Blocks that a part lacks of those that its owners with work touch. part, home: [OWNERS] */
+static int64_t ghosts_of(const world *w, const int *part, const int *home, int phase)
 {
     int64_t ghosts = 0;
 
@@ -299,7 +299,7 @@ static int64_t ghosts_of(const world *w, const int *part, int phase)
             for (int64_t o = b - 2; o <= b + 2; o++) {
                 needed = needed || (o >= 0 && o < OWNERS && part[o] == p && work_of(w, o, phase) > 0);
             }
-            ghosts += needed && part[b] != p;
+            ghosts += needed && home[b] != p;
         }
     }
     return ghosts;
@@ -308,15 +308,26 @@ static int64_t ghosts_of(const world *w, const int *part, int phase)
 static int look(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
 {
     seen *s = user;
-    int mine[OWNERS] = {0}, part[OWNERS];
+    int part[OWNERS] = {0}, home[OWNERS] = {0}, runs = 1;
     int64_t at = 0;
     double sum = 0.0;
 
-    (void)map;
     for (int o = 0; o < OWNERS; o++) {
-        mine[o] = s->w->home[o] == s->w->rank ? placement[at++].home : 0;
+        if (s->w->home[o] == s->w->rank) {
+            part[o] = eqp_map_own_rank(map, placement[at].tag);
+            home[o] = placement[at++].home;
+        }
     }
-    MPI_Allreduce(mine, part, OWNERS, MPI_INT, MPI_SUM, s->comm);
+    MPI_Allreduce(MPI_IN_PLACE, part, OWNERS, MPI_INT, MPI_SUM, s->comm);
+    MPI_Allreduce(MPI_IN_PLACE, home, OWNERS, MPI_INT, MPI_SUM, s->comm);
+    for (int o = 1; o < OWNERS; o++) {
+        runs += home[o] != home[o - 1];
+    }
+    if (strcmp(row->method, "levelled:homes=curve") == 0) {
+        CHECK_EQUAL(runs, PARTS);
+    } else {
+        CHECK(strcmp(row->method, "auto") == 0 || memcmp(part, home, sizeof part) == 0);
+    }
     const eqp_cycle cycle = measure(s->w, PARTS, part);
     CHECK_EQUAL(row->phases.n, s->w->nphases);
     CHECK_NEAR(row->cycle.efficiency, cycle.efficiency, 1e-9);
@@ -324,7 +335,7 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
     for (int k = 0; k < row->phases.n; k++) {
         CHECK(row->phases.times[k] == times_of(k));
         CHECK_NEAR(row->cycle.imbalance[k], cycle.imbalance[k], 1e-9);
-        CHECK_EQUAL(row->phase[k].ghosts_total, ghosts_of(s->w, part, k));
+        CHECK_EQUAL(row->phase[k].ghosts_total, ghosts_of(s->w, part, home, k));
         CHECK(memcmp(&row->phase[k].plan, &row->evaluated.plan, sizeof row->evaluated.plan) == 0);
         sum += times_of(k) * row->phase[k].step_seconds;
     }
@@ -336,7 +347,7 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
 /* Every row is right by definition, and `auto` has the shortest cycle. */
 static void comparisons_know_phases(MPI_Comm comm)
 {
-    static const char *const word[] = {"sfc", "jagged", "levelled", "pieces", "count", "sfc:split,even=step", "auto"};
+    static const char *const word[] = {"sfc", "jagged", "levelled", "levelled:homes=curve", "pieces", "count", "auto"};
     enum { WORDS = sizeof word / sizeof word[0] };
     const eqp_balancer_options options = options_of("sfc");
     const int64_t parts[1] = {PARTS};
@@ -346,6 +357,9 @@ static void comparisons_know_phases(MPI_Comm comm)
     world w;
 
     create(comm, &options, 4, &w);
+    eqp_balancer_free(w.balancer);
+    const eqp_problem apart = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
+    CHECK_EQUAL(eqp_balancer_create(comm, &apart, &options, &w.balancer, NULL), EQP_OK);
     seen s = {.w = &w, .comm = comm};
     for (int i = 0; i < WORDS; i++) {
         CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], &message), EQP_OK);
@@ -464,9 +478,11 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
         eqp_balancer_free(w.balancer);
     }
     const eqp_problem plain = {.user = &w, .survey = survey};
+    const eqp_balancer_options apart = options_of("levelled:homes=curve");
     const int64_t count[2] = {1, 1};
     const double load[2] = {1, 1}, negative[2] = {1, -1};
     eqp_rank_row row = {.load = 2};
+    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* nobody can do so */
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
     eqp_work work = {.row = &row, .count = count, .nphases = 2, .phase_load = load, .phase_count = count};
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */

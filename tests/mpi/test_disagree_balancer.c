@@ -38,16 +38,17 @@ typedef struct field {
 
 static const field fields[] =
     TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(branch), P(own),
-          P(estimates), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label),
-          P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto),
+          P(estimates), P(apart), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance),
+          P(label), P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto),
           O(network_measure), O(calibrate), O(handed_out), O(fixed_costs), M(method, word), M(method, method),
           M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
           M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
-          M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol), M(policy, settle),
-          M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed), M(plan, stages), M(plan, broadcast),
-          M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes), W(rows), W(count),
-          W(last), W(evaluations), W(timings), W(moved), W(nphases), W(phase_load), W(phase_count), C(nchoices),
-          C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
+          M(method, options.homes), M(method, options.start), M(policy, mode), M(policy, every),
+          M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds),
+          M(share, speed), M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta),
+          M(network, node), W(row), W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved),
+          W(nphases), W(phase_load), W(phase_count), C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan),
+          C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -136,6 +137,7 @@ static void make_scene(const seat *s, scene *all)
     all->problem.survey = survey;
     all->problem.trace = trace;
     all->problem.cycle = cycle;
+    all->problem.apart = true;
     all->problem.overhead = &all->overhead;
 }
 
@@ -497,6 +499,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.advance: -1", SAME},
         {"eqp_balancer_create", create, "problem.label: -1", SAME},
         {"eqp_balancer_create", create, "problem.cycle: 0", SAME},
+        {"eqp_balancer_create", create, "problem.apart: differs", SAME},
         {"eqp_balancer_create", create, "problem.turn: -1", SAME},
         {"eqp_balancer_create", create, "options: NULL", WRONG},
         {"eqp_balancer_create", create, "options.size: 0", WRONG},
@@ -516,6 +519,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.method: options.full: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.split: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.even: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.homes: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.start: 0", SAME},
         {"eqp_balancer_create", create, "options.method: another start", SAME},
         {"eqp_balancer_create", create, "options.imbalance_tol: differs", SAME},

@@ -223,7 +223,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"interaction:pins=2,full", EQP_ERR_ARGUMENT, "interaction: full has all pins: not together with pins"},
         {"interaction:pins=2,", EQP_ERR_UNKNOWN,
          "interaction has no option ''; known: pins full start strategy rate threshold fresh even"},
-        {"hypergraph:pins=2", EQP_ERR_UNKNOWN, "hypergraph has no option 'pins'; known: even"},
+        {"hypergraph:pins=2", EQP_ERR_UNKNOWN, "hypergraph has no option 'pins'; known: even homes"},
         {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
         {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
         {"interaction:strategy=best", EQP_ERR_ARGUMENT,

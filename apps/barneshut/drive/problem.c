@@ -336,6 +336,7 @@ eqp_problem bh_problem_functions(bh_problem *problem)
                          .ghosts = ghosts,
                          .overhead = &overhead,
                          .branch = branch_weight,
+                         .apart = true,
                          .cycle = cycle,
                          .turn = turn,
                          .survey = survey,

@@ -26,6 +26,7 @@ EQP_CAN_EVEN = 256
 EQP_BY_LOADS = 512
 EQP_SHAPED = 1024
 EQP_NETS_BRANCHES = 2048
+EQP_SCATTERS = 4096
 EQP_SURVEY_NAMES = 0
 EQP_SURVEY_WORK = 1
 EQP_SHARE_EQUAL = 0
@@ -176,6 +177,7 @@ class eqp_choice_options(Structure):
         ("start", c_void_p),
         ("split", c_bool),
         ("even", c_int),
+        ("homes", c_int),
     ]
 
 
@@ -213,6 +215,7 @@ class eqp_problem(Structure):
         ("overhead", c_void_p),
         ("branch", c_double),
         ("own", c_void_p),
+        ("apart", c_bool),
         ("estimates", c_bool),
         ("cycle", c_void_p),
         ("turn", c_void_p),

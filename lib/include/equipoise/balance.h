@@ -86,18 +86,19 @@ typedef struct eqp_balance_result {
 
 /** What a method needs of the items, and what can be done with it. */
 enum eqp_method_flags {
-    EQP_NEEDS_WEIGHTS = 1,   /**< weight */
-    EQP_NEEDS_POINTS = 2,    /**< point */
-    EQP_NEEDS_PINS = 4,      /**< pin_first, pin */
-    EQP_NEEDS_UNITS = 8,     /**< items should be work units, not particles */
-    EQP_NEEDS_SOURCES = 16,  /**< source, where it is not `point` */
-    EQP_KEEPS = 32,          /**< it keeps the parts that there are: no map is made */
-    EQP_REFINES = 64,        /**< it starts from the present parts, which may be another method's */
-    EQP_CAN_SPLIT = 128,     /**< it takes whole owners of interactions, and their work units as well */
-    EQP_CAN_EVEN = 256,      /**< its parts follow the weights: weighed again, they come out as even as is wanted */
-    EQP_BY_LOADS = 512,      /**< it learns from measured loads */
-    EQP_SHAPED = 1024,       /**< codes rely on the shapes of its parts: a repair would break them, some may be empty */
-    EQP_NETS_BRANCHES = 2048 /**< cells of whole owners are pins for it, too: eqp_problem.branch (problem.h) */
+    EQP_NEEDS_WEIGHTS = 1,  /**< weight */
+    EQP_NEEDS_POINTS = 2,   /**< point */
+    EQP_NEEDS_PINS = 4,     /**< pin_first, pin */
+    EQP_NEEDS_UNITS = 8,    /**< items should be work units, not particles */
+    EQP_NEEDS_SOURCES = 16, /**< source, where it is not `point` */
+    EQP_KEEPS = 32,         /**< it keeps the parts that there are: no map is made */
+    EQP_REFINES = 64,       /**< it starts from the present parts, which may be another method's */
+    EQP_CAN_SPLIT = 128,    /**< it takes whole owners of interactions, and their work units as well */
+    EQP_CAN_EVEN = 256,     /**< its parts follow the weights: weighed again, they come out as even as is wanted */
+    EQP_BY_LOADS = 512,     /**< it learns from measured loads */
+    EQP_SHAPED = 1024,      /**< codes rely on the shapes of its parts: a repair would break them, some may be empty */
+    EQP_NETS_BRANCHES = 2048, /**< cells of whole owners are pins for it, too: eqp_problem.branch (problem.h) */
+    EQP_SCATTERS = 4096       /**< a part consists of whole items in many pieces of the curve */
 };
 
 /** One method: a row of the table. */
@@ -169,9 +170,9 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * towards the present parts and not repaired; `diffusion` moves items at the borders of the present parts (those of
  * `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that
  * share pins, or without pins the nearest ones, and fills empty parts first; `levelled` cuts a curve for each bin of a
- * cycle, so that all phases are even, and with one load is `sfc`; `pieces` deals eight pieces of the curve for each part
- * by the loads of all phases and by particles. With equal shares all but `none`, `tensor` and `voronoi` leave no part
- * empty if there are enough items.
+ * cycle, so that all phases are even, and with one load is `sfc`; `pieces` deals eight pieces of the curve for each
+ * part by the loads of all phases and by particles. With equal shares all but `none`, `tensor` and `voronoi` leave no
+ * part empty if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
  * spread over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they

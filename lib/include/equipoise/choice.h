@@ -41,6 +41,9 @@ typedef struct eqp_choice_options {
                                  curve's */
     bool split;              /**< `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners */
     int even;                /**< `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together */
+    int homes;               /**< `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them;
+                                1 `curve`: each part has a run of the curve with equally many particles at home, whoever
+                                computes them, where the code can do so (eqp_problem.apart) */
 } eqp_choice_options;
 
 /** Room for a word, its end included. */
