@@ -138,9 +138,15 @@ static void steps_end_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     const char *const argv[] = {"test",        "--generate", "clusters:n=90", "--balance", "interaction",
                                 "--rebalance", "1",          "--opening",     "relative"};
+    const char *const rungs[] = {
+        "test", "--generate", "clusters:n=60", "--balance",    "levelled", "--rebalance", "1", "--rungs", "2", "--dt",
+        "0.01", "--eta",      "0.04",          "--group-size", "8",        "--leaf-size", "4"};
     bh_settings settings;
 
     parse(&settings, 9, argv);
+    CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
+    parse(&settings, 17, rungs);
+    CHECK(failing_ranks_check(comm, create, &settings) > mpi_test_size(comm));
     CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
 }
 
