@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,6 +119,7 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
     double lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0};
     allocate(set, n);
     set->bare = false;
+    set->drift = 0;
     for (int64_t i = 0; i < n; i++) {
         double p[3];
         place(kind, n, i, seed, p);
@@ -146,6 +148,27 @@ void bh_set_free(bh_set *set)
     free(set->key);
 }
 
+int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree)
+{
+    const double *const from[3] = {set->x, set->y, set->z};
+    double *to[3];
+    int64_t loose = -1;
+    for (int k = 0; k < 3; k++) {
+        to[k] = doubles(set->n);
+        for (int64_t i = 0; i < set->n; i++) {
+            uint64_t place; /* of particles at one place, too, whatever part of the set they are in */
+            memcpy(&place, &set->accel[i], sizeof(place));
+            const double u = 2 * eqp_random_uniform(31, (uint64_t)k, place) - 1;
+            to[k][i] = from[k][i] + drift * set->box.side * pow(u, 15);
+        }
+    }
+    assert_int_equal(bh_tree_drift(tree, to[0], to[1], to[2], &loose), EQP_OK);
+    for (int k = 0; k < 3; k++) {
+        free(to[k]);
+    }
+    return loose;
+}
+
 void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
 {
     const bh_interval all = {0, EQP_CURVE_END};
@@ -153,6 +176,9 @@ void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
     tree->bare = set->bare;
     assert_int_equal(bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, 1, &all, 0),
                      EQP_OK);
+    if (set->drift > 0) {
+        bh_set_drift(set, set->drift, tree);
+    }
     assert_int_equal(bh_tree_top(tree, tree->nbranches, tree->cell, 0), EQP_OK);
     assert_int_equal(bh_tree_check(tree), EQP_OK);
 }
@@ -268,6 +294,9 @@ void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks,
         assert_int_equal(bh_tree_build(&made[r].tree, &s->box, s->n, s->key, s->x, s->y, s->z, s->m, made[r].nintervals,
                                        made[r].interval, r),
                          EQP_OK);
+        if (set->drift > 0) {
+            bh_set_drift(s, set->drift, &made[r].tree);
+        }
         nbranches += made[r].tree.nbranches;
     }
     bh_cell *branch = gather_branches(nranks, made, nbranches);

@@ -14,8 +14,13 @@ typedef struct bh_set {
     double *x, *y, *z, *m, *accel;
     uint64_t *key;
     bh_box box;
-    bool bare; /* whether trees made of it are; bh_set_make() says no */
+    bool bare;    /* whether trees made of it are; bh_set_make() says no */
+    double drift; /* sides of the root cube by which particles of its trees have drifted at most, most of them by much
+                     less; bh_set_make() says 0: not at all */
 } bh_set;
+
+/* Drifts the particles of a tree, of all of the set or of a part of it. Returns how many have left their leaves. */
+int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree);
 
 void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set);
 void bh_set_free(bh_set *set);

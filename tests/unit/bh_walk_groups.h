@@ -38,8 +38,8 @@ enum { NMACS = sizeof(macs) / sizeof(*macs) };
 /* What a test does with one group of one tree. */
 typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
 
-/* Bare trees are for walks with a cutoff only. */
-static inline void for_each_group_of(bool bare, int64_t n, int leaf_size, int group_size, group_test test)
+/* Bare trees are for walks with a cutoff only, drifted ones for others. */
+static inline void for_each_group_of(bool bare, double drift, int64_t n, int leaf_size, int group_size, group_test test)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
@@ -49,13 +49,14 @@ static inline void for_each_group_of(bool bare, int64_t n, int leaf_size, int gr
         int64_t ngroups;
         bh_set_make((enum bh_set_kind)kind, n, 77, &set);
         set.bare = bare;
+        set.drift = drift;
         bh_set_tree(&set, leaf_size, &tree);
         assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
         bh_list_init(&list);
         for (int m = 0; m < NMACS; m++) {
             bh_mac mac = macs[m];
             mac.cutoff *= tree.box.side;
-            for (int64_t g = 0; g < ngroups && (mac.cutoff > 0 || !bare); g++) {
+            for (int64_t g = 0; g < ngroups && (mac.cutoff > 0 ? drift == 0 : !bare); g++) {
                 if (g % 4 == 3) {
                     group[g].accel = 0; /* none known */
                 }
@@ -72,7 +73,13 @@ static inline void for_each_group_of(bool bare, int64_t n, int leaf_size, int gr
 
 static inline void for_each_group(int64_t n, int leaf_size, int group_size, group_test test)
 {
-    for_each_group_of(false, n, leaf_size, group_size, test);
+    for_each_group_of(false, 0, n, leaf_size, group_size, test);
+}
+
+/* Cells are of all sizes up to the drift. */
+static inline void for_each_drifted_group(int64_t n, int leaf_size, int group_size, group_test test)
+{
+    for_each_group_of(false, 0.5, n, leaf_size, group_size, test);
 }
 
 /* What a walk said, for comparing. */

@@ -80,6 +80,10 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
             }
             const bh_mac within = cut(&set);
             check_ranks(&set, 8, 8, ranks[r], 3, &relative);
+            set.drift = 0.5;
+            check_ranks(&set, 8, 8, ranks[r], 3, &relative);
+            check_ranks(&set, 4, 8, ranks[r], 2, &geometric);
+            set.drift = 0;
             check_ranks(&set, 8, 8, ranks[r], 2, &within);
             set.bare = true;
             check_ranks(&set, 8, 8, ranks[r], 2, &within);

@@ -13,6 +13,8 @@
 #include <equipoise/random.h>
 
 #include "bh_sets.h"
+#include "force.h"
+#include "walk.h"
 
 static bool box_fits(double side, const double lo[3], const double hi[3])
 {
@@ -412,6 +414,9 @@ static void damage(bh_cell *cell, int field)
     case 9:
         cell->place ^= 1;
         break;
+    case 10:
+        cell->tight--;
+        break;
     default:
         cell->moments.offset = NAN;
         break;
@@ -426,7 +431,7 @@ static void the_check_finds_every_damaged_cell(void **state)
     bh_set_make(BH_UNIFORM, 300, 12, &set);
     bh_set_tree(&set, 5, &tree);
     for (int64_t c = 0; c < tree.ncells; c++) {
-        for (int field = 0; field < 11; field++) {
+        for (int field = 0; field < 12; field++) {
             const bh_cell good = tree.cell[c];
             damage(&tree.cell[c], field);
             assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
@@ -468,6 +473,122 @@ static void a_tree_can_be_built_again(void **state)
         bh_set_free(&set);
     }
     bh_tree_free(&tree);
+}
+
+/* All of a cell's particles are in its cube and a tenth of its side around it unless it is loose. */
+static void check_drifted(const bh_tree *tree, const bh_cell *cell)
+{
+    const double side = tree->box.side / (1 << cell->level);
+    double centre[3], mass = 0, moment[3] = {0}, beyond = 0;
+    bh_cell_centre(tree, cell, centre);
+    for (int64_t i = cell->first; i < cell->first + cell->count; i++) {
+        const double at[3] = {tree->sources.x[i], tree->sources.y[i], tree->sources.z[i]};
+        mass += tree->sources.m[i];
+        for (int k = 0; k < 3; k++) {
+            moment[k] += tree->sources.m[i] * (at[k] - centre[k]);
+            beyond = fmax(beyond, fabs(at[k] - centre[k]) - 0.5 * side);
+        }
+    }
+    assert_true(cell->level > cell->tight || beyond <= 0.1 * side);
+    assert_true(cell->nchild > 0 || cell->level <= cell->tight || beyond > 0.1 * side);
+    for (int k = 0; k < 3; k++) {
+        assert_true(fabs(cell->moments.com[k] - centre[k] - moment[k] / mass) <= 1e-13 * tree->box.side);
+    }
+}
+
+static void a_drifted_tree_bounds_its_particles(void **state)
+{
+    (void)state;
+    static const enum bh_set_kind kinds[] = {BH_UNIFORM, BH_CLUSTERED, BH_PLANAR};
+    for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
+        bh_set set;
+        bh_tree fresh, tree;
+        int64_t nloose = 0, ncells = 0, loose;
+        bh_set_make(kinds[kind], 700, 21, &set);
+        bh_set_tree(&set, 5, &fresh);
+        bh_set_tree(&set, 5, &tree);
+        loose = bh_set_drift(&set, 0.1, &tree);
+        assert_true(tree.root < 0 && tree.ncells == fresh.ncells);
+        assert_int_equal(bh_tree_top(&tree, tree.nbranches, tree.cell, 0), EQP_OK);
+        assert_int_equal(bh_tree_check(&tree), EQP_OK);
+        for (int64_t c = 0; c < tree.ncells; c++) {
+            const bh_cell *cell = &tree.cell[c];
+            check_drifted(&tree, cell);
+            nloose += cell->nchild == 0 && cell->level > cell->tight ? cell->count : 0;
+            ncells += cell->level > cell->tight;
+        }
+        assert_int_equal(loose, nloose);
+        assert_true(ncells > 10 && ncells < tree.ncells - 10);
+        /* It is the places that count, not the way. */
+        assert_int_equal(bh_set_drift(&set, 0, &tree), 0);
+        assert_memory_equal(tree.cell, fresh.cell, (size_t)fresh.ncells * sizeof(*fresh.cell));
+        assert_memory_equal(tree.family, fresh.family, (size_t)fresh.nfamilies * sizeof(*fresh.family));
+        tree.bare = true;
+        assert_int_equal(bh_tree_drift(&tree, set.x, set.y, set.z, &loose), EQP_ERR_STATE);
+        bh_tree_free(&tree);
+        bh_tree_free(&fresh);
+        bh_set_free(&set);
+    }
+}
+
+/* The root of the mean square of relative errors of accelerations, with the relative criterion. */
+static double error_of_forces(const bh_set *set, const bh_tree *tree)
+{
+    const bh_sources *s = &tree->sources;
+    bh_mac mac = {.theta = 0.6, .relative = true, .alpha = 0.006, .G = 1};
+    double *exact = calloc((size_t)(8 * s->n), sizeof(*exact)), *got = exact + 4 * s->n, sum = 0;
+    int64_t ngroups;
+    bh_group *group;
+    bh_kernel *kernel;
+    bh_list list;
+    assert_non_null(exact);
+    bh_direct(s->n, s->x, s->y, s->z, s->m, 1, 0.01, s->n, s->x, s->y, s->z, exact, exact + s->n, exact + 2 * s->n,
+              exact + 3 * s->n);
+    for (int64_t i = 0; i < s->n; i++) {
+        set->accel[i] = sqrt(pow(exact[i], 2) + pow(exact[s->n + i], 2) + pow(exact[2 * s->n + i], 2));
+    }
+    assert_int_equal(bh_groups_make(tree, set->key, 32, set->accel, &ngroups, &group), EQP_OK);
+    assert_int_equal(bh_kernel_create(NULL, BH_DOUBLE, &kernel), EQP_OK);
+    bh_list_init(&list);
+    for (int64_t g = 0; g < ngroups; g++) {
+        const int64_t at = group[g].first;
+        assert_int_equal(bh_walk(tree, tree->root, &group[g], &mac, NULL, NULL, NULL, &list), EQP_OK);
+        assert_int_equal(bh_force(kernel, tree, &list, 1, 0.01, group[g].count, s->x + at, s->y + at, s->z + at,
+                                  got + at, got + s->n + at, got + 2 * s->n + at, got + 3 * s->n + at),
+                         EQP_OK);
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int k = 0; k < 3; k++) {
+            sum += pow((got[k * s->n + i] - exact[k * s->n + i]) / set->accel[i], 2);
+        }
+    }
+    bh_list_free(&list);
+    bh_kernel_free(kernel);
+    free(group);
+    free(exact);
+    return sqrt(sum / (double)s->n);
+}
+
+static void a_drifted_tree_gives_forces_as_exact_as_a_new_one(void **state)
+{
+    (void)state;
+    for (int kind = BH_UNIFORM; kind <= BH_CLUSTERED; kind++) {
+        bh_set set;
+        bh_tree tree;
+        bh_set_make((enum bh_set_kind)kind, 3000, 23, &set);
+        bh_set_tree(&set, 16, &tree);
+        const double fresh = error_of_forces(&set, &tree);
+        assert_true(fresh > 1e-5 && fresh < 2e-3);
+        for (int i = 0; i < 3; i++) {
+            static const double drift[] = {0.01, 0.1, 0.5};
+            bh_set_drift(&set, drift[i], &tree);
+            assert_int_equal(bh_tree_top(&tree, tree.nbranches, tree.cell, 0), EQP_OK);
+            const double error = error_of_forces(&set, &tree);
+            assert_true(error < 1.25 * fresh);
+        }
+        bh_tree_free(&tree);
+        bh_set_free(&set);
+    }
 }
 
 static void branches_travel_whole_or_not_at_all(void **state)
@@ -527,6 +648,8 @@ int main(void)
         cmocka_unit_test(a_small_cell_above_the_branches_is_refused),
         cmocka_unit_test(the_check_finds_every_damaged_cell),
         cmocka_unit_test(a_tree_can_be_built_again),
+        cmocka_unit_test(a_drifted_tree_bounds_its_particles),
+        cmocka_unit_test(a_drifted_tree_gives_forces_as_exact_as_a_new_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

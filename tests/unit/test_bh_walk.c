@@ -69,6 +69,7 @@ static void every_particle_acts_exactly_once(void **state)
     for_each_group(few(300), 8, 8, covers_once);
     for_each_group(few(150), 1, 20, covers_once);
     for_each_group(few(150), 20, 3, covers_once);
+    for_each_drifted_group(few(300), 8, 8, covers_once);
     for_each_group(2, 1, 1, covers_once);
     for_each_group(1, 1, 1, covers_once);
 }
@@ -79,6 +80,9 @@ static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     const double side = ldexp(tree->box.side, -cell->level);
     double centre[3], d2 = 0;
     bool beside = true;
+    if (cell->level > cell->tight) {
+        return false;
+    }
     bh_set_centre(&tree->box, cell->key, cell->level, centre);
     for (int k = 0; k < 3; k++) {
         const double nearest = fmin(fmax(cell->moments.com[k], group->lo[k]), group->hi[k]);
@@ -88,7 +92,8 @@ static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     if (mac->relative && group->accel > 0) {
         return mac->G * cell->moments.mass * side * side < mac->alpha * group->accel * d2 * d2 && !beside;
     }
-    const double factor = mac->theta > 0 ? fmax(1 / mac->theta, BH_THETA_RECIPROCAL_LEAST) : INFINITY;
+    const double least = tree->drifted ? BH_GUARD_REACH : BH_THETA_RECIPROCAL_LEAST;
+    const double factor = mac->theta > 0 ? fmax(1 / mac->theta, least) : INFINITY;
     return sqrt(d2) > side * factor + cell->moments.offset;
 }
 
@@ -152,6 +157,7 @@ static void cells_act_as_the_criterion_says(void **state)
     (void)state;
     for_each_group(few(600), 4, 8, follows_criterion);
     for_each_group(few(200), 1, 3, follows_criterion);
+    for_each_drifted_group(few(300), 4, 8, follows_criterion);
 }
 
 /* Collects what seen() hears and compares it with the list. */
@@ -292,6 +298,7 @@ static void every_version_makes_the_same_lists(void **state)
     assert_string_equal(bh__walk_table[bh__walk_table_size - 1]->name, "plain");
     for_each_group(few(500), 4, 16, versions_agree);
     for_each_group(few(200), 1, 5, versions_agree);
+    for_each_drifted_group(few(300), 4, 16, versions_agree);
     for_each_group(2, 1, 1, versions_agree);
 }
 

@@ -143,7 +143,7 @@ static void sharers_look_only_where_something_may_be_their_own(void **state)
     (void)state;
     for_each_group(few(250), 2, 8, shares_make_up_the_list);
     for_each_group(few(400), 4, 16, shares_make_up_the_list);
-    for_each_group_of(true, few(250), 3, 8, shares_make_up_the_list);
+    for_each_group_of(true, 0, few(250), 3, 8, shares_make_up_the_list);
     for_each_group(3, 4, 8, shares_make_up_the_list);
     for_each_group(1, 1, 1, shares_make_up_the_list);
     assert_true(10 * visits_of.shares < 8 * visits_of.whole);

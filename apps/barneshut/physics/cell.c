@@ -180,6 +180,36 @@ void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_
     *moments = sums;
 }
 
+int bh__tight_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first)
+{
+    const double *x = tree->sources.x + first, *y = tree->sources.y + first, *z = tree->sources.z + first;
+    double centre[3], side = bh__side(tree, cell->level), farthest = 0;
+    int level = cell->level;
+    if (!tree->drifted) {
+        return EQP_CURVE_BITS;
+    }
+    bh__centre(&tree->box, cell->place, cell->level, side, centre);
+    for (int64_t i = 0; i < cell->count; i++) {
+        const double dx = fabs(x[i] - centre[0]), dy = fabs(y[i] - centre[1]), dz = fabs(z[i] - centre[2]);
+        const double d = dx > dy ? dx : dy, far = d > dz ? d : dz;
+        farthest = far > farthest ? far : farthest;
+    }
+    const double beyond = farthest - 0.5 * side;
+    for (; level >= 0 && beyond > BH_DRIFT_REACH * side; level--) {
+        side *= 2;
+    }
+    return level < cell->level ? level : EQP_CURVE_BITS;
+}
+
+int bh__tight_of_children(const bh_cell *cell, const bh_cell *child)
+{
+    int tight = EQP_CURVE_BITS;
+    for (int c = 0; c < cell->nchild; c++) {
+        tight = child[c].tight < tight ? child[c].tight : tight;
+    }
+    return tight;
+}
+
 bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child)
 {
     const int level = cell->level + 1;
@@ -195,8 +225,8 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
             return false;
         }
         const bool leaf = bh__is_leaf(tree, part->count, level);
-        if (part->count < 1 || part->count > left || part->nchild < 0 || part->nchild > 8 ||
-            leaf != (part->nchild == 0)) {
+        if (part->tight > EQP_CURVE_BITS || part->count < 1 || part->count > left || part->nchild < 0 ||
+            part->nchild > 8 || leaf != (part->nchild == 0)) {
             return false;
         }
         from = part->key + bh__span(level);
@@ -204,5 +234,6 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
     }
     bh_moments moments;
     bh__moments_of_children(tree, cell, child, &moments);
-    return left == 0 && memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
+    return left == 0 && bh__tight_of_children(cell, child) == cell->tight &&
+           memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
 }

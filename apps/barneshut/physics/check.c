@@ -17,7 +17,8 @@ static bool leaf_fits(const bh_tree *tree, const bh_cell *cell)
     }
     bh_moments moments;
     bh__moments_of_particles(tree, cell, cell->first, &moments);
-    return memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
+    return bh__tight_of_particles(tree, cell, cell->first) == cell->tight &&
+           memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
 }
 
 /* The family is what the cells say. A branch and its copy in the top share one, which names either. */

@@ -31,14 +31,22 @@ int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
     return EQP_OK;
 }
 
-static void put_child(bh_family *family, int k, const bh_cell *child)
+static void put_moments(bh_family *family, int k, const bh_cell *child)
 {
-    const unsigned bit = 1u << k;
     family->x[k] = child->moments.com[0];
     family->y[k] = child->moments.com[1];
     family->z[k] = child->moments.com[2];
     family->offset[k] = child->moments.offset;
     family->mass[k] = child->moments.mass;
+    if ((child->nchild > 0 || child->count > BH_DIRECT_MAX) && !bh__is_loose(child)) {
+        family->bodies |= (uint8_t)(1u << k);
+    }
+}
+
+static void put_child(bh_family *family, int k, const bh_cell *child)
+{
+    const unsigned bit = 1u << k;
+    put_moments(family, k, child);
     if (child->nchild > 0) {
         family->inner |= (uint8_t)bit;
         family->below[k] = child->family;
@@ -46,9 +54,6 @@ static void put_child(bh_family *family, int k, const bh_cell *child)
         family->first[k] = (int32_t)child->first;
         family->count[k] = (int32_t)child->count;
         family->absent |= (uint8_t)(child->first == BH_ABSENT ? bit : 0);
-    }
-    if (child->nchild > 0 || child->count > BH_DIRECT_MAX) {
-        family->bodies |= (uint8_t)bit;
     }
 }
 
@@ -75,6 +80,15 @@ void bh__family_of(const bh_tree *tree, int64_t number, bh_family *family)
     }
 }
 
+void bh__family_drift(const bh_tree *tree, int64_t number, bh_family *family)
+{
+    const bh_cell *cell = &tree->cell[number];
+    family->bodies = 0;
+    for (int k = 0; k < cell->nchild; k++) {
+        put_moments(family, k, &tree->cell[cell->child + k]);
+    }
+}
+
 void bh__family_renew(bh_tree *tree, int64_t parent, int64_t number)
 {
     const bh_cell *child = &tree->cell[number];
@@ -84,6 +98,6 @@ void bh__family_renew(bh_tree *tree, int64_t parent, int64_t number)
         family->below[k] = child->family;
     } else {
         family->first[k] = (int32_t)child->first;
-        family->absent &= (uint8_t)~(1u << k);
+        family->absent &= (uint8_t) ~(1u << k);
     }
 }

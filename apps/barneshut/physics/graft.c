@@ -82,7 +82,7 @@ static bool same_children(const bh_cell *a, const bh_cell *b, int nchild)
     bool same = true;
     for (int k = 0; k < nchild && same; k++) {
         same = a[k].key == b[k].key && a[k].nchild == b[k].nchild && a[k].count == b[k].count &&
-               memcmp(&a[k].moments, &b[k].moments, sizeof(a[k].moments)) == 0;
+               a[k].tight == b[k].tight && memcmp(&a[k].moments, &b[k].moments, sizeof(a[k].moments)) == 0;
     }
     return same;
 }
@@ -146,7 +146,8 @@ static bool read_leaf(bh_tree *tree, const bh_cell *leaf, const unsigned char *r
         return lie_in(tree, leaf, s->n);
     }
     bh__moments_of_particles(tree, leaf, s->n, &moments);
-    return memcmp(&moments, &leaf->moments, sizeof(moments)) == 0;
+    return bh__tight_of_particles(tree, leaf, s->n) == leaf->tight &&
+           memcmp(&moments, &leaf->moments, sizeof(moments)) == 0;
 }
 
 static bool same_particles(const bh_sources *s, int64_t a, int64_t b, int64_t count)

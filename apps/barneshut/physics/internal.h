@@ -68,6 +68,16 @@ int bh__sources_reserve(bh_sources *sources, int64_t n);
 void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments);
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments);
 
+/* bh_cell.tight of a leaf, from its particles, and of another cell, from its children. */
+int bh__tight_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first);
+int bh__tight_of_children(const bh_cell *cell, const bh_cell *child);
+
+/* Particles have drifted out of the cell so far that it cannot act as one body. */
+static inline bool bh__is_loose(const bh_cell *cell)
+{
+    return cell->level > cell->tight;
+}
+
 /* How many of bh_moments.quad are moments of their own. */
 #define BH_QUAD_TRAVELS 5
 
@@ -80,6 +90,9 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
 
 /* The children of a cell as walks see them, from the cells. */
 void bh__family_of(const bh_tree *tree, int64_t cell, bh_family *family);
+
+/* The same, where only moments have changed. */
+void bh__family_drift(const bh_tree *tree, int64_t cell, bh_family *family);
 
 /* A cell's child, which was absent so far, is here now: tells the family that the child is in. O(1). */
 void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);

@@ -8,10 +8,12 @@
 #include "internal.h"
 #include "let.h"
 
-/* A cell's record begins with one word: its particles, then how many children it has, then what else there is to say:
- * of a branch its home, of a child which eighth of its parent's keys it has. */
+/* A cell's record begins with one word: its particles, then how many children it has, then its level `tight` and one,
+ * then what else there is to say: of a branch its home, of a child which eighth of its parent's keys it has. */
 #define BH_COUNT_BITS 32
 #define BH_NCHILD_BITS 4
+#define BH_TIGHT_BITS 5
+#define BH_REST_SHIFT (BH_COUNT_BITS + BH_NCHILD_BITS + BH_TIGHT_BITS)
 
 /* Then, unless the tree is bare, the moments that others do not follow from. */
 typedef struct bh__packed_moments {
@@ -31,7 +33,7 @@ size_t bh__packed_bytes(bool bare);
 /* Writes the record of a cell; returns where it ends. */
 unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest);
 
-/* Reads count, nchild and those moments that travel, others 0; returns where the record ends. */
+/* Reads count, nchild, tight and those moments that travel, others 0; returns where the record ends. */
 const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *tree, bh_cell *cell, int *rest);
 
 /* Bytes of the block of a cell, whose children or particles need not be here. */

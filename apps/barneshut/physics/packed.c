@@ -41,7 +41,8 @@ size_t bh__packed_bytes(bool bare)
 unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest)
 {
     const uint64_t word = (uint64_t)cell->count | (uint64_t)cell->nchild << BH_COUNT_BITS |
-                          (uint64_t)rest << (BH_COUNT_BITS + BH_NCHILD_BITS);
+                          (uint64_t)(cell->tight + 1) << (BH_COUNT_BITS + BH_NCHILD_BITS) |
+                          (uint64_t)rest << BH_REST_SHIFT;
     const bh_moments *m = &cell->moments;
     memcpy(to, &word, sizeof(word));
     to += sizeof(word);
@@ -61,8 +62,9 @@ const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *t
     memcpy(&word, from, sizeof(word));
     from += sizeof(word);
     cell->count = (int64_t)(word & (((uint64_t)1 << BH_COUNT_BITS) - 1));
-    cell->nchild = (int32_t)(word >> BH_COUNT_BITS & ((1u << BH_NCHILD_BITS) - 1));
-    *rest = (int)(word >> (BH_COUNT_BITS + BH_NCHILD_BITS));
+    cell->nchild = (int16_t)(word >> BH_COUNT_BITS & ((1u << BH_NCHILD_BITS) - 1));
+    cell->tight = (int16_t)((int)(word >> (BH_COUNT_BITS + BH_NCHILD_BITS) & ((1u << BH_TIGHT_BITS) - 1)) - 1);
+    *rest = (int)(word >> BH_REST_SHIFT);
     cell->moments = (bh_moments){0};
     if (!tree->bare) {
         bh__packed_moments packed;
@@ -139,7 +141,8 @@ int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cel
         cell.place = bh__place(cell.key, level);
         from = bh__unpack_cell(from + sizeof(id), tree, &cell, &home);
         cell.home = home;
-        if (cell.nchild > BH_FAMILY || bh__is_leaf(tree, cell.count, level) != (cell.nchild == 0)) {
+        if (cell.tight > EQP_CURVE_BITS || (cell.tight < EQP_CURVE_BITS && !tree->drifted) || cell.nchild > BH_FAMILY ||
+            bh__is_leaf(tree, cell.count, level) != (cell.nchild == 0)) {
             return EQP_ERR_FORMAT;
         }
         if (!tree->bare) {

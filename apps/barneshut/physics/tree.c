@@ -29,7 +29,9 @@ void bh_tree_free(bh_tree *tree)
 
 static void tree_clear(bh_tree *tree)
 {
+    tree->drifted = false;
     tree->ncells = 0;
+    tree->nlocal_cells = 0;
     tree->nfamilies = 0;
     tree->nlocal_families = 0;
     tree->ntop_families = 0;
@@ -139,6 +141,7 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
                                            .place = bh__place(key, level),
                                            .level = level,
                                            .home = home,
+                                           .tight = EQP_CURVE_BITS,
                                            .family = -1,
                                            .child = BH_ABSENT,
                                            .first = first,
@@ -213,13 +216,14 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
                                                    .place = bh__place_of_child(cell->place, level, octant[w]),
                                                    .level = level,
                                                    .home = cell->home,
+                                                   .tight = EQP_CURVE_BITS,
                                                    .family = -1,
                                                    .child = BH_ABSENT,
                                                    .first = bound[w],
                                                    .count = bound[w + 1] - bound[w]};
         }
     }
-    cell->nchild = (int32_t)(tree->ncells - cell->child);
+    cell->nchild = (int16_t)(tree->ncells - cell->child);
 }
 
 /* Depth first, so that cells which are near in space are near in memory. */
@@ -245,6 +249,16 @@ static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
     return EQP_OK;
 }
 
+static void take_places(bh_sources *sources, const double *x, const double *y, const double *z)
+{
+    const size_t bytes = (size_t)sources->nlocal * sizeof(double);
+    if (bytes > 0) {
+        memcpy(sources->x, x, bytes);
+        memcpy(sources->y, y, bytes);
+        memcpy(sources->z, z, bytes);
+    }
+}
+
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank)
 {
@@ -264,15 +278,12 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
     if (code != EQP_OK) {
         return code;
     }
-    if (n > 0) {
-        const size_t bytes = (size_t)n * sizeof(double);
-        memcpy(tree->sources.x, x, bytes);
-        memcpy(tree->sources.y, y, bytes);
-        memcpy(tree->sources.z, z, bytes);
-        memcpy(tree->sources.m, m, bytes);
-    }
     tree->sources.n = n;
     tree->sources.nlocal = n;
+    take_places(&tree->sources, x, y, z);
+    if (n > 0) {
+        memcpy(tree->sources.m, m, (size_t)n * sizeof(double));
+    }
     for (int k = 0; k < nintervals && code == EQP_OK; k++) {
         code = append_branches(tree, n, key, interval[k], rank);
     }
@@ -288,6 +299,7 @@ done:
         return code;
     }
     tree->nbranches = nbranches;
+    tree->nlocal_cells = tree->ncells;
     tree->nlocal_families = tree->nfamilies;
     tree->ntop_families = tree->nfamilies;
     for (int64_t c = tree->ncells; c-- > 0;) { /* children come after their parents */
@@ -299,6 +311,41 @@ done:
             bh__family_of(tree, c, &tree->family[cell->family]);
         }
     }
+    return EQP_OK;
+}
+
+/* Removes the top and what was grafted. */
+static void cut_back(bh_tree *tree)
+{
+    tree->ncells = tree->nlocal_cells;
+    tree->nfamilies = tree->nlocal_families;
+    tree->ntop_families = tree->nlocal_families;
+    tree->root = -1;
+    tree->sources.n = tree->sources.nlocal;
+}
+
+int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose)
+{
+    int64_t found = 0;
+    if (tree->bare) {
+        return EQP_ERR_STATE;
+    }
+    cut_back(tree);
+    tree->drifted = true;
+    take_places(&tree->sources, x, y, z);
+    for (int64_t c = tree->ncells; c-- > 0;) { /* children come after their parents */
+        bh_cell *cell = &tree->cell[c];
+        if (cell->nchild == 0) {
+            cell->tight = (int16_t)bh__tight_of_particles(tree, cell, cell->first);
+            found += bh__is_loose(cell) ? cell->count : 0;
+            bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
+        } else {
+            cell->tight = (int16_t)bh__tight_of_children(cell, tree->cell + cell->child);
+            bh__moments_of_children(tree, cell, tree->cell + cell->child, &cell->moments);
+            bh__family_drift(tree, c, &tree->family[cell->family]);
+        }
+    }
+    *loose = found;
     return EQP_OK;
 }
 
@@ -379,7 +426,7 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
         b = last;
     }
     tree->cell[parent].child = child;
-    tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
+    tree->cell[parent].nchild = (int16_t)(tree->ncells - child);
     tree->cell[parent].family = (int32_t)tree->nfamilies++;
     return EQP_OK;
 }
@@ -419,6 +466,7 @@ static int finish_top(bh_tree *tree, int64_t begin)
         if (bh__is_leaf(tree, cell->count, cell->level)) {
             return EQP_ERR_ARGUMENT;
         }
+        cell->tight = (int16_t)bh__tight_of_children(cell, child);
         bh__moments_of_children(tree, cell, child, &cell->moments);
         bh__family_of(tree, c, &tree->family[cell->family]);
     }

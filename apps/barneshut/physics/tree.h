@@ -16,8 +16,12 @@
  * times a pair. */
 #define BH_DIRECT_MAX 2
 
-/* Ranks are below this: they travel in 28 bits. */
-#define BH_RANKS_MAX (1 << 28)
+/* Ranks are below this: they travel in 23 bits. */
+#define BH_RANKS_MAX (1 << 23)
+
+/* Particles that drift while the tree keeps its cells may leave a cell's cube by so many of its sides, along any axis,
+ * before it no longer acts as one body. Criteria keep all targets farther off. */
+#define BH_DRIFT_REACH 0.1
 
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
  * while particles drift; it is a function of the particles' bounds only. */
@@ -47,7 +51,10 @@ typedef struct bh_cell {
     uint64_t place; /* its lowest corner on the grid of the deepest cells: x + 2^21 y + 2^42 z. Follows from the key */
     int32_t level;  /* its side is box.side / 2^level */
     int32_t home;   /* rank that has what is below it; -1 for a cell of the top */
-    int32_t nchild; /* 0 for a leaf; children lie side by side in key order */
+    int16_t nchild; /* 0 for a leaf; children lie side by side in key order */
+    int16_t tight;  /* the deepest level on which a cell around its particles bounds them as far as they have drifted,
+                       see  BH_DRIFT_REACH: a cell of a deeper level does not act as one body. EQP_CURVE_BITS if none has
+                       drifted far, -1 if not even the root bounds them */
     int32_t family; /* number of its children as walks see them; -1 for a leaf or where they are absent */
     int64_t child;  /* first child, or BH_ABSENT */
     int64_t first;  /* first of its source particles, or BH_ABSENT (always so in cells of the top and in grafted cells
@@ -91,7 +98,9 @@ typedef struct bh_tree {
     int leaf_size;
     bool bare; /* all moments are zeros: for walks with a cutoff, in which no cell acts. To be set before building, the
                   same on all ranks */
+    bool drifted; /* bh_tree_drift() has moved its particles */
     int64_t ncells, capacity;
+    int64_t nlocal_cells; /* those below this rank's branches come first */
     bh_cell *cell;
     int64_t nfamilies, family_capacity;
     int64_t nlocal_families; /* those below this rank's branches come first */
@@ -125,11 +134,19 @@ void bh_tree_free(bh_tree *tree);
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 
+/* The particles of a tree have moved: x, y, z [sources.nlocal] in the order in which it was built. Its cells stay, with
+ * the moments of their particles where these are now; a cell that some have left too far is opened by all walks. What
+ * came from other ranks goes: the top is to be put on again. loose: how many particles are in such leaves. Depends on
+ * where the particles are, not on the way. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks go by the
+ * cubes of cells. */
+int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose);
+
 /* Puts the top onto the branches of all ranks: branch [nbranches] in key order, as taken from cell[0 .. nbranches - 1]
  * of every rank (their child and first count only where home == rank; elsewhere they become BH_ABSENT). A cell above
  * the branches always has more than leaf_size particles; the caller sees to that, else EQP_ERR_ARGUMENT. The children
  * of the top are copies of the branches; those of this rank point to the same children and particles as the cells 0 ..
- * tree->nbranches - 1, which stay. Once per build (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
+ * tree->nbranches - 1, which stay. Once after each bh_tree_build() or
+ * bh_tree_drift() (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
 
 /* Branches as they travel to all ranks, which then put the same top onto them: records of bh_branch_bytes(), a multiple

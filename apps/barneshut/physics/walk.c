@@ -113,8 +113,9 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     }
     w->tree = tree;
     w->group = group;
-    /* Closer than half a diagonal and the offset, the targets could lie inside the cell. */
-    w->reciprocal = fmax(1 / mac->theta, BH_THETA_RECIPROCAL_LEAST);
+    /* Closer than half a diagonal and the offset, the targets could lie inside the cell, or among particles that have
+     * drifted out of it. */
+    w->reciprocal = fmax(1 / mac->theta, tree->drifted ? BH_GUARD_REACH : BH_THETA_RECIPROCAL_LEAST);
     w->rule = mac->cutoff > 0 ? BH_CUTOFF : mac->relative && group->accel > 0 ? BH_RELATIVE : BH_GEOMETRIC;
     w->reach2 = reach * reach;
     w->G = mac->G;
@@ -211,7 +212,7 @@ bool bh__acts_whole(const bh__walker *w, const bh_cell *cell)
         return !bh__near(w, cell);
     }
     const double d2 = bh__distance2(w->group, moments->com[0], moments->com[1], moments->com[2]);
-    if (cell->nchild == 0 && cell->count <= BH_DIRECT_MAX) {
+    if ((cell->nchild == 0 && cell->count <= BH_DIRECT_MAX) || bh__is_loose(cell)) {
         return false;
     }
     return w->rule == BH_RELATIVE ? bh__far_relative(w, d2, moments->offset, moments->mass, cell)
