@@ -28,7 +28,7 @@ static double *by_index(const bh_simulation *sim, const double *value)
 static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
 {
     static char words[128];
-    char *argv[16] = {"test",  "--generate", (char *)input, "--balance",   (char *)method, "--rebalance",
+    char *argv[20] = {"test",  "--generate", (char *)input, "--balance",   (char *)method, "--rebalance",
                       "never", "--steps",    "10",          "--precision", "double"};
     eqp_message message = {""};
     app_action action;

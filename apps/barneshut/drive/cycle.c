@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tree drifts where fewer than this part of all particles are active, and while fewer than that have left their
+ * leaves. Up to a quarter, what a drifted tree saves shows beside the forces. */
+#define DRIFT_ACTIVE 0.25
+#define DRIFT_LOOSE 0.0625
+
 /* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
 static int follow_map(bh_simulation *sim, bh_ledger *ledger)
 {
@@ -35,7 +40,8 @@ done:
 static int prepare(bh_simulation *sim, bh_ledger *ledger, int code)
 {
     ledger->settled.box_changed = false;
-    code = bh_domain_settle_own(&sim->domain, sim->bound, &ledger->settled, code);
+    sim->domain.drifted = false;
+    code = bh_domain_settle_own(&sim->domain, sim->bounded ? sim->bound : NULL, &ledger->settled, code);
     code = bh_domain_grow_own(&sim->domain, code);
     if (ledger->settled.box_changed) { /* on all ranks */
         EQP_TRY(eqp_agree(sim->comm, code, NULL));
@@ -134,7 +140,9 @@ void bh_step_look_ahead(const bh_simulation *sim, double kick, double low[6], do
     const double *const at[] = {p->x, p->y, p->z}, *const v[] = {p->vx, p->vy, p->vz},
                         *const a[] = {p->ax, p->ay, p->az};
 
-    bh_rungs_bounds(&sim->rungs, sim->tick, kick, p->n, at, v, a, p->rung, low);
+    if (low != NULL) {
+        bh_rungs_bounds(&sim->rungs, sim->tick, kick, p->n, at, v, a, p->rung, low);
+    }
     if (p->rungs) {
         bh_rungs_count(&sim->rungs, sim->tick, p->n, a, p->rung, on_rung);
     }
@@ -170,30 +178,51 @@ void bh_step_advance(bh_simulation *sim)
     sim->tick += bh_rung_ticks(&sim->rungs, deepest);
 }
 
-/* From the forces of one tick to the places of the next one. All ranks hear of failures, and stay where they are then.
- */
-static int turn(bh_simulation *sim, int code)
+/* Whether homes, groups and the tree's cells can stay what they are for the forces of a tick. With all active, or many,
+ * they are made anew, which costs less than forces; and where many of all particles have left their leaves, as nothing
+ * acts as one body there. loose: such particles of all ranks at the tick before. All of it is the same on any ranks. */
+static bool may_drift(const bh_simulation *sim, int64_t tick, double loose)
 {
-    double low[6], on_rung[BH_RUNGS_MAX];
+    const double all = (double)sim->input.total;
+    double active = 0;
 
-    bh_step_look_ahead(sim, 0.5 * sim->rungs.dt, low, on_rung);
-    code = eqp_meet(sim->comm, code, 6, low, sim->rungs.n, on_rung);
+    for (int r = bh_rungs_phase(&sim->rungs, tick); r < sim->rungs.n; r++) {
+        active += sim->on_rung[r];
+    }
+    return !sim->domain.tree.bare && active < DRIFT_ACTIVE * all && loose < DRIFT_LOOSE * all;
+}
+
+/* From the forces of one tick to the places of the next one, and whether the tree may drift there. All ranks hear of
+ * failures, and stay where they are then. Bounds are for new cells: nobody looks for them where the tree will drift if
+ * rungs stay what they are; if it does not, the box is found as without bounds. */
+static int turn(bh_simulation *sim, int code, bool *drifts)
+{
+    const int nrungs = sim->rungs.n, deepest = bh_rungs_deepest(&sim->rungs, sim->on_rung);
+    const bool bounds = !may_drift(sim, sim->tick + bh_rung_ticks(&sim->rungs, deepest), 0.0);
+    double low[6], sum[BH_RUNGS_MAX + 1];
+
+    bh_step_look_ahead(sim, 0.5 * sim->rungs.dt, bounds ? low : NULL, sum);
+    sum[nrungs] = (double)sim->domain.loose;
+    code = eqp_meet(sim->comm, code, bounds ? 6 : 0, low, nrungs + 1, sum);
     if (code != EQP_OK) {
         return code;
     }
-    memcpy(sim->bound, low, sizeof low);
-    memcpy(sim->on_rung, on_rung, (size_t)sim->rungs.n * sizeof *on_rung);
+    sim->bounded = bounds;
+    memcpy(sim->bound, low, bounds ? sizeof low : 0);
+    memcpy(sim->on_rung, sum, (size_t)nrungs * sizeof *sum);
     bh_step_kick(sim);
     bh_step_advance(sim);
+    *drifts = may_drift(sim, sim->tick, sum[nrungs]);
     return EQP_OK;
 }
 
 int bh_step_cycle(bh_simulation *sim, bh_ledger *ledger, bool placed, int code)
 {
     const bool keeps = sim->settings->opening == 1; /* forces by the relative criterion need those of the step before */
+    bool drifts = false;                            /* first homes may follow another map */
 
     for (;; placed = false) {
-        code = placed ? code : prepare(sim, ledger, code);
+        code = placed ? code : drifts ? bh_domain_drift_own(&sim->domain, code) : prepare(sim, ledger, code);
         free(sim->kept);
         sim->kept = NULL;
         code = code == EQP_OK && keeps ? bh_forces_keep(&sim->domain.particles, &sim->kept) : code;
@@ -201,7 +230,7 @@ int bh_step_cycle(bh_simulation *sim, bh_ledger *ledger, bool placed, int code)
         if (sim->tick == end_of(sim)) {
             return code;
         }
-        code = turn(sim, code);
+        code = turn(sim, code, &drifts);
         if (code != EQP_OK) {
             return code;
         }

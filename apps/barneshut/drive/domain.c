@@ -91,7 +91,8 @@ done:
 static int compute_keys(bh_domain *domain)
 {
     bh_particles *p = &domain->particles;
-    int code = eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key);
+    int code = domain->drifted ? EQP_OK
+                               : eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key);
 
     return code == EQP_OK ? bh_particles_sort(p) : code;
 }
@@ -225,8 +226,8 @@ static int limit_of(const bh_domain *domain)
 
 int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *settled, int code)
 {
-    bh_box box;
-    const int failed = find_box(domain, bound, &box);
+    bh_box box = domain->box;
+    const int failed = domain->drifted ? EQP_OK : find_box(domain, bound, &box);
 
     if (failed != EQP_OK) {
         return failed;
@@ -344,6 +345,13 @@ static int compare_branches(const void *a, const void *b)
     return (first->key > second->key) - (first->key < second->key);
 }
 
+static int drift_branches(bh_domain *domain)
+{
+    const bh_particles *p = &domain->particles;
+
+    return bh_tree_drift(&domain->tree, p->x, p->y, p->z, &domain->loose);
+}
+
 static int build_branches(bh_domain *domain)
 {
     const bh_particles *p = &domain->particles;
@@ -354,6 +362,8 @@ static int build_branches(bh_domain *domain)
     EQP_TRY(bh_homes_intervals(&domain->homes, domain->rank, &nintervals, &interval));
     EQP_TRY(bh_tree_build(&domain->tree, &domain->box, p->n, p->key, p->x, p->y, p->z, p->m, nintervals, interval,
                           domain->rank));
+    domain->loose = 0;
+    EQP_TRY(domain->drifted ? drift_branches(domain) : EQP_OK);
 done:
     free(interval);
     return code;
@@ -462,4 +472,11 @@ int bh_domain_grow_own(bh_domain *domain, int code)
 int bh_domain_grow(bh_domain *domain)
 {
     return eqp_agree(domain->comm, bh_domain_grow_own(domain, EQP_OK), NULL);
+}
+
+int bh_domain_drift_own(bh_domain *domain, int code)
+{
+    domain->drifted = true;
+    code = code == EQP_OK ? drift_branches(domain) : code;
+    return join_tops(domain, code);
 }

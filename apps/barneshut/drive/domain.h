@@ -19,6 +19,8 @@ typedef struct bh_domain {
     int leaf_size, group_size;
     bool has_box;
     bh_box box;
+    bool drifted;  /* keys, box, homes and groups are those of an earlier time; the same on all ranks */
+    int64_t loose; /* this rank's particles that have left their leaves too far since then, see bh_tree_drift() */
     bh_homes homes;
     bh_particles particles;
     bh_tree tree;
@@ -41,7 +43,8 @@ typedef struct bh_settled {
 void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare);
 void bh_domain_free(bh_domain *domain); /* collective */
 
-/* New keys, and every particle to its home, in order. Adds to *settled. Collective. */
+/* New keys, unless those of an earlier time are to be gone on with, and every particle to its home, in order. Adds to
+ * *settled. Collective. */
 int bh_domain_settle(bh_domain *domain, bh_settled *settled);
 
 /* The same in the middle of a step. bound: of all particles, as bh_bounds_next() gives it, or NULL: to be found.
@@ -68,5 +71,10 @@ int bh_domain_grow(bh_domain *domain);
 
 /* The same in the middle of a step, with codes as in bh_domain_settle_own(). Collective. */
 int bh_domain_grow_own(bh_domain *domain, int code);
+
+/* In place of both: the particles have moved, but stay in their order at their homes, in the cells and groups that they
+ * were in, of which only the particles and moments are made anew. Bounds of groups remain what they were. With codes as
+ * in bh_domain_settle_own(). Collective. */
+int bh_domain_drift_own(bh_domain *domain, int code);
 
 #endif

@@ -4,12 +4,16 @@
 #include "../../shell/run_files.h"
 
 #include <equipoise/base.h>
+#include <equipoise/curve.h>
 #include <equipoise/par.h>
 #include <equipoise/snapshot.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *const bh_cells_attribute[] = {"cells_x", "cells_y", "cells_z", "cells_side"};
 
 static void number(bh_particles *p, int64_t first)
 {
@@ -78,9 +82,11 @@ static uint64_t bits_of(double value)
 
 uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, const bh_input *moment)
 {
-    const uint64_t when[] = {(uint64_t)moment->step, bits_of(moment->dt), bits_of(moment->time),
-                             (uint64_t)moment->tick};
-    const int more = moment->tick > 0;
+    const bh_box *cells = &moment->cells;
+    const uint64_t when[] = {(uint64_t)moment->step,    bits_of(moment->dt),       bits_of(moment->time),
+                             (uint64_t)moment->tick,    bits_of(cells->corner[0]), bits_of(cells->corner[1]),
+                             bits_of(cells->corner[2]), bits_of(cells->side)};
+    const int more = moment->tick > 0, keys = cells->side > 0;
     uint64_t sum = 0;
 
     for (int64_t i = 0; i < p->n; i++) {
@@ -90,10 +96,11 @@ uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, 
                                  bits_of(p->vx[i]),  bits_of(p->vy[i]),
                                  bits_of(p->vz[i]),  bits_of(p->ax[i]),
                                  bits_of(p->ay[i]),  bits_of(p->az[i]),
-                                 bits_of(p->pot[i]), more ? (uint64_t)p->rung[i] : 0};
-        sum += app_checksum_row(first + i, 0, 13 + more, word);
+                                 bits_of(p->pot[i]), more ? (uint64_t)p->rung[i] : 0,
+                                 p->key[i]};
+        sum += app_checksum_row(first + i, 0, 13 + more + keys, word);
     }
-    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3 + more, when);
+    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3 + more + 4 * keys, when);
 }
 
 /* Files of older versions have no checksum; but what was never written is nothing but zeros. Collective. */
@@ -139,6 +146,38 @@ static int find_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute
     return code;
 }
 
+/* The cells in which particles have drifted, if they had when the file was written. */
+static int read_cells(const eqp_snapshot *snapshot, const char *path, int64_t first, int64_t count, bh_particles *p,
+                      bh_input *input, eqp_message *message)
+{
+    const eqp_column column = {"Key", EQP_KIND_UINT64, 1};
+    bh_box *cells = &input->cells;
+    double *const value[] = {&cells->corner[0], &cells->corner[1], &cells->corner[2], &cells->side};
+    void *const key[] = {p->key};
+    int64_t wrong = 0;
+    int code = EQP_OK;
+
+    for (int a = 0; a < BH_CELLS_ATTRIBUTES && code == EQP_OK; a++) {
+        eqp_attribute attribute = {.name = bh_cells_attribute[a], .kind = EQP_KIND_DOUBLE};
+        code = find_attribute(snapshot, &attribute, message);
+        *value[a] = attribute.real;
+    }
+    if (code != EQP_OK || cells->side == 0) {
+        return code;
+    }
+    EQP_TRY(eqp_snapshot_read_column(snapshot, &column, first, count, key, message));
+    for (int64_t i = 0; i < count; i++) {
+        wrong += p->key[i] >= EQP_CURVE_END;
+    }
+    if (wrong > 0 || !(cells->side > 0) ||
+        !isfinite(cells->side + cells->corner[0] + cells->corner[1] + cells->corner[2])) {
+        eqp_message_set(message, "%s: cells or some key are out of range", path);
+        return EQP_ERR_FORMAT;
+    }
+done:
+    return code;
+}
+
 /* A step that was stopped goes on with as many rungs as it had: its ticks are of the last one. */
 static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nrungs, int64_t first, int64_t count,
                      bh_particles *p, bh_input *input, eqp_message *message)
@@ -169,6 +208,7 @@ static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nru
         return EQP_ERR_FORMAT;
     }
     input->tick = tick.integer;
+    EQP_TRY(read_cells(snapshot, path, first, count, p, input, message));
 done:
     return code;
 }

@@ -6,6 +6,8 @@
 #include "particles.h"
 #include "settings.h"
 
+#include "../physics/tree.h"
+
 #include <mpi.h>
 
 typedef struct bh_input {
@@ -15,16 +17,24 @@ typedef struct bh_input {
     double dt;    /* of a restart file; else 0 */
     double kick;  /* s, that the velocities of a restart file still lack: it was written within a step; else 0 */
     int64_t tick; /* of a restart file that was written within a step of several rungs: where; else 0 */
-    double box;   /* edge of the periodic box that the file names, which forces do not know; else 0 */
+    bh_box
+        cells;  /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
+    double box; /* edge of the periodic box that the file names, which forces do not know; else 0 */
     char format[64];
 } bh_input;
 
-/* Fills particles (key and tag stay 0). Collective: all ranks fail with the same code and line, or none. */
+/* What a restart file calls the members of bh_input.cells: its corner's, then its side. */
+#define BH_CELLS_ATTRIBUTES 4
+extern const char *const bh_cells_attribute[BH_CELLS_ATTRIBUTES];
+
+/* Fills particles (tag stays 0, and so does key unless there are cells). Collective: all ranks fail with the same code
+ * and line, or none. */
 int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
                   eqp_message *message);
 
 /* The checksum that a restart file carries: of its particles, of which this rank has a run from number `first` of the
- * file on, and of the moment: its step, dt, time and tick, and with a tick of their rungs. Collective. */
+ * file on, and of the moment: its step, dt, time and tick, and with a tick of their rungs; with cells of both and of
+ * their keys. Collective. */
 uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *particles, int64_t first, const bh_input *moment);
 
 #endif

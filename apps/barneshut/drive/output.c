@@ -55,8 +55,8 @@ done:
 typedef struct snapshot_file {
     const char *path;
     eqp_snapshot_layout layout;
-    eqp_column column[3];
-    eqp_attribute attribute[6];
+    eqp_column column[4];
+    eqp_attribute attribute[6 + BH_CELLS_ATTRIBUTES];
     eqp_snapshot_writer *writer;
 } snapshot_file;
 
@@ -126,6 +126,18 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     return code;
 }
 
+/* A step to be gone on with in cells that particles have left in part: those of its tree follow from the keys. */
+static void add_cells(const bh_box *cells, snapshot_file *file)
+{
+    const double value[] = {cells->corner[0], cells->corner[1], cells->corner[2], cells->side};
+
+    file->column[file->layout.ncolumns++] = (eqp_column){"Key", EQP_KIND_UINT64, 1};
+    for (int a = 0; a < BH_CELLS_ATTRIBUTES; a++) {
+        file->attribute[file->layout.nattributes++] =
+            (eqp_attribute){.name = bh_cells_attribute[a], .kind = EQP_KIND_DOUBLE, .real = value[a]};
+    }
+}
+
 int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message)
 {
     static const app_file_writer writer = {snapshot_begin, snapshot_write, snapshot_finish, snapshot_discard};
@@ -139,16 +151,20 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
     }
     if (code == EQP_OK) {
         const bh_particles *p = &slice;
-        const bh_input moment = {.step = sim->now.common.step,
-                                 .dt = sim->dt,
-                                 .time = sim->now.common.time,
-                                 .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
+        bh_input moment = {.step = sim->now.common.step,
+                           .dt = sim->dt,
+                           .time = sim->now.common.time,
+                           .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
+        if (moment.tick > 0 && sim->domain.drifted) {
+            moment.cells = sim->domain.box;
+            add_cells(&moment.cells, &file);
+        }
         const uint64_t checksum = bh_input_checksum(sim->comm, p, first, &moment);
         file.attribute[file.layout.nattributes++] =
             (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
-        const void *const column[] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,  p->m,
-                                      p->id, p->ax, p->ay, p->az, p->pot, p->rung};
-        code = app_write_columns(sim->comm, &writer, &file, p->rungs ? 13 : 12, p->n, column, message);
+        const void *const column[] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,   p->m,
+                                      p->id, p->ax, p->ay, p->az, p->pot, p->rung, p->key};
+        code = app_write_columns(sim->comm, &writer, &file, 10 + file.layout.ncolumns, p->n, column, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }

@@ -259,6 +259,8 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     EQP_TRY(create_parts(sim, message));
     EQP_TRY(create_balancer(sim, message));
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
+    sim->domain.box = sim->input.cells;
+    sim->domain.drifted = sim->input.cells.side > 0;
     EQP_TRY(start(sim, message));
 done:
     if (code != EQP_OK && message->text[0] == '\0') {

@@ -150,6 +150,7 @@ int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, i
     memcpy(&now->sums, sum, sizeof now->sums);
     memcpy(sim->on_rung, sum + BH_SUMS_DOUBLES, (size_t)nrungs * sizeof *sum);
     memcpy(sim->bound, low, sizeof sim->bound);
+    sim->bounded = true;
     sim->signal = (int)-low[6];
     EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
     spread_rows(sim->domain.nranks, sim->row, row_bytes);

@@ -62,6 +62,7 @@ typedef struct bh_simulation {
     double *kept;    /* [4][particles] forces before the last ones, while a step with the relative criterion may have to
                         be left; bh_forces_keep(), owned */
     double kick;     /* s, of a step that a signal has ended: velocities of rung 0 lack it; else 0 */
+    bool bounded;    /* there is a bound */
     double bound[6]; /* of all particles until the next tick, see bh_rungs_bounds() */
     int signal;      /* that some rank had had when the last step was concluded; else 0 */
     int failed;      /* what this rank has met since the last step, of which the next one tells all */

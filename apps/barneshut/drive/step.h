@@ -38,8 +38,8 @@ void bh_step_choose(bh_simulation *sim);
 /* New rungs, half a kick of all whose step begins at this tick, and all drift to the next one. Local. */
 void bh_step_advance(bh_simulation *sim);
 
-/* What the next bh_step_advance() must know of all ranks: as bh_rungs_bounds() and bh_rungs_count(), where there are
- * rungs. Local. */
+/* What the next bh_step_advance() must know of all ranks: as bh_rungs_bounds(), unless low is NULL, and
+ * bh_rungs_count(), where there are rungs. Local. */
 void bh_step_look_ahead(const bh_simulation *sim, double kick, double low[6], double *on_rung);
 
 /* From the places of a tick to the forces of the end of the step. placed: the tree is grown already. As
