@@ -54,11 +54,13 @@ int bh_rungs_deepest(const bh_rungs *rungs, const double *on)
     return deepest;
 }
 
-static int64_t next_of(const bh_rungs *rungs, int64_t tick, int64_t i, const double *const a[3], const int64_t *rung)
+/* bh_rung_next() of particle i; most need no call. */
+static inline int64_t next_of(const bh_rungs *rungs, int64_t tick, int64_t i, const double *const a[3],
+                              const int64_t *rung)
 {
     const double of[3] = {a[0][i], a[1][i], a[2][i]};
 
-    return bh_rung_next(rungs, tick, rung[i], of);
+    return bh_rung_meets(rungs, rung[i], tick) ? bh_rung_next(rungs, tick, rung[i], of) : rung[i];
 }
 
 void bh_rungs_choose(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], int64_t *rung)
@@ -71,11 +73,13 @@ void bh_rungs_choose(const bh_rungs *rungs, int64_t tick, int64_t n, const doubl
 void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
                     double *on)
 {
-    for (int r = 0; r < rungs->n; r++) {
-        on[r] = 0;
-    }
+    int64_t count[4][BH_RUNGS_MAX] = {{0}}; /* neighbours are mostly on one rung: no count waits for the one before */
+
     for (int64_t i = 0; i < n; i++) {
-        on[next_of(rungs, tick, i, a, rung)]++;
+        count[i % 4][next_of(rungs, tick, i, a, rung)]++;
+    }
+    for (int r = 0; r < rungs->n; r++) {
+        on[r] = (double)(count[0][r] + count[1][r] + count[2][r] + count[3][r]);
     }
 }
 
