@@ -132,19 +132,19 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
         square[4] += my * dz;
         square[5] += mz * dz;
     }
-    bh_moments made = {.mass = mass};
-    set_com(&made, centre, sum);
-    const double d[3] = {made.com[0] - centre[0], made.com[1] - centre[1], made.com[2] - centre[2]};
+    moments->mass = mass; /* member by member: a copy of a whole would wait until all is stored */
+    set_com(moments, centre, sum);
+    const double d[3] = {moments->com[0] - centre[0], moments->com[1] - centre[1], moments->com[2] - centre[2]};
     static const int row[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};
     for (int q = 0; q < 6; q++) {
         square[q] -= mass * d[row[q]] * d[column[q]];
     }
-    made.trace = square[0] + square[3] + square[5];
+    const double trace = square[0] + square[3] + square[5];
+    moments->trace = trace;
     for (int q = 0; q < BH_QUAD_TRAVELS; q++) {
-        made.quad[q] = row[q] == column[q] ? 3 * square[q] - made.trace : 3 * square[q];
+        moments->quad[q] = row[q] == column[q] ? 3 * square[q] - trace : 3 * square[q];
     }
-    bh__moments_complete(tree, cell, &made);
-    *moments = made;
+    bh__moments_complete(tree, cell, moments);
 }
 
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments)
