@@ -365,6 +365,9 @@ module equipoise_types
     !> auto: a work imbalance that is larger than promised by more than this is reason enough, whatever a map
     !! costs; for work that shifts at once. >= 0, INFINITY: never
     real(c_double) :: jump = 0
+    !> auto, gain: probability, per step, that noise of the measured seconds alone asks for a map: from 0,
+    !! exclusive, to 1, which believes all that is measured; 1e-4
+    real(c_double) :: false_alarms = 0
   end type eqp_policy_options
 
   type, bind(c) :: eqp_share_options

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/policy.h>
 
+#include "policy/noise.h"
+
 #include <equipoise/gain.h>
 
 #include <errno.h>
@@ -53,7 +55,7 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
                  (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
     if (options->size != sizeof *options || !known || !(options->imbalance_tol >= 0.0) || options->settle < 1 ||
-        !(options->jump >= 0.0)) {
+        !(options->jump >= 0.0) || !(options->false_alarms > 0.0) || options->false_alarms > 1.0) {
         return EQP_ERR_ARGUMENT;
     }
     memset(policy, 0, sizeof *policy);
@@ -83,16 +85,27 @@ typedef struct remedy {
     double cost, promised, reached;
 } remedy;
 
+/* Steps of the present map that have shown what it reaches. */
+static int64_t settled(const eqp_policy *p)
+{
+    return p->steps < p->options.settle ? p->steps : p->options.settle;
+}
+
+static eqp_level fresh_level(const eqp_policy *p)
+{
+    return eqp__noise_mark(&p->noise, p->reached, settled(p));
+}
+
 static remedy new_map(const eqp_policy *p)
 {
-    return (remedy){p->balance_seconds, p->map_promised, p->reached};
+    return (remedy){p->balance_seconds, p->map_promised, fresh_level(p).mean};
 }
 
 /* One that nobody has tried leaves what is tolerated of the work. Of the rest of a step, which may be mostly exchange,
  * it leaves more than a new map does: what it moves lies apart from what it belongs to. */
 static remedy repair(const eqp_policy *p)
 {
-    const double tol = p->options.imbalance_tol, reached = p->reached * (1.0 + p->work_imbalance);
+    const double tol = p->options.imbalance_tol, reached = fresh_level(p).mean * (1.0 + p->work_imbalance);
 
     if (p->repair_seconds > 0.0) {
         return (remedy){p->repair_seconds, p->repair_promised, p->repair_reached};
@@ -130,6 +143,7 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     const double mean = sample->seconds_mean;
 
     if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
+        !is_amount(sample->hidden) ||
         (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
@@ -138,17 +152,18 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
         policy->lost = 0.0;
     }
     if (sample->rebalanced && sample->repaired) {
+        eqp__noise_mend(&policy->noise);
         policy->cured += policy->broken;
         policy->repair_seconds = sample->balance_seconds;
         take_promise(policy, sample);
         policy->repair_promised = policy->promised;
     } else if (sample->rebalanced) {
         take_promise(policy, sample);
+        eqp__noise_renew(&policy->noise, policy->reached, policy->has_map ? settled(policy) : 0);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
         policy->map_promised = policy->promised;
         policy->steps = 0;
-        policy->sum_max = 0.0;
         policy->sum_mean = 0.0;
         policy->cured = 0.0;
     }
@@ -167,9 +182,11 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     const remedy last = last_remedy(policy);
     policy->lost += fmax(beyond(policy, &last), 0.0) * mean;
     policy->steps += policy->steps < INT64_MAX;
+    const eqp_level mark = fresh_level(policy);
+    policy->noise.hidden = sample->hidden;
+    eqp__noise_record(&policy->noise, policy->imbalance, mean, &mark, policy->cured);
     policy->since += policy->since < INT64_MAX;
     policy->left -= policy->left > 0 && policy->left < INT64_MAX;
-    policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
     policy->work_imbalance = sample->work_imbalance;
     policy->broken += fmax(sample->work_imbalance - policy->promised, 0.0) * mean;
@@ -181,7 +198,9 @@ double eqp_policy_loss(const eqp_policy *policy)
     if (!policy) {
         return 0.0;
     }
-    return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached) - policy->cured, 0.0);
+    const eqp_level mark = fresh_level(policy);
+
+    return eqp__noise_loss(&policy->noise, &mark, policy->cured);
 }
 
 /* The counted work is farther from even than it need be. */
@@ -240,6 +259,24 @@ static bool broke_promise(const eqp_policy *policy)
                                   pays_until_the_end(policy, &of)));
 }
 
+/* The loss of the map's ageing; -1 where noise would make it more often than is allowed, by the loss itself, by how
+ * this map and those before have aged, or by a rank that hides. */
+static double sure_loss(const eqp_policy *p)
+{
+    const eqp_level mark = fresh_level(p);
+    const double lost = eqp_policy_loss(p), rate = eqp__noise_rate(p->options.false_alarms);
+    const double age = (double)p->noise.age, hidden = p->noise.hidden * p->noise.mean * age * (age - 1.0) / 2.0;
+    double sure = -1.0;
+
+    if (eqp__noise_rises(&p->noise, rate)) {
+        sure = eqp__noise_expected(&p->noise, &mark, lost);
+    } else if (eqp__noise_sure(&p->noise, &mark, lost, rate)) {
+        sure = lost;
+    }
+    /* It costs nothing if steps do take what was measured of the others, all if that is noise of the clock: half. */
+    return hidden > 0.0 ? fmax(sure, (fmax(sure, 0.0) + hidden) / 2.0) : sure;
+}
+
 /* Seconds of a step of the next ones with a remedy. It will age as the present map did, so that it leaves more than
  * when it is fresh, unless the run ends before. */
 static double with_remedy(const eqp_policy *p, const remedy *of, double mean, double now)
@@ -261,6 +298,9 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
     p.work_imbalance *= more;
     p.imbalance *= more;
     p.before *= more;
+    if (more <= 1.0 && sure_loss(policy) < 0.0) { /* counted work remains */
+        p.imbalance = fmin(p.imbalance, fresh_level(policy).mean);
+    }
     const double uneven = fmax(p.work_imbalance, fmin(p.imbalance, p.before));
     const remedy map = new_map(&p), few = repair(&p);
     const double mean = p.sum_mean / (double)p.steps, now = mean * (1.0 + uneven);
@@ -282,10 +322,11 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
 static eqp_policy_action by_loss(const eqp_policy *policy)
 {
     const remedy map = new_map(policy);
+    const double lost = sure_loss(policy);
 
     /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
-    if (policy->imbalance > fmax(policy->options.imbalance_tol, policy->reached) &&
-        is_paid(policy, policy->steps, eqp_policy_loss(policy), map.cost) && pays_until_the_end(policy, &map)) {
+    if (policy->noise.now > fmax(policy->options.imbalance_tol, map.reached) &&
+        is_paid(policy, policy->steps, lost, map.cost) && pays_until_the_end(policy, &map)) {
         return EQP_RENEW;
     }
     return broke_promise(policy) ? remedy_of(policy) : EQP_KEEP;

@@ -3,6 +3,7 @@
 #ifndef RUN_BALANCER_H
 #define RUN_BALANCER_H
 
+#include "policy/noise.h"
 #include "run/calibration.h"
 #include "run/feedback_steps.h"
 #include "run/overhead.h"
@@ -22,6 +23,7 @@ struct eqp_balancer {
     eqp_costs costs;
     eqp_overheads overheads;
     eqp_policy policy;
+    eqp_rank_noise noise;     /* of the loads that the policy is told the largest of */
     int64_t left;             /* steps that the run still has, as was said last; agreed on with the next step */
     eqp_hindsight *hindsight; /* of the steps so far */
     eqp_hindsight_step first; /* with in_part: a first step without busy seconds, not in hindsight yet */

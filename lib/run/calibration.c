@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/calibration.h"
 
+#include "policy/noise.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +29,14 @@
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 5.0
 
-int eqp__calibration_create(int nranks, double tolerance, bool measures, eqp_calibration *made)
+int eqp__calibration_create(int nranks, double tolerance, bool measures, double false_alarms, eqp_calibration *made)
 {
     int code;
 
-    *made = (eqp_calibration){.nranks = nranks, .measures = measures, .tolerance = tolerance};
+    *made = (eqp_calibration){.nranks = nranks,
+                              .measures = measures,
+                              .tolerance = tolerance,
+                              .surely = eqp__normal_exceeded(false_alarms / nranks)};
     EQP_TRY(eqp_array_create(&made->load, 4 * (int64_t)nranks, sizeof *made->load));
     made->model = made->load + nranks;
     made->beside = made->model + nranks;
@@ -46,7 +51,7 @@ void eqp__calibration_free(eqp_calibration *c)
     *c = (eqp_calibration){.nranks = 0};
 }
 
-void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows)
+void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise)
 {
     if (c->load == NULL) {
         return;
@@ -57,6 +62,7 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows)
         c->model[r] += rows[r].predicted;
         c->beside[r] += busy ? rows[r].overhead : 0.0;
     }
+    c->noise = noise;
     c->steps++;
 }
 
@@ -73,13 +79,15 @@ static double imbalance(int n, const double *load, const double *more)
     return sum > 0.0 ? most * n / sum - 1.0 : 0.0;
 }
 
-/* Measured imbalance beyond what was predicted: nothing is, of a map by what was measured. */
+/* Measured imbalance beyond what was predicted, and what noise may make of the largest of all means: nothing is
+ * predicted of a map by what was measured. */
 static double unexplained(const eqp_calibration *c)
 {
     const double measured = imbalance(c->nranks, c->load, NULL);
     const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model, c->beside);
+    const double noise = c->steps > 0 ? fmax(c->surely, 0.0) * c->noise / sqrt((double)c->steps) : 0.0;
 
-    return c->measures && measured > c->tolerance ? measured - predicted : 0.0;
+    return c->measures && measured > c->tolerance ? measured - predicted - noise : 0.0;
 }
 
 bool eqp__calibration_wants(const eqp_calibration *c)
@@ -94,14 +102,19 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
     const double life = left < INT64_MAX ? (double)left / 2.0 : (double)c->steps;
     double seconds = 0.0;
 
-    if (c->load == NULL || c->scaled || c->steps < FITTED) {
+    if (c->load == NULL || c->steps < FITTED) {
+        return false;
+    }
+    /* Items take with them what the ranks had beside those that they had: more than one map may be needed. */
+    const double uneven = imbalance(c->nranks, c->model, c->beside);
+    if (c->scaled && uneven > HELPED * c->uneven) {
         return false;
     }
     for (int r = 0; r < c->nranks; r++) {
         seconds += (c->model[r] + c->beside[r]) / c->nranks;
     }
-    const double reached = fmax(imbalance(c->nranks, c->model, NULL), c->tolerance);
-    const double gain = imbalance(c->nranks, c->model, c->beside) - reached;
+    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* else it is uneven on purpose */
+    const double gain = uneven - fmax(work, c->tolerance);
     return gain > c->tolerance && gain * seconds / (double)c->steps * life >= cost;
 }
 
@@ -135,6 +148,7 @@ const double *eqp__calibration_take(eqp_calibration *c)
     c->in_vain = c->before > 0.0 && now > HELPED * c->before ? c->in_vain + 1 : 0;
     c->before = now > NOTICED ? now : 0.0;
     c->active = (c->active || now > NOTICED) && find_factors(c, true) > NOTICED;
+    c->uneven = imbalance(c->nranks, c->model, c->beside);
     c->scaled = c->active || find_factors(c, false) > WORTHWHILE;
     memset(c->load, 0, 3 * (size_t)c->nranks * sizeof *c->load);
     c->steps = 0;

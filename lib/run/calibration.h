@@ -20,24 +20,30 @@ typedef struct eqp_calibration {
     int64_t steps;    /* since the last map */
     bool active;      /* the present map was made with factors by what was measured */
     bool scaled;      /* it was made with factors */
+    double uneven;    /* expected imbalance of the map before that, by work and what is beside it */
+    double noise;     /* standard deviation of a rank's seconds of a step, a fraction */
+    double surely;    /* so many of them are no noise */
     double before;    /* imbalance that nobody had predicted, when a map was last made for its sake; 0: never */
     int in_vain;      /* such maps in a row that have not helped */
 } eqp_calibration;
 
-/* measures: factors are also by what was measured. Local. EQP_OK or EQP_ERR_MEMORY. */
-int eqp__calibration_create(int nranks, double tolerance, bool measures, eqp_calibration *made);
+/* measures: factors are also by what was measured. false_alarms: probability that noise of the measured seconds is
+ * taken for more. Local. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__calibration_create(int nranks, double tolerance, bool measures, double false_alarms, eqp_calibration *made);
 void eqp__calibration_free(eqp_calibration *c);
 
-/* Takes in a step: rows [ranks]. Local; the same on all ranks. */
-void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows);
+/* Takes in a step: rows [ranks]; noise: standard deviation of a rank's seconds, a fraction. Local; the same on all
+ * ranks. */
+void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise);
 
 /* Whether a map is to be made since the ranks take longer than predicted, each in its own way: by more than a twentieth
- * of the mean, in the mean of some steps. Where such maps do not help it takes longer and longer. */
+ * of the mean, in the mean of some steps, and more than their noise makes of it. Where such maps do not help it takes
+ * longer and longer. */
 bool eqp__calibration_wants(const eqp_calibration *c);
 
 /* Whether a map that costs so many seconds pays since the present one was made by work alone, before anything was known
- * of what ranks have beside it: in half of the steps that are left, as it may be renewed before, or in as many as the
- * present one has lasted where nobody knows how many are left (INT64_MAX). */
+ * of what ranks have beside it, or since that has helped but left some: in half of the steps that are left, as it may
+ * be renewed before, or in as many as the present one has lasted where nobody knows how many are left (INT64_MAX). */
 bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
 
 /* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL

@@ -42,6 +42,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__rank_shares_free(balancer->shares);
         eqp__feedback_steps_free(balancer->feedback);
         eqp__calibration_free(&balancer->calibration);
+        eqp__rank_noise_free(&balancer->noise);
         eqp_hindsight_free(balancer->hindsight);
         eqp_map_free(balancer->map);
         free(balancer->placement);
@@ -141,7 +142,8 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     EQP_TRY(eqp__feedback_steps_create(&b->options, b->nranks, &b->feedback));
     if (!b->options.handed_out && b->feedback == NULL && b->options.share.kind <= EQP_SHARE_SPEEDS) {
         const bool measures = b->options.calibrate && b->options.policy.mode == EQP_POLICY_AUTO;
-        EQP_TRY(eqp__calibration_create(b->nranks, b->options.imbalance_tol, measures, &b->calibration));
+        EQP_TRY(eqp__calibration_create(b->nranks, b->options.imbalance_tol, measures, b->options.policy.false_alarms,
+                                        &b->calibration));
     }
 done:
     return code;
@@ -232,6 +234,7 @@ static int64_t print_options(const eqp_balancer_options *o)
                             eqp__bits_of(o->policy.imbalance_tol),
                             o->policy.settle,
                             eqp__bits_of(o->policy.jump),
+                            eqp__bits_of(o->policy.false_alarms),
                             o->share.kind,
                             o->share.model ? eqp__print_text(0, o->share.model->name) : 0,
                             eqp_fingerprint(0, o->share.nspeeds, o->share.speed),
@@ -287,6 +290,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     EQP_TRY(eqp_hindsight_create(&b->hindsight));
+    EQP_TRY(eqp__rank_noise_create(b->nranks, &b->noise));
     const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
     *print = eqp_fingerprint(0, 3, prints);
 done:

@@ -326,23 +326,24 @@ static double map_seconds(const eqp_balancer *b)
 }
 
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
- * work is handed out; `feedback` knows loads only. */
-static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
+ * work is handed out; `feedback` knows loads only. load: [ranks] */
+static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const double *load)
 {
     const eqp_step *now = &b->now;
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
                                                           !b->options.handed_out && !b->kept &&
                                                           !b->calibration.scaled; /* that is of other weights */
 
-    return (eqp_policy_sample){.seconds_max = feedback || now->load_mean <= 0.0 ? largest_load(b) : whole_step(b),
-                               .seconds_mean = now->load_mean,
-                               .rebalanced = now->rebalanced,
-                               .balance_seconds = map_seconds(b),
-                               .work_imbalance =
-                                   feedback ? 0.0 : work_imbalance(b, work, promises ? now->imbalance_promised : 0.0),
-                               .promised = promises ? now->imbalance_promised : -1.0,
-                               .repaired = now->action == EQP_REPAIR,
-                               .repairable = eqp__can_repair(b)};
+    return (eqp_policy_sample){
+        .seconds_max = feedback || now->load_mean <= 0.0 ? largest_load(b) : whole_step(b),
+        .seconds_mean = now->load_mean,
+        .rebalanced = now->rebalanced,
+        .balance_seconds = map_seconds(b),
+        .work_imbalance = feedback ? 0.0 : work_imbalance(b, work, promises ? now->imbalance_promised : 0.0),
+        .promised = promises ? now->imbalance_promised : -1.0,
+        .repaired = now->action == EQP_REPAIR,
+        .repairable = eqp__can_repair(b),
+        .hidden = eqp__rank_noise_record(&b->noise, load, now->rebalanced, b->policy.options.false_alarms)};
 }
 
 /* A code's first forces, without the seconds of a step, are taken for as long as the first whole step, if there is one:
@@ -354,6 +355,7 @@ static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
         b->first.seconds_mean = whole->seconds_mean;
         b->policy.reached = b->feedback == NULL ? b->policy.imbalance : b->policy.reached; /* of loads */
     }
+    eqp__noise_renew(&b->policy.noise, 0.0, 0); /* what the first step was is no step of the map */
     b->in_part = false;
     return eqp_hindsight_add(b->hindsight, &b->first);
 }
@@ -509,7 +511,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     if (foretold) {
-        eqp__calibration_learn(&b->calibration, b->row);
+        eqp__calibration_learn(&b->calibration, b->row, b->noise.now.spread);
     }
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
@@ -517,7 +519,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->now.map_age = b->clock - 1 - b->born;
     eqp__late_learn(b);
     remember_map(b);
-    const eqp_policy_sample sample = sample_of(b, work);
+    const eqp_policy_sample sample = sample_of(b, work, d.load);
     (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     b->left = b->policy.left;

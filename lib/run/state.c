@@ -11,12 +11,13 @@
 #include <string.h>
 
 /* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL5";
+static const char magic[8] = "EQPBAL6";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
     char magic[8];
     int64_t nranks, nkinds, known, has_map, kept, calibrated, scaled;
+    eqp_noise_state noise;
     eqp__table_size table;
     eqp_cost_fit fit;
     eqp_cost_sums samples;
@@ -29,12 +30,15 @@ typedef struct head {
     eqp_auto_memory memory;
 } head;
 
+/* Of a rank: its row, what calibration and noise have seen, its speed. */
+#define RANK_BYTES (sizeof(eqp_rank_row) + (5 + EQP__RANK_NOISE_ROWS) * sizeof(double))
+
 static size_t bytes_of(const head *h)
 {
-    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 5 * sizeof(double)) + eqp__table_bytes(&h->table);
+    return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table);
 }
 
-/* Rows, speeds and what calibration has seen. */
+/* That of all ranks. */
 static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
 {
     const size_t n = (size_t)b->nranks;
@@ -44,6 +48,7 @@ static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
     for (size_t i = 0; i < 4 * n; i++) {
         eqp__pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
     }
+    eqp__pass(c, b->noise.last, EQP__RANK_NOISE_ROWS * n * sizeof(double));
     eqp__rank_shares_pass(b->shares, c->reads, (void *)c->at);
     c->at += n * sizeof(double);
 }
@@ -74,6 +79,7 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     h.scatter = b->overheads.scatter;
     h.steps = b->overheads.steps;
     h.policy = b->policy;
+    h.noise = b->noise.now;
     h.totals = b->totals;
     h.now = b->now;
     h.plan = b->plan;
@@ -147,6 +153,7 @@ static void take_head(eqp_balancer *b, const head *h)
     }
     b->policy = h->policy;
     b->policy.options = options;
+    b->noise.now = h->noise;
     b->policy.left = b->left = INT64_MAX; /* this run may be longer than that one was to be */
     b->totals = h->totals;
     b->has_map = h->has_map != 0;
@@ -179,13 +186,13 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     memcpy(&h, bytes, sizeof h);
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX ||
         !eqp__can_be_table(&h.table, size) || bytes_of(&h) != size || !can_be_costs(b, &h) || !can_be_plan(&h) ||
-        !eqp__auto_can_be(&h.memory) || !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) ||
-        !can_be_bool(&h.now.rebalanced)) {
+        !eqp__auto_can_be(&h.memory) || !eqp__noise_can_be(&h.policy.noise, &h.noise) ||
+        !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
         return EQP_ERR_FORMAT;
     }
     eqp__cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
     if (h.nranks == b->nranks) {
-        eqp__cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 5 * sizeof(double)), true};
+        eqp__cursor table = {c.at + (size_t)h.nranks * RANK_BYTES, true};
         EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
         pass_ranks(&c, b);
         eqp_map_free(b->map);

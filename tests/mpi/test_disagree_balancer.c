@@ -157,7 +157,7 @@ static eqp_balancer *right_balancer(const seat *s, const char *method, scene *al
     make_scene(s, all);
     CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
     options.method = choice_of(method);
-    options.policy = (eqp_policy_options){sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0, 1, 0};
+    options.policy = (eqp_policy_options){sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0, 1, 0, 1e-4};
     CHECK_EQUAL(eqp_balancer_create(s->comm, &all->problem, &options, &balancer, NULL), EQP_OK);
     return balancer;
 }

@@ -26,7 +26,7 @@ typedef struct world {
     double imbalance;
 } world;
 
-static const eqp_policy_options automatic = {sizeof(eqp_policy_options), EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY};
+static const eqp_policy_options automatic = {sizeof(eqp_policy_options), EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY, 1e-4};
 
 static void begin(world *w, const eqp_policy_options *policy, double (*cost)(int step, int64_t item))
 {
@@ -162,7 +162,7 @@ static void what_only_swings_comes_back_to_its_best(void **state)
 
 static void another_policy_has_its_own_steps(void **state)
 {
-    const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY};
+    const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY, 1e-4};
     world w;
 
     (void)state;

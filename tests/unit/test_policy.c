@@ -25,7 +25,7 @@ static void assert_same_options(const eqp_policy_options *a, const eqp_policy_op
     assert_int_equal(a->mode, b->mode);
     assert_true(a->every == b->every && a->imbalance_tol == b->imbalance_tol);
     assert_int_equal(a->settle, b->settle);
-    assert_true(a->jump == b->jump);
+    assert_true(a->jump == b->jump && a->false_alarms == b->false_alarms);
 }
 
 static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
@@ -33,13 +33,14 @@ static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
     assert_same_options(&a->options, &b->options);
     assert_int_equal(a->has_map, b->has_map);
     assert_true(a->steps == b->steps && a->balance_seconds == b->balance_seconds && a->reached == b->reached);
-    assert_true(a->imbalance == b->imbalance && a->sum_max == b->sum_max && a->sum_mean == b->sum_mean);
+    assert_true(a->imbalance == b->imbalance && a->sum_mean == b->sum_mean);
     assert_true(a->work_imbalance == b->work_imbalance && a->promised == b->promised);
     assert_true(a->broken == b->broken && a->patience == b->patience && a->cured == b->cured);
     assert_true(a->repairable == b->repairable && a->repair_seconds == b->repair_seconds);
     assert_true(a->left == b->left && a->since == b->since && a->before == b->before && a->lost == b->lost);
     assert_true(a->map_promised == b->map_promised && a->repair_promised == b->repair_promised);
     assert_true(a->repair_reached == b->repair_reached);
+    assert_memory_equal(&a->noise, &b->noise, sizeof a->noise); /* no padding */
 }
 
 /* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
@@ -62,6 +63,7 @@ static int run_until(const eqp_policy_options *options, int n, double fresh, dou
         trace[i].balance_seconds = price;
         trace[i].work_imbalance = trace[i].promised = 0.0;
         trace[i].repaired = trace[i].repairable = false;
+        trace[i].hidden = 0.0;
         assert_int_equal(eqp_policy_record(&policy, &trace[i]), EQP_OK);
     }
     return maps;
@@ -176,8 +178,8 @@ static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
 static void a_hiccup_that_is_over_is_no_reason(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false},
-                      hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
+    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false, 0.0},
+                      hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -193,9 +195,9 @@ static void a_hiccup_that_is_over_is_no_reason(void **state)
 static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false},
-                      good = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false},
-                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false};
+    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
+                      good = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0},
+                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -205,14 +207,18 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
     assert_int_equal(eqp_policy_record(&policy, &good), EQP_OK);
     assert_true(policy.reached == 0.0);
     assert_int_equal(eqp_policy_record(&policy, &bad), EQP_OK);
+    assert_false(eqp_policy_wants(&policy)); /* what the hiccup took is no loss of the map's */
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(eqp_policy_record(&policy, &bad), EQP_OK);
+    }
     assert_true(eqp_policy_wants(&policy));
 }
 
 static void later_luck_does_not_move_the_mark(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false},
-                      lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
+    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
+                      lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -228,7 +234,7 @@ static void later_luck_does_not_move_the_mark(void **state)
 static void without_work_there_is_no_imbalance(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false};
+    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -296,7 +302,7 @@ static void a_new_map_is_announced(void **state)
             maps += renewed;
             ready = eqp_policy_may_want(&policy); /* before the step is known */
             announced += ready;
-            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0, false, false};
+            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0, false, false, 0.0};
             assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
         }
         if (o == 2) {
@@ -314,7 +320,7 @@ static void a_new_map_is_announced(void **state)
 static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
 {
     eqp_policy policy;
-    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false};
+    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false, 0.0};
     int maps = 0;
 
     assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
@@ -430,7 +436,7 @@ static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
     (void)state;
     for (int cures = 0; cures < 2; cures++) {
         eqp_policy policy;
-        eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true};
+        eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true, 0.0};
         int maps = 0;
 
         assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
@@ -494,7 +500,7 @@ static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
 static void what_promises_nothing_is_held_to_its_first_step(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false};
+    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -512,7 +518,7 @@ static void what_promises_nothing_is_held_to_its_first_step(void **state)
 static void wrong_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = eqp_policy_options_defaults(), o = good;
-    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false}, bad[] = {ok, ok, ok, ok, ok, ok};
+    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 
     (void)state;

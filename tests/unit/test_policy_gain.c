@@ -194,7 +194,7 @@ static void a_hiccup_is_no_gain(void **state)
     record(&policy, sample);
     sample.rebalanced = false;
     for (int t = 0; t < 50; t++) {
-        sample.seconds_max = t % 2 == 1 ? 1.5 : 1.03;
+        sample.seconds_max = t % 10 == 9 ? 1.5 : 1.03;
         record(&policy, sample);
         assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
     }

@@ -273,6 +273,7 @@ class eqp_policy_options(Structure):
         ("imbalance_tol", c_double),
         ("settle", c_int),
         ("jump", c_double),
+        ("false_alarms", c_double),
     ]
 
 

@@ -43,9 +43,11 @@ typedef struct eqp_policy_options {
                                reach; more than one, so that a hiccup is not taken for it, >= 1 */
     double jump;          /**< auto: a work imbalance that is larger than promised by more than this is reason enough,
                                whatever a map costs; for work that shifts at once. >= 0, INFINITY: never */
+    double false_alarms;  /**< auto, gain: probability, per step, that noise of the measured seconds alone asks for a
+                               map: from 0, exclusive, to 1, which believes all that is measured; 1e-4 */
 } eqp_policy_options;
 
-/** Automatic, imbalance up to 2 %, the cost of a map always counts. */
+/** Automatic, imbalance up to 2 %, the cost of a map always counts, noise asks for a map in one of 10,000 steps. */
 static inline eqp_policy_options eqp_policy_options_defaults(void)
 {
     eqp_policy_options options;
@@ -57,6 +59,7 @@ static inline eqp_policy_options eqp_policy_options_defaults(void)
     options.imbalance_tol = 0.02;
     options.settle = 3;
     options.jump = INFINITY;
+    options.false_alarms = 1e-4;
     return options;
 }
 
@@ -73,7 +76,40 @@ typedef struct eqp_policy_sample {
                                  promises nothing, and what this step's work shows stands for it */
     bool repaired;          /**< it was a repair; ignored where !rebalanced */
     bool repairable;        /**< the map of this step can be repaired */
+    double hidden; /**< by how much the imbalance of the work rises in each step of a map, where that hides below
+                        the noise of seconds_max, as averages of ranks show it; 0: not known */
 } eqp_policy_sample;
+
+/** Changes of the imbalance that tell how noisy it is. */
+#define EQP_POLICY_CHANGES 31
+
+/** What a policy knows of the noise of measured seconds: plain data. An imbalance is one of measured seconds. */
+typedef struct eqp_policy_noise {
+    double change[EQP_POLICY_CHANGES]; /**< last second differences of the imbalances of steps with one map, absolute */
+    int64_t changes;                   /**< seen so far */
+    double spread;                     /**< standard deviation of a step's imbalance: their median, scaled */
+    double last;                       /**< imbalance of the last step, if that had this map */
+    double former;                     /**< of the step before it, likewise */
+    double now;                        /**< of the last one; where it stands out, what those before let expect */
+    double mean;                       /**< mean load of the last step, seconds */
+    int64_t age;                       /**< steps since the map was made or repaired */
+    double hidden;                     /**< of the last step's sample */
+    double sum_mean;                   /**< seconds since the onset of a loss, the last step left out: mean loads */
+    double sum_beyond;                 /**< the same of what each step took beyond its mean load */
+    int64_t steps;                     /**< number of these steps */
+    double cured;                      /**< of eqp_policy.cured, at the onset */
+    double fit;                        /**< sum of the imbalances of the first steps of this map, */
+    double fit_ages;                   /**< of these times their ages */
+    int64_t fit_steps;                 /**< and their number */
+    double rise;        /**< by how much maps before have aged: sum of weights times rises of the imbalance in a step */
+    double rise_weight; /**< sum of weights, by 1 / spread^2; of maps of long ago less */
+    double block;       /**< sum of imbalances since the age was a power of two */
+    double calm;        /**< mean imbalance of such steps that were as good as fresh */
+    double calm_steps;  /**< their number */
+    double fresh;       /**< mean imbalance of fresh maps so far, those of long ago count less */
+    double fresh_square; /**< mean square of it */
+    double fresh_maps;   /**< their number, likewise */
+} eqp_policy_noise;
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
 typedef struct eqp_policy {
@@ -85,7 +121,6 @@ typedef struct eqp_policy {
     double repair_seconds;      /**< cost of the last repair; 0: there was none */
     double reached;             /**< imbalance that the last map reached when it was fresh */
     double imbalance;           /**< of the last step: seconds_max / seconds_mean - 1 */
-    double sum_max;             /**< seconds since the last map: seconds_max of each step */
     double sum_mean;            /**< seconds since the last map: mean load of each step */
     double work_imbalance;      /**< of the last step */
     double promised;            /**< work imbalance that the last map or repair promised */
@@ -99,6 +134,7 @@ typedef struct eqp_policy {
     double repair_promised;     /**< the same of the last repair */
     double repair_reached;      /**< imbalance that the last repair reached when it was fresh */
     double lost;                /**< seconds lost since the last new map or repair, beyond what it left */
+    eqp_policy_noise noise;     /**< of the measured seconds */
 } eqp_policy;
 
 /** Reads `auto`, `never`, `repair`, `gain` or a number of steps into options->mode and options->every; the rest stays.
@@ -120,8 +156,11 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
 
 /** What is to be done before the next step. Before any sample: a new map. Automatic, for one of two reasons:
  * - A new map: the last step's imbalance is over the tolerance and over what the last map reached, and the seconds lost
- * since then, beyond those that the map loses when it is fresh and those that repairs have cured, are at least what a
- * map costs.
+ * since then, by eqp_policy_loss(), are at least what a map costs. Where measured seconds are noisy that has to be
+ * sure: noise alone would have made such a loss, or such a rise of the imbalance with the age of maps, the present one
+ * and those before, with a probability of no more than `false_alarms`. Once it is sure that maps age, the loss is that
+ * of the present map and what those before let expect, weighed by what is known of both. Of a rank that hides below the
+ * noise (`hidden`) half the loss counts: it is none where steps take what was measured, and all where clocks err.
  * - The last step's work imbalance is over the tolerance and over what was promised last, and exceeds the promise by
  * more than `jump`, or the seconds lost beyond the promise are at least what the remedy costs: a repair where the map
  * can be repaired and the last repair did not cost more than the last map, with what it left steps longer for as many
@@ -139,7 +178,8 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * neighbours along the curve; it reaches in one step what it can, so nothing is simulated. The paper counts all steps
  * that are left and takes the imbalance to stay as it is. But a new map ages as the present one did: so as many steps
  * are counted as that has lasted, and of a new map what that has lost on average, not what it loses when it is fresh.
- * Where fewer steps are left these are counted, by what a fresh map loses.
+ * Where fewer steps are left these are counted, by what a fresh map loses. Measured seconds are no reason where noise
+ * may have made them, as above.
  *
  * Repairs scatter items, which costs exchange: of that they see what is in seconds_max. Local, O(1), changes nothing.
  * NULL: EQP_KEEP. */
@@ -153,8 +193,10 @@ bool eqp_policy_wants(const eqp_policy *policy);
  * would be after a step that loses twice as much as the last. No promise: the policy can want without. Local, O(1). */
 bool eqp_policy_may_want(const eqp_policy *policy);
 
-/** Seconds lost to the ageing of the map since it was made: sum over its steps of max - mean (1 + reached), without
- * those that repairs have cured. Never negative. Local, O(1). */
+/** Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps
+ * since the sum was last negative, without those that repairs have cured. fresh: the imbalance that the map reached
+ * when it was fresh, without noise's luck. A step that stands out between its neighbours is taken as the next one of
+ * them. Never negative. Local, O(1). */
 double eqp_policy_loss(const eqp_policy *policy);
 
 /** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded, and
