@@ -68,6 +68,14 @@ static const app_option output_rows[] = {
      .help = "when the map is renewed: by the policy, only at the start, every N steps;\n"
              "repair: a few owners move whenever the work is over the tolerance;\n"
              "gain: by what keeping, repairing and renewing cost for the steps ahead"},
+    {.name = "false-alarms",
+     .argument = "P",
+     .type = APP_OPTION_REAL,
+     .offset = AT(false_alarms),
+     .fallback = "1e-4",
+     .real_high = 1.0,
+     .real_low = 1e-12,
+     .help = "probability that noise of measured seconds makes auto or gain renew a map, per step"},
     {.name = "lazy",
      .argument = "none|auto|thread|M[:option,...]",
      .type = APP_OPTION_TEXT,
@@ -300,6 +308,7 @@ static int choose_policy(app_run_settings *run, const char **option, eqp_message
     *option = "rebalance";
     run->policy = eqp_policy_options_defaults();
     run->policy.imbalance_tol = run->imbalance_tol;
+    run->policy.false_alarms = run->false_alarms;
     code = eqp_policy_options_parse(run->rebalance, &run->policy);
     if (code != EQP_OK) {
         eqp_message_set(message, "'%.100s' is not auto, never, repair, gain or a number of steps > 0", run->rebalance);
@@ -480,7 +489,7 @@ int64_t app_run_settings_hash(const app_run_settings *run)
     const char *const text[] = {run->snapshot,     run->generate,   run->restart,       run->balance,
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
                                 run->compare_text, run->parts_text, run->network_text,  run->lazy_text};
-    const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
+    const double number[] = {run->dt, run->imbalance_tol, run->false_alarms, run->sample_rate, run->sample_threshold};
     const int64_t count[] = {run->steps,        run->max_particles,  run->seed,           run->sample_strategy,
                              run->output_every, run->output != NULL, run->forces != NULL, run->costs};
     uint64_t hash = 0;

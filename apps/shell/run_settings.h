@@ -35,7 +35,7 @@ typedef struct app_run_settings {
     double dt;             /* 0: not given */
     int64_t max_particles; /* 0: not given */
     const char *balance, *rebalance;
-    double imbalance_tol;
+    double imbalance_tol, false_alarms;
     int costs;           /* 0: measured, 1: nominal */
     int sample_strategy; /* an eqp_sample_strategy */
     double sample_rate, sample_threshold;

@@ -147,13 +147,14 @@ static void a_run_has_one_input(void **state)
 static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
 {
     eqp_message message = {""};
-    app_run_settings run = {.balance = "slabs", .rebalance = "4", .imbalance_tol = 0.5};
+    app_run_settings run = {.balance = "slabs", .rebalance = "4", .imbalance_tol = 0.5, .false_alarms = 0.25};
     char *text = NULL;
 
     (void)state;
     assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
     assert_ptr_equal(run.method, &slabs);
-    assert_true(run.policy.mode == EQP_POLICY_EVERY && run.policy.every == 4 && run.policy.imbalance_tol == 0.5);
+    assert_true(run.policy.mode == EQP_POLICY_EVERY && run.policy.every == 4 && run.policy.imbalance_tol == 0.5 &&
+                run.policy.false_alarms == 0.25);
     run.balance = "sfc";
     assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
     assert_ptr_equal(run.method, eqp_method_find("sfc"));
@@ -373,7 +374,7 @@ static void shares_and_schedules_are_looked_up(void **state)
 static void runs_that_differ_have_other_numbers(void **state)
 {
     const app_run_settings run = {.generate = "a", .steps = 3, .balance = "sfc", .share_text = "equal"};
-    app_run_settings other[] = {run, run, run, run, run, run}, same = run;
+    app_run_settings other[] = {run, run, run, run, run, run, run}, same = run;
     char word[] = "sfc";
 
     (void)state;
@@ -385,6 +386,7 @@ static void runs_that_differ_have_other_numbers(void **state)
     other[3].share_text = "measured";
     other[4].imbalance_tol = 0.5;
     other[5].output = "file";
+    other[6].false_alarms = 0.5;
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         assert_true(app_run_settings_hash(&other[i]) != app_run_settings_hash(&run));
         assert_true(app_run_settings_hash(&other[i]) >= 0);

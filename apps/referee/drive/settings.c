@@ -39,6 +39,7 @@ static const app_option_text texts[] = {
     {.name = "dt", .absent = true},
     {.name = "balance", .absent = true},
     {.name = "rebalance", .absent = true},
+    {.name = "false-alarms", .absent = true},
     {.name = "lazy", .absent = true},
     {.name = "share", .absent = true},
     {.name = "schedule", .absent = true},
