@@ -102,7 +102,7 @@ PUBLIC_HEADERS = {
 LIBRARY_LAYERS = ["errors", "sampling", "umbrella"] + ROOMS
 
 # Rooms that tests with ranks and benches look into, too.
-SEEN_BY_RANKS = ["load", "map", "whatif", "run"]
+SEEN_BY_RANKS = ["load", "policy", "map", "whatif", "run"]
 
 FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(stdout|stderr)\b"), "uses"),
