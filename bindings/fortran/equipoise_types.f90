@@ -405,6 +405,13 @@ module equipoise_types
     real(c_double) :: gather_byte = 0
   end type eqp_network
 
+  type, bind(c) :: eqp_clock
+    !> may be called by any thread that calls the library; NULL: as usual
+    type(c_funptr) :: seconds = c_null_funptr
+    !> handed to it (borrowed)
+    type(c_ptr) :: user = c_null_ptr
+  end type eqp_clock
+
   type, bind(c) :: eqp_balancer_options
     !> set by eqp_balancer_options_init()
     integer(c_size_t) :: size = 0
@@ -442,6 +449,10 @@ module equipoise_types
     !> the problem's nominal costs hold, whatever is measured: then maps of the same state are the same in
     !! every run, however fast a machine is and however many ranks measure
     logical(c_bool) :: fixed_costs = .false.
+    !> what trying a map takes, which `auto` weighs against steps; its problem's functions may have worked
+    !! elsewhere, on a device. Usual: CPU seconds of the calling thread. Ranks may differ. All other seconds
+    !! the caller measures: any that a step is to be judged by
+    type(eqp_clock) :: clock
   end type eqp_balancer_options
 
   type, bind(c) :: eqp_advice

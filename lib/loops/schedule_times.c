@@ -4,7 +4,9 @@
 
 double eqp__loop_now(const eqp_loop *loop)
 {
-    return loop->options.clock ? loop->options.clock() : eqp_wall_seconds();
+    const eqp_clock *clock = &loop->options.clock;
+
+    return clock->seconds != NULL ? clock->seconds(clock->user) : eqp_wall_seconds();
 }
 
 int64_t eqp__loop_grain(const eqp_loop *loop, int64_t count)

@@ -60,7 +60,8 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
                        .overhead = eqp__overheads_now(&b->overheads),
                        .plan = comparison->plan,
                        .speeds = {comparison->nspeeds, comparison->speed},
-                       .making = eqp__balancer_making(b, &b->options.method)};
+                       .making = eqp__balancer_making(b, &b->options.method),
+                       .clock = b->options.clock};
     const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
     const eqp__whatif_told told = {comparison->on_rows, comparison->on_map, comparison->user};
     EQP_TRY(eqp__take_names(b, &home));

@@ -205,7 +205,8 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .old = b->has_map ? b->map : NULL,
                              .making = *making,
                              .nhome = home->n,
-                             .key = home->key};
+                             .key = home->key,
+                             .clock = b->options.clock};
     eqp_auto_question question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
     eqp_whatif_state state;
     int code;

@@ -266,7 +266,7 @@ void eqp__auto_take(eqp_auto_memory *memory, const char *word)
 static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, const eqp_choice *choice, double *cost,
                    eqp_auto_answer *answer, eqp_compared *row, double *seconds, eqp_message *message)
 {
-    const double begin = eqp_cpu_seconds();
+    const double begin = eqp__whatif_now(state);
     eqp_trial trial = {.choice = choice, .nparts = question->nparts};
     eqp_prospect prospect;
     int code;
@@ -275,7 +275,7 @@ static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, c
     *row = trial.row;
     prospect = new_map(question, choice->word, row);
     const double expected = eqp__prospect_cost(&question->lives, &prospect);
-    *seconds = eqp_cpu_seconds_since(begin);
+    *seconds = eqp__whatif_since(state, begin);
     if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }
@@ -442,13 +442,13 @@ static int try_only(choosing *c)
 
 static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
 {
-    const double begin = eqp_cpu_seconds();
+    const double begin = eqp__whatif_now(c->state);
     eqp_trial given = *present;
     double seconds;
     int code;
 
     EQP_TRY(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
-    seconds = eqp_cpu_seconds_since(begin);
+    seconds = eqp__whatif_since(c->state, begin);
     if (MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, c->state->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }

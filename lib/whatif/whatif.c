@@ -16,6 +16,20 @@ void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state)
     MPI_Comm_size(what->comm, &state->nranks);
 }
 
+double eqp__whatif_now(const eqp_whatif_state *state)
+{
+    const eqp_clock *clock = &state->what->clock;
+
+    return clock->seconds != NULL ? clock->seconds(clock->user) : eqp_cpu_seconds();
+}
+
+double eqp__whatif_since(const eqp_whatif_state *state, double begin)
+{
+    const double seconds = eqp__whatif_now(state) - begin;
+
+    return isfinite(seconds) ? fmax(seconds, 0.0) : 0.0;
+}
+
 void eqp__whatif_close(eqp_whatif_state *state)
 {
     eqp__owners_free(&state->owners);
@@ -76,7 +90,7 @@ done:
 static int know(eqp_whatif_state *state, bool weights)
 {
     const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
-    const double begin = eqp_cpu_seconds();
+    const double begin = eqp__whatif_now(state);
     int code;
 
     if (state->known && (state->weighed || !weights)) {
@@ -89,7 +103,7 @@ static int know(eqp_whatif_state *state, bool weights)
                              weights ? &state->totals : NULL);
     state->known = code == EQP_OK;
     state->weighed = state->known && weights;
-    state->seconds[weights] = eqp_cpu_seconds_since(begin);
+    state->seconds[weights] = eqp__whatif_since(state, begin);
     return code;
 }
 
@@ -231,7 +245,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
 {
     eqp_map_made summary = {.units = 0};
     eqp_making options;
-    const double begin = eqp_cpu_seconds();
+    const double begin = eqp__whatif_now(state);
     double seconds;
     bool weights, fresh;
     int code;
@@ -249,7 +263,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
     fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, network, trial, &summary, message);
     /* What was learnt for another method would have had to be learnt for this one. */
-    seconds = eqp_cpu_seconds_since(begin) + (fresh ? 0.0 : state->seconds[weights]);
+    seconds = eqp__whatif_since(state, begin) + (fresh ? 0.0 : state->seconds[weights]);
     if (code == EQP_OK &&
         MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;

@@ -24,6 +24,7 @@ typedef struct eqp_whatif {
     eqp_making making;             /* of the run: what choices change */
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
+    eqp_clock clock;               /* what maps take to make; usual: CPU seconds of the thread */
 } eqp_whatif;
 
 /* What a map makes every part do, on one rank; NULLs elsewhere. Zeros are none. */
@@ -61,6 +62,10 @@ typedef struct eqp_whatif_state {
 
 /* what: borrowed. Local; what it comes to hold: eqp__whatif_close(). */
 void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state);
+
+/* Seconds of what making maps takes, and those since then, never negative. Local. */
+double eqp__whatif_now(const eqp_whatif_state *state);
+double eqp__whatif_since(const eqp_whatif_state *state, double begin);
 void eqp__whatif_close(eqp_whatif_state *state);
 
 /* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the

@@ -185,6 +185,12 @@ static eqp_balancer *given(const seat *s, eqp_balancer *balancer)
     return is(s, "balancer: NULL") ? NULL : balancer;
 }
 
+static double another_clock(void *user)
+{
+    (void)user;
+    return eqp_wall_seconds();
+}
+
 /* ---- a balancer ---- */
 
 static int create(const seat *s)
@@ -221,6 +227,7 @@ static int create(const seat *s)
     options.share.kind = is(s, "options.share: model: NULL where it is wanted") ? EQP_SHARE_MODEL : options.share.kind;
     options.plan.node = options.network.node = 2;
     options.lazy = is(s, "options.lazy: none for a thread") ? lazy : NULL;
+    options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
     spoil(s, "options", &options);
@@ -553,6 +560,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.calibrate: differs", SAME},
         {"eqp_balancer_create", create, "options.handed_out: differs", SAME},
         {"eqp_balancer_create", create, "options.fixed_costs: differs", SAME},
+        {"eqp_balancer_create", create, "options.clock: another", EQP_OK},
         {"eqp_balancer_create", create, "options.lazy: none for a thread", WRONG},
         {"eqp_balancer_create", create, "balancer: NULL", WRONG},
         {"eqp_balancer_create", create, "message: NULL", EQP_OK},

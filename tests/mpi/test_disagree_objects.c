@@ -133,6 +133,12 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return EQP_OK;
 }
 
+static double another_clock(void *user)
+{
+    (void)user;
+    return eqp_cpu_seconds();
+}
+
 static int loop_create(const seat *s)
 {
     double even[MOST_RANKS], twice[MOST_RANKS];
@@ -156,7 +162,7 @@ static int loop_create(const seat *s)
     options.result_bytes = is(s, "options.result_bytes: 8 for 0") ? 8 : 0;
     options.yield = is(s, "options.yield: true for false");
     options.grain = is(s, "options.grain: 1 for 0") ? 1 : is(s, "options.grain: -1") ? -1 : 0;
-    options.clock = is(s, "options.clock: another") ? eqp_cpu_seconds : NULL;
+    options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
     options.engine = is(s, "options.engine: another") ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED;
     options.most_given = is(s, "options.most_given: 1 for 0");
     if (is(s, "options.bundles: true for false")) {

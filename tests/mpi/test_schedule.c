@@ -291,28 +291,32 @@ static void large_data_travel_in_pieces(MPI_Comm comm)
 
 static double clock_at; /* of the clocks below */
 
-static double clock_backwards(void)
+static double clock_backwards(void *user)
 {
+    (void)user;
     return clock_at -= 1.0;
 }
 
-static double clock_nowhere(void)
+static double clock_nowhere(void *user)
 {
+    (void)user;
     return NAN;
 }
 
-static double clock_stands(void)
+static double clock_stands(void *user)
 {
+    (void)user;
     return 3.0;
 }
 
 static void bad_clocks_lose_nothing(MPI_Comm comm)
 {
-    double (*const clocks[])(void) = {clock_backwards, clock_nowhere, clock_stands};
+    double (*const clocks[])(void *) = {clock_backwards, clock_nowhere, clock_stands};
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int c = 0; c < 3; c++) {
-            const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = clocks[c], .yield = c == 1};
+            const eqp_loop_options options = {
+                .size = sizeof(eqp_loop_options), .clock.seconds = clocks[c], .yield = c == 1};
             body b = body_of(comm, 200);
             eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 200, &options);
             const eqp_loop_result mine = run(comm, loop, &b);
@@ -326,9 +330,9 @@ static void bad_clocks_lose_nothing(MPI_Comm comm)
 /* The work of each rank says how long it takes, on a clock of its own: rank r needs r + 1 seconds an iteration. */
 static double told_seconds;
 
-static double told_clock(void)
+static double told_clock(void *user)
 {
-    return told_seconds;
+    return *(const double *)user;
 }
 
 static int compute_by_rank(void *user, int64_t first, int64_t count, const void *data, void *result)
@@ -343,7 +347,7 @@ static int compute_by_rank(void *user, int64_t first, int64_t count, const void 
 
 static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
 {
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = told_clock};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = {told_clock, &told_seconds}};
     int rank = mpi_test_rank(comm);
     const int nranks = mpi_test_size(comm);
     const eqp_loop_work work = {.compute = compute_by_rank, .user = &rank};
@@ -497,7 +501,7 @@ static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
     }
     /* Clocks are each rank's own. */
     options[0] = plain;
-    options[0].clock = rank % 2 ? clock_stands : NULL;
+    options[0].clock.seconds = rank % 2 ? clock_stands : NULL;
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find("guided"), 50, NULL, &options[0], &loop), EQP_OK);
     eqp_loop_free(loop);
     free(equal);

@@ -172,9 +172,9 @@ static void bundles_have_any_size(MPI_Comm comm)
 /* Rank r needs r + 1 seconds for an iteration, on a clock of its own. */
 static double told_seconds;
 
-static double told_clock(void)
+static double told_clock(void *user)
 {
-    return told_seconds;
+    return *(const double *)user;
 }
 
 static int compute_by_rank(void *user, int64_t first, int64_t count, const void *data, void *result)
@@ -200,7 +200,7 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
 
     told_seconds = 0;
     body_begin(comm, &b, "adaptive-weighted-factoring",
-               (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock = told_clock});
+               (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock = {told_clock, &told_seconds}});
     b.work.compute = compute_by_rank;
     b.work.bundles = &timed;
     body_resize(&b, 40);

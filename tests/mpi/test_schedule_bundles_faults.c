@@ -96,26 +96,29 @@ static void bundles_that_are_none_are_refused(MPI_Comm comm)
 
 static double clock_at; /* of the clocks below */
 
-static double clock_backwards(void)
+static double clock_backwards(void *user)
 {
+    (void)user;
     return clock_at -= 1.0;
 }
 
-static double clock_nowhere(void)
+static double clock_nowhere(void *user)
 {
+    (void)user;
     return NAN;
 }
 
 static void bad_clocks_lose_nothing(MPI_Comm comm)
 {
-    double (*const clocks[])(void) = {clock_backwards, clock_nowhere};
+    double (*const clocks[])(void *) = {clock_backwards, clock_nowhere};
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int c = 0; c < 2; c++) {
             eqp_loop_result mine;
             body b;
-            body_begin(comm, &b, eqp_schedule_method_at(m)->name,
-                       (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock = clocks[c], .yield = c == 1});
+            body_begin(
+                comm, &b, eqp_schedule_method_at(m)->name,
+                (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock.seconds = clocks[c], .yield = c == 1});
             body_resize(&b, lay(1 + (m + c) % (LAYS - 1), b.rank, mpi_test_size(comm)));
             (void)body_run(comm, &b, &mine);
             CHECK(mine.refused >= (mine.iterations > 0));

@@ -305,6 +305,13 @@ class eqp_network(Structure):
     ]
 
 
+class eqp_clock(Structure):
+    _fields_ = [
+        ("seconds", c_void_p),
+        ("user", c_void_p),
+    ]
+
+
 class eqp_balancer_options(Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -323,6 +330,7 @@ class eqp_balancer_options(Structure):
         ("handed_out", c_bool),
         ("lazy", c_void_p),
         ("fixed_costs", c_bool),
+        ("clock", eqp_clock),
     ]
 
 

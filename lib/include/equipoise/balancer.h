@@ -73,6 +73,9 @@ typedef struct eqp_balancer_options {
                          must carry labels then (problem.h). NULL: nobody (borrowed) */
     bool fixed_costs; /**< the problem's nominal costs hold, whatever is measured: then maps of the same state are the
                            same in every run, however fast a machine is and however many ranks measure */
+    eqp_clock clock;  /**< what trying a map takes, which `auto` weighs against steps; its problem's functions may have
+                           worked elsewhere, on a device. Usual: CPU seconds of the calling thread. Ranks may differ. All
+                           other seconds the caller measures: any that a step is to be judged by */
 } eqp_balancer_options;
 
 /** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file base.h
- * \brief What every room stands on: messages, growing arrays, the version, two clocks. */
+ * \brief What every room stands on: messages, growing arrays, the version, clocks. */
 #ifndef EQUIPOISE_BASE_H
 #define EQUIPOISE_BASE_H
 
@@ -77,6 +77,14 @@ double eqp_busy_seconds(void);
 
 /** Seconds of a clock that only goes forward; its zero means nothing. */
 double eqp_wall_seconds(void);
+
+/** A clock of the caller's, for what a library measures itself: of a device, or of nothing but a test. Loads that a
+ * caller measures are plain numbers of seconds, whatever clock they come from. Only differences mean something. All
+ * zeros: the clock that is usual where it is asked for. */
+typedef struct eqp_clock {
+    double (*seconds)(void *user); /**< may be called by any thread that calls the library; NULL: as usual */
+    void *user;                    /**< handed to it (borrowed) */
+} eqp_clock;
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,8 @@ typedef struct eqp_loop_options {
     int64_t grain;          /**< iterations of a piece: between pieces chunks can be given away and other ranks are
                                looked after, and each piece is timed for the spread. 0: a sixteenth of a chunk;
                                one-sided and for neither of these, the chunk */
-    double (*clock)(void);  /**< seconds; NULL: eqp_wall_seconds(), which also sees what slows a rank from outside */
+    eqp_clock clock;        /**< what chunks take; usual: eqp_wall_seconds(), which also sees what slows a rank from
+                               outside */
     eqp_loop_engine engine; /**< who hands out */
     bool bundles;           /**< each rank has as many iterations as it tells eqp_loop_resize(), and packs what others
                                need to compute them. Only by a master, without data_bytes and result_bytes */
