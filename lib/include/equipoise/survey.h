@@ -63,7 +63,8 @@ uint64_t eqp_survey_pin_below(const eqp_survey *survey);
  * \param[in] count   [kinds of work] NULL: 0 */
 double eqp_survey_weigh(const eqp_survey *survey, const int64_t *count);
 
-/** Phases of the cycle (cycle.h) that loads are wanted of: 1, or what eqp_problem.cycle said. NULL: 1. */
+/** Phases of the cycle (cycle.h) that loads are wanted of: 1, or what eqp_problem.cycle said.
+ * \param[in] survey  the survey; NULL: 1 */
 int eqp_survey_phases(const eqp_survey *survey);
 
 /** Says how the work of the next owner is divided over a cycle. Without it each turn of each phase has the same.
