@@ -80,7 +80,7 @@ expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces othe
 "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 
 # Every method, and loops, divide it.
-for method in interaction tiles levelled auto 'sfc --schedule guided'; do
+for method in interaction tiles levelled:homes=curve auto 'sfc --schedule guided'; do
     # shellcheck disable=SC2086
     expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"
@@ -88,8 +88,8 @@ done
 
 # Where hardly anything moves each turn of a phase sends what a comparison has foretold of it.
 still=(--opening geometric --rungs 9 --dt 3e-10 --eta 5e-19 --costs nominal --exchange direct --quiet)
-expect 2 clumps.txt "${still[@]}" --compare sfc,levelled --parts 3 --report foretold
-for method in sfc levelled; do
+expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve --parts 3 --report foretold
+for method in sfc levelled levelled:homes=curve; do
     expect 3 clumps.txt "${still[@]}" --balance $method --rebalance never --steps 1 --report "real-$method"
 done
 python3 - <<'END' || fail "phases are not as they were foretold"
