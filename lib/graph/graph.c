@@ -83,8 +83,19 @@ static void limit(column *c, double smallest_share)
     }
 }
 
+/* Items with load in a phase. */
+static int64_t count_loads(const eqp__gathered *g, int nphases, int k)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < g->n; i++) {
+        n += g->phase_load[i * nphases + k] > 0.0;
+    }
+    return n;
+}
+
 /* An item that is more than a part, or many that are nothing, would leave halves of halves without vertices, which
- * METIS complains of on standard output. */
+ * METIS complains of on standard output. So would a phase that few items have load in: it counts as the first one. */
 static void weigh_vertices(const eqp__gathered *g, const eqp_balance_options *options, eqp__graph *graph)
 {
     const int nweights = graph->nweights;
@@ -94,7 +105,8 @@ static void weigh_vertices(const eqp__gathered *g, const eqp_balance_options *op
         smallest = fmin(smallest, options->share[p]);
     }
     for (int k = 0; k < nweights; k++) {
-        column c = {g->n, nweights > 1 ? g->phase_load + k : g->weight, nweights, 0.0, INFINITY};
+        const bool few = nweights > 1 && count_loads(g, nweights, k) < (int64_t)LEAST_ITEMS * options->nparts;
+        column c = {g->n, nweights > 1 ? g->phase_load + (few ? 0 : k) : g->weight, nweights, 0.0, INFINITY};
         c.least = k == 0 ? LEAST_WEIGHT * sum_of(&c) / (double)g->n : 0.0;
         limit(&c, smallest);
         const double kept = sum_of(&c);
