@@ -76,6 +76,7 @@ module equipoise_types
   integer, parameter :: EQP_ERR_INTERNAL = -11 !< an internal check failed
   integer, parameter :: EQP_ERR_REMOTE = -12 !< the call failed on another rank
   integer, parameter :: EQP_ERR_STOPPED = -13 !< stopped before its end, as was asked for
+  integer, parameter :: EQP_ERR_CAPACITY = -14 !< the parts have not room for everything
 
   type, bind(c) :: eqp_message
     !> zero-terminated UTF-8 without control characters, never longer than one line
@@ -129,6 +130,10 @@ module equipoise_types
     integer(c_int) :: nphases = 0
     !> [nphases] how often each phase comes in a cycle, finite, > 0; NULL: once (borrowed)
     type(c_ptr) :: times = c_null_ptr
+    !> [nparts] the most that the `size` of a part's items may sum to, >= 0; NULL: anything. No part is ever
+    !! above it: where the method leaves one that is, items are moved, with as little loss of balance as is
+    !! found (borrowed)
+    type(c_ptr) :: capacity = c_null_ptr
   end type eqp_balance_options
 
   type, bind(c) :: eqp_balance_result

@@ -169,7 +169,7 @@ static int repair_allocate(eqp__repairing *m)
     return EQP_OK;
 }
 
-static void repair_close(eqp__repairing *m)
+void eqp__repair_close(eqp__repairing *m)
 {
     free(m->scale);
     free(m->room);
@@ -183,12 +183,11 @@ static void repair_close(eqp__repairing *m)
     free(m->other);
 }
 
-static int repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
+int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
 {
     int code = repair_allocate(m);
 
     if (code) {
-        repair_close(m);
         return code;
     }
     for (int p = 0; p < m->nparts; p++) {
@@ -246,10 +245,9 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
         if (graph) {
             m.graph = eqp_hypergraph_arrays(graph);
         }
-        if ((code = repair_open(&m, share, imbalance_tol, part, before.total))) {
-            return code;
-        }
-        if (!(code = run_stages(&m)) && !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
+        code = eqp__repair_open(&m, share, imbalance_tol, part, before.total);
+        if (!code && !(code = run_stages(&m)) &&
+            !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
             r.imbalance = after.imbalance;
             r.empty = after.empty;
             for (int64_t i = 0; i < n; i++) {
@@ -259,7 +257,7 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
                 memcpy(part, m.part, (size_t)n * sizeof *part);
             }
         }
-        repair_close(&m);
+        eqp__repair_close(&m);
     }
     r.within = r.imbalance <= imbalance_tol + EQP__IMBALANCE_SLACK;
     if (!code) {

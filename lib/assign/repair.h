@@ -20,6 +20,11 @@ typedef struct eqp__repairing {
     int64_t *other;              /* [n] work: the items of another part */
 } eqp__repairing;
 
+/* Begins with these parts; n, weight, nparts are set. total: of the weights. Closed by the caller in any case. */
+int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total);
+
+void eqp__repair_close(eqp__repairing *m);
+
 /* An item to be sorted by weight. */
 typedef struct eqp__weighed {
     double weight;

@@ -5,6 +5,7 @@
 #include "assign/cycle.h"
 #include "assign/parts.h"
 #include "assign/shares.h"
+#include "par/capacity_all.h"
 #include "par/comm.h"
 
 #include <equipoise/assign.h>
@@ -71,6 +72,11 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
             return refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative");
         }
     }
+    for (int p = 0; o->capacity && p < o->nparts; p++) {
+        if (o->capacity[p] < 0) {
+            return refuse(message, EQP_ERR_ARGUMENT, "a capacity must not be negative");
+        }
+    }
     if (o->nphases != 0 && eqp__phases_check(o->nphases, o->times)) {
         return refuse(message, EQP_ERR_ARGUMENT, "a cycle has 1 to 16 phases that come more than 0 times");
     }
@@ -88,6 +94,9 @@ static int check_arrays(const eqp_method *method, const eqp_balance_items *items
     }
     if (items->phase_load ? options->nphases == 0 : options->nphases > 1) {
         return refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other");
+    }
+    if (options->capacity && !items->size) {
+        return refuse(message, EQP_ERR_ARGUMENT, "capacities need the sizes of the items");
     }
     if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load) {
         return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
@@ -299,7 +308,7 @@ static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
                          const eqp_balance_options *o, int *cycles, eqp_message *message)
 {
-    enum { OPTIONS = 9, ARRAYS = 8, SETTINGS = sizeof o->settings / sizeof(int64_t) };
+    enum { OPTIONS = 10, ARRAYS = 8, SETTINGS = sizeof o->settings / sizeof(int64_t) };
     static const char *const what[OPTIONS] = {"the method",
                                               "the number of parts",
                                               "the shares",
@@ -308,7 +317,8 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
                                               "the measured loads",
                                               "the options of the method",
                                               "the number of phases",
-                                              "the times of phases"};
+                                              "the times of phases",
+                                              "the capacities"};
     int64_t pair[OPTIONS + ARRAYS][2];
 
     for (int k = 0; k < OPTIONS + ARRAYS; k++) {
@@ -323,7 +333,8 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
                                          eqp_fingerprint(0, o->nparts, o->part_load),
                                          eqp_fingerprint(0, SETTINGS, &o->settings),
                                          o->nphases,
-                                         eqp_fingerprint(0, o->nphases, o->times)};
+                                         eqp_fingerprint(0, o->nphases, o->times),
+                                         eqp_fingerprint(0, o->nparts, o->capacity)};
         const void *array[ARRAYS] = {t->weight, t->particles, t->size,       t->point,
                                      t->source, t->pin_first, t->pin_weight, t->phase_load};
 
@@ -361,6 +372,9 @@ static int run_method(MPI_Comm comm, int code, const eqp_method *method, const e
     EQP_TRY(eqp__weights_round(comm, items->n, c.weight));
     EQP_TRY(check_total(comm, &c.items, options->nphases));
     EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
+    if (options->capacity) { /* the same on all ranks */
+        EQP_TRY(eqp__capacity_all(comm, &c.items, &here, !(method->flags & EQP_SHAPED), c.part, &r));
+    }
     c.items.weight = items->weight ? items->weight : c.weight; /* as given: what came out is not rounded */
     EQP_TRY(describe(comm, &c.items, options, c.part, &r));
     EQP_TRY(describe_cycle(comm, &c.items, options, cycles, c.part, &r));

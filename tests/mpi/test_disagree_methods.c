@@ -26,13 +26,15 @@ static eqp_method method_of(const seat *s, bool without_pins)
 
 static eqp_balance_options balance_options(const seat *s, eqp_message *message)
 {
+    static const int64_t capacity[2] = {1000, 1000};
     const double *share = is(s, "options.share: others") ? uneven : even;
     eqp_balance_options options = {
-        is(s, "options.size: 0") ? 0 : sizeof options,  is(s, "options.nparts: 0") ? 0 : 2,
-        is(s, "options.share: NULL") ? NULL : share,    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
-        is(s, "options.seed: 2 for 1") ? 2 : 1,         is(s, "options.message: NULL") ? NULL : message,
-        is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
-        is(s, "options.nphases: 1 for 2") ? 1 : 2,      is(s, "options.times: NULL") ? NULL : uneven};
+        is(s, "options.size: 0") ? 0 : sizeof options,    is(s, "options.nparts: 0") ? 0 : 2,
+        is(s, "options.share: NULL") ? NULL : share,      is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
+        is(s, "options.seed: 2 for 1") ? 2 : 1,           is(s, "options.message: NULL") ? NULL : message,
+        is(s, "options.part_load: NULL") ? NULL : even,   {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
+        is(s, "options.nphases: 1 for 2") ? 1 : 2,        is(s, "options.times: NULL") ? NULL : uneven,
+        is(s, "options.capacity: NULL") ? NULL : capacity};
 
     options.nphases = is(s, "options.nphases: 17") ? 17 : options.nphases;
     if (is(s, "options.nparts: 1 for 2")) {
@@ -213,7 +215,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "items.point: NULL", NEEDED},
         {"eqp_balance", balance, "items.source: NULL", SAME},
         {"eqp_balance", balance, "items.part_now: NULL", EQP_OK},
-        {"eqp_balance", balance, "items.size: NULL", SAME},
+        {"eqp_balance", balance, "items.size: NULL", NEEDED},
         {"eqp_balance", balance, "items.pin_first: NULL", NEEDED},
         {"eqp_balance", balance, "items.pin: NULL", WRONG},
         {"eqp_balance", balance, "items.pin_weight: NULL", SAME},
@@ -232,6 +234,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "options.nphases: 1 for 2", SAME},
         {"eqp_balance", balance, "options.nphases: 17", WRONG},
         {"eqp_balance", balance, "options.times: NULL", SAME},
+        {"eqp_balance", balance, "options.capacity: NULL", SAME},
         {"eqp_balance", balance, "part: NULL", WRONG},
         {"eqp_balance", balance, "result: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "comm: NULL", ALONE},
@@ -268,6 +271,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.nphases: 1 for 2", SAME},
         {"eqp_balance_points", balance_points, "options.nphases: 17", WRONG},
         {"eqp_balance_points", balance_points, "options.times: NULL", SAME},
+        {"eqp_balance_points", balance_points, "options.capacity: NULL", SAME},
         {"eqp_balance_points", balance_points, "part: NULL", WRONG},
         {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
         {"eqp_point_order_create", point_order_create, "comm: NULL", ALONE},

@@ -233,6 +233,57 @@ static void one_phase_is_one_load(MPI_Comm comm)
     free(w);
 }
 
+/* All parts are within capacities that they would be above, or the parts of shaped methods are none. */
+static void capacities_hold(MPI_Comm comm)
+{
+    enum { PARTS = 5 };
+    world *w = make_world((problem){.n = 400, .nparts = PARTS, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+    int64_t pin_first[MOST_ITEMS + 1], capacity[PARTS];
+    const eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+
+    for (int p = 0; p < PARTS; p++) {
+        capacity[p] = (int64_t)(400 * 209.5 / PARTS * (p == 0 ? 0.7 : 1.15)); /* 1.06 of all there is */
+    }
+    options.capacity = capacity;
+    for (int m = 0; m <= eqp_method_count(); m++) {
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp_method_repair();
+        int64_t fill[PARTS] = {0};
+        int part[MOST_ITEMS];
+        eqp_balance_result r;
+        const int code = eqp_balance(comm, method, &items, &options, part, &r);
+        for (int64_t i = 0; i < items.n && code == EQP_OK; i++) {
+            fill[part[i]] += items.size[i];
+        }
+        CHECK_EQUAL(code, method->flags & EQP_SHAPED ? EQP_ERR_CAPACITY : EQP_OK);
+        CHECK_EQUAL(eqp_sum_int64(comm, PARTS, fill), EQP_OK);
+        for (int p = 0; p < PARTS && code == EQP_OK; p++) {
+            CHECK(fill[p] <= capacity[p]);
+        }
+        CHECK(code != EQP_OK || !(method->flags & EQP_NEEDS_WEIGHTS) || r.imbalance <= 0.1);
+        CHECK(code != EQP_OK || r.repaired > 0);
+    }
+    free(w);
+}
+
+/* The message has the proof, on all ranks. */
+static void what_is_too_much_is_proven(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = 100, .nparts = 2});
+    int64_t pin_first[MOST_ITEMS + 1], capacity[2] = {2000, 2949}; /* of 5950 */
+    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_message message = {""};
+    int part[MOST_ITEMS];
+
+    options.capacity = capacity;
+    options.message = &message;
+    CHECK_EQUAL(eqp_balance(comm, eqp_method_find("sfc"), &items, &options, part, NULL), EQP_ERR_CAPACITY);
+    CHECK(strstr(message.text, "proven: the items sum to 5950, the capacities to 4949") != NULL);
+    free(w);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -245,6 +296,8 @@ int main(int argc, char **argv)
         MPI_TEST(any_phases),
         MPI_TEST(phases_come_out_even),
         MPI_TEST(one_phase_is_one_load),
+        MPI_TEST(capacities_hold),
+        MPI_TEST(what_is_too_much_is_proven),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

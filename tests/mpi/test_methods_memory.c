@@ -12,7 +12,7 @@
 enum { ITEMS = 24, PINS = 3, PHASES = 2 };
 
 typedef struct cloud {
-    int64_t id[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS];
+    int64_t id[ITEMS], size[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS];
     double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS], phase_load[ITEMS * PHASES];
     int part[ITEMS];
 } cloud;
@@ -26,6 +26,7 @@ static void make_cloud(MPI_Comm comm, cloud *c)
         c->id[i] = first + i;
         /* Uneven: the repair has something to do. */
         c->weight[i] = i % 7 == 0 ? 5 : 1;
+        c->size[i] = 1;
         c->phase_load[PHASES * i] = 1;
         c->phase_load[PHASES * i + 1] = i % 7 == 0 ? 4 : 0;
         c->point[3 * i] = (double)(first + i);
@@ -51,8 +52,14 @@ static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
                                      .pin_first = with_pins ? c.pin_first : NULL,
                                      .pin = c.pin,
                                      .pin_weight = c.pin_weight,
+                                     .size = c.size,
                                      .phase_load = with_pins ? c.phase_load : NULL};
     eqp_balance_options options = eqp_balance_options_defaults();
+    int64_t capacity[5], n = ITEMS * (int64_t)mpi_test_size(comm);
+    for (int p = 0; p < 5; p++) {
+        capacity[p] = p == 0 ? n / 8 : n / 4; /* too little for an equal share, and enough for all */
+    }
+    options.capacity = with_pins && strcmp(method->name, "sfc") == 0 ? capacity : NULL;
     options.nparts = 5;
     options.nphases = with_pins ? PHASES : 0;
     options.imbalance_tol = 0.001;

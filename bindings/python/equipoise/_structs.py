@@ -73,6 +73,7 @@ EQP_ERR_STATE = -10  # the call does not fit the object's state
 EQP_ERR_INTERNAL = -11  # an internal check failed
 EQP_ERR_REMOTE = -12  # the call failed on another rank
 EQP_ERR_STOPPED = -13  # stopped before its end, as was asked for
+EQP_ERR_CAPACITY = -14  # the parts have not room for everything
 
 
 class eqp_message(Structure):
@@ -112,6 +113,7 @@ class eqp_balance_options(Structure):
         ("settings", eqp_settings),
         ("nphases", c_int),
         ("times", c_void_p),
+        ("capacity", c_void_p),
     ]
 
 

@@ -50,6 +50,9 @@ typedef struct eqp_balance_options {
     eqp_settings settings;   /**< values of the method's own options: zeros, or set by eqp_method_set() */
     int nphases;             /**< phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load */
     const double *times;     /**< [nphases] how often each phase comes in a cycle, finite, > 0; NULL: once (borrowed) */
+    const int64_t *capacity; /**< [nparts] the most that the `size` of a part's items may sum to, >= 0; NULL: anything.
+                                No part is ever above it: where the method leaves one that is, items are moved, with as
+                                little loss of balance as is found (borrowed) */
 } eqp_balance_options;
 
 /** Options to begin with; set at least nparts. Local. */
@@ -190,6 +193,13 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * phases, which are constraints for `metis`, the other methods `weight`: the sum over a cycle unless it is given. The
  * parts of `metis` are then not repaired, but those without items filled. The result describes the cycle of any.
  *
+ * With capacities no part is returned whose items' sizes sum to more than its own. Where the method leaves one, one
+ * rank repairs for all: runs of the curve, then items, leave parts that have too much, and are exchanged until loads are
+ * as even as before, or as even as they get; if that does not do, all items are packed anew. Where nothing fits the
+ * code is EQP_ERR_CAPACITY, and the message has the proof: a lower bound that is broken (all sizes; items larger than
+ * capacities; bounds of bin packing), or that all assignments of few items were tried; or it says that there is none.
+ * Parts of methods with EQP_SHAPED are not repaired, but refused.
+ *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags
  * \param[in]  items    this rank's items
@@ -199,7 +209,7 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing array
  * that the method needs, or one that only some ranks give; EQP_ERR_DATA for a value in an array that is none (NaN,
  * negative) and, from `rcb`, `rib`, `interaction` and `hypergraph`, for two items of one id; EQP_ERR_MEMORY;
- * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS or Scotch fails; EQP_ERR_MPI */
+ * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS or Scotch fails; EQP_ERR_CAPACITY; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
 

@@ -26,7 +26,8 @@ extern "C" {
     X(ERR_STATE, -10, "the call does not fit the object's state")                                                      \
     X(ERR_INTERNAL, -11, "an internal check failed")                                                                   \
     X(ERR_REMOTE, -12, "the call failed on another rank")                                                              \
-    X(ERR_STOPPED, -13, "stopped before its end, as was asked for")
+    X(ERR_STOPPED, -13, "stopped before its end, as was asked for")                                                    \
+    X(ERR_CAPACITY, -14, "the parts have not room for everything")
 
 /** Return codes. */
 enum eqp_error {
