@@ -264,6 +264,17 @@ module equipoise_types
     integer(c_int) :: handshakes = 0
   end type eqp_overhead
 
+  type, bind(c) :: eqp_memory
+    !> bytes of every part; >= 0
+    real(c_double) :: fixed = 0
+    !> bytes per element that a part holds; >= 0
+    real(c_double) :: held = 0
+    !> bytes per ghost that it gets; >= 0
+    real(c_double) :: ghost = 0
+    !> bytes per byte that it sends or receives: of buffers; >= 0
+    real(c_double) :: byte = 0
+  end type eqp_memory
+
   type, bind(c) :: eqp_problem
     !> passed to all functions
     type(c_ptr) :: user = c_null_ptr
@@ -282,6 +293,9 @@ module equipoise_types
     !> what a step takes beside work and phases: calls and handshakes as they are, costs until steps have told
     !! (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
     type(c_ptr) :: overhead = c_null_ptr
+    !> what a rank needs in memory, where it has a capacity (balancer.h); NULL: the bytes of its owners
+    !! (copied)
+    type(c_ptr) :: memory = c_null_ptr
     !> what it costs each part that a cell of the octree of keys (curve.h) is divided into one part more than
     !! it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the owners
     !! of such cells live. `hypergraph` then keeps owners of a cell together. 0: nothing, and keys may be
@@ -417,6 +431,15 @@ module equipoise_types
     type(c_ptr) :: user = c_null_ptr
   end type eqp_clock
 
+  type, bind(c) :: eqp_capacities
+    !> a divisor of the number of ranks (of a comparison: any number); 0: none
+    integer(c_int) :: n = 0
+    !> [n] finite, > 0, repeated over the ranks; NULL without
+    type(c_ptr) :: bytes = c_null_ptr
+    !> > 0: each rank has so many times what a rank needs in the mean; only with n = 0
+    real(c_double) :: of_mean = 0
+  end type eqp_capacities
+
   type, bind(c) :: eqp_balancer_options
     !> set by eqp_balancer_options_init()
     integer(c_size_t) :: size = 0
@@ -458,6 +481,8 @@ module equipoise_types
     !! elsewhere, on a device. Usual: CPU seconds of the calling thread. Ranks may differ. All other seconds
     !! the caller measures: any that a step is to be judged by
     type(eqp_clock) :: clock
+    !> memory of the ranks (copied but for its array, which is borrowed)
+    type(eqp_capacities) :: capacities
   end type eqp_balancer_options
 
   type, bind(c) :: eqp_advice
@@ -518,6 +543,8 @@ module equipoise_types
     real(c_double) :: busy_seconds = 0
     !> set by the balancer: what it expects of busy_seconds beside `predicted`
     real(c_double) :: overhead = 0
+    !> set by the balancer: bytes that it needs, by the problem's `memory`; 0 without
+    real(c_double) :: memory = 0
   end type eqp_rank_row
 
   type, bind(c) :: eqp_work
@@ -604,6 +631,10 @@ module equipoise_types
     !> of the largest rank: predicted and overhead, times what the busiest rank has taken beyond that, by what
     !! earlier steps have shown; 0 likewise
     real(c_double) :: step_predicted = 0
+    !> bytes that a rank needs, by the problem's `memory`; 0 without
+    real(c_double) :: memory_max = 0
+    !> largest need of a rank over its capacity; 0 without capacities
+    real(c_double) :: memory_use = 0
     !> of the cycle that the step was; 1: one
     integer(c_int) :: nphases = 0
     !> 1 / (1 + imbalance_measured)
@@ -688,6 +719,12 @@ module equipoise_types
     real(c_double) :: hidden_seconds = 0
     !> CPU seconds of that part beside its load
     real(c_double) :: overhead_seconds = 0
+    !> bytes of the part that needs most, by eqp_evaluation_memory(); 0 without
+    real(c_double) :: memory_max = 0
+    !> bytes of a part in the mean
+    real(c_double) :: memory_mean = 0
+    !> largest need of a part over its capacity: above 1 the map does not fit; 0 where there are no capacities
+    real(c_double) :: memory_use = 0
     !> the plan
     type(eqp_exchange_plan) :: plan
   end type eqp_evaluated
@@ -714,6 +751,8 @@ module equipoise_types
     type(c_funptr) :: on_map = c_null_funptr
     !> passed to on_rows and on_map
     type(c_ptr) :: user = c_null_ptr
+    !> memory of the parts; maps that do not fit are rows with memory_use > 1
+    type(eqp_capacities) :: capacities
   end type eqp_comparison
 
   type, bind(c) :: eqp_cycle_turns

@@ -28,6 +28,8 @@ struct eqp_draft {
     int64_t nitems;          /* over all ranks */
     eqp_units_totals totals; /* of all owners */
     eqp_balance_result result;
+    const double *memory_beside; /* [nparts] bytes beside the items, or NULL */
+    bool uncapped;               /* memory does not matter */
 };
 
 static int count_parts(MPI_Comm comm, const eqp_making *options)
@@ -194,6 +196,7 @@ static int start_from(eqp_draft *draft, const eqp_balance_options *wanted)
     int code;
 
     first.settings = (eqp_settings){{0}};
+    first.capacity = NULL;
     if (draft->options.aspect > 0) {
         (void)eqp_method_suggest(start, "aspect", draft->options.aspect, &first.settings);
     }
@@ -212,16 +215,20 @@ void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_option
     }
 }
 
-/* A run of the curve for each part, by particles; and parts get the numbers of runs that they have most work of, unless
- * their numbers are to stay. */
-static int find_homes(eqp_draft *draft, const eqp_balance_options *options)
+/* A run of the curve for each part, by particles, within capacities if there are any; and parts get the numbers of runs
+ * that they have most work of, unless their numbers are to stay. */
+static int find_homes(eqp_draft *draft, const eqp_balance_options *options, const int64_t *capacity)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_balance_items items = draft->items.view;
     int code = EQP_OK;
 
-    if (draft->home == NULL) {
+    if (draft->home == NULL || capacity != NULL) {
+        free(draft->home);
+        draft->home = NULL;
         EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
+        wanted.message = options->message;
+        wanted.capacity = capacity;
         wanted.nparts = draft->nparts;
         items.phase_load = NULL;
         items.part_now = NULL;
@@ -234,14 +241,76 @@ done:
     return code;
 }
 
+void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped)
+{
+    draft->memory_beside = beside;
+    draft->uncapped = !capped;
+}
+
+int eqp__draft_held(const eqp_draft *draft, double *bytes)
+{
+    const int *home = draft->options.how.homes ? draft->home : draft->items.part;
+
+    memset(bytes, 0, (size_t)draft->nparts * sizeof *bytes);
+    for (int64_t i = 0; i < draft->items.view.n; i++) {
+        bytes[home[i]] += draft->options.memory.model.held * (double)draft->items.particles[i];
+    }
+    return eqp_sum_double(draft->comm, draft->nparts, bytes);
+}
+
+/* Sizes that items of each part may have: what is left of its memory. size: of all items; each byte of it takes so many
+ * bytes of memory. */
+static void share_memory(const eqp_draft *draft, double size, double per_byte, int64_t *capacity)
+{
+    const eqp_part_memory *memory = &draft->options.memory;
+    const double fixed = memory->known ? memory->model.fixed : 0.0;
+    double mean = fixed + per_byte * size / draft->nparts;
+
+    for (int p = 0; p < draft->nparts && draft->memory_beside != NULL; p++) {
+        mean += (draft->memory_beside[p] - fixed) / draft->nparts;
+    }
+    for (int p = 0; p < draft->nparts; p++) {
+        const double whole = memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean;
+        const double left = whole - (draft->memory_beside != NULL ? draft->memory_beside[p] : fixed);
+        capacity[p] = (int64_t)fmax(fmin(left / per_byte, 0x1p61), 0.0);
+    }
+}
+
+/* Caps on the sizes of the parts' items: [nparts], or NULL where there are none. Collective. */
+static int make_capacities(const eqp_draft *draft, int64_t **capacity)
+{
+    const eqp_part_memory *memory = &draft->options.memory;
+    double sum[2] = {0.0, 0.0};
+    int code = EQP_OK;
+
+    *capacity = NULL;
+    if (!eqp__memory_is_capped(memory) || draft->uncapped) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < draft->items.view.n; i++) {
+        sum[0] += (double)draft->items.size[i];
+        sum[1] += (double)draft->items.particles[i];
+    }
+    EQP_TRY(eqp_sum_double(draft->comm, 2, sum));
+    const double taken = memory->known ? memory->model.held * sum[1] : sum[0];
+    if (sum[0] > 0.0 && taken > 0.0) {
+        EQP_TRY(eqp_agree(draft->comm, eqp_array_create(capacity, draft->nparts, sizeof **capacity), NULL));
+        share_memory(draft, sum[0], taken / sum[0], *capacity);
+    }
+done:
+    return code;
+}
+
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
 {
     const eqp_making *options = &draft->options;
     eqp_balance_options wanted = eqp_balance_options_defaults();
     double *shares = NULL;
+    int64_t *capacity = NULL;
     int code;
 
     EQP_TRY(make_shares(draft, beside, &shares));
+    EQP_TRY(make_capacities(draft, &capacity));
     wanted.nparts = draft->nparts;
     wanted.share = shares;
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
@@ -249,6 +318,7 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
+    wanted.capacity = options->how.homes ? NULL : capacity; /* who holds what is another question then */
     eqp__draft_cycle(draft->owners, draft->items.view.weight != NULL, &wanted);
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
@@ -257,8 +327,9 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
         EQP_TRY(start_from(draft, &wanted));
     }
     EQP_TRY(eqp_balance(draft->comm, options->method, &draft->items.view, &wanted, draft->items.part, &draft->result));
-    EQP_TRY(options->how.homes ? find_homes(draft, &wanted) : EQP_OK);
+    EQP_TRY(options->how.homes ? find_homes(draft, &wanted, capacity) : EQP_OK);
 done:
+    free(capacity);
     free(shares);
     return code;
 }

@@ -24,8 +24,17 @@ int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
                     eqp_message *message);
 void eqp__draft_close(eqp_draft *draft);
 
-/* Parts for all items. beside: [nparts] seconds of what each part does or waits for beside its items, the same on all
- * ranks: a part with more of it gets less of them. NULL: nothing. Collective. */
+/* Tells what parts need in memory beside their items, for what is assigned from now on: [nparts] bytes (borrowed), or
+ * NULL: nothing but what all need. capped: false: as if parts had any memory. Local. */
+void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped);
+
+/* Bytes of memory that the items of each part take, where that is known: [nparts], the same on all ranks. Collective.
+ */
+int eqp__draft_held(const eqp_draft *draft, double *bytes);
+
+/* Parts for all items, none above its memory: EQP_ERR_CAPACITY, with the proof, where they do not fit. beside: [nparts]
+ * seconds of what each part does or waits for beside its items, the same on all ranks: a part with more of it gets less
+ * of them. NULL: nothing. Collective. */
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
 
 /* Weighs the items anew, each by what is done for it where it was assigned last: factor [nparts] of its own seconds,

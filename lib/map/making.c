@@ -20,7 +20,9 @@ bool eqp__making_wants_pins(const eqp_making *making)
 
 bool eqp__making_wants_trial(const eqp_making *making)
 {
-    return making->how.split || making->how.even || (making->method->flags & EQP_NEEDS_SOURCES) != 0;
+    const bool fits = making->memory.known && eqp__memory_is_capped(&making->memory); /* which only a trace shows */
+
+    return making->how.split || making->how.even || (making->method->flags & EQP_NEEDS_SOURCES) != 0 || fits;
 }
 
 eqp_making eqp__making_with(const eqp_making *run, const eqp_choice *choice)

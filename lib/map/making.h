@@ -4,6 +4,7 @@
 #define MAP_MAKING_H
 
 #include <equipoise/choice.h>
+#include <equipoise/exchange.h>
 
 #include <stdbool.h>
 
@@ -18,6 +19,21 @@ static inline double eqp_part_speed(eqp_part_speeds speeds, int part)
     return speeds.n > 0 ? speeds.of[part % speeds.n] : 1.0;
 }
 
+/* What any number of parts need in memory, and what they have: part p has that of p modulo n, or all have so many times
+ * what one needs in the mean. Borrowed. Zeros: nothing is known, and anything fits. */
+typedef struct eqp_part_memory {
+    bool known;       /* what they need; else it is the bytes of their items */
+    eqp_memory model; /* of that */
+    int n;
+    const double *bytes; /* [n] */
+    double of_mean;      /* 0 with n */
+} eqp_part_memory;
+
+static inline bool eqp__memory_is_capped(const eqp_part_memory *memory)
+{
+    return memory->n > 0 || memory->of_mean > 0;
+}
+
 typedef struct eqp_making {
     const eqp_method *method;
     int nparts;              /* parts that are wanted; 0: one for each rank */
@@ -27,6 +43,7 @@ typedef struct eqp_making {
                                 taken for them (borrowed) */
     const double *factor;    /* [ranks] of the weights of what each present part computes; NULL: 1 (borrowed) */
     eqp_part_speeds speeds;  /* of the parts */
+    eqp_part_memory memory;  /* of the parts */
     double imbalance_tol;    /* wanted: what the units are fine enough for */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     uint64_t seed;

@@ -78,6 +78,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
     }
     free(e->load);
     free(e->speed);
+    free(e->capacity);
     free(e->common);
     free(e->held);
     free(e->ghosts);
@@ -177,6 +178,36 @@ int eqp_evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
         return EQP_ERR_DATA;
     }
     e->overhead = *o;
+    return EQP_OK;
+}
+
+int eqp_evaluation_memory(eqp_evaluation *e, const eqp_memory *memory, const double *capacity, double of_mean)
+{
+    const eqp_memory none = {0}, *m = memory ? memory : &none;
+    double *made = NULL;
+    int code;
+
+    if (!e || (capacity && of_mean != 0)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!is_cost(m->fixed) || !is_cost(m->held) || !is_cost(m->ghost) || !is_cost(m->byte) || !is_cost(of_mean)) {
+        return EQP_ERR_DATA;
+    }
+    for (int p = 0; p < e->nparts && capacity; p++) {
+        if (!is_cost(capacity[p]) || capacity[p] == 0) {
+            return EQP_ERR_DATA;
+        }
+    }
+    if (capacity && (code = eqp_array_create(&made, e->nparts, sizeof *made))) {
+        return code;
+    }
+    if (capacity) {
+        memcpy(made, capacity, (size_t)e->nparts * sizeof *made);
+    }
+    free(e->capacity);
+    e->capacity = made;
+    e->memory = *m;
+    e->of_mean = of_mean;
     return EQP_OK;
 }
 

@@ -45,6 +45,9 @@ struct eqp_evaluation {
     double *speed; /* [nparts] mean 1; NULL: all alike */
     int64_t *common, *held;
     eqp_overhead overhead;
+    eqp_memory memory;
+    double *capacity; /* [nparts] bytes; NULL: not known */
+    double of_mean;   /* capacity of each part, in what a part needs in the mean; 0: not known */
     eqp__recent *recent;
     eqp__evaluated_phase phase[EQP_PHASES_MAX];
     int is_ordered;  /* whether what follows and the orders of the phases are up to date */

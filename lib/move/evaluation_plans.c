@@ -63,6 +63,28 @@ static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
            o->part;
 }
 
+/* Bytes that a part needs. */
+static double memory_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
+{
+    const eqp_memory *m = &e->memory;
+
+    return m->fixed + m->held * (double)e->held[p] + m->ghost * (double)e->ghosts[p] +
+           m->byte * ((double)t->bytes_sent[p] + (double)t->bytes_received[p]);
+}
+
+static void summarise_memory(const eqp_evaluation *e, const eqp_traffic *t, eqp_evaluated *r)
+{
+    for (int p = 0; p < e->nparts; p++) {
+        const double need = memory_of(e, t, p);
+        r->memory_max = fmax(r->memory_max, need);
+        r->memory_mean += need / e->nparts;
+        r->memory_use = e->capacity ? fmax(r->memory_use, need / e->capacity[p]) : 0;
+    }
+    if (e->of_mean > 0 && r->memory_mean > 0) {
+        r->memory_use = r->memory_max / (e->of_mean * r->memory_mean);
+    }
+}
+
 /* Seconds of the parts beside their loads and messages. */
 typedef struct besides {
     double *overhead; /* [parts] of work that no map deals out */
@@ -132,6 +154,7 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
             r.exchange_seconds = t->seconds[p] - overhead[p] + hidden[p];
         }
     }
+    summarise_memory(e, t, &r);
     r.step_seconds_ideal = r.load_mean + held;
     /* A mean that is rounded may lie above loads that are all alike. */
     r.imbalance = r.load_max > r.load_mean ? r.load_max / r.load_mean - 1 : 0;
@@ -139,9 +162,9 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
     return EQP_OK;
 }
 
-static void add_traffic(int nparts, const eqp_traffic *from, const eqp_traffic *to)
+static void add_traffic(const eqp_evaluation *e, const eqp_traffic *from, const eqp_traffic *to)
 {
-    for (int p = 0; p < nparts; p++) {
+    for (int p = 0; p < e->nparts; p++) {
         if (to->messages_sent) {
             to->messages_sent[p] += from->messages_sent[p];
         }
@@ -156,6 +179,9 @@ static void add_traffic(int nparts, const eqp_traffic *from, const eqp_traffic *
         }
         if (to->seconds) {
             to->seconds[p] += from->seconds[p];
+        }
+        if (to->memory) {
+            to->memory[p] += memory_of(e, from, p);
         }
     }
 }
@@ -207,7 +233,7 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
         code = summarise(e, &plan, &sum[level], b.overhead, hidden, &result[level]);
     }
     if (code == EQP_OK && traffic) {
-        add_traffic(e->nparts, &sum[0], traffic);
+        add_traffic(e, &sum[0], traffic);
     }
     besides_free(&b);
     for (int level = 0; level < EQP__LEVELS_MAX; level++) {
@@ -283,6 +309,9 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
     sum->neighbours_max = (int)larger(sum->neighbours_max, turn->neighbours_max);
     sum->messages_max = larger(sum->messages_max, turn->messages_max);
     sum->bytes_max = larger(sum->bytes_max, turn->bytes_max);
+    sum->memory_max = fmax(sum->memory_max, turn->memory_max);
+    sum->memory_mean = fmax(sum->memory_mean, turn->memory_mean);
+    sum->memory_use = fmax(sum->memory_use, turn->memory_use);
     sum->load_max += times * turn->load_max;
     sum->load_mean += times * turn->load_mean;
     sum->step_seconds += times * turn->step_seconds;

@@ -111,11 +111,26 @@ static bool overheads_want(const eqp_balancer *b)
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
 
-/* Other weights or other shares are reasons, too. */
+/* A rank comes near its capacity, and has come nearer since that was looked at. */
+#define NEAR_CAPACITY 0.95
+#define NEARER 0.01
+
+static bool memory_wants(const eqp_balancer *b)
+{
+    return b->has_map && b->now.memory_use > fmax(NEAR_CAPACITY, b->memory_made + NEARER);
+}
+
+/* Whether a map is only taken after it was evaluated. */
+static bool must_fit(const eqp_balancer *b)
+{
+    return b->bounds.known && eqp__memory_is_capped(&b->bounds);
+}
+
+/* Other weights, other shares and memory are reasons, too. */
 static eqp_policy_action next_action(const eqp_balancer *b)
 {
     const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
-                       eqp__calibration_wants(&b->calibration) || overheads_want(b);
+                       eqp__calibration_wants(&b->calibration) || overheads_want(b) || memory_wants(b);
 
     if (b->options.method.method->flags & EQP_KEEPS) {
         return EQP_KEEP;
@@ -134,6 +149,15 @@ bool eqp_balancer_due(const eqp_balancer *balancer)
     return b != NULL && (eqp__late_is_due(b) != EQP__LATE_NOTHING || next_action(b) != EQP_KEEP);
 }
 
+eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *capacities)
+{
+    return (eqp_part_memory){.known = b->bounds.known,
+                             .model = b->bounds.model,
+                             .n = capacities->n,
+                             .bytes = capacities->bytes,
+                             .of_mean = capacities->of_mean};
+}
+
 eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
 {
     const eqp_balancer_options *o = &b->options;
@@ -141,6 +165,7 @@ eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
                             .imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
                             .assign_tol = o->assign_tol,
                             .seed = o->seed,
+                            .memory = b->bounds,
                             .branch = b->problem.branch};
 
     return eqp__making_with(&run, choice);
@@ -393,6 +418,7 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *hom
 {
     int code = EQP_OK;
 
+    *wanted = *wanted == EQP_REPAIR && must_fit(b) ? EQP_RENEW : *wanted;
     if (*wanted == EQP_REPAIR) {
         EQP_TRY(eqp__repair(b, home, making, found, &advice->bytes, message));
         b->repaired += found->map != NULL;
@@ -508,8 +534,10 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     }
     EQP_TRY(agree_on_call(b, advice, 0));
     *advice = (eqp_advice){.action = EQP_KEEP};
-    eqp_making making = {
-        .method = eqp_method_find("count"), .imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed};
+    eqp_making making = {.method = eqp_method_find("count"),
+                         .imbalance_tol = b->options.imbalance_tol,
+                         .seed = b->options.seed,
+                         .memory = b->bounds};
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(eqp__make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
     take(b, EQP_RENEW, home.n, &found, advice);

@@ -22,6 +22,8 @@ struct eqp_balancer {
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
     eqp_overheads overheads;
+    eqp_part_memory bounds; /* memory that ranks need and have */
+    double memory_made;     /* largest use of a capacity when the present map was made, or looked at last */
     eqp_policy policy;
     eqp_rank_noise noise;     /* of the loads that the policy is told the largest of */
     int64_t left;             /* steps that the run still has, as was said last; agreed on with the next step */
@@ -62,13 +64,18 @@ struct eqp_balancer {
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */
 bool eqp__can_be_choice(const eqp_choice *choice);
 bool eqp__can_be_speeds(int n, const double *speed);
+bool eqp__can_be_capacities(const eqp_capacities *capacities);
 
 /* Whether owners can live where a choice has them; if not, message says so. message: may be NULL. Local. */
 bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message *message);
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
+int64_t eqp__print_capacities(int64_t print, const eqp_capacities *capacities);
 int64_t eqp__print_network(int64_t print, const eqp_network *network);
 
 /* balancer.c */
+
+/* What parts need and have. Local. */
+eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *capacities);
 
 /* How maps are made by a word, in this run and in its what-ifs. Local. */
 eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice);

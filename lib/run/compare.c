@@ -10,7 +10,8 @@
 static bool can_compare(const eqp_balancer *b, const eqp_comparison *c, eqp_message *message)
 {
     bool can_be = c->nchoices >= 1 && c->choice != NULL && c->ncounts >= 1 && c->parts != NULL &&
-                  (c->network == NULL || eqp__network_valid(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed);
+                  (c->network == NULL || eqp__network_valid(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed) &&
+                  eqp__can_be_capacities(&c->capacities);
 
     for (int i = 0; i < c->nchoices && can_be; i++) {
         can_be = eqp__can_be_choice(&c->choice[i]) && eqp__can_live(b, &c->choice[i], message);
@@ -35,7 +36,7 @@ static int64_t print_comparison(const eqp_comparison *c)
     if (c->plan != NULL) {
         print = eqp_fingerprint(print, 3, (const int64_t[]){c->plan->stages, c->plan->broadcast, c->plan->node});
     }
-    return eqp_fingerprint(print, c->nspeeds, c->speed);
+    return eqp__print_capacities(eqp_fingerprint(print, c->nspeeds, c->speed), &c->capacities);
 }
 
 int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,
@@ -62,6 +63,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
                        .speeds = {comparison->nspeeds, comparison->speed},
                        .making = eqp__balancer_making(b, &b->options.method),
                        .clock = b->options.clock};
+    what.making.memory = eqp__memory_with(b, &comparison->capacities);
     const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
     const eqp__whatif_told told = {comparison->on_rows, comparison->on_map, comparison->user};
     EQP_TRY(eqp__take_names(b, &home));

@@ -67,6 +67,17 @@ static bool can_be_methods(const eqp_methods *own)
     return can_be;
 }
 
+static bool can_be_memory(const eqp_memory *memory)
+{
+    const double number[] = {memory->fixed, memory->held, memory->ghost, memory->byte};
+    bool can_be = true;
+
+    for (int k = 0; k < 4; k++) {
+        can_be = can_be && isfinite(number[k]) && number[k] >= 0;
+    }
+    return can_be;
+}
+
 static int take_problem(eqp_balancer *b, const eqp_problem *problem)
 {
     const int nkinds = problem->nkinds > 0 ? problem->nkinds : 1;
@@ -76,6 +87,11 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem)
                   isfinite(problem->branch) && problem->branch >= 0 && can_be_methods(problem->own);
 
     b->problem = *problem;
+    if (problem->memory != NULL) {
+        b->bounds.known = true;
+        b->bounds.model = *problem->memory;
+        can_be = can_be && can_be_memory(problem->memory);
+    }
     for (int k = 0; k < nkinds && can_be; k++) {
         b->nominal[k] = problem->nominal != NULL ? problem->nominal[k] : 1.0;
         can_be = is_positive(b->nominal[k]);
@@ -105,6 +121,12 @@ bool eqp__can_be_speeds(int n, const double *speed)
     return can_be;
 }
 
+bool eqp__can_be_capacities(const eqp_capacities *capacities)
+{
+    return eqp__can_be_speeds(capacities->n, capacities->bytes) && isfinite(capacities->of_mean) &&
+           capacities->of_mean >= 0 && (capacities->n == 0 || capacities->of_mean == 0);
+}
+
 static bool can_be_model(const eqp_speed_model *model)
 {
     return model != NULL && model->name && model->create && model->add && model->divide && model->free;
@@ -115,7 +137,7 @@ static bool can_be_options(const eqp_balancer_options *o)
     return eqp__can_be_choice(&o->method) && isfinite(o->imbalance_tol) && o->imbalance_tol >= 0 &&
            isfinite(o->fresh_tol) && o->fresh_tol >= 0 && isfinite(o->assign_tol) && o->assign_tol >= 0 &&
            eqp__network_valid(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
-           eqp__can_be_speeds(o->share.nspeeds, o->share.speed) &&
+           eqp__can_be_speeds(o->share.nspeeds, o->share.speed) && eqp__can_be_capacities(&o->capacities) &&
            (o->share.kind != EQP_SHARE_MODEL || can_be_model(o->share.model));
 }
 
@@ -136,6 +158,8 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     b->plan = b->options.plan;
     b->left = INT64_MAX;
     EQP_TRY(can_be_options(&b->options) ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(b->options.capacities.n > 0 && b->nranks % b->options.capacities.n != 0 ? EQP_ERR_ARGUMENT : EQP_OK);
+    b->bounds = eqp__memory_with(b, &b->options.capacities);
     EQP_TRY(eqp_policy_init(&b->policy, &b->options.policy));
     EQP_TRY(
         eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares));
@@ -180,7 +204,9 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->cycle != NULL,
                             p->turn != NULL,
                             p->own != NULL ? p->own->n : 0,
-                            eqp__bits_of(p->branch)};
+                            eqp__bits_of(p->branch),
+                            b->bounds.known,
+                            eqp_fingerprint(0, sizeof b->bounds.model / sizeof(double), &b->bounds.model)};
     const eqp_overhead *o = &b->overheads.nominal;
     const int64_t overhead[] = {eqp__bits_of(o->held),
                                 eqp__bits_of(o->ghost),
@@ -222,6 +248,11 @@ int64_t eqp__print_network(int64_t print, const eqp_network *network)
     return eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
 }
 
+int64_t eqp__print_capacities(int64_t print, const eqp_capacities *capacities)
+{
+    return eqp_fingerprint(print + eqp__bits_of(capacities->of_mean), capacities->n, capacities->bytes);
+}
+
 static int64_t print_options(const eqp_balancer_options *o)
 {
     const int64_t word[] = {(int64_t)o->size,
@@ -246,7 +277,8 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->calibrate,
                             o->handed_out,
                             o->lazy != NULL,
-                            o->fixed_costs};
+                            o->fixed_costs,
+                            eqp__print_capacities(0, &o->capacities)};
     const int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);

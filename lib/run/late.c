@@ -58,6 +58,8 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
     } else if (mode == EQP_LAZY_BY_THREAD &&
                (method->assign_alone == NULL || b->options.method.options.split || b->options.method.options.homes)) {
         wrong = "it cannot be made in a thread without MPI; give it ranks";
+    } else if (eqp__memory_is_capped(&b->bounds)) {
+        wrong = "what ranks have in memory is known in the run only";
     } else if (!words_name(b)) {
         wrong = "its word does not say what it is";
     }

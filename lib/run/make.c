@@ -190,6 +190,28 @@ done:
     return code;
 }
 
+/* What does not fit is not taken. */
+static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eqp_auto_answer *answer,
+                        eqp_message *message)
+{
+    const eqp_evaluated *is = &answer->row.evaluated;
+
+    b->memory_made = fmax(is->memory_use, answer->keep ? b->now.memory_use : 0.0);
+    if (eqp__row_fits(&answer->row)) {
+        return EQP_OK;
+    }
+    if (state->misfit.text[0] != '\0') {
+        *message = state->misfit;
+    } else {
+        eqp_message_set(
+            message,
+            "no map was found that fits into memory: the best needs %.4g of a rank's capacity, %.4g bytes at "
+            "most, %.4g in the mean; no lower bound proves that there is none",
+            is->memory_use, is->memory_max, is->memory_mean);
+    }
+    return EQP_ERR_CAPACITY;
+}
+
 /* `auto`, and methods whose maps are traced before they are used. */
 static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                   eqp_auto_answer *answer, eqp_message *message)
@@ -216,6 +238,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
+    EQP_TRY(check_memory(b, &state, answer, message));
 done:
     eqp__whatif_close(&state);
     return code;

@@ -463,12 +463,39 @@ static bool can_be(const eqp_work *work)
            work->nlows >= 0 && work->nlows <= EQP_MEET_LOWS && (work->nlows == 0 || work->low != NULL);
 }
 
+/* Bytes that this rank needs; exchanges as in its last evaluation. */
+static double memory_of(const eqp_balancer *b, const eqp_work *work)
+{
+    const eqp_memory *m = &b->bounds.model;
+    const eqp_rank_row *row = work->row;
+    const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
+
+    return m->fixed + m->held * row->particles + m->ghost * row->ghosts / evaluations +
+           m->byte * (row->last_bytes_sent + row->last_bytes_received);
+}
+
 /* What the balancer knows of this rank's work. */
 static void predict(const eqp_balancer *b, const eqp_work *work)
 {
     work->row->work = eqp_cost_fit_predict(&b->costs.fit, work->count);
     work->row->speed = eqp_part_speed(eqp__rank_shares_speeds(b->shares), b->rank);
     work->row->predicted = work->row->work / work->row->speed;
+    work->row->memory = memory_of(b, work);
+}
+
+/* How near the ranks are to their capacities. */
+static void take_memory(eqp_balancer *b)
+{
+    const eqp_part_memory *memory = &b->bounds;
+    double mean = 0.0, use = 0.0, most = 0.0;
+
+    for (int r = 0; r < b->nranks; r++) {
+        mean += b->row[r].memory / b->nranks;
+        most = fmax(most, b->row[r].memory);
+        use = memory->n > 0 ? fmax(use, b->row[r].memory / memory->bytes[r % memory->n]) : 0.0;
+    }
+    b->now.memory_max = most;
+    b->now.memory_use = memory->of_mean > 0 && mean > 0 ? most / (memory->of_mean * mean) : use;
 }
 
 static void tell(const eqp_balancer *b, eqp_step *step)
@@ -506,6 +533,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     work->row->next = eqp_cost_fit_predict(&b->costs.fit, work->last != NULL ? work->last : work->count);
     EQP_TRY(gather_rows(b, work, bytes, d.rows));
     take_turns(b, &t);
+    take_memory(b);
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));

@@ -262,6 +262,12 @@ void eqp__auto_take(eqp_auto_memory *memory, const char *word)
     memory->beyond = 0.0;
 }
 
+/* Seconds of a step in the mean, by which maps are compared. */
+static double cost_of(const eqp_auto_question *question, const eqp_prospect *prospect, const eqp_compared *row)
+{
+    return eqp__fitting_seconds(row, eqp__prospect_cost(&question->lives, prospect));
+}
+
 /* Tries one method, and keeps it if it is the best so far. seconds: CPU seconds of the rank that needed most. */
 static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, const eqp_choice *choice, double *cost,
                    eqp_auto_answer *answer, eqp_compared *row, double *seconds, eqp_message *message)
@@ -274,7 +280,7 @@ static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, c
     EQP_TRY(eqp__whatif_try(state, 1, &trial, &question->network, message));
     *row = trial.row;
     prospect = new_map(question, choice->word, row);
-    const double expected = eqp__prospect_cost(&question->lives, &prospect);
+    const double expected = cost_of(question, &prospect, row);
     *seconds = eqp__whatif_since(state, begin);
     if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
@@ -384,7 +390,7 @@ static int try_candidate(choosing *c, int i)
         c->curve_effort = seconds;
     }
     const eqp_prospect prospect = new_map(c->question, candidates[i].word, &row);
-    c->cost_of_each[i] = eqp__prospect_cost(&c->question->lives, &prospect);
+    c->cost_of_each[i] = cost_of(c->question, &prospect, &row);
     c->spent += seconds;
     c->ntried++;
     if (memory != NULL && c->curve_effort > 0.0) {
@@ -456,8 +462,25 @@ static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
     const eqp_prospect prospect = present_map(c->question, row);
     c->spent += seconds;
     c->present = row;
-    c->cost = eqp__prospect_cost(&c->question->lives, &prospect);
+    c->cost = cost_of(c->question, &prospect, row);
     c->answer->keep = true;
+done:
+    return code;
+}
+
+/* A new map that does not fit into memory gives way to the present one, if that does or needs less. */
+static int keep_what_fits(choosing *c, const eqp_trial *present, eqp_compared *row)
+{
+    const double cost = c->cost;
+    int code;
+
+    EQP_TRY(try_present(c, present, row));
+    c->answer->keep = c->cost < cost;
+    if (c->answer->keep) {
+        eqp__trials_free(1, &c->answer->trial);
+        c->answer->trial = (eqp_trial){.choice = NULL};
+        snprintf(c->answer->why, sizeof c->answer->why, "the present map is kept: no new one fits into memory");
+    }
 done:
     return code;
 }
@@ -517,6 +540,8 @@ int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *asked, co
     EQP_TRY(automatic ? try_candidates(&c) : try_only(&c));
     if (automatic) {
         EQP_TRY(try_even(&c));
+    } else if (present != NULL && !eqp__row_fits(&answer->trial.row)) {
+        EQP_TRY(keep_what_fits(&c, present, &now));
     }
 done:
     if (code != EQP_OK) {

@@ -74,7 +74,7 @@ done:
 
 static double step_of(const eqp_trial *trial)
 {
-    return trial->row.evaluated.step_seconds;
+    return eqp__fitting_seconds(&trial->row, trial->row.evaluated.step_seconds);
 }
 
 /* The trial with the shortest step among those that can be made even and were not yet: marked in done [n]. -1: none. */
@@ -139,7 +139,7 @@ static eqp_compared choose(const comparison *c, const char *word, const eqp_tria
     for (; n < c->ntried + c->neven && trials[n].choice != NULL; n++) {
         seconds += trials[n].row.balance_seconds;
         step[n] = step_of(&trials[n]);
-        next[n] = trials[n].row.step_next;
+        next[n] = isnan(trials[n].row.step_next) ? NAN : eqp__fitting_seconds(&trials[n].row, trials[n].row.step_next);
     }
     const int best = eqp__outlook_pick(n, step, next);
     row = trials[best].row;

@@ -13,6 +13,10 @@
 /* Times that a map is made again. */
 #define LOAD_PASSES 6
 #define STEP_PASSES 6
+#define MEMORY_PASSES 5
+
+/* What a part needs in memory beside its items follows them: so much of it is added, in every pass again. */
+#define MEMORY_MARGIN 0.05
 
 /* So many maps in a row that are no better end it, or one more: a pass may try two. */
 #define MOST_IN_VAIN 2
@@ -35,15 +39,21 @@ typedef struct refining {
     double *total;  /* seconds of each part with the last map: of its work at its speed, and beside */
     double *given;  /* of its items */
     double *factor; /* of the seconds that the items of each part are to weigh */
+    double *need;   /* bytes of memory of each part with the last map */
+    double *held;   /* of these, its items */
+    double *beside; /* bytes beside its items that it is to have room for */
 } refining;
 
 static int open_refining(refining *s)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&s->total, 3 * (int64_t)s->nparts, sizeof *s->total));
+    EQP_TRY(eqp_array_create(&s->total, 6 * (int64_t)s->nparts, sizeof *s->total));
     s->given = s->total + s->nparts;
     s->factor = s->given + s->nparts;
+    s->need = s->factor + s->nparts;
+    s->held = s->need + s->nparts;
+    s->beside = s->held + s->nparts;
 done:
     return eqp_agree(s->state->comm, code, NULL);
 }
@@ -149,33 +159,44 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *b
     return code;
 }
 
-/* Rank 0 alone: what the map comes to by a plan, and every part's seconds of the step, or of the turns of a cycle. */
+/* Rank 0 alone: what the map comes to by a plan, and every part's seconds of the step, or of the turns of a cycle, and
+ * its memory. */
 static int read_traced(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row,
                        bool any_plan)
 {
     const eqp_cycle_turns *phases = &s->state->phases;
     const eqp_exchange_plan same = row->evaluated.plan;
-    double *seconds = NULL;
+    double *seconds = NULL, *memory = NULL;
     int code;
 
     EQP_TRY(any_plan ? eqp__whatif_evaluate(s->state, traced, network, row)
                      : eqp__whatif_evaluate_by(s->state, traced, network, &same, row));
     EQP_TRY(eqp_array_create(&seconds, s->nparts, sizeof *seconds));
+    EQP_TRY(eqp_array_create(&memory, s->nparts, sizeof *memory));
     memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
+    memset(s->need, 0, (size_t)s->nparts * sizeof *s->need);
     for (int k = 0; k < phases->n; k++) {
-        const eqp_traffic exchange = {.seconds = seconds};
+        const eqp_traffic exchange = {.seconds = seconds, .memory = memory};
         const eqp_exchange_plan plan = row->evaluated.plan;
         eqp_evaluated one;
         memset(seconds, 0, (size_t)s->nparts * sizeof *seconds);
+        memset(memory, 0, (size_t)s->nparts * sizeof *memory);
         EQP_TRY(eqp_evaluation_by_plan(traced->turn[k], network, &plan, &exchange, &one));
         for (int p = 0; p < s->nparts; p++) {
             const double load = eqp_evaluation_loads(traced->turn[k])[p] / eqp_part_speed(s->speeds, p);
             s->total[p] += phases->times[k] * (seconds[p] + load);
+            s->need[p] = fmax(s->need[p], memory[p]);
         }
     }
 done:
+    free(memory);
     free(seconds);
     return code;
+}
+
+static int tell(const refining *s, double *of_parts)
+{
+    return MPI_Bcast(of_parts, s->nparts, MPI_DOUBLE, 0, s->state->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
 /* Traces a map and tells all ranks; what is traced stays on rank 0. row->evaluated.plan: by which, unless any_plan. */
@@ -193,9 +214,7 @@ static int measure(const refining *s, const eqp_trial *trial, const eqp_network 
     }
     code = eqp_agree(comm, code, NULL);
     code = code == EQP_OK ? eqp__whatif_tell(s->state, 0, row) : code;
-    if (code == EQP_OK && MPI_Bcast(s->total, s->nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
+    code = code == EQP_OK ? tell(s, s->total) : code;
     return code;
 }
 
@@ -217,6 +236,20 @@ typedef struct favourite {
     int in_vain;  /* maps in a row that were no better */
 } favourite;
 
+static double fitting_step(const eqp_compared *row)
+{
+    return eqp__fitting_seconds(row, row->evaluated.step_seconds);
+}
+
+/* What was found out about the map that takes its place. */
+static void take_evaluation(eqp_compared *row, const eqp_compared *better)
+{
+    row->evaluated = better->evaluated;
+    row->phases = better->phases;
+    row->cycle = better->cycle;
+    memcpy(row->phase, better->phase, sizeof row->phase);
+}
+
 /* Measures a map, and keeps it if its step is shorter. */
 static int compete(const refining *s, const eqp_network *network, eqp_trial *next, const eqp_map_made *made,
                    favourite *best)
@@ -228,11 +261,9 @@ static int compete(const refining *s, const eqp_network *network, eqp_trial *nex
     next->row.evaluated = shortest->evaluated;
     best->in_vain++;
     code = measure(s, next, network, false, &traced, &next->row);
-    if (code == EQP_OK && next->row.evaluated.step_seconds < shortest->evaluated.step_seconds) {
+    if (code == EQP_OK && fitting_step(&next->row) < fitting_step(shortest)) {
         const eqp__traced longer = best->traced;
-        shortest->evaluated = next->row.evaluated;
-        shortest->cycle = next->row.cycle;
-        memcpy(shortest->phase, next->row.phase, sizeof shortest->phase);
+        take_evaluation(shortest, &next->row);
         best->traced = traced;
         traced = longer;
         best->changed = true;
@@ -281,6 +312,72 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
 done:
     summary->result.imbalance = trial->row.evaluated.imbalance;
     eqp__traced_free(&best.traced);
+    free(s.total);
+    return code;
+}
+
+/* Of the last map, and of all before it: what follows the items does not swing. pass: from 1 up. */
+static int find_beside(refining *s, int pass)
+{
+    int code;
+
+    EQP_TRY(tell(s, s->need));
+    EQP_TRY(eqp__draft_held(s->draft, s->held));
+    for (int p = 0; p < s->nparts; p++) {
+        const double beside = fmax(s->need[p] - s->held[p], 0.0) * (1.0 + MEMORY_MARGIN * pass);
+        s->beside[p] = fmax(s->beside[p], beside);
+    }
+done:
+    return code;
+}
+
+/* One more map; *stuck: items and what parts turned out to need beside them do not fit. */
+static int fit_again(refining *s, const eqp_network *network, eqp_trial *trial, eqp_map_made *summary, bool *stuck)
+{
+    eqp_trial next = {.nparts = s->nparts};
+    eqp__traced traced = {{NULL}};
+    eqp_map_made made;
+    int code;
+
+    eqp__draft_remember(s->draft, s->beside, true);
+    code = eqp__draft_assign(s->draft, s->base, s->message);
+    *stuck = code == EQP_ERR_CAPACITY;
+    if (*stuck) {
+        s->message->text[0] = '\0';
+        return EQP_OK;
+    }
+    EQP_TRY(code);
+    EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
+    EQP_TRY(measure(s, &next, network, true, &traced, &next.row));
+    if (fitting_step(&next.row) < fitting_step(&trial->row)) {
+        take_evaluation(&trial->row, &next.row);
+        replace(trial, &next, summary, &made);
+    }
+done:
+    eqp__traced_free(&traced);
+    eqp__trials_free(1, &next);
+    return code;
+}
+
+int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
+                       eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+{
+    refining s = {.state = state, .draft = draft, .base = base, .message = message, .nparts = trial->nparts};
+    eqp__traced traced = {{NULL}};
+    bool stuck = false;
+    int code;
+
+    s.speeds = state->what->speeds;
+    EQP_TRY(open_refining(&s));
+    EQP_TRY(measure(&s, trial, network, true, &traced, &trial->row));
+    for (int pass = 1; pass <= MEMORY_PASSES && !eqp__row_fits(&trial->row) && !stuck; pass++) {
+        EQP_TRY(find_beside(&s, pass));
+        EQP_TRY(fit_again(&s, network, trial, summary, &stuck));
+    }
+done:
+    summary->result.imbalance = trial->row.evaluated.imbalance;
+    eqp__draft_remember(draft, NULL, true);
+    eqp__traced_free(&traced);
     free(s.total);
     return code;
 }

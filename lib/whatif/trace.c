@@ -70,6 +70,23 @@ done:
     return code;
 }
 
+static int set_memory(const eqp_part_memory *memory, int nparts, eqp_evaluation *evaluation)
+{
+    double *capacity = NULL;
+    int code = EQP_OK;
+
+    if (memory->n > 0) {
+        EQP_TRY(eqp_array_create(&capacity, nparts, sizeof *capacity));
+        for (int p = 0; p < nparts; p++) {
+            capacity[p] = memory->bytes[p % memory->n];
+        }
+    }
+    EQP_TRY(eqp_evaluation_memory(evaluation, &memory->model, capacity, memory->of_mean));
+done:
+    free(capacity);
+    return code;
+}
+
 /* Adds up what the ranks have traced, on one of them. */
 static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evaluation)
 {
@@ -132,6 +149,9 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
     EQP_TRY(eqp_evaluation_overhead(made, &what->overhead)); /* the same on all ranks */
+    if (what->making.memory.known) {
+        EQP_TRY(eqp_agree(state->comm, set_memory(&what->making.memory, trial->nparts, made), NULL));
+    }
     if (state->rank == root) {
         *evaluation = made;
         made = NULL;

@@ -191,20 +191,45 @@ static int make_base(const eqp_whatif_state *state, int nparts, double **base)
     return code;
 }
 
-/* Assigns, and assigns again until it is as even as the choice wants it. */
+/* Whether maps must fit into memory, which an evaluation shows. */
+static bool is_capped(const eqp_whatif_state *state)
+{
+    const eqp_part_memory *memory = &state->what->making.memory;
+
+    return memory->known && eqp__memory_is_capped(memory);
+}
+
+/* Within the memory of the parts if that can be; else anyhow, for the evaluation to say how much is missing. */
+static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double *base, eqp_message *message)
+{
+    int code = eqp__draft_assign(draft, base, message);
+
+    if (code == EQP_ERR_CAPACITY && is_capped(state)) {
+        state->misfit = *message;
+        message->text[0] = '\0';
+        eqp__draft_remember(draft, NULL, false);
+        code = eqp__draft_assign(draft, base, message);
+    }
+    return code;
+}
+
+/* Assigns, and assigns again until it is as even as the choice wants it, and fits. */
 static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                              eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
     const eqp_making options = options_of(state, trial);
     int code;
 
-    EQP_TRY(eqp__draft_assign(draft, base, message));
+    EQP_TRY(assign_within(state, draft, base, message));
     EQP_TRY(eqp__draft_take(draft, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
     if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
         EQP_TRY(eqp__refine_loads(state, draft, base, options.imbalance_tol, trial, summary, message));
     }
     if (options.how.even) {
         EQP_TRY(eqp__refine_step(state, draft, base, network, trial, summary, message));
+    }
+    if (is_capped(state) && !(options.how.even && eqp__row_fits(&trial->row))) {
+        EQP_TRY(eqp__refine_memory(state, draft, base, network, trial, summary, message));
     }
 done:
     return code;
@@ -235,9 +260,10 @@ done:
 }
 
 /* Whether a trial's evaluation comes with its map. */
-static bool refines_step(const eqp_trial *trial)
+static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *trial)
 {
-    return trial->choice != NULL && trial->choice->options.even;
+    return trial->choice != NULL &&
+           (trial->choice->options.even || (is_capped(state) && trial->choice->method->assign != NULL));
 }
 
 /* The map of a trial, and what is known of it without a trace. */
@@ -287,20 +313,20 @@ int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
         code = assign(state, network, &trials[i], message);
-        if (code == EQP_OK && !refines_step(&trials[i])) {
+        if (code == EQP_OK && !comes_evaluated(state, &trials[i])) {
             code = eqp__whatif_trace(state, &trials[i], i % state->nranks, &traced[i]);
         }
     }
     if (code == EQP_OK) {
         for (int i = state->rank; i < n && code == EQP_OK; i += state->nranks) {
-            if (!refines_step(&trials[i])) {
+            if (!comes_evaluated(state, &trials[i])) {
                 code = eqp__whatif_evaluate(state, &traced[i], network, &trials[i].row);
             }
         }
         code = eqp_agree(state->comm, code, NULL);
     }
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        code = refines_step(&trials[i]) ? EQP_OK : eqp__whatif_tell(state, i % state->nranks, &trials[i].row);
+        code = comes_evaluated(state, &trials[i]) ? EQP_OK : eqp__whatif_tell(state, i % state->nranks, &trials[i].row);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "what-if: %s", eqp_error_text(code));

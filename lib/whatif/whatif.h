@@ -50,6 +50,7 @@ typedef struct eqp_whatif_state {
     MPI_Comm comm;
     int rank, nranks;
     eqp_cycle_turns phases; /* of the cycle that a step is */
+    eqp_message misfit;     /* why no map fits into memory, if that was proven last; else empty */
     /* owners as they are, with weights if they were wanted so far; and what it took to learn that */
     bool known, weighed;
     eqp_owners owners;
@@ -139,5 +140,23 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *b
 /* Until the longest step, load and exchange together, gets no shorter. Evaluates: trial->row.evaluated. */
 int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                      eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+
+/* Until the map fits into memory, as it is evaluated exactly: parts that need more beside their items get fewer of
+ * them. Evaluates: trial->row.evaluated. What still does not fit is the map that is nearest to it. */
+int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
+                       eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+
+/* Whether a map fits into memory, as far as that is known. */
+static inline bool eqp__row_fits(const eqp_compared *row)
+{
+    return row->evaluated.memory_use <= 1.0;
+}
+
+/* Seconds by which maps are compared: one that does not fit takes longer than all that do, the longer the more it
+ * needs. */
+static inline double eqp__fitting_seconds(const eqp_compared *row, double seconds)
+{
+    return eqp__row_fits(row) ? seconds : 1e30 * row->evaluated.memory_use;
+}
 
 #endif

@@ -127,6 +127,9 @@ static int trace_owner(const world *w, int64_t owner, const eqp_map *map, const 
 {
     int code = EQP_OK;
 
+    if (!loads_only) {
+        code = eqp_evaluation_held(evaluation, placement->home, 1);
+    }
     for (int phase = 0; phase < PHASES && !loads_only && code == EQP_OK; phase++) {
         code = eqp_evaluation_block(evaluation, phase, owner, BLOCK_BYTES, 1, placement->home);
     }
@@ -629,6 +632,45 @@ static void a_comparison_looks_ahead(MPI_Comm comm)
     CHECK(other);
 }
 
+/* By their weights alone parts hold unlike numbers of owners, and get unlike ghosts. Within capacities no map is taken
+ * that is above one, by any method, whether parts are alike or not; and one that cannot be has a proof. */
+static void no_map_is_above_its_memory(MPI_Comm comm)
+{
+    static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};
+    static const double times[] = {1.25, 0.5};
+    static const char *const tried[] = {"sfc", "sfc:split", "rcb", "sfc:even=step", "auto"};
+    double bytes[2];
+    world w;
+
+    make_world(comm, 7, &w);
+    w.what.making.memory = (eqp_part_memory){.known = true, .model = need};
+    const eqp_evaluated free_of = value_of(&w, "sfc", &nothing);
+    CHECK(free_of.memory_max > 1.3 * free_of.memory_mean && free_of.memory_use == 0);
+    for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
+        for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+            const bool unlike = i % 2 != 0, can_be = times[k] > 1;
+            eqp_whatif_state state;
+            eqp_auto_answer answer;
+            eqp_message message = {""};
+            eqp_choice choice;
+            const eqp_auto_question question = {
+                .nparts = PARTS, .lives = {.usual = FOREVER, .most = FOREVER}, .network = nothing};
+            bytes[0] = times[k] * free_of.memory_mean * (unlike ? 0.9 : 1.0);
+            bytes[1] = times[k] * free_of.memory_mean * (unlike ? 1.2 : 1.0);
+            CHECK_EQUAL(eqp_choice_parse(NULL, &usual, tried[i], &choice, &message), EQP_OK);
+            w.what.making = eqp__making_with(&w.what.making, &choice);
+            w.what.making.memory.n = 2;
+            w.what.making.memory.bytes = bytes;
+            eqp__whatif_open(&w.what, &state);
+            CHECK_EQUAL(eqp__auto_choose(&state, &question, NULL, &answer, &message), EQP_OK);
+            CHECK((answer.row.evaluated.memory_use <= 1.0) == can_be);
+            CHECK((strstr(state.misfit.text, "proven") != NULL) == !can_be);
+            eqp__whatif_close(&state);
+            forget(&answer);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -644,6 +686,7 @@ int main(int argc, char **argv)
         MPI_TEST(what_ages_is_left),
         MPI_TEST(trials_wait_for_their_share),
         MPI_TEST(a_comparison_looks_ahead),
+        MPI_TEST(no_map_is_above_its_memory),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -73,7 +73,7 @@ static totals run_forces(bh_simulation *sim)
             *tops = calloc((size_t)nranks, sizeof *tops);
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_network network = EQP_NETWORK_DEFAULTS;
-    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL, NULL};
     int code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated);
 
     CHECK(code == EQP_OK, "no forces: %s", eqp_error_text(code));
@@ -219,7 +219,7 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     CHECK(code == EQP_OK, "%s: trace: %s", what, eqp_error_text(code));
     all = gather(sim.comm, nranks, mine, &problem);
     columns = calloc(4 * (size_t)nranks, sizeof *columns);
-    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL, NULL};
     code = eqp_evaluation_by_plan(all, &network, &plan, &traffic, &evaluated);
     CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
     load = eqp_cost_fit_predict(eqp_balancer_costs(sim.balancer), real.counts.of);

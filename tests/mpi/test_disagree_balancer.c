@@ -31,24 +31,29 @@ typedef struct field {
         "options", "options." #field ": " #of, offsetof(eqp_balancer_options, field.of),                               \
             sizeof((eqp_balancer_options *)0)->field.of                                                                \
     }
+#define CAPACITIES(object, type, of)                                                                                   \
+    {                                                                                                                  \
+#object, #object ".capacities: " #of, offsetof(type, capacities.of), sizeof((type *)0)->capacities.of          \
+    }
 #define TABLE(...)                                                                                                     \
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
 
-static const field fields[] =
-    TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(branch), P(own),
-          P(estimates), P(apart), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance),
-          P(label), P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto),
-          O(network_measure), O(calibrate), O(handed_out), O(fixed_costs), M(method, word), M(method, method),
-          M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
-          M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
-          M(method, options.homes), M(method, options.start), M(policy, mode), M(policy, every),
-          M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds),
-          M(share, speed), M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta),
-          M(network, node), W(row), W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved),
-          W(nphases), W(phase_load), W(phase_count), C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan),
-          C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
+static const field fields[] = TABLE(
+    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(memory), P(branch), P(own),
+    P(estimates), P(apart), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label),
+    P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto),
+    O(network_measure), O(calibrate), O(handed_out), O(fixed_costs), M(method, word), M(method, method),
+    M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
+    M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
+    M(method, options.homes), M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol),
+    M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed), M(plan, stages),
+    M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes),
+    W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), W(nphases), W(phase_load), W(phase_count),
+    C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map),
+    C(user), CAPACITIES(options, eqp_balancer_options, n), CAPACITIES(options, eqp_balancer_options, of_mean),
+    CAPACITIES(comparison, eqp_comparison, n), CAPACITIES(comparison, eqp_comparison, of_mean));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -81,6 +86,7 @@ typedef struct scene {
     int rank, back[1], ghosts[1];
     double nominal[KINDS + 1];
     eqp_overhead overhead;
+    eqp_memory memory;
     eqp_method method;
     const eqp_method *row[1];
     eqp_methods own;
@@ -127,7 +133,8 @@ static int cycle(void *user, eqp_cycle_turns *phases)
 
 static void make_scene(const seat *s, scene *all)
 {
-    *all = (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}, .overhead = {.calls = 1}};
+    *all =
+        (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}, .overhead = {.calls = 1}, .memory = {.held = 1}};
     all->method.name = "own";
     all->row[0] = &all->method;
     all->own = (eqp_methods){all->row, 1};
@@ -139,6 +146,7 @@ static void make_scene(const seat *s, scene *all)
     all->problem.cycle = cycle;
     all->problem.apart = true;
     all->problem.overhead = &all->overhead;
+    all->problem.memory = &all->memory;
 }
 
 static eqp_choice choice_of(const char *word)
@@ -210,6 +218,8 @@ static int create(const seat *s)
     CHECK_EQUAL(eqp_lazy_split(MPI_COMM_SELF, &beside, &alone, &lazy, NULL), EQP_OK);
     make_scene(s, &all);
     all.nominal[1] += is(s, "problem.nominal: 2 for 1");
+    all.memory.held += is(s, "problem.memory: 2 for 1");
+    all.memory.ghost -= is(s, "problem.memory: -1 for 0");
     all.overhead.calls += is(s, "problem.overhead: 2 for 1");
     all.overhead.part -= is(s, "problem.overhead: -1 for 0");
     all.back[0] += is(s, "problem.back: 1 for 0");
@@ -228,6 +238,7 @@ static int create(const seat *s)
     options.plan.node = options.network.node = 2;
     options.lazy = is(s, "options.lazy: none for a thread") ? lazy : NULL;
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
+    options.capacities.of_mean = options.lazy == NULL ? 50 : 0; /* anything fits */
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
     spoil(s, "options", &options);
@@ -438,7 +449,8 @@ static int compare(const seat *s)
                       slow = {.alpha = 3, .beta = 1, .node = 1};
     const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
     int seen = 0;
-    eqp_comparison wanted = {2, choice, 2, parts, &network, &direct, 2, speed, count_rows, look_at_map, &seen};
+    eqp_comparison wanted = {2, choice, 2,          parts,       &network, &direct,
+                             2, speed,  count_rows, look_at_map, &seen,    {0, NULL, 50}};
     eqp_compared *rows = NULL;
     eqp_message message = {""};
     scene all;
@@ -489,6 +501,9 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.overhead: 0", SAME},
         {"eqp_balancer_create", create, "problem.overhead: 2 for 1", SAME},
         {"eqp_balancer_create", create, "problem.overhead: -1 for 0", WRONG},
+        {"eqp_balancer_create", create, "problem.memory: 0", SAME},
+        {"eqp_balancer_create", create, "problem.memory: 2 for 1", SAME},
+        {"eqp_balancer_create", create, "problem.memory: -1 for 0", WRONG},
         {"eqp_balancer_create", create, "problem.branch: differs", SAME},
         {"eqp_balancer_create", create, "problem.branch: -1", WRONG},
         {"eqp_balancer_create", create, "problem.own: 0", SAME},
@@ -547,6 +562,9 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.share: nspeeds: 0", WRONG},
         {"eqp_balancer_create", create, "options.share: speed: 0", WRONG},
         {"eqp_balancer_create", create, "options.share: another speed", SAME},
+        {"eqp_balancer_create", create, "options.capacities: of_mean: differs", SAME},
+        {"eqp_balancer_create", create, "options.capacities: of_mean: -1", WRONG},
+        {"eqp_balancer_create", create, "options.capacities: n: -1", WRONG},
         {"eqp_balancer_create", create, "options.plan_auto: differs", SAME},
         {"eqp_balancer_create", create, "options.plan: stages: differs", SAME},
         {"eqp_balancer_create", create, "options.plan: broadcast: differs", SAME},
@@ -643,6 +661,9 @@ static void rows_of_runs(MPI_Comm comm)
         {"eqp_balancer_compare", compare, "comparison.on_rows: 0", EQP_OK},
         {"eqp_balancer_compare", compare, "comparison.on_map: 0", EQP_OK},
         {"eqp_balancer_compare", compare, "comparison.user: 0", EQP_OK},
+        {"eqp_balancer_compare", compare, "comparison.capacities: of_mean: differs", SAME},
+        {"eqp_balancer_compare", compare, "comparison.capacities: of_mean: -1", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.capacities: n: -1", WRONG},
         {"eqp_balancer_compare", compare, "rows: NULL", WRONG},
         {"eqp_balancer_compare", compare, "message: NULL", EQP_OK},
         {"eqp_network_measure", measure, "comm: NULL", ALONE},

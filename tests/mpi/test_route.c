@@ -138,7 +138,7 @@ static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_phase phase = {back, s->n, s->bytes, s->home, s->first, s->user};
     int64_t *sum = mpi_test_alloc(4 * s->nranks, sizeof *sum);
-    const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL};
+    const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL, NULL};
 
     CHECK_EQUAL(eqp_exchange_count(&phase, s->nranks, plan, &network, &traffic), EQP_OK);
     CHECK_EQUAL(counts.messages_sent, traffic.messages_sent[s->rank]);

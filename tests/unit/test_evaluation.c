@@ -176,7 +176,7 @@ static void assert_same(const eqp_evaluated *a, const eqp_evaluated *b)
 
 static eqp_traffic arrays_of(world_traffic *t)
 {
-    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds};
+    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds, NULL};
 }
 
 static void every_plan_is_what_simulations_add_up_to(void **state)
@@ -295,6 +295,54 @@ static void a_step_takes_more_than_loads_and_phases(void **state)
 }
 
 /* Of a cycle every turn ends together, all by the plan that is best for the whole. */
+/* Needs are what is held, got, sent and received, and a map fits where no part needs more than it has. */
+static void parts_need_memory(void **state)
+{
+    static const eqp_memory m = {.fixed = 1e6, .held = 200, .ghost = 50, .byte = 1.5};
+    static const eqp_memory wrong[] = {{.fixed = -1}, {.held = NAN}, {.ghost = INFINITY}, {.byte = -1}};
+    static assignment a;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
+        const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
+        const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+        world_traffic sent = {.seconds = {0}};
+        double need[WORLD_PARTS] = {0}, capacity[WORLD_PARTS], most = 0, mean = 0, use = 0;
+        eqp_traffic traffic = arrays_of(&sent);
+        eqp_evaluated r;
+        assignment_make(nparts, &a);
+        eqp_evaluation *e = evaluation_of(&a, 0, 1);
+        traffic.memory = need;
+        for (int p = 0; p < nparts; p++) {
+            capacity[p] = 1e6 * (1 + p % 3);
+        }
+        assert_int_equal(eqp_evaluation_memory(e, &m, capacity, 0), EQP_OK);
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            assert_int_equal(eqp_evaluation_memory(e, &wrong[i], NULL, 0), EQP_ERR_DATA);
+        }
+        assert_int_equal(eqp_evaluation_memory(e, &m, capacity, 1), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, &traffic, &r), EQP_OK);
+        for (int p = 0; p < nparts; p++) {
+            const double is = m.fixed + m.held * (double)a.held[p] + m.ghost * (double)ghosts_of(&a, p) +
+                              m.byte * (double)(sent.bytes_sent[p] + sent.bytes_received[p]);
+            assert_true(world_is_near(need[p], is));
+            most = is > most ? is : most;
+            use = is / capacity[p] > use ? is / capacity[p] : use;
+            mean += is / nparts;
+        }
+        assert_true(world_is_near(r.memory_max, most) && world_is_near(r.memory_mean, mean));
+        assert_true(world_is_near(r.memory_use, use));
+        assert_int_equal(eqp_evaluation_memory(e, &m, NULL, 1.25), EQP_OK);
+        assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_OK);
+        assert_true(world_is_near(r.memory_use, r.memory_max / (1.25 * r.memory_mean)));
+        assert_int_equal(eqp_evaluation_memory(e, NULL, NULL, 0), EQP_OK);
+        assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_OK);
+        assert_true(r.memory_max == 0 && r.memory_use == 0);
+        eqp_evaluation_free(e);
+    }
+    assert_int_equal(eqp_evaluation_memory(NULL, &m, NULL, 0), EQP_ERR_ARGUMENT);
+}
+
 static void a_cycle_is_the_sum_of_its_turns(void **state)
 {
     static const double times[2] = {1.0, 3.0}, wrong[2][2] = {{1, 0}, {1, INFINITY}};
@@ -660,6 +708,7 @@ int main(void)
         cmocka_unit_test(speeds_stretch_loads),
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
         cmocka_unit_test(a_step_takes_more_than_loads_and_phases),
+        cmocka_unit_test(parts_need_memory),
         cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
         cmocka_unit_test(more_may_be_added_after_an_answer),
         cmocka_unit_test(split_streams_join_to_the_whole),

@@ -107,7 +107,7 @@ static void stages_are_as_many_and_as_narrow_as_said(void **state)
 
 static eqp_traffic arrays_of(world_traffic *t)
 {
-    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds};
+    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds, NULL};
 }
 
 static void assert_same_traffic(const world_traffic *a, const world_traffic *b)

@@ -205,6 +205,15 @@ class eqp_overhead(Structure):
     ]
 
 
+class eqp_memory(Structure):
+    _fields_ = [
+        ("fixed", c_double),
+        ("held", c_double),
+        ("ghost", c_double),
+        ("byte", c_double),
+    ]
+
+
 class eqp_problem(Structure):
     _fields_ = [
         ("user", c_void_p),
@@ -215,6 +224,7 @@ class eqp_problem(Structure):
         ("back", c_void_p),
         ("ghosts", c_void_p),
         ("overhead", c_void_p),
+        ("memory", c_void_p),
         ("branch", c_double),
         ("own", c_void_p),
         ("apart", c_bool),
@@ -314,6 +324,14 @@ class eqp_clock(Structure):
     ]
 
 
+class eqp_capacities(Structure):
+    _fields_ = [
+        ("n", c_int),
+        ("bytes", c_void_p),
+        ("of_mean", c_double),
+    ]
+
+
 class eqp_balancer_options(Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -333,6 +351,7 @@ class eqp_balancer_options(Structure):
         ("lazy", c_void_p),
         ("fixed_costs", c_bool),
         ("clock", eqp_clock),
+        ("capacities", eqp_capacities),
     ]
 
 
@@ -369,6 +388,7 @@ class eqp_rank_row(Structure):
         ("balance_seconds", c_double),
         ("busy_seconds", c_double),
         ("overhead", c_double),
+        ("memory", c_double),
     ]
 
 
@@ -421,6 +441,8 @@ class eqp_step(Structure):
         ("balance_seconds", c_double),
         ("step_measured", c_double),
         ("step_predicted", c_double),
+        ("memory_max", c_double),
+        ("memory_use", c_double),
         ("nphases", c_int),
         ("cycle_efficiency", c_double),
         ("phase_measured", c_double * 16),
@@ -464,6 +486,9 @@ class eqp_evaluated(Structure):
         ("exchange_seconds", c_double),
         ("hidden_seconds", c_double),
         ("overhead_seconds", c_double),
+        ("memory_max", c_double),
+        ("memory_mean", c_double),
+        ("memory_use", c_double),
         ("plan", eqp_exchange_plan),
     ]
 
@@ -481,6 +506,7 @@ class eqp_comparison(Structure):
         ("on_rows", c_void_p),
         ("on_map", c_void_p),
         ("user", c_void_p),
+        ("capacities", eqp_capacities),
     ]
 
 

@@ -194,8 +194,8 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * parts of `metis` are then not repaired, but those without items filled. The result describes the cycle of any.
  *
  * With capacities no part is returned whose items' sizes sum to more than its own. Where the method leaves one, one
- * rank repairs for all: runs of the curve, then items, leave parts that have too much, and are exchanged until loads are
- * as even as before, or as even as they get; if that does not do, all items are packed anew. Where nothing fits the
+ * rank repairs for all: runs of the curve, then items, leave parts that have too much, and are exchanged until loads
+ * are as even as before, or as even as they get; if that does not do, all items are packed anew. Where nothing fits the
  * code is EQP_ERR_CAPACITY, and the message has the proof: a lower bound that is broken (all sizes; items larger than
  * capacities; bounds of bin packing), or that all assignments of few items were tried; or it says that there is none.
  * Parts of methods with EQP_SHAPED are not repaired, but refused.

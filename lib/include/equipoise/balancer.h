@@ -51,6 +51,14 @@ typedef struct eqp_share_options {
     double *speed;                /**< [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without */
 } eqp_share_options;
 
+/** Hard caps on the memory of ranks. No map is taken in that needs more by the problem's `memory`, as evaluated
+ * exactly. Zeros: none. */
+typedef struct eqp_capacities {
+    int n;               /**< a divisor of the number of ranks (of a comparison: any number); 0: none */
+    const double *bytes; /**< [n] finite, > 0, repeated over the ranks; NULL without */
+    double of_mean;      /**< > 0: each rank has so many times what a rank needs in the mean; only with n = 0 */
+} eqp_capacities;
+
 /** How a run is balanced; the same on all ranks. To be set up by eqp_balancer_options_init(). */
 typedef struct eqp_balancer_options {
     size_t size;               /**< set by eqp_balancer_options_init() */
@@ -76,6 +84,7 @@ typedef struct eqp_balancer_options {
     eqp_clock clock;  /**< what trying a map takes, which `auto` weighs against steps; its problem's functions may have
                            worked elsewhere, on a device. Usual: CPU seconds of the calling thread. Ranks may differ. All
                            other seconds the caller measures: any that a step is to be judged by */
+    eqp_capacities capacities; /**< memory of the ranks (copied but for its array, which is borrowed) */
 } eqp_balancer_options;
 
 /** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.
@@ -167,6 +176,7 @@ typedef struct eqp_rank_row {
     double busy_seconds;           /**< CPU seconds of the step but those of balance_seconds, waiting left out
                                         (eqp_busy_seconds()); 0: not known */
     double overhead;               /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
+    double memory; /**< set by the balancer: bytes that it needs, by the problem's `memory`; 0 without */
 } eqp_rank_row;
 
 /** What a rank did in a step. */
@@ -207,6 +217,8 @@ typedef struct eqp_step {
     double step_measured;       /**< busy_seconds of the largest rank; 0 where a rank does not know them */
     double step_predicted;      /**< of the largest rank: predicted and overhead, times what the busiest rank has taken
                                      beyond that, by what earlier steps have shown; 0 likewise */
+    double memory_max;          /**< bytes that a rank needs, by the problem's `memory`; 0 without */
+    double memory_use;          /**< largest need of a rank over its capacity; 0 without capacities */
     int nphases;                /**< of the cycle that the step was; 1: one */
     double cycle_efficiency;    /**< 1 / (1 + imbalance_measured) */
     double phase_measured[EQP_CYCLE_PHASES];  /**< imbalance of CPU seconds in forces of each phase; 0 beyond them */
@@ -313,7 +325,8 @@ typedef struct eqp_comparison {
      * whose ranks are parts; both borrowed for the call. It may communicate, and fails on all ranks or on none: then
      * eqp_balancer_compare() fails with its code. NULL: nobody wants the maps. */
     int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement);
-    void *user; /**< passed to on_rows and on_map */
+    void *user;                /**< passed to on_rows and on_map */
+    eqp_capacities capacities; /**< memory of the parts; maps that do not fit are rows with memory_use > 1 */
 } eqp_comparison;
 
 /** Divides the state at hand into other numbers of parts, and evaluates each division; and again after problem.advance,

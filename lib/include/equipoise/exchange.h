@@ -129,6 +129,8 @@ typedef struct eqp_traffic {
     int64_t *bytes_received;    /**< [nparts] */
     double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received;
                           those of an allgather where a stage is one */
+    double *memory;  /**< [nparts] bytes that each part needs by eqp_evaluation_memory(): by eqp_evaluation_by_plan()
+                          only */
 } eqp_traffic;
 
 /** Counts one phase by one plan: exactly what eqp_route of <equipoise/route.h> sends. Adds to all arrays of *traffic; a
@@ -176,6 +178,14 @@ typedef struct eqp_overhead {
     int handshakes; /**< messages that announce each message: alpha each */
 } eqp_overhead;
 
+/** What a part needs in memory, as far as an evaluation knows what it holds. Zeros are nothing. */
+typedef struct eqp_memory {
+    double fixed; /**< bytes of every part; >= 0 */
+    double held;  /**< bytes per element that a part holds; >= 0 */
+    double ghost; /**< bytes per ghost that it gets; >= 0 */
+    double byte;  /**< bytes per byte that it sends or receives: of buffers; >= 0 */
+} eqp_memory;
+
 /** Largest number of phases of an evaluation. */
 #define EQP_PHASES_MAX 8
 
@@ -201,6 +211,10 @@ typedef struct eqp_evaluated {
     double exchange_seconds; /**< of the part that step_seconds is of: its messages and its share of collective calls */
     double hidden_seconds;   /**< of these, those in which it computes: they do not make its step longer */
     double overhead_seconds; /**< CPU seconds of that part beside its load */
+    double memory_max;       /**< bytes of the part that needs most, by eqp_evaluation_memory(); 0 without */
+    double memory_mean;      /**< bytes of a part in the mean */
+    double memory_use;       /**< largest need of a part over its capacity: above 1 the map does not fit; 0 where there
+                                  are no capacities */
     eqp_exchange_plan plan;  /**< the plan */
 } eqp_evaluated;
 
@@ -229,6 +243,14 @@ int eqp_evaluation_speeds(eqp_evaluation *evaluation, const double *speed);
  * \param[in] overhead  (copied); NULL: nothing
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for costs or counts out of their range; unchanged then */
 int eqp_evaluation_overhead(eqp_evaluation *evaluation, const eqp_overhead *overhead);
+
+/** Says what a part needs in memory, and what it has; without it that is nothing. Not packed. Local, O(nparts).
+ * \param[in] memory    (copied); NULL: nothing
+ * \param[in] capacity  [nparts] bytes that each part has, finite, > 0 (copied); NULL: not known
+ * \param[in] of_mean   every part has so many times what a part needs in the mean, finite, > 0; 0: not so. With
+ *                      `capacity` it is 0
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for numbers out of their range, EQP_ERR_MEMORY; unchanged then */
+int eqp_evaluation_memory(eqp_evaluation *evaluation, const eqp_memory *memory, const double *capacity, double of_mean);
 
 /** Says that so many seconds of a part's load need nothing of a phase and are computed while it is under way: as many
  * of its seconds are hidden at most. Counts for one phase; load it is only by eqp_evaluation_load(). Adds up. Local,
@@ -282,7 +304,7 @@ int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, 
  * \param[out]    turn        [nphases] one turn of each; NULL: not wanted
  * \param[out]    result      the cycle: seconds, loads, ghosts_total and bytes_total are sums over its turns (loads of
  *                            the part that has most in each), and imbalance follows from them; ghosts_max,
- *                            neighbours_max, messages_max and bytes_max are the largest of a turn
+ *                            neighbours_max, messages_max, bytes_max and those of memory are the largest of a turn
  * \return as eqp_evaluation_by_plan(), EQP_ERR_OVERFLOW for sums that are none */
 int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation,
                          const eqp_network *network, const eqp_exchange_plan *plan, eqp_evaluated *turn,

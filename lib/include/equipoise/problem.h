@@ -38,6 +38,8 @@ typedef struct eqp_problem {
     const eqp_overhead *overhead; /**< what a step takes beside work and phases: calls and handshakes as they are, costs
                                      until steps have told (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
                                    */
+    const eqp_memory *memory; /**< what a rank needs in memory, where it has a capacity (balancer.h); NULL: the bytes of
+                                 its owners (copied) */
     double branch; /**< what it costs each part that a cell of the octree of keys (curve.h) is divided into one part
                       more than it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns
                       where the owners of such cells live. `hypergraph` then keeps owners of a cell together. 0:
