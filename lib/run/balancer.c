@@ -117,7 +117,9 @@ static bool overheads_want(const eqp_balancer *b)
 
 static bool memory_wants(const eqp_balancer *b)
 {
-    return b->has_map && b->now.memory_use > fmax(NEAR_CAPACITY, b->memory_made + NEARER);
+    const double use = b->now.memory_use;
+
+    return b->has_map && (use > fmax(NEAR_CAPACITY, b->memory_made + NEARER) || use > fmax(1.0, b->memory_made));
 }
 
 /* Whether a map is only taken after it was evaluated. */

@@ -13,10 +13,11 @@
 /* Times that a map is made again. */
 #define LOAD_PASSES 6
 #define STEP_PASSES 6
-#define MEMORY_PASSES 5
+#define MEMORY_PASSES 6
 
-/* What a part needs in memory beside its items follows them: so much of it is added, in every pass again. */
-#define MEMORY_MARGIN 0.05
+/* What a part has too much in memory goes, and so much of it more; a map that was made again has some room to age. */
+#define MEMORY_MARGIN 0.25
+#define MEMORY_AIM 0.98
 
 /* So many maps in a row that are no better end it, or one more: a pass may try two. */
 #define MOST_IN_VAIN 2
@@ -316,30 +317,51 @@ done:
     return code;
 }
 
-/* Of the last map, and of all before it: what follows the items does not swing. pass: from 1 up. */
-static int find_beside(refining *s, int pass)
+/* Bytes that a part is to need at most. mean: that a part needs. */
+static double capacity_of(const refining *s, int p, double mean)
 {
+    const eqp_part_memory *memory = &s->state->what->making.memory;
+
+    return MEMORY_AIM * (memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean);
+}
+
+/* Items of parts that need too much are weighed heavier, so that these get fewer of them and stay in one piece: ghosts
+ * become no more. They become fewer more slowly than items, so each pass goes farther than the one before. What a part
+ * needs beside its items is that of the last map, and of all before it. */
+static int learn_needs(refining *s, int pass)
+{
+    const double fixed = s->state->what->making.memory.model.fixed;
+    double mean = 0.0;
     int code;
 
     EQP_TRY(tell(s, s->need));
     EQP_TRY(eqp__draft_held(s->draft, s->held));
     for (int p = 0; p < s->nparts; p++) {
-        const double beside = fmax(s->need[p] - s->held[p], 0.0) * (1.0 + MEMORY_MARGIN * pass);
+        mean += s->need[p] / s->nparts;
+    }
+    for (int p = 0; p < s->nparts; p++) {
+        const double over = s->need[p] - capacity_of(s, p, mean), beside = fmax(s->need[p] - s->held[p], 0.0);
+        if (over > 0.0) {
+            const double items = 1.0 + (1.0 + MEMORY_MARGIN) * over / fmax(s->need[p] - over - fixed, over);
+            s->factor[p] = fmin(s->factor[p] * pow(items, pass), MOST_FACTOR);
+        }
         s->beside[p] = fmax(s->beside[p], beside);
     }
 done:
     return code;
 }
 
-/* One more map; *stuck: items and what parts turned out to need beside them do not fit. */
-static int fit_again(refining *s, const eqp_network *network, eqp_trial *trial, eqp_map_made *summary, bool *stuck)
+/* One more map, and what it needs; *stuck: items and what parts turned out to need beside them do not fit. beside: as
+ * for eqp__draft_remember(). */
+static int fit_again(refining *s, int pass, const double *beside, const eqp_network *network, eqp_trial *trial,
+                     eqp_map_made *summary, bool *stuck)
 {
     eqp_trial next = {.nparts = s->nparts};
     eqp__traced traced = {{NULL}};
     eqp_map_made made;
     int code;
 
-    eqp__draft_remember(s->draft, s->beside, true);
+    eqp__draft_remember(s->draft, beside, true);
     code = eqp__draft_assign(s->draft, s->base, s->message);
     *stuck = code == EQP_ERR_CAPACITY;
     if (*stuck) {
@@ -349,6 +371,8 @@ static int fit_again(refining *s, const eqp_network *network, eqp_trial *trial, 
     EQP_TRY(code);
     EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
     EQP_TRY(measure(s, &next, network, true, &traced, &next.row));
+    EQP_TRY(learn_needs(s, pass + 1));
+    *stuck = eqp__row_fits(&next.row);
     if (fitting_step(&next.row) < fitting_step(&trial->row)) {
         take_evaluation(&trial->row, &next.row);
         replace(trial, &next, summary, &made);
@@ -359,20 +383,46 @@ done:
     return code;
 }
 
+/* Maps in which parts get fewer items; then, of all items as they weigh, maps in which what is heavy for its size comes
+ * back in exchange. Each until one fits; the shortest step that does is the trial's. */
+static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *trial, eqp_map_made *summary)
+{
+    bool stuck = !weighs;
+    int code = EQP_OK;
+
+    for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
+        EQP_TRY(eqp__draft_reweigh(s->draft, s->factor, 1.0));
+        EQP_TRY(fit_again(s, pass, NULL, network, trial, summary, &stuck));
+    }
+    for (int p = 0; p < s->nparts; p++) {
+        s->factor[p] = 1.0;
+    }
+    EQP_TRY(weighs ? eqp__draft_reweigh(s->draft, s->factor, 1.0) : EQP_OK);
+    stuck = false;
+    for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
+        EQP_TRY(fit_again(s, pass, s->beside, network, trial, summary, &stuck));
+    }
+done:
+    return code;
+}
+
 int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                       eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+                       bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
     refining s = {.state = state, .draft = draft, .base = base, .message = message, .nparts = trial->nparts};
     eqp__traced traced = {{NULL}};
-    bool stuck = false;
     int code;
 
     s.speeds = state->what->speeds;
     EQP_TRY(open_refining(&s));
     EQP_TRY(measure(&s, trial, network, true, &traced, &trial->row));
-    for (int pass = 1; pass <= MEMORY_PASSES && !eqp__row_fits(&trial->row) && !stuck; pass++) {
-        EQP_TRY(find_beside(&s, pass));
-        EQP_TRY(fit_again(&s, network, trial, summary, &stuck));
+    eqp__traced_free(&traced); /* there is one at a time */
+    if (!hopeless && !eqp__row_fits(&trial->row)) {
+        for (int p = 0; p < s.nparts; p++) {
+            s.factor[p] = 1.0;
+        }
+        EQP_TRY(learn_needs(&s, 1));
+        EQP_TRY(fit(&s, network, weighs, trial, summary));
     }
 done:
     summary->result.imbalance = trial->row.evaluated.imbalance;

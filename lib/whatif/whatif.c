@@ -200,11 +200,13 @@ static bool is_capped(const eqp_whatif_state *state)
 }
 
 /* Within the memory of the parts if that can be; else anyhow, for the evaluation to say how much is missing. */
-static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double *base, eqp_message *message)
+static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double *base, bool *hopeless,
+                         eqp_message *message)
 {
     int code = eqp__draft_assign(draft, base, message);
 
-    if (code == EQP_ERR_CAPACITY && is_capped(state)) {
+    *hopeless = code == EQP_ERR_CAPACITY && is_capped(state);
+    if (*hopeless) {
         state->misfit = *message;
         message->text[0] = '\0';
         eqp__draft_remember(draft, NULL, false);
@@ -218,9 +220,10 @@ static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const do
                              eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
     const eqp_making options = options_of(state, trial);
+    bool hopeless = false;
     int code;
 
-    EQP_TRY(assign_within(state, draft, base, message));
+    EQP_TRY(assign_within(state, draft, base, &hopeless, message));
     EQP_TRY(eqp__draft_take(draft, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
     if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
         EQP_TRY(eqp__refine_loads(state, draft, base, options.imbalance_tol, trial, summary, message));
@@ -229,7 +232,8 @@ static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const do
         EQP_TRY(eqp__refine_step(state, draft, base, network, trial, summary, message));
     }
     if (is_capped(state) && !(options.how.even && eqp__row_fits(&trial->row))) {
-        EQP_TRY(eqp__refine_memory(state, draft, base, network, trial, summary, message));
+        EQP_TRY(eqp__refine_memory(state, draft, base, network, (options.method->flags & EQP_NEEDS_WEIGHTS) != 0,
+                                   hopeless, trial, summary, message));
     }
 done:
     return code;

@@ -141,10 +141,11 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *b
 int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                      eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
-/* Until the map fits into memory, as it is evaluated exactly: parts that need more beside their items get fewer of
- * them. Evaluates: trial->row.evaluated. What still does not fit is the map that is nearest to it. */
+/* Until the map fits into memory, as it is evaluated exactly: parts that need too much get fewer items, or lighter
+ * ones. weighs: the method goes by weights; hopeless: nothing fits, as is proven. Evaluates: trial->row.evaluated. What
+ * still does not fit is the map that is nearest to it. */
 int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                       eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+                       bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
 /* Whether a map fits into memory, as far as that is known. */
 static inline bool eqp__row_fits(const eqp_compared *row)
