@@ -16,7 +16,8 @@ void app_compare_first(app_run_settings *run)
     run->choice.options.split = false;
     run->choice.options.even = 0;
     run->share = (eqp_share_options){.kind = EQP_SHARE_EQUAL}; /* of the parts, not of the ranks */
-    run->steps = run->restart != NULL ? INT32_MAX : 0;         /* a restart file stands at any step */
+    run->capacities = (eqp_capacities){.n = 0};
+    run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
 }
 
 /* Who watches the rows come. */
@@ -50,6 +51,7 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
                                    .plan = run->exchange_auto ? NULL : &run->exchange,
                                    .nspeeds = run->share.nspeeds,
                                    .speed = run->share.speed,
+                                   .capacities = run->capacities,
                                    .on_rows = show,
                                    .user = &w};
     int code;

@@ -91,6 +91,8 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
             eqp_field_real("step_next", row->step_next),
             eqp_field_real("exchange_hidden", e->hidden_seconds),
             eqp_field_real("overhead_seconds", e->overhead_seconds),
+            eqp_field_real("memory_max", e->memory_max),
+            eqp_field_real("memory_use", e->memory_use),
             eqp_field_real("cycle_efficiency", row->cycle.efficiency),
             eqp_field_real("imbalance_worst", row->cycle.worst),
             eqp_field_list("phases", row->phases.n, PHASE_FIELDS, phases),

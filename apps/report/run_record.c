@@ -204,6 +204,8 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_text("action", actions[now->action]),
         eqp_field_text("why", now->why),
         eqp_field_count("map_age", now->map_age),
+        eqp_field_real("memory_max", now->memory_max),
+        eqp_field_real("memory_use", now->memory_use),
         eqp_field_text("chosen", now->chosen),
     };
     /* The last one belongs to `auto`. */

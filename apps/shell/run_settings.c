@@ -91,6 +91,13 @@ static const app_option output_rows[] = {
      .fallback = "equal",
      .help = "how much work each rank is to get: alike, in proportion to relative speeds (repeated),\n"
              "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]"},
+    {.name = "memory-cap",
+     .argument = "none|BYTES,...|Xmean",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(memory_text),
+     .fallback = "none",
+     .help = "take no map by which a rank needs more memory: bytes (K, M, G, T; a list is repeated),\n"
+             "or so many times what a rank needs in the mean"},
     {.name = "schedule",
      .argument = "none|METHOD[:chunk=N,factor=X]",
      .type = APP_OPTION_KEYED,
@@ -258,6 +265,17 @@ static int choose_share(app_run_settings *run, const char **option, eqp_message 
     return code;
 }
 
+static int choose_memory(app_run_settings *run, const char **option, eqp_message *message)
+{
+    int code = app_memory_cap_parse(run->memory_text != NULL ? run->memory_text : "none", &run->capacities, message);
+
+    *option = "memory-cap";
+    for (int i = 0; i < run->nparts_list && code == EQP_OK; i++) {
+        code = app_memory_cap_check(&run->capacities, run->parts[i], message);
+    }
+    return code;
+}
+
 /* METHOD[:chunk=N,factor=X]. */
 static int read_schedule(app_run_settings *run, eqp_message *message)
 {
@@ -410,6 +428,7 @@ int app_run_choose(const char *program, const eqp_methods *own, app_run_settings
     code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
     code = code == EQP_OK ? check_nodes(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_share(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_memory(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_schedule(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_network(run, &option, &inner) : code;
     if (code != EQP_OK) {
@@ -424,6 +443,7 @@ void app_run_settings_free(app_run_settings *run)
     free(run->compare);
     free(run->parts);
     app_share_free(&run->share);
+    app_memory_cap_free(&run->capacities);
     app_network_free(&run->network);
     run->compare = NULL;
     run->parts = NULL;
@@ -441,6 +461,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.seed = (uint64_t)run->seed;
     options.policy = run->policy;
     options.share = run->share;
+    options.capacities = run->capacities;
     options.plan_auto = run->exchange_auto;
     options.plan = run->exchange;
     options.network = run->network.network;
@@ -466,10 +487,15 @@ int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_proble
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message)
 {
     eqp_message inner = {""};
-    const int code = app_share_check(&run->share, nranks, &inner);
+    const char *option = "share";
+    int code = app_share_check(&run->share, nranks, &inner);
 
+    if (code == EQP_OK) {
+        option = "memory-cap";
+        code = app_memory_cap_check(&run->capacities, nranks, &inner);
+    }
     if (code != EQP_OK) {
-        eqp_message_set(message, "%s: --share: %s", program, inner.text);
+        eqp_message_set(message, "%s: --%s: %s", program, option, inner.text);
     }
     return code;
 }
@@ -488,7 +514,8 @@ int64_t app_run_settings_hash(const app_run_settings *run)
 {
     const char *const text[] = {run->snapshot,     run->generate,   run->restart,       run->balance,
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
-                                run->compare_text, run->parts_text, run->network_text,  run->lazy_text};
+                                run->compare_text, run->parts_text, run->network_text,  run->lazy_text,
+                                run->memory_text};
     const double number[] = {run->dt, run->imbalance_tol, run->false_alarms, run->sample_rate, run->sample_threshold};
     const int64_t count[] = {run->steps,        run->max_particles,  run->seed,           run->sample_strategy,
                              run->output_every, run->output != NULL, run->forces != NULL, run->costs};

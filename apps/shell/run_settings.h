@@ -15,6 +15,7 @@
 #ifndef APP_RUN_SETTINGS_H
 #define APP_RUN_SETTINGS_H
 
+#include "memory_cap.h"
 #include "network.h"
 #include "options.h"
 #include "share.h"
@@ -43,6 +44,7 @@ typedef struct app_run_settings {
     int64_t output_every;
     bool quiet, progress;
     const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text, *lazy_text;
+    const char *memory_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
     eqp_choice choice; /* what --balance says, options included */
@@ -58,6 +60,7 @@ typedef struct app_run_settings {
     eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
     eqp_lazy *beside;                    /* the connection with them, while the run lasts (borrowed); NULL: nobody */
     eqp_share_options share;             /* what --share says; owned */
+    eqp_capacities capacities;           /* what --memory-cap says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
     eqp_schedule_options schedule_rules; /* how; without weights */
 } app_run_settings;
@@ -74,8 +77,8 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
 int app_run_check_outputs(const char *program, const app_run_settings *run, eqp_message *message);
 
 /* Looks --balance, --compare and --schedule up, methods in the library's table and then among the app's own rows (NULL:
- * none), and reads --rebalance, --share, --exchange, --parts and --network. A text that is NULL counts as its default.
- * EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
+ * none), and reads --rebalance, --share, --memory-cap, --exchange, --parts and --network. A text that is NULL counts as
+ * its default. EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
 int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message);
 
 /* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */

@@ -75,6 +75,8 @@ static eqp_compared row_of(const char *method, int parts, double step, double wo
                                       .exchange_seconds = 1e-3 * (step - work),
                                       .hidden_seconds = 0.25,
                                       .overhead_seconds = 0.5,
+                                      .memory_max = 3e6,
+                                      .memory_use = 0.75,
                                       .plan = {EQP_STAGES_TWO, 16, 1}}};
 
     return row;
@@ -114,9 +116,9 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     assert_non_null(fgets(line, sizeof line, file));
     assert_int_equal(strncmp(line, "\"interaction:pins=2,start=rcb\",4,0.5,", 37), 0);
     assert_non_null(strstr(line, ",40,10,5,100,0.25,3,two-stage+broadcast/16,0.125,"));
-    assert_non_null(strstr(line, ",,0.016,0.25,0.5\n"));
+    assert_non_null(strstr(line, ",,0.016,0.25,0.5,3000000,0.75\n"));
     assert_non_null(fgets(line, sizeof line, file));
-    assert_non_null(strstr(line, ",sfc,,0.25,0.5\n"));
+    assert_non_null(strstr(line, ",sfc,,0.25,0.5,3000000,0.75\n"));
     assert_null(fgets(line, sizeof line, file));
     (void)fclose(file);
 }

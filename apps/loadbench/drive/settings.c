@@ -47,6 +47,7 @@ static const app_option_text texts[] = {
     {.name = "restart", .absent = true},
     {.name = "max-particles", .absent = true},
     {.name = "dt", .absent = true},
+    {.name = "memory-cap", .absent = true},
     {.name = "schedule", .absent = true},
     {.name = "forces", .absent = true},
     {.name = "output", .absent = true},

@@ -42,6 +42,7 @@ static const app_option_text texts[] = {
     {.name = "false-alarms", .absent = true},
     {.name = "lazy", .absent = true},
     {.name = "share", .absent = true},
+    {.name = "memory-cap", .absent = true},
     {.name = "schedule", .absent = true},
     {.name = "costs", .absent = true},
     {.name = "sample-strategy", .absent = true},

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Memory as a hard cap: no step is beyond it, whatever speeds want; a comparison says which maps do not fit; what cannot
+# be ends with a proof; and words that are none.
+source "$(dirname "$0")/lib.sh"
+scene=(--quiet --generate 'plummer:n=20000,seed=2' --costs nominal --exchange direct)
+fast=(--balance sfc --share speeds:4,1,1 --steps 2)
+
+expect 3 "${scene[@]}" "${fast[@]}" --report free
+cap=$(python3 -c 'import json; print(int(max(s["memory_max"] for s in json.load(open("free/report.json"))["steps"]) * 0.96))')
+expect 3 "${scene[@]}" "${fast[@]}" --report capped --memory-cap "$cap"
+expect 1 "${scene[@]}" --compare sfc,rcb --parts 4 --report compared --memory-cap 1.02mean
+python3 - "$cap" <<'END' || fail "a step or a map is not as its cap"
+import json, sys
+
+free, capped, compared = (json.load(open(name + "/report.json")) for name in ("free", "capped", "compared"))
+print([s["memory_use"] for s in capped["steps"]], [r["memory_use"] for r in compared["compare"]])
+assert all(s["memory_use"] == 0 and s["memory_max"] > 0 for s in free["steps"])
+assert all(0 < s["memory_use"] <= (1 if s["rebalanced"] else 1.01) for s in capped["steps"])
+assert capped["steps"][0]["memory_max"] <= float(sys.argv[1])
+assert capped["steps"][-1]["imbalance_predicted"] > free["steps"][-1]["imbalance_predicted"]
+assert all(r["memory_use"] > 0.9 and r["memory_max"] > 0 for r in compared["compare"])
+END
+
+run 3 "${scene[@]}" "${fast[@]}" --memory-cap 33500000
+[ $? -ne 0 ] && grep -q 'proven: the items sum to' err || fail "33500000: $(head -c 500 err)"
+
+refused 'memory-cap' "${scene[@]}" --steps 1 --memory-cap 0
+refused 'memory-cap' "${scene[@]}" --steps 1 --memory-cap 5X
+refused 'not below 1mean' "${scene[@]}" --steps 1 --memory-cap 0.5mean
+refused_on 3 '2 capacities do not divide 3' "${scene[@]}" --steps 1 --memory-cap 1G,2G
+refused_on 3 'no lazy maps' "${scene[@]}" --balance sfc --steps 1 --memory-cap 1G --lazy thread
+finish
