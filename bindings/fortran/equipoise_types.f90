@@ -320,6 +320,10 @@ module equipoise_types
     type(c_funptr) :: assign = c_null_funptr
     type(c_funptr) :: advance = c_null_funptr
     type(c_funptr) :: label = c_null_funptr
+    !> granularities in which owners can be made: finer ones balance better, coarser ones cost less. It begins
+    !! with number 0. 0 or 1: one, and nobody asks for another
+    integer(c_int) :: ngrains = 0
+    type(c_funptr) :: grain = c_null_funptr
   end type eqp_problem
 
   type, bind(c) :: eqp_owner
@@ -746,7 +750,8 @@ module equipoise_types
     integer(c_int) :: nspeeds = 0
     !> [nspeeds] mean 1; NULL without
     type(c_ptr) :: speed = c_null_ptr
-    !> called on all ranks with the rows of each number of parts as they come; NULL: nobody waits
+    !> called on all ranks with the rows of each number of parts as they come, where owners have several
+    !! granularities at the end; NULL: nobody waits
     type(c_funptr) :: on_rows = c_null_funptr
     type(c_funptr) :: on_map = c_null_funptr
     !> passed to on_rows and on_map
@@ -802,6 +807,8 @@ module equipoise_types
     type(eqp_evaluated) :: phase(16)
     !> seconds of the next step with the same assignment; NaN: not known
     real(c_double) :: step_next = 0
+    !> of the owners: the problem's granularity (problem.h) with which this method's step is shortest
+    integer(c_int) :: grain = 0
   end type eqp_compared
 
 end module equipoise_types

@@ -248,8 +248,8 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     const eqp_making making = next_making(b);
     const bool ready = !(making.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || every_step(&b->policy));
-    const bool weighs = eqp__method_weighs(making.method) && making.method->assign != NULL &&
-                        !eqp__making_wants_trial(&making) && b->feedback == NULL;
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+    const bool weighs = eqp__method_weighs(making.method) && !eqp__tries(b, &making, &lives) && b->feedback == NULL;
 
     const bool late = eqp__late_wants_survey(b);
 
@@ -345,6 +345,19 @@ done:
     return code;
 }
 
+int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names)
+{
+    int code;
+
+    b->grain = grain;
+    eqp__names_free(names);
+    *names = (eqp_names){.n = 0};
+    EQP_TRY(eqp_agree(b->comm, b->problem.grain(b->problem.user, grain), NULL));
+    EQP_TRY(eqp__take_names(b, names));
+done:
+    return code;
+}
+
 /* The found map takes the place of the present one. */
 static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_found_map *found, eqp_advice *advice)
 {
@@ -415,7 +428,7 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_
 
 /* Repaired if that is wanted and reaches the tolerance, else new; where maps are made elsewhere, the present one stays
  * then. */
-static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *home, eqp_making *making, int64_t left,
+static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_making *making, const eqp_lives *lives,
                 eqp_found_map *found, eqp_advice *advice, eqp_message *message)
 {
     int code = EQP_OK;
@@ -427,8 +440,7 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *hom
         *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
-        const eqp_lives lives = expected_lives(&b->policy, left);
-        EQP_TRY(eqp__make_new(b, home, making, &lives, found, &advice->bytes, message));
+        EQP_TRY(eqp__make_new(b, home, making, lives, found, &advice->bytes, message));
         b->repaired = 0;
         if (b->options.lazy != NULL && b->late > 0 && b->now.why[0] == '\0') {
             snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",
@@ -440,7 +452,7 @@ done:
 }
 
 /* How a map is made now. measured: [ranks] loads, owned by the caller. */
-static int prepare(eqp_balancer *b, bool factors, eqp_making *making, double **measured)
+static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_making *making, double **measured)
 {
     int code;
 
@@ -450,7 +462,7 @@ static int prepare(eqp_balancer *b, bool factors, eqp_making *making, double **m
     making->part_load = b->options.handed_out ? NULL : *measured; /* else it says nothing of the map */
     making->speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, making);
-    if (factors && !eqp__making_by_trial(making) && eqp__method_weighs(making->method)) {
+    if (factors && !eqp__tries(b, making, lives) && eqp__method_weighs(making->method)) {
         calibrate(b, making);
     }
 done:
@@ -469,10 +481,11 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
 
     message = message != NULL ? message : &own;
     eqp_making making = making_of(b);
+    const eqp_lives lives = expected_lives(&b->policy, left);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
     EQP_TRY(eqp__ask_cycle(b));
-    EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &making, &measured));
+    EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &making, &measured));
     if (due == EQP__LATE_OFFER) {
         EQP_TRY(eqp__late_offer_now(b, &making, expected_life(&b->policy, left), &advice->bytes));
         goto done;
@@ -482,7 +495,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
         EQP_TRY(eqp__late_take(b, &making, &home, &found, &advice->bytes, message));
         wanted = found.map != NULL ? EQP_RENEW : EQP_KEEP;
     } else {
-        EQP_TRY(make(b, &wanted, &home, &making, left, &found, advice, message));
+        EQP_TRY(make(b, &wanted, &home, &making, &lives, &found, advice, message));
     }
     if (wanted == EQP_RENEW) {
         b->born = due == EQP__LATE_TAKE ? b->offered : b->clock;

@@ -17,6 +17,8 @@ struct eqp_balancer {
     MPI_Comm comm;            /* owned */
     int rank, nranks, nparts; /* parts: of its maps; ranks, but where others' maps are made */
     eqp_problem problem;
+    int grain;                  /* of its owners, that is in force */
+    int grain_lost, grain_rest; /* trials of others in a row that were in vain, and new maps to come without one */
     eqp_balancer_options options;
     eqp_work_model model;
     double nominal[EQP_COST_KINDS];
@@ -99,6 +101,9 @@ int eqp__take_names(eqp_balancer *b, eqp_names *names);
 void eqp__names_free(eqp_names *names);
 void eqp__names_sort(eqp_names *names); /* the keys */
 
+/* Has the owners made in that granularity. names: theirs, replaced then. Collective. */
+int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names);
+
 /* Asks the problem what the phases of a cycle are from now on. Collective where it has any. */
 int eqp__ask_cycle(eqp_balancer *b);
 
@@ -140,10 +145,16 @@ bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives);
 /* `auto`, or a map that is traced before it is used. */
 bool eqp__making_by_trial(const eqp_making *making);
 
+/* Whether the next map is tried before it is used: one of those, or in several granularities, as far as trials have not
+ * had their part of the run. lives: of maps. */
+bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives);
+
 /* A new map by a method that takes the survey alone; by any, for such lives. Collective. */
 int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
                         int64_t *bytes, eqp_message *message);
-int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                  eqp_found_map *found, int64_t *bytes, eqp_message *message);
+
+/* home: replaced where the map is for owners of another granularity. */
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_found_map *found,
+                  int64_t *bytes, eqp_message *message);
 
 #endif

@@ -4,8 +4,13 @@
 
 #include "move/network.h"
 #include "par/comm.h"
+#include "policy/outlook.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
 
 #include <limits.h>
+#include <stdlib.h>
 
 static bool can_compare(const eqp_balancer *b, const eqp_comparison *c, eqp_message *message)
 {
@@ -39,6 +44,140 @@ static int64_t print_comparison(const eqp_comparison *c)
     return eqp__print_capacities(eqp_fingerprint(print, c->nspeeds, c->speed), &c->capacities);
 }
 
+/* Rows for owners of the granularity in force. home: theirs. */
+static int compare_here(eqp_balancer *b, const eqp_comparison *comparison, const eqp_names *home,
+                        const eqp__whatif_told *told, eqp_compared **rows, eqp_message *message)
+{
+    eqp_whatif what = {.comm = b->comm,
+                       .problem = &b->problem,
+                       .model = b->model,
+                       .costs = &b->costs,
+                       .overhead = eqp__overheads_now(&b->overheads),
+                       .plan = comparison->plan,
+                       .speeds = {comparison->nspeeds, comparison->speed},
+                       .making = eqp__balancer_making(b, &b->options.method),
+                       .clock = b->options.clock,
+                       .nhome = home->n,
+                       .key = home->key};
+    const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
+
+    what.making.memory = eqp__memory_with(b, &comparison->capacities);
+    int code = eqp__open_problem(b, true, &what.making);
+
+    if (code == EQP_OK) {
+        code = eqp__whatif_compare(&what, comparison->nchoices, comparison->choice, comparison->ncounts,
+                                   comparison->parts, network, rows, told, message);
+    }
+    eqp__close_problem(b);
+    return code;
+}
+
+/* Rows of all granularities. */
+typedef struct grained {
+    const eqp_comparison *comparison;
+    int ngrains, nrows;
+    eqp_compared **of;  /* [ngrains] rows [nrows] of each, owned */
+    eqp_compared *kept; /* [nrows] the best of each, owned */
+    /* while maps are shown: */
+    int grain, row;
+} grained;
+
+static void grained_free(grained *g)
+{
+    for (int i = 0; g->of != NULL && i < g->ngrains; i++) {
+        free(g->of[i]);
+    }
+    free((void *)g->of);
+    free(g->kept);
+}
+
+static int grained_create(const eqp_balancer *b, const eqp_comparison *comparison, grained *g)
+{
+    int code;
+
+    *g = (grained){
+        .comparison = comparison, .ngrains = b->problem.ngrains, .nrows = comparison->ncounts * comparison->nchoices};
+    EQP_TRY(eqp_array_create(&g->of, g->ngrains, sizeof *g->of));
+    EQP_TRY(eqp_array_create(&g->kept, g->nrows, sizeof *g->kept));
+done:
+    return eqp_agree(b->comm, code, NULL);
+}
+
+/* The granularity with the shortest next step, or step where that is not known. It was found by trying all. */
+static eqp_compared best_of(const grained *g, int row)
+{
+    double seconds = 0.0;
+    int best = 0;
+
+    for (int i = 0; i < g->ngrains; i++) {
+        const eqp_compared *of = &g->of[i][row], *least = &g->of[best][row];
+        const double step[] = {least->evaluated.step_seconds, of->evaluated.step_seconds};
+        const double next[] = {least->step_next, of->step_next};
+        best = i > 0 && eqp__outlook_pick(2, step, next) == 1 ? i : best;
+        seconds += of->balance_seconds;
+    }
+    eqp_compared kept = g->of[best][row];
+    kept.grain = best;
+    kept.balance_seconds = seconds;
+    return kept;
+}
+
+/* An on_map: of the rows of a granularity those that were kept, one after the other. */
+static int show_kept(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
+{
+    grained *g = user;
+    const eqp_compared *kept = &g->kept[g->row++];
+
+    (void)row;
+    return kept->grain == g->grain ? g->comparison->on_map(g->comparison->user, kept, map, placement) : EQP_OK;
+}
+
+/* The maps of what was kept, made once more: those of all rows would take too much memory. */
+static int show_maps(eqp_balancer *b, grained *g, eqp_names *home, eqp_message *message)
+{
+    const eqp__whatif_told told = {NULL, show_kept, g};
+    int code = EQP_OK;
+
+    for (g->grain = 0; g->grain < g->ngrains && code == EQP_OK; g->grain++) {
+        eqp_compared *again = NULL;
+        g->row = 0;
+        code = eqp__take_grain(b, g->grain, home);
+        code = code == EQP_OK ? compare_here(b, g->comparison, home, &told, &again, message) : code;
+        free(again);
+    }
+    return code;
+}
+
+/* Every granularity from the state at hand, which another one takes back; and then what was in force. */
+static int compare_grains(eqp_balancer *b, const eqp_comparison *comparison, eqp_names *home, eqp_compared **rows,
+                          eqp_message *message)
+{
+    const int began = b->grain;
+    grained g;
+    int code = grained_create(b, comparison, &g);
+
+    for (int k = 0; k < g.ngrains && code == EQP_OK; k++) {
+        const int grain = (began + k) % g.ngrains;
+        code = eqp__take_grain(b, grain, home);
+        code = code == EQP_OK ? compare_here(b, comparison, home, NULL, &g.of[grain], message) : code;
+    }
+    for (int i = 0; i < g.nrows && code == EQP_OK; i++) {
+        g.kept[i] = best_of(&g, i);
+    }
+    for (int k = 0; k < comparison->ncounts && comparison->on_rows != NULL && code == EQP_OK; k++) {
+        comparison->on_rows(comparison->user, comparison->nchoices, g.kept + k * comparison->nchoices);
+    }
+    code = code == EQP_OK && comparison->on_map != NULL ? show_maps(b, &g, home, message) : code;
+    const int back = eqp__take_grain(b, began, home);
+    code = code == EQP_OK ? back : code;
+    if (code == EQP_OK) {
+        *rows = g.kept;
+        g.kept = NULL;
+    }
+    grained_free(&g);
+    return code;
+}
+
 int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,
                          eqp_message *message)
 {
@@ -54,27 +193,13 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
     code = comparison != NULL && rows != NULL && can_compare(b, comparison, message) ? EQP_OK : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp__agree_alike(b->comm, code, code == EQP_OK ? print_comparison(comparison) : 0));
     EQP_TRY(eqp__ask_cycle(b));
-    eqp_whatif what = {.comm = b->comm,
-                       .problem = &b->problem,
-                       .model = b->model,
-                       .costs = &b->costs,
-                       .overhead = eqp__overheads_now(&b->overheads),
-                       .plan = comparison->plan,
-                       .speeds = {comparison->nspeeds, comparison->speed},
-                       .making = eqp__balancer_making(b, &b->options.method),
-                       .clock = b->options.clock};
-    what.making.memory = eqp__memory_with(b, &comparison->capacities);
-    const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
-    const eqp__whatif_told told = {comparison->on_rows, comparison->on_map, comparison->user};
-    EQP_TRY(eqp__take_names(b, &home));
-    what.nhome = home.n;
-    what.key = home.key;
-    code = eqp__open_problem(b, true, &what.making);
-    if (code == EQP_OK) {
-        code = eqp__whatif_compare(&what, comparison->nchoices, comparison->choice, comparison->ncounts,
-                                   comparison->parts, network, rows, &told, message);
+    if (b->problem.ngrains > 1) {
+        code = compare_grains(b, comparison, &home, rows, message);
+    } else {
+        const eqp__whatif_told told = {comparison->on_rows, comparison->on_map, comparison->user};
+        EQP_TRY(eqp__take_names(b, &home));
+        code = compare_here(b, comparison, &home, &told, rows, message);
     }
-    eqp__close_problem(b);
 done:
     eqp__names_free(&home);
     return code;

@@ -84,7 +84,8 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem)
     bool can_be = problem->survey != NULL && problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS &&
                   problem->nphases >= 0 && problem->nphases <= EQP_PHASES_MAX &&
                   (problem->nphases == 0 || (problem->back != NULL && problem->ghosts != NULL)) &&
-                  isfinite(problem->branch) && problem->branch >= 0 && can_be_methods(problem->own);
+                  isfinite(problem->branch) && problem->branch >= 0 && problem->ngrains >= 0 &&
+                  (problem->ngrains <= 1 || problem->grain != NULL) && can_be_methods(problem->own);
 
     b->problem = *problem;
     if (problem->memory != NULL) {
@@ -203,6 +204,8 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->label != NULL,
                             p->cycle != NULL,
                             p->turn != NULL,
+                            p->ngrains,
+                            p->grain != NULL,
                             p->own != NULL ? p->own->n : 0,
                             eqp__bits_of(p->branch),
                             b->bounds.known,

@@ -244,15 +244,199 @@ done:
     return code;
 }
 
-static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+/* The best map of owners as they are made now, and of all that is in use. home: of them. */
+static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
+                    eqp_auto_answer *answer, eqp_message *message)
+{
+    eqp_making opened = *making;
+    int code = eqp__open_problem(b, true, &opened);
+
+    code = code == EQP_OK ? choose(b, home, &opened, lives, answer, message) : code;
+    eqp__close_problem(b);
+    return code;
+}
+
+/* What making a map is expected to take where it is tried, as a multiple of what it takes where it is not. */
+#define TRIAL 3.0
+
+/* By the clock of all trials. */
+static double begin_trial(const eqp_balancer *b)
+{
+    const eqp_whatif what = {.clock = b->options.clock};
+
+    return eqp__whatif_now(&(eqp_whatif_state){.what = &what});
+}
+
+/* Seconds of the rank that needed most. Collective. */
+static int longest_since(const eqp_balancer *b, double begin, double *seconds)
+{
+    const eqp_whatif what = {.clock = b->options.clock};
+    const double own = eqp__whatif_since(&(eqp_whatif_state){.what = &what}, begin);
+
+    return MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+/* A choice among granularities: the way that is the best with the one in force is tried with the others. */
+typedef struct graining {
+    eqp_balancer *b;
+    eqp_names *home;
+    const eqp_lives *lives;
+    eqp_choice choice; /* the way */
+    eqp_making making; /* that way */
+    eqp_auto_answer *best;
+    int taken;     /* its granularity */
+    double price;  /* seconds that the next trial is expected to take */
+    double paid;   /* for making the best map, in a trial; 0: it is in use */
+    double beyond; /* seconds of trials beyond that */
+    int ntried;
+} graining;
+
+/* The present map, where that is the best, was made the way that won last. */
+static int open_graining(graining *g, const eqp_making *making, eqp_message *message)
+{
+    const eqp_auto_answer *best = g->best;
+    int code = EQP_OK;
+
+    g->making = *making;
+    g->ntried = 1;
+    g->taken = g->b->grain;
+    g->price = making->method == &eqp__method_auto ? TRIAL * best->row.balance_seconds : g->b->memory.curve;
+    g->paid = best->keep ? 0.0 : best->row.balance_seconds;
+    if (best->keep) {
+        EQP_TRY(eqp__auto_last(&g->b->memory, g->b->problem.own, &making->how, &g->choice, message));
+    } else {
+        g->choice = best->choice;
+    }
+    if (making->method == &eqp__method_auto) {
+        g->making = eqp__making_with(making, &g->choice);
+    }
+done:
+    return code;
+}
+
+static void take_answer(graining *g, eqp_auto_answer *answer)
+{
+    eqp__trials_free(1, &g->best->trial);
+    *g->best = *answer;
+    g->best->choice = g->choice;
+    g->best->trial.choice = &g->best->choice;
+    g->taken = g->b->grain;
+    g->beyond += g->paid - answer->row.balance_seconds;
+    g->paid = answer->row.balance_seconds;
+    *answer = (eqp_auto_answer){.keep = false};
+}
+
+static int try_grain(graining *g, int grain, eqp_message *message)
+{
+    const double begin = begin_trial(g->b);
+    eqp_auto_answer answer = {.keep = false};
+    double seconds;
+    int code;
+
+    EQP_TRY(eqp__take_grain(g->b, grain, g->home));
+    EQP_TRY(try_maps(g->b, g->home, &g->making, g->lives, &answer, message));
+    EQP_TRY(longest_since(g->b, begin, &seconds));
+    g->ntried++;
+    g->price = seconds;
+    g->beyond += seconds;
+    if (answer.cost < g->best->cost) {
+        take_answer(g, &answer);
+    }
+done:
+    eqp__trials_free(1, &answer.trial);
+    return code;
+}
+
+/* As candidates of `auto` that have lost: after n trials in vain the others rest for 2^n - 1 maps. */
+#define MOST_LOST 6
+
+static void conclude_graining(const graining *g, int began, double step, bool automatic)
+{
+    eqp_balancer *const b = g->b;
+    eqp_auto_answer *best = g->best;
+
+    if (g->ntried > 1) {
+        b->grain_lost = g->taken != began ? 0 : b->grain_lost + (b->grain_lost < MOST_LOST);
+        b->grain_rest = (1 << b->grain_lost) - 1;
+    }
+    if (g->taken != began) {
+        if (automatic) { /* now it is another map; what was spent on choosing stays */
+            const double beyond = b->memory.beyond;
+            eqp__auto_take(&b->memory, g->choice.word);
+            b->memory.beyond = beyond;
+        }
+        snprintf(best->why, sizeof best->why,
+                 "%.40s in granularity %d: %.3g s a step modelled, %.3g s in %d; %d granularities tried",
+                 g->choice.word, g->taken, best->row.evaluated.step_seconds, step, began, g->ntried);
+    }
+    eqp__auto_spend(&b->memory, g->beyond);
+}
+
+/* From the one in force outward, as long as trials may take what the last one took. */
+static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making, const eqp_lives *lives,
+                      eqp_auto_answer *best, eqp_message *message)
+{
+    graining g = {.b = b, .home = home, .lives = lives, .best = best};
+    const int began = b->grain, n = b->problem.ngrains;
+    const double step = best->row.evaluated.step_seconds;
+    int code;
+
+    EQP_TRY(open_graining(&g, making, message));
+    for (int k = 1; k < 2 * n; k++) {
+        const int grain = k % 2 != 0 ? began + (k + 1) / 2 : began - k / 2;
+        if (grain >= 0 && grain < n && eqp__auto_left(&b->memory, lives, step) - g.beyond >= g.price) {
+            EQP_TRY(try_grain(&g, grain, message));
+        }
+    }
+    EQP_TRY(g.taken != b->grain ? eqp__take_grain(b, g.taken, home) : EQP_OK);
+    conclude_graining(&g, began, step, making->method == &eqp__method_auto);
+done:
+    if (code != EQP_OK && b->grain != began) {
+        (void)eqp__take_grain(b, began, home); /* what has failed first is told */
+    }
+    return code;
+}
+
+/* Whether other granularities are to be tried now. Who makes maps beside the run knows one, and of work that is handed
+ * out the map says little. */
+static bool offers_grains(const eqp_balancer *b)
+{
+    return b->problem.ngrains > 1 && b->grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;
+}
+
+/* The trial of the one way of a run without `auto`, which notes its own. */
+static int note_trial(eqp_balancer *b, const eqp_making *making, double begin, const eqp_compared *row)
+{
+    double seconds = 0.0;
+    int code = EQP_OK;
+
+    if (making->method == b->options.method.method && making->method != &eqp__method_auto) {
+        EQP_TRY(longest_since(b, begin, &seconds));
+        b->memory.curve = seconds;
+        b->memory.beyond = 0.0;
+        eqp__auto_spend(&b->memory, seconds - row->balance_seconds);
+    }
+done:
+    return code;
+}
+
+static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
                          eqp_found_map *found, eqp_message *message)
 {
+    const bool automatic = making->method == &eqp__method_auto;
+    const double begin = begin_trial(b);
     eqp_auto_answer answer = {.keep = false};
-    int code = eqp__open_problem(b, true, making);
+    int code;
 
-    code = code == EQP_OK ? choose(b, home, making, lives, &answer, message) : code;
-    eqp__close_problem(b);
-    EQP_TRY(code);
+    if (b->surveyed && b->problem.ngrains > 1) { /* before it was known that maps would be tried */
+        eqp__balancer_forget(b, &b->survey);
+        b->surveyed = false;
+    }
+    EQP_TRY(try_maps(b, home, making, lives, &answer, message));
+    if (b->problem.ngrains > 1) {
+        EQP_TRY(note_trial(b, making, begin, &answer.row));
+        EQP_TRY(offers_grains(b) ? try_grains(b, home, making, lives, &answer, message) : EQP_OK);
+    }
     if (b->options.plan_auto) {
         eqp_exchange_plan plan = answer.row.evaluated.plan;
         EQP_TRY(eqp_route_fit(b->comm, &plan));
@@ -265,7 +449,7 @@ static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *mak
     found->placement = answer.trial.placements;
     answer.trial.map = NULL;
     answer.trial.placements = NULL;
-    if (!answer.keep && making->method == &eqp__method_auto) {
+    if (!answer.keep && automatic) {
         memcpy(b->now.chosen, answer.choice.word, sizeof b->now.chosen);
     }
     memcpy(b->now.why, answer.why, sizeof b->now.why);
@@ -280,6 +464,22 @@ bool eqp__making_by_trial(const eqp_making *making)
     return making->method->assign == NULL || eqp__making_wants_trial(making);
 }
 
+/* Whether a map by a method that takes the survey alone is tried, for the sake of granularities: a first one, which
+ * says how long steps are, and then whenever two trials may be made. */
+static bool tries_grains(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives)
+{
+    const eqp_auto_memory *memory = &b->memory;
+    const double trial = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
+
+    return offers_grains(b) && eqp__method_weighs(making->method) && b->feedback == NULL &&
+           (!b->has_map || eqp__auto_left(memory, lives, memory->step) >= 2.0 * trial);
+}
+
+bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives)
+{
+    return eqp__making_by_trial(making) || tries_grains(b, making, lives);
+}
+
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 {
     const bool only = !b->has_map && !lives->by_loss && lives->usual >= lives->most; /* it is to be right */
@@ -288,7 +488,7 @@ bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 }
 
 /* Trials have had their part of the run: the way that won last, without them. */
-static int make_again(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+static int make_again(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
                       eqp_found_map *found, int64_t *bytes, eqp_message *message)
 {
     eqp_making run = *making;
@@ -308,12 +508,18 @@ done:
     return code;
 }
 
-int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                  eqp_found_map *found, int64_t *bytes, eqp_message *message)
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_found_map *found,
+                  int64_t *bytes, eqp_message *message)
 {
+    const bool rests = b->grain_rest > 0;
+    int code;
+
     if (eqp__makes_again(b, lives)) {
-        return make_again(b, home, making, lives, found, bytes, message);
+        code = make_again(b, home, making, lives, found, bytes, message);
+    } else {
+        code = eqp__tries(b, making, lives) ? make_by_trial(b, home, making, lives, found, message)
+                                            : eqp__make_by_method(b, home, making, found, bytes, message);
     }
-    return eqp__making_by_trial(making) ? make_by_trial(b, home, making, lives, found, message)
-                                        : eqp__make_by_method(b, home, making, found, bytes, message);
+    b->grain_rest -= rests && code == EQP_OK;
+    return code;
 }

@@ -256,6 +256,17 @@ bool eqp__auto_can_be(const eqp_auto_memory *m)
     return can_be;
 }
 
+double eqp__auto_left(const eqp_auto_memory *memory, const eqp_lives *lives, double step)
+{
+    return allowance(memory, fmin(lives->usual, lives->most) * step);
+}
+
+void eqp__auto_spend(eqp_auto_memory *memory, double seconds)
+{
+    memory->beyond = fmax(memory->beyond + seconds, 0.0);
+    memory->spent = fmax(memory->spent + seconds, 0.0);
+}
+
 void eqp__auto_take(eqp_auto_memory *memory, const char *word)
 {
     memory->kind = 1 + kind_of(word);
@@ -324,9 +335,7 @@ static const eqp_compared *best_so_far(const choosing *c)
 /* Seconds that trials may still take in this choice. */
 static double left_to_try(const choosing *c)
 {
-    const double life = fmin(c->question->lives.usual, c->question->lives.most);
-
-    return allowance(c->question->memory, life * c->curve.evaluated.step_seconds) - c->spent;
+    return eqp__auto_left(c->question->memory, &c->question->lives, c->curve.evaluated.step_seconds) - c->spent;
 }
 
 /* Whether candidate i is not tried now, as it has lost before or would take too long. The way that won last is tried
@@ -550,6 +559,7 @@ done:
         return code;
     }
     answer->row = answer->keep ? now : answer->trial.row;
+    answer->cost = c.cost;
     if (automatic) {
         conclude(&c);
     }

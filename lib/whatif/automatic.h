@@ -77,6 +77,12 @@ int eqp__auto_last(const eqp_auto_memory *memory, const eqp_methods *own, const 
 /* A map is made that way, and not tried against others. */
 void eqp__auto_again(eqp_auto_memory *memory);
 
+/* Seconds that trials may still take, if a map is made now with which steps are so long. */
+double eqp__auto_left(const eqp_auto_memory *memory, const eqp_lives *lives, double step);
+
+/* Trials took so many seconds more than making the map that was chosen. Below 0: less was for nothing. */
+void eqp__auto_spend(eqp_auto_memory *memory, double seconds);
+
 /* The kind of a map that somebody else has chosen, by its word. */
 void eqp__auto_take(eqp_auto_memory *memory, const char *word);
 
@@ -97,6 +103,7 @@ typedef struct eqp_auto_answer {
     eqp_choice choice; /* of the trial */
     bool keep;         /* the present map is the best: trial is empty */
     eqp_compared row;  /* of the map that is to be used */
+    double cost;       /* seconds of a step in the mean of its expected life, with what making it takes */
     char why[192];     /* one line for people */
 } eqp_auto_answer;
 

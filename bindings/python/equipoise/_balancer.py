@@ -160,6 +160,7 @@ _CALLBACKS = {
     "trace": CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_bool, c_void_p),
     "advance": CFUNCTYPE(c_int, c_void_p, c_void_p),
     "label": CFUNCTYPE(c_int, c_void_p, c_int64),
+    "grain": CFUNCTYPE(c_int, c_void_p, c_int),
 }
 
 
@@ -167,8 +168,8 @@ class Balancer:
     """Keeps a code balanced. Making, freeing and all that is said to be so is collective.
 
     problem: an object with a method survey(kind, survey), and as it likes open(traced), close(), aspect(), base(nparts),
-    trace(nparts, map, placement, loads_only, evaluation), advance() and label(first); and with the members `nominal`,
-    `once`, `back`, `ghosts`, `overhead` (a dict), `branch` and `estimates` of eqp_problem. What these raise ends the call
+    trace(nparts, map, placement, loads_only, evaluation), advance(), label(first) and grain(grain); and with the members
+    `nominal`, `once`, `back`, `ghosts`, `overhead` (a dict), `branch`, `estimates` and `ngrains` of eqp_problem. What these raise ends the call
     on all ranks and comes out of it where it was raised; what `close` and `base` raise comes out on their rank alone.
 
     method: a word such as "interaction:pins=2". rebalance: "auto", "never", "repair", "gain" or a number of steps.
@@ -228,6 +229,7 @@ class Balancer:
         code.once = getattr(problem, "once", 0)
         code.branch = getattr(problem, "branch", 0.0)
         code.estimates = getattr(problem, "estimates", False)
+        code.ngrains = getattr(problem, "ngrains", 0)
         overhead = getattr(problem, "overhead", None)
         if overhead is not None:
             self._kept.append(s.eqp_overhead(**overhead))
@@ -296,6 +298,9 @@ class Balancer:
 
     def _call_label(self, first):
         self._problem.label(first)
+
+    def _call_grain(self, grain):
+        self._problem.grain(grain)
 
     def _advised(self, function, *arguments):
         advice, message = s.eqp_advice(), s.eqp_message()

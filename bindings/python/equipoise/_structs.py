@@ -240,6 +240,8 @@ class eqp_problem(Structure):
         ("assign", c_void_p),
         ("advance", c_void_p),
         ("label", c_void_p),
+        ("ngrains", c_int),
+        ("grain", c_void_p),
     ]
 
 
@@ -541,4 +543,5 @@ class eqp_compared(Structure):
         ("cycle", eqp_cycle),
         ("phase", eqp_evaluated * 16),
         ("step_next", c_double),
+        ("grain", c_int),
     ]

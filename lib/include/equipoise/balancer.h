@@ -4,7 +4,7 @@
  *
  * The code says who the owners of its interactions are (problem.h) and, after each step, what its forces have cost. The
  * balancer fits costs to that, keeps the present map, knows when a new one is worth it, and makes it by any method of
- * the table or by `auto`:
+ * the table or by `auto`; where owners can be made in several granularities, by the best of these:
  *
  *     eqp_balancer_create(comm, &problem, &options, &balancer, &message);
  *     for (step ...) {
@@ -279,7 +279,8 @@ int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsigh
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes);
 
 /** Takes such bytes in, after eqp_balancer_create() for the same kinds of work; on another number of ranks only the
- * costs. Every rank gives the same bytes. They are of this machine and this version of the library. Local.
+ * costs. The granularity of owners is none of it: the problem begins with its number 0. Every rank gives the same
+ * bytes. They are of this machine and this version of the library. Local.
  * \param[in] balancer  unchanged on error
  * \param[in] size      bytes
  * \param[in] bytes     [size]
@@ -320,17 +321,21 @@ typedef struct eqp_comparison {
     int nspeeds;                   /**< declared speeds of the parts, repeated; 0: all alike */
     const double *speed;           /**< [nspeeds] mean 1; NULL without */
     void (*on_rows)(void *user, int n, const eqp_compared *rows); /**< called on all ranks with the rows of each number
-                                                                       of parts as they come; NULL: nobody waits */
+                                                                       of parts as they come, where owners have several
+                                                                       granularities at the end; NULL: nobody waits */
     /** Called on all ranks with each row and its map when all is known: placement [owners that live here] by at_home,
      * whose ranks are parts; both borrowed for the call. It may communicate, and fails on all ranks or on none: then
-     * eqp_balancer_compare() fails with its code. NULL: nobody wants the maps. */
+     * eqp_balancer_compare() fails with its code. Where owners have several granularities, rows come by granularity,
+     * which is in force then, and maps are made twice. NULL: nobody wants the maps. */
     int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement);
     void *user;                /**< passed to on_rows and on_map */
     eqp_capacities capacities; /**< memory of the parts; maps that do not fit are rows with memory_use > 1 */
 } eqp_comparison;
 
 /** Divides the state at hand into other numbers of parts, and evaluates each division; and again after problem.advance,
- * which moves the state on. The present map stays. Collective.
+ * which moves the state on. Where the problem has several granularities each is tried from the same state, and a row is
+ * that of the one with the shortest next step, or step where that is not known; balance_seconds are those of all. The
+ * present map stays, and so does the granularity. Collective.
  * \param[in]  balancer    the balancer
  * \param[in]  comparison  what is wanted
  * \param[out] rows        [ncounts x nchoices] by parts, then by method; owned by the caller: free()

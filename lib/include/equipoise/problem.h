@@ -100,6 +100,15 @@ typedef struct eqp_problem {
      * goes: first + at_home, instead of any other one; what is made anew takes that of what it was made from, or 0.
      * Later surveys say an owner's label by that of what it mostly consists of. Local. NULL: maps come in time only. */
     int (*label)(void *user, int64_t first);
+
+    int ngrains; /**< granularities in which owners can be made: finer ones balance better, coarser ones cost less. It
+                    begins with number 0. 0 or 1: one, and nobody asks for another */
+
+    /** Makes the owners anew in that granularity, 0 to ngrains - 1: they have other numbers, homes and tags from now
+     * on, each the tag of what it mostly consists of. The same granularity of the same state has the same owners each
+     * time. What `advance` has done is taken back. Not between open and close. After a failure it is called once more,
+     * with the granularity that was in force. NULL: there is one. */
+    int (*grain)(void *user, int grain);
 } eqp_problem;
 
 #ifdef __cplusplus

@@ -29,6 +29,7 @@ typedef struct eqp_compared {
     eqp_cycle cycle;            /**< how even loads are in them */
     eqp_evaluated phase[EQP_CYCLE_PHASES]; /**< [phases.n] one turn of each */
     double step_next;                      /**< seconds of the next step with the same assignment; NaN: not known */
+    int grain; /**< of the owners: the problem's granularity (problem.h) with which this method's step is shortest */
 } eqp_compared;
 
 /** Measures *network between the ranks at hand. alpha and beta: messages of six sizes, from none to 1 MiB, go to and
