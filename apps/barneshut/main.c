@@ -196,6 +196,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     if (code == EQP_OK) {
         comparison.comm = sim.comm;
         comparison.balancer = sim.balancer;
+        comparison.grain_size = sim.problem.ngrains > 1 ? sim.problem.size : NULL;
         code = app_compare(&comparison, record.record, message);
     }
     if (code != EQP_OK && message->text[0] == '\0') {

@@ -85,7 +85,7 @@ int app_compare_text(const app_comparison *comparison, char **text)
     char *table = NULL, *verdict = NULL, *made = NULL;
     int size, code;
 
-    EQP_TRY(app_compare_table(comparison->n, comparison->rows, &table));
+    EQP_TRY(app_compare_table(comparison->n, comparison->rows, comparison->grain_size, &table));
     EQP_TRY(app_compare_verdict(comparison->n, comparison->rows, &verdict));
     size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
     EQP_TRY(eqp_array_create(&made, (int64_t)size + 1, 1));

@@ -17,6 +17,7 @@ typedef struct app_comparison {
     const app_run_settings *run; /* of the user: methods, parts, network, report, quiet, progress */
     MPI_Comm comm;
     eqp_balancer *balancer; /* of a run that app_compare_first() is for */
+    const int *grain_size;  /* [granularities] most particles of an owner in each; NULL: they are not chosen */
     /* set by app_compare() */
     eqp_network network;
     int n;

@@ -55,7 +55,10 @@ static void list_phases(const eqp_compared *row, eqp_field *field)
     }
 }
 
-int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
+/* Fields of every row; there are four more. */
+enum { ALWAYS = 26 };
+
+int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const int *grain_size)
 {
     int code = EQP_OK;
 
@@ -66,7 +69,7 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
         char plan[EQP_EXCHANGE_NAME_SIZE];
         eqp_exchange_plan_name(&e->plan, plan);
         list_phases(row, phases);
-        const eqp_field fields[] = {
+        eqp_field fields[ALWAYS + 4] = {
             eqp_field_text("method", row->method),
             eqp_field_count("parts", row->parts),
             eqp_field_real("imbalance", e->imbalance),
@@ -93,12 +96,16 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
             eqp_field_real("overhead_seconds", e->overhead_seconds),
             eqp_field_real("memory_max", e->memory_max),
             eqp_field_real("memory_use", e->memory_use),
-            eqp_field_real("cycle_efficiency", row->cycle.efficiency),
-            eqp_field_real("imbalance_worst", row->cycle.worst),
-            eqp_field_list("phases", row->phases.n, PHASE_FIELDS, phases),
         };
-        /* The last three belong to cycles. */
-        const int nfields = (int)(sizeof fields / sizeof fields[0]) - (has_phases(row) ? 0 : 3);
+        int nfields = ALWAYS;
+        if (has_phases(row)) {
+            fields[nfields++] = eqp_field_real("cycle_efficiency", row->cycle.efficiency);
+            fields[nfields++] = eqp_field_real("imbalance_worst", row->cycle.worst);
+            fields[nfields++] = eqp_field_list("phases", row->phases.n, PHASE_FIELDS, phases);
+        }
+        if (grain_size != NULL) {
+            fields[nfields++] = eqp_field_count("group_size", grain_size[row->grain]);
+        }
         code = eqp_report_add_compare(report, nfields, fields);
     }
     return code;
@@ -168,7 +175,7 @@ static int add_percent(eqp_table *table, const char *format, double share)
     return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
 }
 
-static int add_work(eqp_table *table, const group *g, const eqp_compared *row, bool cycle)
+static int add_work(eqp_table *table, const group *g, const eqp_compared *row, const int *grain_size, bool cycle)
 {
     const eqp_evaluated *e = &row->evaluated;
     int code;
@@ -176,6 +183,7 @@ static int add_work(eqp_table *table, const group *g, const eqp_compared *row, b
     EQP_TRY(eqp_table_cell(table, "%d", row->parts));
     EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
                                    : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
+    EQP_TRY(grain_size != NULL ? eqp_table_cell(table, "%d", grain_size[row->grain]) : EQP_OK);
     EQP_TRY(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
     EQP_TRY(cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
     EQP_TRY(add_percent(table, "%.2f%%", row->imbalance_next));
@@ -202,35 +210,37 @@ done:
     return code;
 }
 
-static int with_legend(const eqp_table *table, bool cycle, char **text)
+static int with_legend(const eqp_table *table, bool sized, bool cycle, char **text)
 {
     static const char common[] =
         "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
         "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n";
     static const char of_cycles[] = "imbalance, ghosts, step: of a whole cycle; cycle eff.: mean load over largest "
                                     "load, each summed over its phases\n";
+    static const char of_sizes[] =
+        "group: most particles of an owner, the best for the method; balance: with trying all\n";
     char *lines = NULL, *longer;
     int code = eqp_table_text(table, &lines);
 
     if (code != EQP_OK) {
         return code;
     }
-    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles);
+    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles + sizeof of_sizes);
     if (longer == NULL) {
         free(lines);
         return EQP_ERR_MEMORY;
     }
-    strcat(strcat(longer, common), cycle ? of_cycles : "");
+    strcat(strcat(strcat(longer, common), cycle ? of_cycles : ""), sized ? of_sizes : "");
     *text = longer;
     return EQP_OK;
 }
 
-int app_compare_table(int n, const eqp_compared *rows, char **text)
+int app_compare_table(int n, const eqp_compared *rows, const int *grain_size, char **text)
 {
-    static const char *const all[] = {"parts",    "method", "imbalance",  "cycle eff.", "next",
-                                      "ghosts",   "most",   "neighbours", "step ms",    "efficiency",
-                                      "vs count", "vs sfc", "balance s",  "exchange"};
-    enum { ALL = sizeof all / sizeof all[0], CYCLE = 3 };
+    static const char *const all[] = {"parts",      "method",   "group",  "imbalance",  "cycle eff.",
+                                      "next",       "ghosts",   "most",   "neighbours", "step ms",
+                                      "efficiency", "vs count", "vs sfc", "balance s",  "exchange"};
+    enum { ALL = sizeof all / sizeof all[0], GRAIN = 2, CYCLE = 4 };
     const char *header[ALL];
     eqp_table *table = NULL;
     bool cycle = false;
@@ -240,7 +250,7 @@ int app_compare_table(int n, const eqp_compared *rows, char **text)
         cycle = cycle || has_phases(&rows[i]);
     }
     for (int c = 0; c < ALL; c++) {
-        if (cycle || c != CYCLE) {
+        if ((cycle || c != CYCLE) && (grain_size != NULL || c != GRAIN)) {
             header[ncolumns++] = all[c];
         }
     }
@@ -251,13 +261,13 @@ int app_compare_table(int n, const eqp_compared *rows, char **text)
             code = eqp_table_cell(table, "%s", "");
         }
         for (int k = 0; k < g.n && code == EQP_OK; k++) {
-            code = add_work(table, &g, &g.row[k], cycle);
+            code = add_work(table, &g, &g.row[k], grain_size, cycle);
             code = code == EQP_OK ? add_time(table, &g, &g.row[k]) : code;
         }
         i += g.n;
     }
     if (code == EQP_OK) {
-        code = with_legend(table, cycle, text);
+        code = with_legend(table, grain_size != NULL, cycle, text);
     }
     eqp_table_free(table);
     return code;

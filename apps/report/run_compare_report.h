@@ -14,15 +14,16 @@
  * within 1 %. NULL for n < 1. */
 const eqp_compared *app_compare_winner(int n, const eqp_compared *rows);
 
-/* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */
-int app_compare_add(eqp_report *report, int n, const eqp_compared *rows);
+/* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. grain_size: [granularities]
+ * most particles of an owner in each; NULL: they are not chosen. EQP_OK or EQP_ERR_MEMORY. */
+int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const int *grain_size);
 
 /* One line for each row, a blank one between numbers of parts. An asterisk marks the smallest imbalance, number of
  * ghosts and step time of each number of parts; what a step gains over count and over sfc is blank where these were
  * not compared. Where a step is a cycle of several phases there is
- * a column for its efficiency. What the columns mean stands below. text: owned by the caller, free(). EQP_OK or
- * EQP_ERR_MEMORY. */
-int app_compare_table(int n, const eqp_compared *rows, char **text);
+ * a column for its efficiency, where granularities are chosen one for their sizes. What the columns mean stands below.
+ * grain_size: as there. text: owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
+int app_compare_table(int n, const eqp_compared *rows, const int *grain_size, char **text);
 
 /* Which method to use, and up to how many parts: some sentences, one line. text: owned by the caller, free(). EQP_OK,
  * EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for n < 1. */

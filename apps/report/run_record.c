@@ -23,6 +23,7 @@ struct app_record {
     int rank, nranks;
     const char *program;         /* borrowed */
     const app_run_settings *run; /* borrowed */
+    const int *grain_size;       /* borrowed; or NULL */
     int ncolumns;                /* of the app's own in the table */
     eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
@@ -124,6 +125,7 @@ int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **r
         MPI_Comm_size(comm, &made->nranks);
         made->program = head->program;
         made->run = head->run;
+        made->grain_size = head->grain_size;
         made->ncolumns = head->ncolumns;
         if (made->rank == 0) {
             code = create_on_first(made, head, message);
@@ -408,7 +410,7 @@ static int add_comparison(app_record *record, const eqp_network *network)
     EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_reduce", network->reduce)));
     EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather", network->gather)));
     EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather_byte", network->gather_byte)));
-    EQP_TRY(app_compare_add(record->report, record->nrows, record->rows));
+    EQP_TRY(app_compare_add(record->report, record->nrows, record->rows, record->grain_size));
 done:
     return code;
 }

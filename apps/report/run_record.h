@@ -25,6 +25,7 @@ typedef struct app_record_head {
     const char *input;           /* format of the input, for the key `input` */
     int nfields;
     const eqp_field *field; /* [nfields] further keys of the report */
+    const int *grain_size;  /* as in app_comparison, borrowed until the record is freed */
     int ncolumns;
     const char *const *column; /* [ncolumns] further columns of the table */
     int ends;                  /* of a sample: 1 where particles are shown, 2 where segments are */

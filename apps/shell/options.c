@@ -20,8 +20,9 @@ static int store_int(const app_option *option, const char *text, char *field, eq
     bool any = option->int_low == 0 && option->int_high == 0;
     int64_t low = any ? INT64_MIN : option->int_low;
     int64_t high = any || option->int_high < low ? INT64_MAX : option->int_high;
-    int64_t value;
-    int code = eqp_read_int(text, low, high, &value, message);
+    const bool word = option->choices != NULL && strcmp(text, option->choices) == 0;
+    int64_t value = low - word;
+    int code = word ? EQP_OK : eqp_read_int(text, low, high, &value, message);
 
     if (!code) {
         memcpy(field, &value, sizeof value);

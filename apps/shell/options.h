@@ -28,7 +28,7 @@ typedef struct app_option {
     int64_t int_low, int_high; /* INT: both inclusive; both 0: any number; int_high < int_low: no upper limit */
     double real_low, real_high; /* REAL: both 0 and !open_low: any finite number; INFINITY: no upper limit */
     bool open_low;              /* REAL: real_low itself is refused; then real_high 0 is no upper limit */
-    const char *choices;        /* CHOICE: words separated by '|' */
+    const char *choices;        /* CHOICE: words separated by '|'; INT: a word that stands for int_low - 1, or NULL */
 } app_option;
 
 /* Rows that several apps share. */

@@ -70,6 +70,7 @@ refused pipe pipe --steps 0
 refused null /dev/null --steps 0
 refused 'only one SNAPSHOT' whole.hdf5 whole.hdf5 --steps 0
 refused 'group-size' whole.hdf5 --group-size 0
+refused 'group-size' whole.hdf5 --group-size autos
 refused 'imbalance-tol' whole.hdf5 --imbalance-tol=-1
 refused 'false-alarms' whole.hdf5 --false-alarms=0
 refused 'seed' whole.hdf5 --seed 1.5

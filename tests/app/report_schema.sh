@@ -15,8 +15,8 @@ expect 3 --generate plummer:n=600 --steps 3 --balance auto --lazy 1 --quiet --re
 expect 2 --generate clusters:n=600 --compare all --parts 1,5 --network measure --quiet --report barneshut-compared
 expect 1 --generate plummer:n=300 --steps 1 --cutoff 0.5 --schedule factoring --share measured --quiet --report barneshut-cutoff
 rungs=(--generate clusters:n=400,seed=3 --dt 0.02 --rungs 5 --quiet)
-expect 2 "${rungs[@]}" --steps 2 --report barneshut-rungs
-expect 2 "${rungs[@]}" --compare sfc,count --parts 3 --report barneshut-rungs-compared
+expect 2 "${rungs[@]}" --steps 2 --group-size auto --report barneshut-rungs
+expect 2 "${rungs[@]}" --compare sfc,count --parts 3 --group-size auto --report barneshut-rungs-compared
 APP=$dislocation
 expect 2 --generate chains:n=3 --steps 3 --balance interaction --quiet --report dislocation-run
 expect 1 --generate chains:n=3 --compare all --parts 4 --quiet --report dislocation-compared

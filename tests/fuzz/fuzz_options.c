@@ -12,7 +12,7 @@ static void complete(void *values)
     eqp_message message = {""};
 
     fuzz_require_parsed(&s->run);
-    fuzz_require(s->leaf_size >= 1 && s->leaf_size <= 1024 && s->group_size >= 1 && s->group_size <= 1024);
+    fuzz_require(s->leaf_size >= 1 && s->leaf_size <= 1024 && s->group_size >= 0 && s->group_size <= 1024);
     fuzz_require(isfinite(s->softening) && s->softening >= 0 && isfinite(s->cutoff) && s->cutoff >= 0);
     fuzz_require(isfinite(s->G) && s->G > 0 && s->theta > 0 && s->theta <= 1 && s->alpha > 0 && s->alpha <= 1);
     if (bh_settings_complete(s, &message) != EQP_OK) {

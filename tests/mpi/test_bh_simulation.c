@@ -448,6 +448,61 @@ static void check_nobody_holds_everything(void)
     bh_simulation_free(&one);
 }
 
+/* The groups of a size that both runs are given now: the same ones, in which each interaction is there once. */
+static void check_size(bh_simulation *many, bh_simulation *one, int size)
+{
+    int64_t pairs[2], cells[2], groups[2];
+    char what[40];
+
+    snprintf(what, sizeof what, "groups of %d", many->problem.size[size]);
+    const eqp_problem of_many = bh_problem_functions(&many->problem), of_one = bh_problem_functions(&one->problem);
+    CHECK(of_many.grain(of_many.user, size) == EQP_OK && of_one.grain(of_one.user, size) == EQP_OK, "%s", what);
+    check_exactly_once(many, what, false, &pairs[0], &cells[0]);
+    check_exactly_once(one, what, false, &pairs[1], &cells[1]);
+    groups[0] = many->domain.ngroups;
+    groups[1] = one->domain.ngroups;
+    MPI_Allreduce(MPI_IN_PLACE, groups, 1, MPI_INT64_T, MPI_SUM, many->comm);
+    CHECK(many->domain.group_size == many->problem.size[size] && groups[0] == groups[1], "%s: %lld instead of %lld",
+          what, (long long)groups[0], (long long)groups[1]);
+    CHECK(pairs[0] == pairs[1] && cells[0] == cells[1], "%s: %lld + %lld interactions instead of %lld + %lld", what,
+          (long long)pairs[0], (long long)cells[0], (long long)pairs[1], (long long)cells[1]);
+}
+
+/* Groups of any size are made of the particles as they are, and the same ones again; a look ahead is taken back. */
+static void check_sizes_of_groups(void)
+{
+    static const int sizes[] = {0, 3, 1, 0, 2};
+    bh_settings settings;
+    bh_simulation one, many;
+    eqp_message message = {""};
+    int64_t n = 0;
+
+    parse(&settings, "clusters:n=800", "sfc", "--opening=geometric --group-size=16");
+    CHECK(bh_simulation_create(MPI_COMM_SELF, &settings, &one, &message) == EQP_OK, "%s", message.text);
+    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &many, &message) == EQP_OK, "%s", message.text);
+    const eqp_problem problem = bh_problem_functions(&many.problem);
+    double *before = by_index(&many, many.domain.particles.x), *after;
+    many.problem.ngrains = BH_NGROUP_SIZES;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_size(&many, &one, sizes[i]);
+        CHECK(sizes[i] > 0 || n == 0 || n == many.domain.particles.n, "particles live elsewhere than before");
+        n = sizes[i] == 0 ? many.domain.particles.n : n;
+    }
+    CHECK(problem.open(problem.user, true) == EQP_OK && problem.advance(problem.user, &message) == EQP_OK, "%s",
+          message.text);
+    problem.close(problem.user);
+    after = by_index(&many, many.domain.particles.x);
+    CHECK(memcmp(before, after, 800 * sizeof *before) != 0, "nothing has moved");
+    free(after);
+    check_size(&many, &one, 0);
+    after = by_index(&many, many.domain.particles.x);
+    CHECK(memcmp(before, after, 800 * sizeof *before) == 0 && n == many.domain.particles.n, "what moved is not back");
+    free(after);
+    free(before);
+    bh_simulation_free(&many);
+    bh_simulation_free(&one);
+}
+
 int main(int argc, char **argv)
 {
     static const test_plan clusters[] = {
@@ -488,6 +543,7 @@ int main(int argc, char **argv)
     check_family((int)(sizeof geometric / sizeof geometric[0]), geometric);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
+    check_sizes_of_groups();
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

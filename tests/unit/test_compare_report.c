@@ -106,7 +106,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     rows[1].imbalance_next = rows[1].step_next = NAN;
     strcpy(rows[1].chosen, "sfc");
     assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
-    assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
+    assert_int_equal(app_compare_add(report, 2, rows, NULL), EQP_OK);
     assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     file = fopen(path_of("compare.csv"), "r");
@@ -133,7 +133,7 @@ static void winners_are_marked_and_gains_are_told(void **state)
     int n = 0;
 
     (void)state;
-    assert_int_equal(app_compare_table(5, rows, &text), EQP_OK);
+    assert_int_equal(app_compare_table(5, rows, NULL, &text), EQP_OK);
     for (char *at = text; at != NULL && *at && n < 12; n++) {
         line[n] = at;
         at = strchr(at, '\n');
@@ -157,8 +157,24 @@ static void winners_are_marked_and_gains_are_told(void **state)
     assert_non_null(strstr(line[7], "50.00%*"));
     assert_non_null(strstr(line[7], " 2*"));
     free(text);
-    assert_int_equal(app_compare_table(0, NULL, &text), EQP_OK);
+    assert_int_equal(app_compare_table(0, NULL, NULL, &text), EQP_OK);
     assert_non_null(strstr(text, "vs sfc"));
+    free(text);
+}
+
+/* Where granularities are chosen. */
+static void each_row_has_its_size(void **state)
+{
+    static const int size[] = {128, 16};
+    eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("rcb", 8, 10, 8, 0.25, 100)};
+    char *text = NULL;
+
+    (void)state;
+    rows[0].grain = 1;
+    assert_int_equal(app_compare_table(2, rows, size, &text), EQP_OK);
+    assert_non_null(strstr(text, "parts  method  group  imbalance"));
+    assert_non_null(strstr(text, "sfc        16    50.00% "));
+    assert_non_null(strstr(text, "rcb       128    25.00%*"));
     free(text);
 }
 
@@ -174,15 +190,15 @@ static void a_cycle_has_an_efficiency_and_phases(void **state)
     rows[1].phases = (eqp_cycle_turns){2, {1, 4}};
     rows[1].cycle = (eqp_cycle){0.75, 0.5, 1, {0.25, 0.5}};
     rows[1].phase[1] = (eqp_evaluated){.messages_max = 17, .step_seconds = 0.125};
-    assert_int_equal(app_compare_table(1, rows, &text), EQP_OK);
+    assert_int_equal(app_compare_table(1, rows, NULL, &text), EQP_OK);
     assert_null(strstr(text, "cycle eff."));
     free(text);
-    assert_int_equal(app_compare_table(2, rows, &text), EQP_OK);
+    assert_int_equal(app_compare_table(2, rows, NULL, &text), EQP_OK);
     assert_non_null(strstr(text, "imbalance  cycle eff.     next"));
     assert_non_null(strstr(text, "25.00%*       75.0%   50.00%"));
     free(text);
     assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
-    assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
+    assert_int_equal(app_compare_add(report, 2, rows, NULL), EQP_OK);
     assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     file = fopen(path_of("report.json"), "r");
@@ -277,7 +293,7 @@ static void a_row_without_any_time_is_no_trouble(void **state)
 
     (void)state;
     row.imbalance_next = NAN;
-    assert_int_equal(app_compare_table(1, &row, &text), EQP_OK);
+    assert_int_equal(app_compare_table(1, &row, NULL, &text), EQP_OK);
     assert_null(strstr(text, "nan"));
     free(text);
     text = verdict_of(1, &row);
@@ -325,7 +341,7 @@ static void plots_are_drawn(void **state)
 static int table(void *rows)
 {
     char *text = NULL;
-    int code = app_compare_table(2, rows, &text);
+    int code = app_compare_table(2, rows, NULL, &text);
 
     free(text);
     return code;
@@ -369,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_the_keys_of_the_schema_in_their_order),
         cmocka_unit_test(winners_are_marked_and_gains_are_told),
+        cmocka_unit_test(each_row_has_its_size),
         cmocka_unit_test(a_cycle_has_an_efficiency_and_phases),
         cmocka_unit_test(the_verdict_says_where_it_scales_to_and_with_what),
         cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),

@@ -36,7 +36,8 @@ static const app_option options[] = {
      .fallback = "10",
      .help = "number of steps",
      .int_low = 1,
-     .int_high = 1000},
+     .int_high = 1000,
+     .choices = "auto"},
     {.name = "seed",
      .argument = "S",
      .type = APP_OPTION_INT,
@@ -169,6 +170,8 @@ static void both_forms_of_an_option_are_read(void **state)
     s = assert_read(WORDS("--sample-strategy", "particle", "--balance", "interaction:rate=0.1,units=3"));
     assert_int_equal(s.strategy, 1);
     assert_string_equal(s.balance, "interaction:rate=0.1,units=3");
+    s = assert_read(WORDS("--steps", "auto"));
+    assert_int_equal(s.steps, 0);
     s = assert_read(WORDS("--seed=9223372036854775807", "--any", "-9223372036854775808", "--free", "-1.5e300"));
     assert_true(s.seed == INT64_MAX && s.any == INT64_MIN && s.free == -1.5e300);
     s = assert_read(WORDS("--softening", "0", "--share", "1", "--share", "0.5", "-"));
@@ -204,6 +207,7 @@ static void mistakes_are_one_line_that_says_what_and_where(void **state)
     assert_refused(WORDS("--steps", "0"), "barneshut: --steps: '0' is not an integer from 1 to 1000");
     assert_refused(WORDS("--steps", "1001"), "barneshut: --steps: '1001' is not an integer from 1 to 1000");
     assert_refused(WORDS("--seed", "-1"), "barneshut: --seed: '-1' is not an integer >= 0");
+    assert_refused(WORDS("--steps=Auto"), "barneshut: --steps: 'Auto' is not an integer from 1 to 1000");
     assert_refused(WORDS("--any", "1.0"), "barneshut: --any: '1.0' is not an integer");
     assert_refused(WORDS("--any="), "barneshut: --any: '' is not an integer");
     assert_refused(WORDS("--output="), "barneshut: --output: the value is empty");

@@ -480,3 +480,17 @@ int bh_domain_drift_own(bh_domain *domain, int code)
     code = code == EQP_OK ? drift_branches(domain) : code;
     return join_tops(domain, code);
 }
+
+int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_settled *settled)
+{
+    const bh_particles *p = &domain->particles;
+    int code;
+
+    EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, homes->n, homes->begin, homes->rank), NULL));
+    domain->group_size = group_size;
+    code = bh_homes_snap(&domain->homes, domain->comm, EQP_OK, p->n, p->key, limit_of(domain));
+    EQP_TRY(eqp_agree(domain->comm, migrate(domain, settled, code), NULL));
+    EQP_TRY(bh_domain_grow(domain));
+done:
+    return code;
+}

@@ -66,6 +66,10 @@ int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
  * and the next bh_domain_settle(), if nothing moves. homes: initialised; replaced. Collective. */
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
 
+/* Groups of another size: particles go where homes are that divide none of them, the nearest to those given, and the
+ * tree is grown. Adds to *settled. Collective. */
+int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_settled *settled);
+
 /* Builds the tree of this rank's particles, joins the tops, makes groups and reads their tags. Collective. */
 int bh_domain_grow(bh_domain *domain);
 

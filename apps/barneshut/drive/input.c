@@ -219,6 +219,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
     eqp_attribute kick = {.name = "kick", .kind = EQP_KIND_DOUBLE};
+    eqp_attribute group = {.name = "group_size", .kind = EQP_KIND_INT64};
     const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
     void *const a[] = {p->ax, p->ay, p->az}, *const pot[] = {p->pot};
     int code = eqp_snapshot_get_attribute(snapshot, &step, message);
@@ -238,6 +239,9 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     }
     if (code == EQP_OK) {
         code = find_attribute(snapshot, &kick, message); /* 0: the velocities are whole */
+    }
+    if (code == EQP_OK) {
+        code = find_attribute(snapshot, &group, message); /* 0: it was given */
     }
     if (code == EQP_OK && kick.real > 0) {
         code = read_tick(snapshot, path, settings->rungs, first, count, p, input, message);
@@ -259,6 +263,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     input->step = step.integer;
     input->dt = dt.real;
     input->kick = kick.real;
+    input->group_size = group.integer;
     return code;
 }
 

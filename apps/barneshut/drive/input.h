@@ -18,8 +18,9 @@ typedef struct bh_input {
     double kick;  /* s, that the velocities of a restart file still lack: it was written within a step; else 0 */
     int64_t tick; /* of a restart file that was written within a step of several rungs: where; else 0 */
     bh_box
-        cells;  /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
-    double box; /* edge of the periodic box that the file names, which forces do not know; else 0 */
+        cells; /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
+    int64_t group_size; /* of a restart file of a run that chose it: the last one; else 0 */
+    double box;         /* edge of the periodic box that the file names, which forces do not know; else 0 */
     char format[64];
 } bh_input;
 

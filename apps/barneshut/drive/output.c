@@ -56,7 +56,7 @@ typedef struct snapshot_file {
     const char *path;
     eqp_snapshot_layout layout;
     eqp_column column[4];
-    eqp_attribute attribute[6 + BH_CELLS_ATTRIBUTES];
+    eqp_attribute attribute[7 + BH_CELLS_ATTRIBUTES];
     eqp_snapshot_writer *writer;
 } snapshot_file;
 
@@ -117,6 +117,10 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
             (eqp_attribute){.name = "rungs", .kind = EQP_KIND_INT64, .integer = sim->rungs.n};
         file->attribute[file->layout.nattributes++] =
             (eqp_attribute){.name = "tick", .kind = EQP_KIND_INT64, .integer = sim->tick};
+    }
+    if (sim->problem.ngrains > 1) {
+        file->attribute[file->layout.nattributes++] =
+            (eqp_attribute){.name = "group_size", .kind = EQP_KIND_INT64, .integer = sim->domain.group_size};
     }
     file->layout.attribute = file->attribute;
     int code = count_types(sim, file->layout.type_n);

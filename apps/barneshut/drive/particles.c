@@ -74,6 +74,27 @@ int bh_particles_resize(bh_particles *p, int64_t n)
     return EQP_OK;
 }
 
+int bh_particles_copy(const bh_particles *p, bh_particles *copy)
+{
+    bh_particles view = *p;
+    void **from[BH_PARTICLE_FIELDS], **to[BH_PARTICLE_FIELDS];
+    int code;
+
+    bh_particles_init(copy);
+    copy->rungs = p->rungs;
+    EQP_TRY(bh_particles_resize(copy, p->n));
+    const int nfields = list_fields(&view, from);
+    (void)list_fields(copy, to);
+    for (int f = 0; f < nfields && p->n > 0; f++) {
+        memcpy(*to[f], *from[f], (size_t)p->n * 8);
+    }
+done:
+    if (code != EQP_OK) {
+        bh_particles_free(copy);
+    }
+    return code;
+}
+
 int bh_particles_permute(bh_particles *p, const int64_t *order)
 {
     /* The spare array takes a field, and the array that the field leaves is the next one's spare. */

@@ -44,6 +44,9 @@ void bh_particles_free(bh_particles *p);
 /* Room for n particles; the first min(n, old n) keep their values, new ones are zero. Sets p->n = n. */
 int bh_particles_resize(bh_particles *p, int64_t n);
 
+/* copy: not initialised; freed on error. EQP_OK or EQP_ERR_MEMORY. */
+int bh_particles_copy(const bh_particles *p, bh_particles *copy);
+
 /* Reorders: new particle i is old particle order[i]. */
 int bh_particles_permute(bh_particles *p, const int64_t *order);
 

@@ -115,7 +115,7 @@ done:
 /* The forces that the first lists were made by, while what is open are these. */
 static void take_first(bh_problem *p, bool wanted)
 {
-    if (p->first != NULL && wanted != p->has_first) {
+    if (p->first != NULL && !p->moved && wanted != p->has_first) {
         bh_forces_swap(&p->domain->particles, p->first);
         p->has_first = wanted;
     }
@@ -281,6 +281,59 @@ static int remember_groups(bh_problem *of)
     return code;
 }
 
+/* What is to be found again with groups of another size. */
+static int keep_state(bh_problem *of)
+{
+    bh_domain *domain = of->domain;
+    int code = EQP_OK;
+
+    if (of->ngrains > 1 && !of->has_kept) {
+        code = bh_particles_copy(&domain->particles, &of->kept);
+        of->has_kept = code == EQP_OK;
+        of->box = domain->box;
+        of->drifted = domain->drifted;
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    return code;
+}
+
+static void put_back(bh_problem *of)
+{
+    if (of->has_kept) {
+        bh_particles_free(&of->domain->particles);
+        of->domain->particles = of->kept;
+        of->domain->box = of->box;
+        of->domain->drifted = of->drifted;
+        of->has_kept = false;
+    }
+}
+
+/* Groups of another size, of the same particles. Homes are always made of those of the last step, so that the same size
+ * has the same groups on the same ranks each time. */
+static int grain(void *user, int number)
+{
+    bh_problem *of = user;
+    bh_domain *domain = of->domain;
+    bh_settled settled = {0};
+    int code = EQP_OK;
+
+    put_back(of);
+    if (of->homes.n == 0) {
+        const bh_homes *now = &domain->homes;
+        EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&of->homes, now->n, now->begin, now->rank), NULL));
+    }
+    EQP_TRY(bh_domain_regroup(domain, of->size[number], &of->homes, &settled));
+    of->bytes += settled.bytes;
+done:
+    return code;
+}
+
+void bh_problem_forget(bh_problem *problem)
+{
+    put_back(problem);
+    bh_homes_free(&problem->homes);
+}
+
 /* Kick and drift, as a step of one size does for all; a group follows the tag of its middle particle. */
 static int advance(void *user, eqp_message *message)
 {
@@ -291,10 +344,13 @@ static int advance(void *user, eqp_message *message)
     int code;
 
     (void)message;
-    EQP_TRY(remember_groups(of));
     take_first(of, false);
-    free(of->first); /* particles change places */
-    of->first = NULL;
+    EQP_TRY(keep_state(of));
+    EQP_TRY(remember_groups(of));
+    if (!of->has_kept) { /* particles change places, and do not come back */
+        free(of->first);
+        of->first = NULL;
+    }
     bh_kick(p->n, 0.5 * *of->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, *of->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     EQP_TRY(bh_domain_settle(domain, &settled));
@@ -354,5 +410,7 @@ eqp_problem bh_problem_functions(bh_problem *problem)
                          .close = close_problem,
                          .trace = trace,
                          .advance = advance,
-                         .label = label};
+                         .label = label,
+                         .ngrains = problem->ngrains,
+                         .grain = grain};
 }

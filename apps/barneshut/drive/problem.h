@@ -6,6 +6,7 @@
 #include "evaluate.h"
 #include "trace.h"
 
+#include "../physics/defaults.h"
 #include "../physics/motion.h"
 
 #include <equipoise/balancer.h>
@@ -21,6 +22,13 @@ typedef struct bh_problem {
     int64_t bytes;         /* sent for surveys; whoever reads it clears it */
     double *first;         /* [4][particles] what they had when the first lists were made, for comparisons of these:
                               bh_forces_keep(), owned by the simulation; NULL: what they have now */
+    /* Where groups come in several sizes: */
+    int ngrains; /* 0: in one */
+    int size[BH_NGROUP_SIZES];
+    bh_homes homes;    /* of the last step, while sizes are tried; n 0: none are */
+    bh_particles kept; /* as they were before they moved, while has_kept, and the box that their keys are of */
+    bh_box box;
+    bool has_kept, drifted; /* bh_domain.drifted */
     /* Between open and close: */
     bh_trace trace;
     bh_works works;
@@ -35,5 +43,8 @@ typedef struct bh_problem {
  * and what was grafted onto the tree are others after that, and the tree must be grown again before the next
  * evaluation. */
 eqp_problem bh_problem_functions(bh_problem *problem);
+
+/* A map was made: what trying sizes of groups has kept is not needed any longer. Local. */
+void bh_problem_forget(bh_problem *problem);
 
 #endif

@@ -33,7 +33,7 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
         eqp_field_count("rungs", s->rungs),
         eqp_field_real("eta", s->eta),
         eqp_field_count("leaf_size", s->leaf_size),
-        eqp_field_count("group_size", s->group_size),
+        s->group_size > 0 ? eqp_field_count("group_size", s->group_size) : eqp_field_text("group_size", NULL),
     };
     const app_record_head head = {.program = "barneshut",
                                   .command = command,
@@ -42,6 +42,7 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
                                   .input = sim->input.format,
                                   .nfields = (int)(sizeof field / sizeof field[0]),
                                   .field = field,
+                                  .grain_size = sim->problem.ngrains > 1 ? sim->problem.size : NULL,
                                   .ncolumns = sim->rungs.n > 1 ? 3 : 2,
                                   .column = sim->rungs.n > 1 ? column : column + 1,
                                   .ends = 1};
@@ -112,31 +113,35 @@ static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field
     }
 }
 
+/* Fields of every step; some have two more. */
+enum { ALWAYS = 8 };
+
 int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message)
 {
     const bh_sums *sums = &sim->now.sums;
     const double before = energy_of(&record->first), drift = energy_of(sums) - before;
     eqp_field phases[BH_RUNGS_MAX * PHASE_FIELDS];
-    int nphases = 0;
+    int nphases = 0, nfields = ALWAYS;
 
     list_phases(sim, &nphases, phases);
-    const eqp_field field[] = {
-        eqp_field_real("energy", energy_of(sums)),
-        eqp_field_real("kinetic", sums->kinetic),
-        eqp_field_real("potential", sums->potential),
-        eqp_field_real("virial", sums->virial),
-        eqp_field_real("momentum", norm(sums->momentum)),
-        eqp_field_real("angular_momentum", norm(sums->angular)),
-        eqp_field_count("substeps", sim->now.substeps),
-        eqp_field_counts("active", sim->rungs.n, sim->now.active),
-        eqp_field_list("phases", nphases, PHASE_FIELDS, phases),
+    eqp_field field[ALWAYS + 2] = {
+        eqp_field_real("energy", energy_of(sums)),        eqp_field_real("kinetic", sums->kinetic),
+        eqp_field_real("potential", sums->potential),     eqp_field_real("virial", sums->virial),
+        eqp_field_real("momentum", norm(sums->momentum)), eqp_field_real("angular_momentum", norm(sums->angular)),
+        eqp_field_count("substeps", sim->now.substeps),   eqp_field_counts("active", sim->rungs.n, sim->now.active),
     };
+    if (sim->rungs.n > 1) {
+        field[nfields++] = eqp_field_list("phases", nphases, PHASE_FIELDS, phases);
+    }
+    if (sim->problem.ngrains > 1) {
+        field[nfields++] = eqp_field_count("group_size", sim->domain.group_size);
+    }
     char energy[40], change[40], efficiency[40];
     const char *const cell[] = {efficiency, energy, change};
     const app_record_row row = {.step = &sim->now.common,
                                 .rows = sim->row,
                                 .row_bytes = sizeof *sim->row,
-                                .nfields = (int)(sizeof field / sizeof field[0]) - (sim->rungs.n > 1 ? 0 : 1),
+                                .nfields = nfields,
                                 .field = field,
                                 .cell = sim->rungs.n > 1 ? cell : cell + 1};
 

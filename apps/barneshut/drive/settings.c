@@ -2,8 +2,8 @@
 #include "settings.h"
 
 #include "../physics/defaults.h"
-#include "../physics/tree.h"
 #include "../physics/motion.h"
+#include "../physics/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static const app_option table[] = {
      .fallback = TEXT(BH_DEFAULT_GROUP_SIZE),
      .int_low = 1,
      .int_high = BH_GROUP_MOST,
-     .help = "most particles of a target group"},
+     .choices = "auto",
+     .help = "most particles of a target group, or 'auto': the best of 16, 32, 64, 128"},
     {.name = "precision",
      .argument = "NAME",
      .type = APP_OPTION_CHOICE,

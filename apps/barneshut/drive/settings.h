@@ -18,7 +18,8 @@ typedef struct bh_settings {
     int opening;   /* 0 geometric, 1 relative */
     int precision; /* a bh_precision */
     int kernel;    /* place among the words auto, plain, avx2, avx512 */
-    int64_t leaf_size, group_size;
+    int64_t leaf_size;
+    int64_t group_size; /* 0: chosen with the map */
     int64_t rungs;
     double eta;
     bh_generator generator; /* derived */

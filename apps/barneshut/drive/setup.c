@@ -228,7 +228,9 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
                                 .evaluator = &sim->evaluator,
                                 .dt = &sim->dt,
                                 .rungs = &sim->rungs,
-                                .on_rung = sim->on_rung};
+                                .on_rung = sim->on_rung,
+                                .ngrains = sim->settings->group_size == 0 ? BH_NGROUP_SIZES : 0,
+                                .size = BH_GROUP_SIZES};
     const eqp_problem functions = bh_problem_functions(&sim->problem);
     EQP_TRY(app_run_balancer_create("barneshut", sim->comm, &functions, &options, &sim->balancer, message));
     sim->problem.balancer = sim->balancer;
@@ -242,6 +244,20 @@ done:
     return code;
 }
 
+/* Where the size of groups is chosen a run goes on with the one that it had; comparisons begin with the largest. */
+static void begin_with_group_size(bh_simulation *sim)
+{
+    bh_problem *problem = &sim->problem;
+
+    for (int i = 1; i < problem->ngrains && sim->settings->run.ncompare == 0; i++) {
+        if (problem->size[i] == sim->input.group_size) {
+            problem->size[i] = problem->size[0];
+            problem->size[0] = (int)sim->input.group_size;
+            sim->domain.group_size = problem->size[0];
+        }
+    }
+}
+
 int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message)
 {
     bh_simulation made = {.settings = settings};
@@ -252,7 +268,8 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         return code;
     }
     *sim = made;
-    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
+    const int group_size = settings->group_size > 0 ? (int)settings->group_size : BH_DEFAULT_GROUP_SIZE;
+    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, group_size, settings->cutoff > 0);
     sim->rungs = (bh_rungs){.n = (int)settings->rungs, .limit = 2.0 * settings->eta * settings->softening};
     sim->tick = bh_rung_ticks(&sim->rungs, 0);
     sim->domain.particles.rungs = sim->rungs.n > 1;
@@ -261,6 +278,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
     sim->domain.box = sim->input.cells;
     sim->domain.drifted = sim->input.cells.side > 0;
+    begin_with_group_size(sim);
     EQP_TRY(start(sim, message));
 done:
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -283,6 +301,7 @@ void bh_simulation_free(bh_simulation *sim)
     eqp_balancer_free(sim->balancer);
     sim->balancer = NULL;
     eqp_timings_free(sim->evaluator.timings);
+    bh_problem_forget(&sim->problem);
     free(sim->problem.first);
     sim->problem.first = NULL;
     bh_evaluator_free(&sim->evaluator);

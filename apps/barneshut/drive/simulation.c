@@ -20,7 +20,9 @@ int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message
     int code;
 
     sim->problem.bytes = 0;
-    EQP_TRY(eqp_balancer_advise(sim->balancer, sim->settings->run.steps - sim->now.common.step, &advice, message));
+    code = eqp_balancer_advise(sim->balancer, sim->settings->run.steps - sim->now.common.step, &advice, message);
+    bh_problem_forget(&sim->problem);
+    EQP_TRY(code);
     if (advice.changed) {
         EQP_TRY(bh_domain_place(&sim->domain, advice.placement));
     }

@@ -20,4 +20,12 @@
 #define BH_DEFAULT_LEAF_SIZE 16   /* particles in a leaf, at most */
 #define BH_DEFAULT_GROUP_SIZE 128 /* targets in a group, at most */
 
+/* Sizes of groups among which --group-size auto chooses. The first one is the largest: homes that do not divide its
+ * groups divide none. */
+#define BH_GROUP_SIZES                                                                                                 \
+    {                                                                                                                  \
+        128, 64, 32, 16                                                                                                \
+    }
+#define BH_NGROUP_SIZES 4
+
 #endif

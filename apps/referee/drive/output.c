@@ -278,7 +278,7 @@ int rf_result_report(const rf_result *result, const char *command, eqp_message *
 
     EQP_TRY(eqp_report_create("equipoise-compare", dir, &report, message));
     EQP_TRY(set_head(r, command, report));
-    EQP_TRY(app_compare_add(report, r->comparison.n, r->comparison.rows));
+    EQP_TRY(app_compare_add(report, r->comparison.n, r->comparison.rows, NULL));
     EQP_TRY(write_later(r, message));
     EQP_TRY(r->problem->trace->nranks > 0 ? write_loads(r, message) : EQP_OK);
     EQP_TRY(eqp_report_finish(report, message));
