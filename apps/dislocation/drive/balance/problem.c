@@ -192,8 +192,8 @@ static const eqp_overhead overhead = {.held = 5e-7,
                                       .gathered = (int)sizeof(dd_rank_row),
                                       .handshakes = 1};
 
-/* Least squares of the peaks of processes with 80 to 4800 nodes, by glibc: messages are in what a ghost takes. Fixed: the
- * program, its libraries and MPI. */
+/* Least squares of the peaks of processes with 80 to 4800 nodes, by glibc: messages are in what a ghost takes. Fixed:
+ * the program, its libraries and MPI. */
 static const eqp_memory memory = {.fixed = 2.67e7, .held = 2230, .ghost = 850};
 
 eqp_problem dd_problem_functions(dd_problem *problem)
