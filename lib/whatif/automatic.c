@@ -26,6 +26,7 @@ static const struct {
                   {"rcb", 1, 0},
                   {"rib", 1, 0},
                   {"metis", 10, EQP__AUTO_CYCLES},
+                  {"metis:homes=curve", 10, EQP__AUTO_CYCLES | EQP__AUTO_APART},
                   {"sfc:split", 3, 0},
                   {"jagged", 3, 0},
                   {"tiles", 3, 0},

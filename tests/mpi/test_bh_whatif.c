@@ -317,7 +317,7 @@ static void foretell_turn(bh_simulation *sim, const eqp_problem *problem, int ph
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const int nranks = sim->domain.nranks;
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
-    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL, NULL};
     eqp_evaluation *mine = NULL, *all;
     int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
 
