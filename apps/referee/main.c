@@ -55,6 +55,11 @@ static int find_phase(const referee *r, int64_t *at, eqp_message *message)
         eqp_message_set(message, "%s: --phase: the trace has no phase %lld", program_name, (long long)s->phase);
         return EQP_ERR_ARGUMENT;
     }
+    if (*at + s->cycle > r->trace->nphases) {
+        eqp_message_set(message, "%s: --cycle: the trace has %lld phases from there on, not %lld", program_name,
+                        (long long)(r->trace->nphases - *at), (long long)s->cycle);
+        return EQP_ERR_ARGUMENT;
+    }
     return EQP_OK;
 }
 
@@ -110,7 +115,7 @@ static int prepare(referee *r, eqp_message *message)
     EQP_TRY(find_phase(r, &at, message));
     EQP_TRY(find_parts(r, message));
     EQP_TRY(choose_methods(r, message));
-    EQP_TRY(rf_problem_create(r->comm, r->trace, at, &r->problem));
+    EQP_TRY(rf_problem_create(r->comm, r->trace, at, (int)r->settings.cycle, &r->problem));
     EQP_TRY(r->problem.nmoving > 0 ? EQP_OK : EQP_ERR_DATA);
 done:
     if (code != EQP_OK && message->text[0] == '\0') {

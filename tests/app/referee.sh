@@ -67,6 +67,34 @@ assert any(homes[r, 0] != homes[r, 1] for r in range(4))
 assert len({task for r in range(4) for task in homes[r, 1]}) == 216 + 4
 PY
 
+# Two phases that are one cycle: whoever is even in their sum waits in both. Edges of the second one count in it alone.
+python3 - <<'PY'
+with open("cycle.csv", "w") as f:
+    print("item,x,y,load,phase,rank,bytes", file=f)
+    for phase in range(4):
+        for i in range(64):
+            print(i, i, 0, 1 if phase % 2 == 0 else 3 if i < 16 else 0, phase, i // 16, 10, sep=",", file=f)
+    print("\nfrom,to,bytes,phase", file=f)
+    for i in range(15):
+        print(i, i + 1, 10, 1, sep=",", file=f)
+PY
+expect 1 cycle.csv --cycle 2 --compare sfc,levelled,auto --quiet --report cycle-report
+expect 2 cycle.csv --cycle 2 --compare sfc,levelled,auto --quiet --report cycle-again
+python3 - <<'PY' || fail "cycles"
+import json
+rows, again = (json.load(open(f"cycle-{name}/report.json"))["compare"] for name in ("report", "again"))
+run, sfc, levelled, auto = rows
+assert run["method"] == "as-run" and abs(run["cycle_efficiency"] - (16 + 12) / (16 + 48)) < 1e-12, run
+assert abs(run["phases"][1]["imbalance"] - 3) < 1e-12 and run["ghosts_total"] == 0, run
+assert sfc["cycle_efficiency"] < 0.7 and levelled["cycle_efficiency"] > 1 - 1e-9, (sfc, levelled)
+assert levelled["phases"][0]["ghosts_total"] == 0 and levelled["phases"][1]["ghosts_total"] >= 3, levelled
+assert auto["step_seconds"] <= min(sfc["step_seconds"], levelled["step_seconds"]), auto
+for row, same in zip(rows, again):
+    assert row["load_max"] == row["step_seconds"] or row["ghosts_total"] > 0, row
+    assert abs(row["imbalance"] - row["imbalance_next"]) < 1e-12, row
+    assert all(row[k] == same[k] for k in ("load_max", "ghosts_total", "cycle_efficiency", "phases")), (row, same)
+PY
+
 # Small sets: no map is more even than the best one, and none less than its kind allows; the modelled loads and ghosts of
 # a map are those that follow from its file.
 cat >small.py <<'PY'
@@ -176,6 +204,7 @@ refused 'not one trace' vt/data.0.json csv/items.csv
 printf 'item load\n0 1\n' >plain.csv
 refused 'give --parts' plain.csv
 refused 'no phase 9' csv/items.csv --phase 9
+refused 'has 2 phases from there on' csv/items.csv --phase 1 --cycle 3
 refused 'one number of parts' csv/items.csv --parts 2,4 --map m
 refused 'needs --map' csv/items.csv --method sfc
 refused 'none of the methods that were compared' csv/items.csv --map m --method metis

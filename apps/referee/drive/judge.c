@@ -54,10 +54,10 @@ static int judge(const rf_problem *problem, int nparts, const int *part, rf_late
 
     *later = (rf_later){.moved = count_moved(t, problem->at, nparts, part)};
     EQP_TRY(eqp_array_create(&load, nparts, sizeof *load));
-    for (int64_t p = problem->at + 1; p < t->nphases; p++) {
+    for (int64_t p = problem->at + problem->ncycle; p < t->nphases; p++) {
         load_of(t, p, nparts, part, load, &most, &mean);
         const double imbalance = mean > 0 ? fmax(most / mean - 1.0, 0.0) : 0.0;
-        later->mean += imbalance / (double)(t->nphases - problem->at - 1);
+        later->mean += imbalance / (double)(t->nphases - problem->at - problem->ncycle);
         later->most = fmax(later->most, imbalance);
         later->seconds += most;
     }
@@ -94,20 +94,30 @@ done:
     return code;
 }
 
-/* The map of the phase `at`, in the phase `now`. */
-static int evaluate(const rf_problem *p, const eqp_network *network, const eqp_exchange_plan *plan,
-                    eqp_evaluated *result)
+/* The map of the phase `at`, in a turn of each phase of the cycle at hand. */
+static int evaluate(rf_problem *p, const eqp_network *network, const eqp_exchange_plan *plan, eqp_compared *row)
 {
     static const int out[1] = {0}, ghosts[1] = {1};
-    eqp_evaluation *evaluation = NULL;
-    int code;
+    eqp_evaluation *evaluation[EQP_CYCLE_PHASES] = {NULL};
+    int code = EQP_OK;
 
-    EQP_TRY(eqp_evaluation_create(p->trace->nranks, 1, out, ghosts, &evaluation));
-    EQP_TRY(rf_problem_tell(p, 0, 1, false, evaluation));
-    EQP_TRY(plan == NULL ? eqp_evaluation_best(evaluation, network, result)
-                         : eqp_evaluation_by_plan(evaluation, network, plan, NULL, result));
+    row->phases = rf_problem_cycle(p);
+    for (int k = 0; k < p->ncycle; k++) {
+        rf_problem_turn(p, k);
+        EQP_TRY(eqp_evaluation_create(p->trace->nranks, 1, out, ghosts, &evaluation[k]));
+        EQP_TRY(rf_problem_tell(p, 0, 1, false, evaluation[k]));
+    }
+    EQP_TRY(eqp_evaluation_cycle(p->ncycle, row->phases.times, evaluation, network, plan, row->phase, &row->evaluated));
+    row->cycle = (eqp_cycle){.efficiency = 1.0 / (1.0 + row->evaluated.imbalance)};
+    for (int k = 0; k < p->ncycle; k++) {
+        row->cycle.imbalance[k] = row->phase[k].imbalance;
+        row->cycle.worst_phase = row->phase[k].imbalance > row->cycle.worst ? k : row->cycle.worst_phase;
+        row->cycle.worst = fmax(row->cycle.worst, row->phase[k].imbalance);
+    }
 done:
-    eqp_evaluation_free(evaluation);
+    for (int k = 0; k < p->ncycle; k++) {
+        eqp_evaluation_free(evaluation[k]);
+    }
     return code;
 }
 
@@ -115,7 +125,7 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
 {
     const rf_trace *t = problem->trace;
     const eqp_problem functions = rf_problem_functions(problem);
-    eqp_evaluated next;
+    eqp_compared next = {.method = NULL};
     int code;
 
     judged->run = (eqp_compared){.method = APP_COMPARE_AS_RUN,
@@ -126,13 +136,13 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
     for (int64_t i = 0; i < t->n; i++) {
         problem->part[i] = t->rank[problem->at * t->n + i];
     }
-    problem->now = problem->at;
-    EQP_TRY(evaluate(problem, network, plan, &judged->run.evaluated));
+    problem->begin = problem->at;
+    EQP_TRY(evaluate(problem, network, plan, &judged->run));
     if (functions.advance != NULL) {
         EQP_TRY(functions.advance(problem, NULL));
         EQP_TRY(evaluate(problem, network, plan, &next));
-        judged->run.imbalance_next = next.imbalance;
-        judged->run.step_next = next.step_seconds;
+        judged->run.imbalance_next = next.evaluated.imbalance;
+        judged->run.step_next = next.evaluated.step_seconds;
     }
     rf_problem_unscale(problem, &judged->run);
     EQP_TRY(judge(problem, t->nranks, NULL, &judged->run_later));

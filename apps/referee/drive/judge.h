@@ -28,7 +28,7 @@ typedef struct rf_judged {
 int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged);
 
 /* The map that the trace came with, as if it had stayed; and in later phases as it was. network: scaled. plan: NULL:
- * the cheapest. Local; leaves problem->part and problem->now changed. */
+ * the cheapest. Local; leaves problem->part, begin and now changed. */
 int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exchange_plan *plan, rf_judged *judged);
 
 void rf_judged_free(rf_judged *judged);

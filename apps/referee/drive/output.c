@@ -107,7 +107,7 @@ done:
 
 static int64_t count_later(const rf_result *r)
 {
-    return r->problem->trace->nphases - r->problem->at - 1;
+    return r->problem->trace->nphases - r->problem->at - r->problem->ncycle;
 }
 
 static void print_title(FILE *stream, const rf_result *r)
@@ -124,7 +124,11 @@ static void print_title(FILE *stream, const rf_result *r)
     if (t->nranks > 0) {
         fprintf(stream, ", %d ranks", t->nranks);
     }
-    fprintf(stream, "; maps made of phase %" PRId64 "\n", t->phase[p->at]);
+    fprintf(stream, "; maps made of phase %" PRId64, t->phase[p->at]);
+    if (p->ncycle > 1) {
+        fprintf(stream, " to %" PRId64 ", a cycle", t->phase[p->at + p->ncycle - 1]);
+    }
+    fputc('\n', stream);
     if (t->note.text[0] != '\0') {
         fprintf(stream, "%s\n", t->note.text);
     }
@@ -184,6 +188,7 @@ static int set_head(const rf_result *r, const char *command, eqp_report *report)
         eqp_field_count("messages_left_out", t->left_out),
         eqp_field_count("phases", t->nphases),
         eqp_field_count("phase", t->phase[r->problem->at]),
+        eqp_field_count("cycle", r->problem->ncycle),
         eqp_field_count("trace_ranks", t->nranks),
         eqp_field_real("network_alpha", network->alpha),
         eqp_field_real("network_beta", network->beta),

@@ -108,7 +108,7 @@ static int64_t first_edge(const rf_trace *t, int64_t at)
 static int make_pins(rf_problem *p)
 {
     const rf_trace *t = p->trace;
-    const int64_t end = t->edge_first[p->at + 1];
+    const int64_t end = t->edge_first[p->at + p->ncycle];
     int64_t sum = 0;
     int code;
 
@@ -146,14 +146,25 @@ static void find_senders(rf_problem *p)
     }
 }
 
+/* An item's load in the cycle that begins with the phase of an index. */
+static double cycle_load(const rf_trace *t, int64_t begin, int ncycle, int64_t item)
+{
+    double sum = 0.0;
+
+    for (int64_t p = begin; p < begin + ncycle; p++) {
+        sum += t->load[p * t->n + item];
+    }
+    return sum;
+}
+
 /* Powers of two: they lose nothing. */
-static double find_scale(const rf_trace *t, int64_t at)
+static double find_scale(const rf_trace *t, int64_t at, int ncycle)
 {
     double sum = 0.0;
     int exponent;
 
     for (int64_t i = 0; i < t->n; i++) {
-        sum += t->load[at * t->n + i];
+        sum += cycle_load(t, at, ncycle, i);
     }
     (void)frexp(sum, &exponent);
     if (sum <= 0 || (exponent >= -USUAL && exponent <= USUAL)) {
@@ -162,13 +173,13 @@ static double find_scale(const rf_trace *t, int64_t at)
     return ldexp(1.0, exponent < -MOST_SCALE ? MOST_SCALE : -exponent);
 }
 
-static double find_quantum(const rf_trace *t, int64_t at, double scale)
+static double find_quantum(const rf_trace *t, int64_t at, int ncycle, double scale)
 {
     double most = 0.0;
     int exponent;
 
     for (int64_t i = 0; i < t->n; i++) {
-        most = fmax(most, is_fixed(t, i) ? 0.0 : scale * t->load[at * t->n + i]);
+        most = fmax(most, is_fixed(t, i) ? 0.0 : scale * cycle_load(t, at, ncycle, i));
     }
     (void)frexp(most, &exponent);
     return most > 0 ? ldexp(1.0, exponent - LOAD_BITS) : 1.0;
@@ -186,24 +197,33 @@ eqp_network rf_problem_network(const rf_problem *problem, const eqp_network *net
                          .gather_byte = scale * network->gather_byte};
 }
 
-void rf_problem_unscale(const rf_problem *problem, eqp_compared *row)
+static void unscale(double scale, eqp_evaluated *e)
 {
-    eqp_evaluated *e = &row->evaluated;
-    double *const seconds[] = {&e->load_max,         &e->load_mean,      &e->step_seconds,     &e->step_seconds_ideal,
-                               &e->exchange_seconds, &e->hidden_seconds, &e->overhead_seconds, &row->step_next};
+    double *const seconds[] = {&e->load_max,         &e->load_mean,      &e->step_seconds,    &e->step_seconds_ideal,
+                               &e->exchange_seconds, &e->hidden_seconds, &e->overhead_seconds};
 
     for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
-        *seconds[i] /= problem->scale;
+        *seconds[i] /= scale;
     }
 }
 
-int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_problem *problem)
+void rf_problem_unscale(const rf_problem *problem, eqp_compared *row)
+{
+    unscale(problem->scale, &row->evaluated);
+    for (int k = 0; k < row->phases.n; k++) {
+        unscale(problem->scale, &row->phase[k]);
+    }
+    row->step_next /= problem->scale;
+}
+
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, rf_problem *problem)
 {
     rf_problem *const p = problem;
     int code;
 
-    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .now = at, .scale = find_scale(trace, at)};
-    p->quantum = find_quantum(trace, at, p->scale);
+    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .ncycle = ncycle, .begin = at, .now = at};
+    p->scale = find_scale(trace, at, ncycle);
+    p->quantum = find_quantum(trace, at, ncycle, p->scale);
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->nranks);
     EQP_TRY(make_curve(p));
@@ -231,6 +251,25 @@ void rf_problem_free(rf_problem *problem)
     *problem = (rf_problem){.nmoving = 0};
 }
 
+/* Units of work of an item in a phase. */
+static int64_t work_of(const rf_problem *p, int64_t phase, int64_t item)
+{
+    return llround(p->scale * p->trace->load[phase * p->trace->n + item] / p->quantum);
+}
+
+/* An item's work: of a whole cycle, and of each of its phases. */
+static int add_work(const rf_problem *p, int64_t item, eqp_survey *owners, eqp_owner *owner)
+{
+    double load[EQP_CYCLE_PHASES];
+
+    for (int k = 0; k < p->ncycle; k++) {
+        const int64_t count[1] = {work_of(p, p->at + k, item)};
+        owner->count[0] += count[0];
+        load[k] = eqp_survey_weigh(owners, count);
+    }
+    return eqp_survey_phases(owners) > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
+}
+
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
 {
     const rf_problem *p = user;
@@ -254,7 +293,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
         } else {
             owner.centre[0] = (double)i;
         }
-        owner.count[0] = kind == EQP_SURVEY_WORK ? llround(p->scale * t->load[p->at * t->n + i] / p->quantum) : 0;
+        EQP_TRY(kind == EQP_SURVEY_WORK ? add_work(p, i, owners, &owner) : EQP_OK);
         for (int64_t e = p->pin_first[k]; e < p->pin_first[k + 1]; e++) {
             if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
                 EQP_TRY(eqp_survey_add_pin(owners, p->pin[e]));
@@ -278,9 +317,11 @@ static void base(void *user, int nparts, double *seconds)
     const rf_problem *p = user;
     const rf_trace *t = p->trace;
 
-    for (int64_t i = 0; i < t->n; i++) {
-        if (is_fixed(t, i)) {
-            seconds[rf_problem_fixed_part(t, p->now, i, nparts)] += p->scale * t->load[p->now * t->n + i];
+    for (int64_t at = p->begin; at < p->begin + p->ncycle; at++) {
+        for (int64_t i = 0; i < t->n; i++) {
+            if (is_fixed(t, i)) {
+                seconds[rf_problem_fixed_part(t, at, i, nparts)] += p->scale * t->load[at * t->n + i];
+            }
         }
     }
 }
@@ -380,8 +421,36 @@ static int advance(void *user, eqp_message *message)
     rf_problem *p = user;
 
     (void)message;
-    p->now++;
-    find_senders(p);
+    p->begin += p->ncycle;
+    rf_problem_turn(p, 0);
+    return EQP_OK;
+}
+
+void rf_problem_turn(rf_problem *problem, int k)
+{
+    problem->now = problem->begin + k;
+    find_senders(problem);
+}
+
+static int turn(void *user, int phase)
+{
+    rf_problem_turn(user, phase);
+    return EQP_OK;
+}
+
+eqp_cycle_turns rf_problem_cycle(const rf_problem *problem)
+{
+    eqp_cycle_turns phases = {.n = problem->ncycle};
+
+    for (int k = 0; k < phases.n; k++) {
+        phases.times[k] = 1.0;
+    }
+    return phases;
+}
+
+static int cycle(void *user, eqp_cycle_turns *phases)
+{
+    *phases = rf_problem_cycle(user);
     return EQP_OK;
 }
 
@@ -396,8 +465,10 @@ eqp_problem rf_problem_functions(rf_problem *problem)
                          .nphases = 1,
                          .back = out,
                          .ghosts = ghosts,
+                         .cycle = cycle,
+                         .turn = turn,
                          .survey = survey,
                          .base = t->fixed != NULL ? base : NULL,
                          .trace = trace_map,
-                         .advance = problem->at + 1 < t->nphases ? advance : NULL};
+                         .advance = problem->at + 2 * problem->ncycle <= t->nphases ? advance : NULL};
 }

@@ -15,23 +15,26 @@ typedef struct rf_problem {
     MPI_Comm comm; /* borrowed */
     int rank, nranks;
     const rf_trace *trace; /* borrowed */
-    int64_t at;            /* index of the phase that maps are made of */
-    int64_t now;           /* index of the phase that they are judged by */
+    int64_t at;            /* index of the phase that maps are made of, or of the first one of a cycle */
+    int ncycle;            /* phases of the cycle, each of which all parts end together; 1: none */
+    int64_t begin;         /* index of the phase that the cycle begins with by which they are judged */
+    int64_t now;           /* index of the phase of it that is looked at */
     int64_t nmoving;       /* items that may move */
     int64_t *item;         /* [nmoving] along the curve */
     int64_t *place;        /* [trace->n] along the curve, or -1 */
     uint64_t *key;         /* [nmoving] ascending */
     int64_t first, count;  /* piece of this rank */
     int64_t *pin_first;    /* [nmoving + 1] into pin */
-    int64_t *pin;          /* places of the items that send to it in phase `at` */
+    int64_t *pin;          /* places of the items that send to it, in phase `at` or its cycle */
     bool *sends;           /* [trace->n] it sends its own bytes to somebody, in phase `now` */
     double scale;   /* a power of two: the balancer sees loads and messages times this, as it counts in nanoseconds */
     double quantum; /* seconds of a unit of work, scaled */
     int *part;      /* [trace->n] of each item, as far as known */
 } rf_problem;
 
-/* at: index of a phase. Local; the trace stays where it is. */
-int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_problem *problem);
+/* at: index of a phase, with which ncycle phases of the trace begin, 1 to EQP_CYCLE_PHASES. Local; the trace stays
+ * where it is. */
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, rf_problem *problem);
 void rf_problem_free(rf_problem *problem);
 
 /* What the balancer asks. */
@@ -46,6 +49,12 @@ int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const
 
 /* The part of an item that may not move. */
 int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts);
+
+/* Looks at phase k of the cycle by which maps are judged: problem->now. Local. */
+void rf_problem_turn(rf_problem *problem, int k);
+
+/* The phases of a cycle: each comes once. */
+eqp_cycle_turns rf_problem_cycle(const rf_problem *problem);
 
 /* Tells an evaluation what problem->part makes of the phase `now`: piece `piece` of `npieces` of it. Local. */
 int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool loads_only, eqp_evaluation *evaluation);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include <equipoise/cycle.h>
+
 #include <string.h>
 
 #define AT(field) offsetof(rf_settings, field)
@@ -17,6 +19,15 @@ static const app_option table[] = {
      .offset = AT(phase),
      .int_high = INT64_MAX,
      .help = "make maps of the loads of this phase, and judge them by all later ones; without it of the first"},
+    {.name = "cycle",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(cycle),
+     .fallback = "1",
+     .int_low = 1,
+     .int_high = EQP_CYCLE_PHASES,
+     .help = "phases from that one on which make a cycle, such as substeps or kernels: maps are made of the\n"
+             "loads in each of them, as all parts wait for one another in each"},
     {.name = "map",
      .argument = "FILE",
      .type = APP_OPTION_TEXT,

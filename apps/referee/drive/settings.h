@@ -16,6 +16,7 @@ typedef struct rf_settings {
     const char *path[RF_MOST_FILES];
     const char *edges, *map, *method;
     int64_t phase; /* of which the map is made, where it was given */
+    int64_t cycle; /* phases from that one on which a map is made for */
     bool given[RF_SETTINGS_ROWS];
     int npaths;     /* derived */
     bool has_phase; /* derived */
