@@ -176,7 +176,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
     w->what = (eqp_whatif){
         .comm = comm,
         .problem = &w->problem,
-        .model = {1, nominal, 0},
+        .model = {.nkinds = 1, .nominal = nominal},
         .costs = &w->costs,
         .making = {.method = eqp_methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
         .nhome = n,
