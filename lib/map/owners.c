@@ -333,7 +333,9 @@ done:
         owners->weight[o] = eqp__work_weight(model, owner->count);
         owners->again[o] = weight_of_kinds(model, model->once, owner->count);
         owners->seconds[o] = eqp__costs_predict(costs, owner->count);
-        scale_phases(&owners->phases, owners->seconds[o], owners->phase + o * owners->phases.n);
+        if (owners->phases.n > 0) {
+            scale_phases(&owners->phases, owners->seconds[o], owners->phase + o * owners->phases.n);
+        }
     }
     free(entries);
     return code;

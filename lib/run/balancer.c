@@ -2,6 +2,7 @@
 #include "run/balancer.h"
 #include "run/late.h"
 
+#include "assign/cycle.h"
 #include "par/comm.h"
 #include "par/methods.h"
 
@@ -205,23 +206,13 @@ void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
     }
 }
 
-static bool can_be_cycle(const eqp_cycle_turns *phases)
-{
-    bool can_be = phases->n >= 1 && phases->n <= EQP_CYCLE_PHASES;
-
-    for (int k = 0; can_be && k < phases->n; k++) {
-        can_be = phases->times[k] > 0 && isfinite(phases->times[k]);
-    }
-    return can_be;
-}
-
 /* Of this rank. */
 static int ask_cycle(eqp_balancer *b)
 {
     eqp_cycle_turns phases = {1, {1.0}};
     int code = b->problem.cycle != NULL ? b->problem.cycle(b->problem.user, &phases) : EQP_OK;
 
-    code = code == EQP_OK && !can_be_cycle(&phases) ? EQP_ERR_DATA : code;
+    code = code == EQP_OK && eqp__phases_check(phases.n, phases.times) ? EQP_ERR_DATA : code;
     b->model.phases = code == EQP_OK && phases.n > 1 ? phases : (eqp_cycle_turns){.n = 0};
     b->memory.offers = eqp__auto_offers(&b->problem, b->model.phases.n);
     return code;

@@ -2,6 +2,7 @@
 /* Offers and answers as bytes. */
 #include "run/late.h"
 
+#include "assign/cycle.h"
 #include "lazy/lazy.h"
 
 #include <equipoise/base.h>
@@ -162,25 +163,17 @@ done:
     return code;
 }
 
-static bool can_be_phases(const eqp_cycle_turns *phases)
-{
-    bool can_be = phases->n == 0 || (phases->n > 1 && phases->n <= EQP_CYCLE_PHASES);
-
-    for (int k = 0; can_be && k < phases->n; k++) {
-        can_be = phases->times[k] > 0 && isfinite(phases->times[k]);
-    }
-    return can_be;
-}
-
 static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
 {
     const size_t bytes = (size_t)size;
+    const bool can_be_phases =
+        h->phases.n == 0 || (h->phases.n > 1 && eqp__phases_check(h->phases.n, h->phases.times) == EQP_OK);
     const bool counts = (h->nbase == 0 || h->nbase == nranks) && h->nspeeds >= 0 && h->nspeeds <= nranks &&
                         (h->nfactors == 0 || h->nfactors == nranks) && eqp__can_be_table(&h->table, bytes);
 
     return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && h->varies >> (EQP__OWNER_WORDS - 1) <= 1 &&
            (h->varies != 0 || h->nowners <= 1) && h->costs.fit.nkinds >= 1 && h->costs.fit.nkinds <= EQP_COST_KINDS &&
-           counts && can_be_phases(&h->phases) && body_of(h) >= 0 &&
+           counts && can_be_phases && body_of(h) >= 0 &&
            h->front == (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) +
                                  eqp__table_bytes(&h->table)) &&
            h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL;
