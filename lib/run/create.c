@@ -253,7 +253,9 @@ int64_t eqp__print_network(int64_t print, const eqp_network *network)
 
 int64_t eqp__print_capacities(int64_t print, const eqp_capacities *capacities)
 {
-    return eqp_fingerprint(print + eqp__bits_of(capacities->of_mean), capacities->n, capacities->bytes);
+    const int64_t of_mean = eqp__bits_of(capacities->of_mean);
+
+    return eqp_fingerprint(eqp_fingerprint(print, 1, &of_mean), capacities->n, capacities->bytes);
 }
 
 static int64_t print_options(const eqp_balancer_options *o)
