@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What steps of many sizes save at the same error of the energy, as CSV.
 
-    bench/bench_rungs.py PROGRAM [--ranks N] [--time T] [--cycles N] [--rungs N] [--eta X] [-- WORD...]
+    bench/bench_rungs.py PROGRAM [--ranks N] [--time T] [--cycles N] [--rungs N] [--eta X] [--balance WORD]
+                         [-- WORD...]
 
 PROGRAM is barneshut, WORDs are options of it; without any there are three cold balls of 60,000 particles, the smallest
 of which, with 300 of them, has collapsed and come to rest when the largest begins to move. A run with --rungs comes
@@ -39,7 +40,7 @@ def run(options, scene, words):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
         command = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(options.ranks), options.program, *scene,
-                   "--quiet", "--balance", "interaction", "--report", report, *words]
+                   "--quiet", "--balance", options.balance, "--report", report, *words]
         if subprocess.run(command, check=False).returncode != 0:
             sys.exit(f"failed: {' '.join(command)}")
         with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("--cycles", type=int, default=4)
     parser.add_argument("--rungs", type=int, default=12)
     parser.add_argument("--eta", type=float, default=0.01)
+    parser.add_argument("--balance", default="interaction")
     own, _, words = " ".join(sys.argv[1:]).partition(" -- ")
     options = parser.parse_args(own.split())
     if words:
