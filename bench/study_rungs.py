@@ -7,7 +7,7 @@
 
 PROGRAM is barneshut, a SET a snapshot's file or what comes behind --generate. Particles are on six rungs, the last one
 for the largest acceleration. Of each method the row with the shortest cycle of all --sizes of target groups is shown, of
-auto the one among all. --dear: forces that cost some ten times as much (plain kernel, double precision, opening angle
+auto the one among all. --dear: forces that cost some 25 times as much (plain kernel, double precision, opening angle
 0.4), as those of codes with more physics do.
 efficiency: mean load over largest load, each summed over the cycle; worst: imbalance of the worst phase; ghosts: per
 particle and substep; cycle_ms, and as a fraction of that of sfc.
