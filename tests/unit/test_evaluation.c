@@ -1,93 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluations: the same as adding up simulations of every phase, however they are filled, packed and joined. */
+/* Evaluations: the same as adding up simulations of every phase, however they are filled. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "exchange_world.h"
-#include "failing_malloc.h"
-
-enum { PHASES = 3 };
-
-static const int is_back[PHASES] = {0, 0, 1}, is_ghosts[PHASES] = {1, 0, 1};
-
-/* An assignment: loads, common bytes and three phases. */
-typedef struct assignment {
-    int nparts;
-    double load[WORLD_PARTS], meanwhile[PHASES][WORLD_PARTS];
-    int64_t common[WORLD_PARTS], held[WORLD_PARTS], number[PHASES][WORLD_BLOCKS], elements[PHASES][WORLD_BLOCKS];
-    world phase[PHASES];
-} assignment;
-
-static void assignment_make(int nparts, assignment *a)
-{
-    memset(a, 0, sizeof *a);
-    a->nparts = nparts;
-    for (int p = 0; p < nparts; p++) {
-        a->load[p] = below(100) / 1048576.0; /* sums are exact in any order */
-        a->common[p] = below(3) * below(1000);
-        a->held[p] = below(1000);
-        for (int k = 0; k < PHASES; k++) { /* none, some, or more than any phase takes */
-            a->meanwhile[k][p] = below(3) * below(64) / 1048576.0;
-        }
-    }
-    for (int k = 0; k < PHASES; k++) {
-        const int64_t step = (INT64_MAX - 1000) / WORLD_BLOCKS;
-        world_make(nparts, below(nparts % 3 ? 10 : WORLD_BLOCKS + 1), &a->phase[k]);
-        for (int b = 0; b < a->phase[k].nblocks; b++) {
-            /* Any numbers: large, small, shared by phases. */
-            a->number[k][b] = k == 1 ? b : (WORLD_BLOCKS - b) * step + below(1000);
-            a->elements[k][b] = below(20);
-        }
-    }
-}
-
-/* Says everything that falls to teller `who` of `tellers`, in an order of its own; needs are repeated. */
-static void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
-{
-    for (int p = who; p < a->nparts; p += tellers) {
-        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
-        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
-        assert_int_equal(eqp_evaluation_common(e, p, a->common[p]), EQP_OK);
-        assert_int_equal(eqp_evaluation_held(e, p, a->held[p]), EQP_OK);
-        for (int k = 0; k < 2 * PHASES; k++) {
-            assert_int_equal(eqp_evaluation_meanwhile(e, k / 2, p, a->meanwhile[k / 2][p] / 2), EQP_OK);
-        }
-    }
-    for (int k = 0; k < PHASES; k++) {
-        const world *w = &a->phase[k];
-        const int from = w->nblocks ? below(w->nblocks) : 0, early = below(2);
-        for (int i = 0; i < w->nblocks; i++) {
-            const int b = (i + from) % w->nblocks, declares = b % tellers == who || below(3) == 0;
-            for (int turn = 0; turn < 2; turn++) {
-                if (turn != early && declares) {
-                    assert_int_equal(
-                        eqp_evaluation_block(e, k, a->number[k][b], w->bytes[b], a->elements[k][b], w->home[b]),
-                        EQP_OK);
-                }
-                for (int p = turn; p < a->nparts; p++) {
-                    if (w->needs[b][p] && ((p + b) % tellers == who || below(5) == 0)) {
-                        assert_int_equal(eqp_evaluation_need(e, k, a->number[k][b], p), EQP_OK);
-                    }
-                }
-            }
-        }
-    }
-}
-
-static eqp_evaluation *evaluation_of(const assignment *a, int who, int tellers)
-{
-    eqp_evaluation *e = NULL;
-
-    assert_int_equal(eqp_evaluation_create(a->nparts, PHASES, is_back, is_ghosts, &e), EQP_OK);
-    tell(a, who, tellers, e);
-    return e;
-}
+#include "evaluation_world.h"
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -294,7 +217,6 @@ static void a_step_takes_more_than_loads_and_phases(void **state)
     assert_int_equal(eqp_evaluation_overhead(NULL, &o), EQP_ERR_ARGUMENT);
 }
 
-/* Of a cycle every turn ends together, all by the plan that is best for the whole. */
 /* Needs are what is held, got, sent and received, and a map fits where no part needs more than it has. */
 static void parts_need_memory(void **state)
 {
@@ -343,6 +265,7 @@ static void parts_need_memory(void **state)
     assert_int_equal(eqp_evaluation_memory(NULL, &m, NULL, 0), EQP_ERR_ARGUMENT);
 }
 
+/* Of a cycle every turn ends together, all by the plan that is best for the whole. */
 static void a_cycle_is_the_sum_of_its_turns(void **state)
 {
     static const double times[2] = {1.0, 3.0}, wrong[2][2] = {{1, 0}, {1, INFINITY}};
@@ -411,217 +334,6 @@ static void more_may_be_added_after_an_answer(void **state)
     eqp_evaluation_free(e);
 }
 
-/* Packed bytes say everything, and in one way only. */
-static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
-{
-    void *x = NULL, *y = NULL;
-    size_t nx = 0, ny = 0;
-
-    assert_int_equal(eqp_evaluation_pack(a, &nx, &x), EQP_OK);
-    assert_int_equal(eqp_evaluation_pack(b, &ny, &y), EQP_OK);
-    assert_int_equal(nx, ny);
-    assert_memory_equal(x, y, nx);
-    free(x);
-    free(y);
-}
-
-static void split_streams_join_to_the_whole(void **state)
-{
-    static assignment a;
-
-    (void)state;
-    for (int nparts = 1; nparts <= WORLD_PARTS; nparts += 3) {
-        const int tellers = 1 + below(5);
-        assignment_make(nparts, &a);
-        eqp_evaluation *whole = evaluation_of(&a, 0, 1), *joined = evaluation_of(&a, tellers - 1, tellers);
-        for (int who = 0; who < tellers - 1; who++) {
-            eqp_evaluation *part = evaluation_of(&a, who, tellers);
-            void *bytes = NULL;
-            size_t size = 0;
-            assert_int_equal(eqp_evaluation_pack(part, &size, &bytes), EQP_OK);
-            assert_int_equal(eqp_evaluation_merge(joined, size, bytes), EQP_OK);
-            free(bytes);
-            eqp_evaluation_free(part);
-        }
-        assert_packs_alike(whole, joined);
-        eqp_evaluation_free(whole);
-        eqp_evaluation_free(joined);
-    }
-}
-
-static void bytes_that_are_none_are_refused(void **state)
-{
-    static assignment a;
-    eqp_evaluation *whole, *e;
-    unsigned char *bytes = NULL, *copy;
-    size_t size = 0;
-    void *packed = NULL;
-
-    (void)state;
-    assignment_make(5, &a);
-    whole = evaluation_of(&a, 0, 1);
-    e = evaluation_of(&a, 0, 1);
-    assert_int_equal(eqp_evaluation_pack(whole, &size, &packed), EQP_OK);
-    bytes = packed;
-    for (size_t cut = 0; cut < size; cut++) {
-        copy = malloc(cut + 1); /* so that a sanitizer sees what reads too far */
-        assert_non_null(copy);
-        memcpy(copy, bytes, cut);
-        assert_int_equal(eqp_evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);
-        free(copy);
-    }
-    copy = malloc(size + 1);
-    assert_non_null(copy);
-    memcpy(copy, bytes, size);
-    copy[size] = 0;
-    assert_int_equal(eqp_evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
-    assert_packs_alike(whole, e);
-    /* One wrong byte is noticed or makes other numbers; where it is noticed, nothing has changed. */
-    for (int round = 0; round < 2000; round++) {
-        const int at = below((int)size), value = below(256);
-        memcpy(copy, bytes, size);
-        copy[at] = (unsigned char)value;
-        const int code = eqp_evaluation_merge(e, size, copy);
-        if (code == EQP_OK) {
-            eqp_evaluation_free(e);
-            e = evaluation_of(&a, 0, 1);
-        } else {
-            assert_true(code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA);
-            if (round % 20 == 0) {
-                assert_packs_alike(whole, e);
-            }
-        }
-    }
-    free(copy);
-    free(packed);
-    eqp_evaluation_free(whole);
-    eqp_evaluation_free(e);
-}
-
-static void others_parts_phases_and_blocks_do_not_join(void **state)
-{
-    static const int forth[PHASES] = {0, 0, 0};
-    eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
-    void *bytes = NULL;
-    size_t size = 0;
-
-    (void)state;
-    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &a), EQP_OK);
-    assert_int_equal(eqp_evaluation_create(5, PHASES, is_back, is_ghosts, &parts), EQP_OK);
-    assert_int_equal(eqp_evaluation_create(4, PHASES - 1, is_back, is_ghosts, &phases), EQP_OK);
-    assert_int_equal(eqp_evaluation_create(4, PHASES, forth, is_ghosts, &ways), EQP_OK);
-    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &blocks), EQP_OK);
-    assert_int_equal(eqp_evaluation_block(a, 0, INT64_MAX, 8, 1, 2), EQP_OK);
-    assert_int_equal(eqp_evaluation_pack(a, &size, &bytes), EQP_OK);
-    assert_int_equal(eqp_evaluation_merge(parts, size, bytes), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_merge(phases, size, bytes), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_merge(ways, size, bytes), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(blocks, 0, INT64_MAX, 8, 1, 3), EQP_OK);
-    assert_int_equal(eqp_evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_merge(a, size, bytes), EQP_OK);
-    free(bytes);
-    eqp_evaluation_free(a);
-    eqp_evaluation_free(parts);
-    eqp_evaluation_free(phases);
-    eqp_evaluation_free(ways);
-    eqp_evaluation_free(blocks);
-}
-
-static void wrong_arguments_are_refused(void **state)
-{
-    const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {.alpha = 1, .beta = -1, .node = 1};
-    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
-    eqp_evaluation *e = NULL;
-    eqp_evaluated r = {.messages_max = -7};
-
-    (void)state;
-    assert_int_equal(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e), EQP_ERR_ARGUMENT);
-    assert_null(e);
-    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &e), EQP_OK);
-    assert_int_equal(eqp_evaluation_load(e, 4, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(e, PHASES, 0, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 4, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(NULL, 0, 0, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 0, -1), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_held(e, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_held(NULL, 0, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, -1, 1, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, 0, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, -1, 0, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, 0, 17, 3), EQP_OK);
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
-    assert_int_equal(r.messages_max, -7);
-    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 0), EQP_OK);
-    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_OK);
-    assert_int_equal(r.bytes_total, 8);
-    eqp_evaluation_free(e);
-    eqp_evaluation_free(NULL);
-}
-
-/* Blocks enough that all tables grow. */
-static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void **bytes)
-{
-    const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 2};
-    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
-    int code = eqp_evaluation_create(6, 1, is_back, is_ghosts, e);
-
-    for (int b = 0; code == EQP_OK && b < 50; b++) {
-        code = eqp_evaluation_block(*e, 0, b, 8, 1, b % 6);
-        for (int p = 0; code == EQP_OK && p < 6; p++) {
-            code = eqp_evaluation_need(*e, 0, b, p);
-        }
-    }
-    if (code == EQP_OK) {
-        code = eqp_evaluation_by_plan(*e, &network, &plan, NULL, r);
-    }
-    return code ? code : eqp_evaluation_pack(*e, size, bytes);
-}
-
-static void evaluations_survive_failing_allocations(void **state)
-{
-    size_t size = 0;
-    void *bytes = NULL;
-    int64_t k = 0, failures;
-
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
-    do {
-        eqp_evaluation *e = NULL;
-        eqp_evaluated r;
-        failing_malloc_start(k++);
-        const int code = fill_and_ask(&e, &r, &size, &bytes);
-        failures = failing_malloc_stop();
-        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        assert_int_equal(bytes != NULL, !failures);
-        eqp_evaluation_free(e);
-    } while (failures);
-    for (k = 0, failures = 1; failures; k++) {
-        eqp_evaluation *e = NULL;
-        assert_int_equal(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e), EQP_OK);
-        failing_malloc_start(k);
-        const int code = eqp_evaluation_merge(e, size, bytes);
-        failures = failing_malloc_stop();
-        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        /* What failed may be done again: blocks and needs are sets, and loads come last. */
-        assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
-        eqp_evaluation_free(e);
-    }
-    free(bytes);
-}
-
 /* Parts of unlike speeds: the same as loads that are divided by them, but for the mean, which is that of the work. */
 static void speeds_stretch_loads(void **state)
 {
@@ -653,55 +365,6 @@ static void speeds_stretch_loads(void **state)
     eqp_evaluation_free(e);
 }
 
-static void sums_that_do_not_fit_are_errors(void **state)
-{
-    static const int out[1] = {0}, ghosts[1] = {1};
-    const eqp_network net = {.alpha = 1, .beta = 1, .node = 1};
-    eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
-    eqp_evaluated r = {.load_max = -7};
-    size_t size;
-    void *bytes;
-
-    (void)state;
-    for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
-        eqp_evaluation *e, *sum;
-        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &e), EQP_OK);
-        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &sum), EQP_OK);
-        for (int64_t block = 0; block < 5; block++) {
-            const int64_t much = INT64_MAX / 4;
-            assert_int_equal(eqp_evaluation_block(e, 0, block, kind == 0 ? much : 1, kind == 1 ? much : 1, 0), EQP_OK);
-            assert_int_equal(eqp_evaluation_need(e, 0, block, 1 + (int)(block % 2)), EQP_OK);
-        }
-        for (int part = 0; part < 3 && kind == 2; part++) {
-            assert_int_equal(eqp_evaluation_common(e, part, INT64_MAX), EQP_OK);
-        }
-        assert_int_equal(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1), EQP_OK);
-        assert_int_equal(eqp_evaluation_load(e, 0, 1.7e308), kind == 3 ? EQP_ERR_OVERFLOW : EQP_OK);
-        assert_int_equal(eqp_evaluation_pack(e, &size, &bytes), EQP_OK);
-        assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_OK);
-        if (kind == 3) {
-            assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
-        } else {
-            assert_int_equal(eqp_evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
-            assert_int_equal(eqp_evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
-            assert_true(r.load_max == -7);
-        }
-        free(bytes);
-        eqp_evaluation_free(sum);
-        eqp_evaluation_free(e);
-    }
-    /* What a broadcast counts for every part fits no sum over the parts. */
-    eqp_evaluation *e;
-    assert_int_equal(eqp_evaluation_create(1024, 1, out, ghosts, &e), EQP_OK);
-    for (int part = 0; part < 1024; part++) {
-        assert_int_equal(eqp_evaluation_need(e, 0, 0, part), EQP_OK);
-        assert_int_equal(eqp_evaluation_common(e, part, INT64_C(1) << 44), EQP_OK);
-    }
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 0), EQP_OK);
-    assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
-    eqp_evaluation_free(e);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -711,12 +374,6 @@ int main(void)
         cmocka_unit_test(parts_need_memory),
         cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
         cmocka_unit_test(more_may_be_added_after_an_answer),
-        cmocka_unit_test(split_streams_join_to_the_whole),
-        cmocka_unit_test(bytes_that_are_none_are_refused),
-        cmocka_unit_test(others_parts_phases_and_blocks_do_not_join),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(evaluations_survive_failing_allocations),
-        cmocka_unit_test(sums_that_do_not_fit_are_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What evaluations refuse: wrong arguments, sums that do not fit, memory that is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "evaluation_world.h"
+#include "failing_malloc.h"
+
+static void wrong_arguments_are_refused(void **state)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {.alpha = 1, .beta = -1, .node = 1};
+    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
+    eqp_evaluation *e = NULL;
+    eqp_evaluated r = {.messages_max = -7};
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_null(e);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &e), EQP_OK);
+    assert_int_equal(eqp_evaluation_load(e, 4, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, PHASES, 0, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 4, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(NULL, 0, 0, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 0, -1), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_held(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_held(NULL, 0, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, -1, 1, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, 0, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, -1, 0, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, 0, 17, 3), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(r.messages_max, -7);
+    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 0), EQP_OK);
+    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_OK);
+    assert_int_equal(r.bytes_total, 8);
+    eqp_evaluation_free(e);
+    eqp_evaluation_free(NULL);
+}
+
+/* Blocks enough that all tables grow. */
+static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void **bytes)
+{
+    const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 2};
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
+    int code = eqp_evaluation_create(6, 1, is_back, is_ghosts, e);
+
+    for (int b = 0; code == EQP_OK && b < 50; b++) {
+        code = eqp_evaluation_block(*e, 0, b, 8, 1, b % 6);
+        for (int p = 0; code == EQP_OK && p < 6; p++) {
+            code = eqp_evaluation_need(*e, 0, b, p);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_evaluation_by_plan(*e, &network, &plan, NULL, r);
+    }
+    return code ? code : eqp_evaluation_pack(*e, size, bytes);
+}
+
+static void evaluations_survive_failing_allocations(void **state)
+{
+    size_t size = 0;
+    void *bytes = NULL;
+    int64_t k = 0, failures;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    do {
+        eqp_evaluation *e = NULL;
+        eqp_evaluated r;
+        failing_malloc_start(k++);
+        const int code = fill_and_ask(&e, &r, &size, &bytes);
+        failures = failing_malloc_stop();
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        assert_int_equal(bytes != NULL, !failures);
+        eqp_evaluation_free(e);
+    } while (failures);
+    for (k = 0, failures = 1; failures; k++) {
+        eqp_evaluation *e = NULL;
+        assert_int_equal(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e), EQP_OK);
+        failing_malloc_start(k);
+        const int code = eqp_evaluation_merge(e, size, bytes);
+        failures = failing_malloc_stop();
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        /* What failed may be done again: blocks and needs are sets, and loads come last. */
+        assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
+        eqp_evaluation_free(e);
+    }
+    free(bytes);
+}
+
+static void sums_that_do_not_fit_are_errors(void **state)
+{
+    static const int out[1] = {0}, ghosts[1] = {1};
+    const eqp_network net = {.alpha = 1, .beta = 1, .node = 1};
+    eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    eqp_evaluated r = {.load_max = -7};
+    size_t size;
+    void *bytes;
+
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
+        eqp_evaluation *e, *sum;
+        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &e), EQP_OK);
+        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &sum), EQP_OK);
+        for (int64_t block = 0; block < 5; block++) {
+            const int64_t much = INT64_MAX / 4;
+            assert_int_equal(eqp_evaluation_block(e, 0, block, kind == 0 ? much : 1, kind == 1 ? much : 1, 0), EQP_OK);
+            assert_int_equal(eqp_evaluation_need(e, 0, block, 1 + (int)(block % 2)), EQP_OK);
+        }
+        for (int part = 0; part < 3 && kind == 2; part++) {
+            assert_int_equal(eqp_evaluation_common(e, part, INT64_MAX), EQP_OK);
+        }
+        assert_int_equal(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1), EQP_OK);
+        assert_int_equal(eqp_evaluation_load(e, 0, 1.7e308), kind == 3 ? EQP_ERR_OVERFLOW : EQP_OK);
+        assert_int_equal(eqp_evaluation_pack(e, &size, &bytes), EQP_OK);
+        assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_OK);
+        if (kind == 3) {
+            assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
+        } else {
+            assert_int_equal(eqp_evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+            assert_int_equal(eqp_evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
+            assert_true(r.load_max == -7);
+        }
+        free(bytes);
+        eqp_evaluation_free(sum);
+        eqp_evaluation_free(e);
+    }
+    /* What a broadcast counts for every part fits no sum over the parts. */
+    eqp_evaluation *e;
+    assert_int_equal(eqp_evaluation_create(1024, 1, out, ghosts, &e), EQP_OK);
+    for (int part = 0; part < 1024; part++) {
+        assert_int_equal(eqp_evaluation_need(e, 0, 0, part), EQP_OK);
+        assert_int_equal(eqp_evaluation_common(e, part, INT64_C(1) << 44), EQP_OK);
+    }
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 0), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+    eqp_evaluation_free(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(evaluations_survive_failing_allocations),
+        cmocka_unit_test(sums_that_do_not_fit_are_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

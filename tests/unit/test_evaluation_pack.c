@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packed evaluations: they join to the whole however it was split, and no other bytes are taken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "evaluation_world.h"
+
+/* Packed bytes say everything, and in one way only. */
+static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
+{
+    void *x = NULL, *y = NULL;
+    size_t nx = 0, ny = 0;
+
+    assert_int_equal(eqp_evaluation_pack(a, &nx, &x), EQP_OK);
+    assert_int_equal(eqp_evaluation_pack(b, &ny, &y), EQP_OK);
+    assert_int_equal(nx, ny);
+    assert_memory_equal(x, y, nx);
+    free(x);
+    free(y);
+}
+
+static void split_streams_join_to_the_whole(void **state)
+{
+    static assignment a;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts += 3) {
+        const int tellers = 1 + below(5);
+        assignment_make(nparts, &a);
+        eqp_evaluation *whole = evaluation_of(&a, 0, 1), *joined = evaluation_of(&a, tellers - 1, tellers);
+        for (int who = 0; who < tellers - 1; who++) {
+            eqp_evaluation *part = evaluation_of(&a, who, tellers);
+            void *bytes = NULL;
+            size_t size = 0;
+            assert_int_equal(eqp_evaluation_pack(part, &size, &bytes), EQP_OK);
+            assert_int_equal(eqp_evaluation_merge(joined, size, bytes), EQP_OK);
+            free(bytes);
+            eqp_evaluation_free(part);
+        }
+        assert_packs_alike(whole, joined);
+        eqp_evaluation_free(whole);
+        eqp_evaluation_free(joined);
+    }
+}
+
+static void bytes_that_are_none_are_refused(void **state)
+{
+    static assignment a;
+    eqp_evaluation *whole, *e;
+    unsigned char *bytes = NULL, *copy;
+    size_t size = 0;
+    void *packed = NULL;
+
+    (void)state;
+    assignment_make(5, &a);
+    whole = evaluation_of(&a, 0, 1);
+    e = evaluation_of(&a, 0, 1);
+    assert_int_equal(eqp_evaluation_pack(whole, &size, &packed), EQP_OK);
+    bytes = packed;
+    for (size_t cut = 0; cut < size; cut++) {
+        copy = malloc(cut + 1); /* so that a sanitizer sees what reads too far */
+        assert_non_null(copy);
+        memcpy(copy, bytes, cut);
+        assert_int_equal(eqp_evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);
+        free(copy);
+    }
+    copy = malloc(size + 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    copy[size] = 0;
+    assert_int_equal(eqp_evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
+    assert_packs_alike(whole, e);
+    /* One wrong byte is noticed or makes other numbers; where it is noticed, nothing has changed. */
+    for (int round = 0; round < 2000; round++) {
+        const int at = below((int)size), value = below(256);
+        memcpy(copy, bytes, size);
+        copy[at] = (unsigned char)value;
+        const int code = eqp_evaluation_merge(e, size, copy);
+        if (code == EQP_OK) {
+            eqp_evaluation_free(e);
+            e = evaluation_of(&a, 0, 1);
+        } else {
+            assert_true(code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA);
+            if (round % 20 == 0) {
+                assert_packs_alike(whole, e);
+            }
+        }
+    }
+    free(copy);
+    free(packed);
+    eqp_evaluation_free(whole);
+    eqp_evaluation_free(e);
+}
+
+static void others_parts_phases_and_blocks_do_not_join(void **state)
+{
+    static const int forth[PHASES] = {0, 0, 0};
+    eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
+    void *bytes = NULL;
+    size_t size = 0;
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &a), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(5, PHASES, is_back, is_ghosts, &parts), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES - 1, is_back, is_ghosts, &phases), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, forth, is_ghosts, &ways), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &blocks), EQP_OK);
+    assert_int_equal(eqp_evaluation_block(a, 0, INT64_MAX, 8, 1, 2), EQP_OK);
+    assert_int_equal(eqp_evaluation_pack(a, &size, &bytes), EQP_OK);
+    assert_int_equal(eqp_evaluation_merge(parts, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_merge(phases, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_merge(ways, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(blocks, 0, INT64_MAX, 8, 1, 3), EQP_OK);
+    assert_int_equal(eqp_evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_merge(a, size, bytes), EQP_OK);
+    free(bytes);
+    eqp_evaluation_free(a);
+    eqp_evaluation_free(parts);
+    eqp_evaluation_free(phases);
+    eqp_evaluation_free(ways);
+    eqp_evaluation_free(blocks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(split_streams_join_to_the_whole),
+        cmocka_unit_test(bytes_that_are_none_are_refused),
+        cmocka_unit_test(others_parts_phases_and_blocks_do_not_join),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
