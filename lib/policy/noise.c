@@ -74,7 +74,7 @@ static double median_of_three(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* The median of n numbers, n odd or EQP_POLICY_CHANGES at most; of two in the middle the less. */
+/* The median of n numbers, EQP_POLICY_CHANGES at most; of two in the middle the less. */
 static double median(int n, const double *of)
 {
     double sorted[EQP_POLICY_CHANGES];

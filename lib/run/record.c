@@ -145,7 +145,7 @@ static void take_turns(eqp_balancer *b, const turns *t)
         most_load = fmax(most_load, b->row[r].load);
         most_predicted = fmax(most_predicted, b->row[r].predicted);
     }
-    b->lost_load = fmax(load - most_load, 0.0);
+    b->lost_load = most_load > 0.0 ? fmax(load - most_load, 0.0) : 0.0;
     b->lost_work = fmax(predicted - most_predicted, 0.0);
 }
 

@@ -488,6 +488,10 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */
     eqp_balancer_free(w.balancer);
     create(comm, &options, 2, &w);
+    row.load = 0; /* phases took seconds, the step took none: nothing is lost in it */
+    eqp_step step;
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);
+    CHECK(step.imbalance_measured == 0 && step.cycle_efficiency == 1 && step.load_max == 0);
     work.phase_load = negative;
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT);
     work.nphases = EQP_CYCLE_PHASES + 1;
