@@ -108,6 +108,12 @@ module equipoise
       type(c_ptr), value :: map
       integer(c_int64_t), value :: tag
     end function eqp_map_own_rank
+    integer(c_int64_t) function eqp_map_tag_in(map, tag, phase) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: map
+      integer(c_int64_t), value :: tag
+      integer(c_int), value :: phase
+    end function eqp_map_tag_in
     integer(c_int) function eqp_evaluation_load(evaluation, part, seconds) bind(c)
       import :: c_int, c_ptr, c_double
       type(c_ptr), value :: evaluation

@@ -232,6 +232,10 @@ module equipoise_types
     !! has a run of the curve with equally many particles at home, whoever computes them, where the code can
     !! do so (eqp_problem.apart)
     integer(c_int) :: homes = 0
+    !> `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a cycle (cycle.h);
+    !! 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and `homes` is 1: data stay where they
+    !! are. With one phase as with `homes` alone
+    integer(c_int) :: maps = 0
   end type eqp_choice_options
 
   type, bind(c) :: eqp_choice
@@ -303,8 +307,8 @@ module equipoise_types
     real(c_double) :: branch = 0
     !> methods of its own; NULL: none. Those without `assign` are carried out below
     type(c_ptr) :: own = c_null_ptr
-    !> owners may live elsewhere than where they are computed whole: `homes=curve` (choice.h) is possible, and
-    !! `auto` tries it
+    !> owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase` (choice.h)
+    !! are possible, and `auto` tries them
     logical(c_bool) :: apart = .false.
     !> the totals of the last survey are good enough to know what the next one must keep: where work units are
     !! made a survey is then taken once, not twice

@@ -25,6 +25,7 @@ struct eqp_draft {
     eqp_items items;
     double *seconds;         /* [items] of each, however it is weighed */
     int *home;               /* [items] where owners live that are computed elsewhere; NULL: with their parts */
+    int *phased;             /* [items][phases] parts in each phase; NULL: the same in all */
     int64_t nitems;          /* over all ranks */
     eqp_units_totals totals; /* of all owners */
     eqp_balance_result result;
@@ -47,6 +48,7 @@ void eqp__draft_close(eqp_draft *draft)
         eqp__work_units_free(&draft->units);
         free(draft->seconds);
         free(draft->home);
+        free(draft->phased);
         free(draft);
     }
 }
@@ -234,10 +236,82 @@ static int find_homes(eqp_draft *draft, const eqp_balance_options *options, cons
         items.part_now = NULL;
         EQP_TRY(eqp_balance(draft->comm, &eqp__method_count, &items, &wanted, draft->home, NULL));
     }
-    if (draft->options.method != &eqp__method_repair && draft->items.view.weight != NULL) {
+    if (draft->options.method != &eqp__method_repair && draft->items.view.weight != NULL && draft->phased == NULL) {
         EQP_TRY(eqp__relabel_all(draft->comm, &draft->items.view, draft->home, options, draft->items.part));
     }
 done:
+    return code;
+}
+
+/* Whether each phase gets a map of its own. */
+static bool wants_phases(const eqp_draft *draft)
+{
+    return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
+}
+
+/* How even all phases are, of what they were cut into one by one. */
+static void join_phases(const eqp_balance_result *of, const eqp_cycle_turns *phases, eqp_balance_result *result)
+{
+    double mean = 0.0, most = 0.0;
+
+    *result = of[0];
+    for (int k = 0; k < phases->n; k++) {
+        mean += phases->times[k] * of[k].load_mean;
+        most += phases->times[k] * of[k].load_max;
+        result->phase_imbalance[k] = of[k].imbalance;
+    }
+    result->cycle_efficiency = most > 0.0 ? mean / most : 1.0;
+    result->imbalance = 1.0 / result->cycle_efficiency - 1.0;
+}
+
+/* Parts of phase k for all items, with the numbers of the homes that have most work of them. load: [items] of it. */
+static int assign_phase(eqp_draft *draft, const eqp_balance_options *wanted, const double *load, int k,
+                        eqp_balance_result *result)
+{
+    const int nphases = draft->owners->phases.n;
+    eqp_balance_items items = draft->items.view;
+    int code;
+
+    items.weight = load;
+    items.phase_load = NULL;
+    items.part_now = NULL;
+    EQP_TRY(eqp_balance(draft->comm, draft->options.method, &items, wanted, draft->items.part, result));
+    EQP_TRY(eqp__relabel_all(draft->comm, &items, draft->home, wanted, draft->items.part));
+    for (int64_t i = 0; i < items.n; i++) {
+        draft->phased[i * nphases + k] = draft->items.part[i];
+    }
+done:
+    return code;
+}
+
+/* Homes first, then a map for each phase: the first one last, as that is what an item's part is. */
+static int assign_phases(eqp_draft *draft, const eqp_balance_options *usual, const int64_t *capacity)
+{
+    const eqp_cycle_turns *phases = &draft->owners->phases;
+    const int64_t n = draft->items.view.n;
+    eqp_balance_options wanted = *usual;
+    eqp_balance_result result[EQP_CYCLE_PHASES];
+    double *load = NULL;
+    int code;
+
+    wanted.nphases = 0;
+    wanted.times = NULL;
+    free(draft->phased);
+    EQP_TRY(eqp_array_create(&draft->phased, n * phases->n, sizeof *draft->phased));
+    EQP_TRY(eqp_array_create(&load, n, sizeof *load));
+done:
+    code = eqp_agree(draft->comm, code, NULL);
+    code = code == EQP_OK ? find_homes(draft, usual, capacity) : code;
+    for (int k = phases->n - 1; k >= 0 && code == EQP_OK; k--) {
+        for (int64_t i = 0; i < n; i++) {
+            load[i] = draft->items.phase[i * phases->n + k];
+        }
+        code = assign_phase(draft, &wanted, load, k, &result[k]);
+    }
+    free(load);
+    if (code == EQP_OK) {
+        join_phases(result, phases, &draft->result);
+    }
     return code;
 }
 
@@ -323,6 +397,10 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
+    if (wants_phases(draft)) {
+        EQP_TRY(assign_phases(draft, &wanted, capacity));
+        goto done;
+    }
     if (options->how.start != NULL) {
         EQP_TRY(start_from(draft, &wanted));
     }
@@ -385,11 +463,16 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
         code = add_sizes(draft->comm, &draft->units, &summary->sizes);
     }
     if (code == EQP_OK) {
-        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, draft->items.part, draft->home,
-                                    draft->nparts, loads, nhome, made, placements);
+        const eqp__assigned assigned = {.nparts = draft->nparts,
+                                        .part = draft->items.part,
+                                        .home = draft->home,
+                                        .nphases = draft->phased != NULL ? draft->owners->phases.n : 0,
+                                        .phased = draft->phased,
+                                        .loads = loads};
+        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, &assigned, nhome, made, placements);
     }
     if (code == EQP_OK) {
-        summary->split_owners = eqp_map_shared(*made);
+        summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL, NULL);
     }
     return code;
 }
@@ -412,6 +495,7 @@ int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *par
                          eqp_placement **placements)
 {
     const eqp_work_units none = {.units = NULL};
+    const eqp__assigned assigned = {.nparts = 1, .part = part};
 
-    return eqp__placements_make(comm, owners, &none, part, NULL, 1, NULL, nhome, made, placements);
+    return eqp__placements_make(comm, owners, &none, &assigned, nhome, made, placements);
 }

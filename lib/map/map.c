@@ -10,10 +10,13 @@
 #include <string.h>
 
 struct eqp_map {
-    int64_t nshared;
+    int64_t nshared;  /* owners, by where interactions are */
     eqp_units *units; /* of the shared owners; NULL while there are none */
     double *centroid; /* [units][3] */
     int *rank;        /* [units] */
+    int64_t nphased;  /* entries behind them */
+    int nphases;
+    int *phased; /* [nphased][nphases] ranks */
 };
 
 void eqp_map_free(eqp_map *map)
@@ -22,13 +25,25 @@ void eqp_map_free(eqp_map *map)
         eqp_units_free(map->units);
         free(map->centroid);
         free(map->rank);
+        free(map->phased);
         free(map);
     }
 }
 
 int64_t eqp_map_shared(const eqp_map *map)
 {
-    return map ? map->nshared : 0;
+    return map ? map->nshared + map->nphased : 0;
+}
+
+int64_t eqp_map_phased(const eqp_map *map, int *nphases, const int **rank)
+{
+    if (nphases) {
+        *nphases = map ? map->nphases : 0;
+    }
+    if (rank) {
+        *rank = map ? map->phased : NULL;
+    }
+    return map ? map->nphased : 0;
 }
 
 /* The shared owners as the sampler's map; the ids of their units are here their places in the table. */
@@ -95,7 +110,41 @@ done:
     return code;
 }
 
-/* Whether a tag < 0 is one of the table. */
+int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
+{
+    int code;
+
+    if (!map || map->nphased > 0 || n < 0 || nphases < 1 || nphases > EQP_CYCLE_PHASES || (n > 0 && !rank) ||
+        n > INT64_MAX / 64 / EQP_CYCLE_PHASES) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n * nphases; i++) {
+        if (rank[i] < 0) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    if (n == 0) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_create(&map->phased, n * nphases, sizeof *map->phased));
+    memcpy(map->phased, rank, (size_t)(n * nphases) * sizeof *rank);
+    map->nphased = n;
+    map->nphases = nphases;
+done:
+    return code;
+}
+
+int64_t eqp_map_tag_in(const eqp_map *map, int64_t tag, int phase)
+{
+    const int64_t entry = map && tag < 0 ? -1 - tag - map->nshared : -1;
+
+    if (entry < 0 || entry >= map->nphased || phase < 0) {
+        return tag;
+    }
+    return map->phased[entry * map->nphases + (phase < map->nphases ? phase : map->nphases - 1)];
+}
+
+/* Whether a tag < 0 is that of an owner shared by where interactions are. */
 static bool has(const eqp_map *map, int64_t tag)
 {
     return map && tag >= -map->nshared;
@@ -103,6 +152,7 @@ static bool has(const eqp_map *map, int64_t tag)
 
 int eqp_map_rank(const eqp_map *map, int64_t tag, const double *centroid)
 {
+    tag = eqp_map_tag_in(map, tag, 0);
     if (tag >= 0) {
         return (int)tag;
     }
@@ -121,6 +171,7 @@ int eqp_map_ranks(const eqp_map *map, int64_t tag, int nranks, int *ranks)
     int64_t first = 0, count = 0;
     int n = 0;
 
+    tag = eqp_map_tag_in(map, tag, 0);
     if (!ranks || nranks < 1 || (tag < 0 && !has(map, tag))) {
         return -1;
     }

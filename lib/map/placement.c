@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/placement.h"
 
+#include "map/phased.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -126,7 +128,7 @@ static bool read_split(const eqp_work_units *made, const int *part, int64_t firs
 typedef struct homing {
     int nparts;
     int64_t share; /* of a part in the particles */
-    double *loads; /* [parts] or NULL: see eqp__placements_make(); with what came along the curve so far */
+    double *loads; /* [parts] or NULL: see eqp__assigned; with what came along the curve so far */
     double each;   /* what a particle adds to it: as many as are a part's share, the mean of all parts */
     home_run run;
 } homing;
@@ -163,8 +165,10 @@ static int hand_over(MPI_Comm comm, const homing *h)
     return EQP_OK;
 }
 
-static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, const double *loads, homing *h)
+static int homing_open(MPI_Comm comm, const eqp_owners *owners, const eqp__assigned *assigned, homing *h)
 {
+    const int nparts = assigned->nparts;
+    const double *loads = assigned->loads;
     int code = find_share(comm, owners, nparts, &h->share);
 
     h->nparts = nparts;
@@ -182,9 +186,10 @@ static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, cons
 
 /* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
  * on. votes: [units] room. */
-static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const int *part, const int *apart,
-                      homing *h, vote *votes, split_table *table, eqp_placement *placement)
+static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const eqp__assigned *assigned, homing *h,
+                      vote *votes, split_table *table, eqp_placement *placement)
 {
+    const int *part = assigned->part, *apart = assigned->home;
     int code = EQP_OK;
 
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
@@ -207,8 +212,8 @@ static int find_homes(const eqp_owners *owners, const eqp_work_units *made, cons
     return code;
 }
 
-static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *made, const int *part,
-                      const int *apart, homing *h, split_table *table, eqp_placement *placement)
+static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *made,
+                      const eqp__assigned *assigned, homing *h, split_table *table, eqp_placement *placement)
 {
     const bool shares = made->units != NULL; /* the same on all ranks */
     vote *votes = NULL;
@@ -219,7 +224,7 @@ static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_un
     code = code == EQP_OK ? eqp_array_create(&votes, made->n, sizeof *votes) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     code = shares ? take_over(comm, h) : EQP_OK;
-    code = code == EQP_OK ? find_homes(owners, made, part, apart, h, votes, table, placement) : code;
+    code = code == EQP_OK ? find_homes(owners, made, assigned, h, votes, table, placement) : code;
     handed = shares ? hand_over(comm, h) : EQP_OK; /* whatever became of it: the next one waits */
     code = code == EQP_OK ? handed : code;
 done:
@@ -316,23 +321,25 @@ static int send_verdicts(MPI_Comm comm, const eqp_owners *owners, const eqp_plac
     return EQP_OK;
 }
 
-int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
-                         const int *apart, int nparts, const double *loads, int64_t nhome, eqp_map **made,
-                         eqp_placement **placements)
+int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units,
+                         const eqp__assigned *assigned, int64_t nhome, eqp_map **made, eqp_placement **placements)
 {
     split_table table = {0};
     eqp_placement *placement = NULL;
     homing h = {.loads = NULL};
     eqp_map *map = NULL;
-    int code = homing_open(comm, owners, nparts, loads, &h);
+    int code = homing_open(comm, owners, assigned, &h);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&placement, owners->n, sizeof *placement);
         EQP_TRY(eqp_agree(comm, code, NULL));
-        code = eqp_agree(comm, read_parts(comm, owners, units, part, apart, &h, &table, placement), NULL);
+        code = eqp_agree(comm, read_parts(comm, owners, units, assigned, &h, &table, placement), NULL);
     }
     EQP_TRY(code);
     EQP_TRY(share_table(comm, &table, owners->n, placement, &map));
+    EQP_TRY(assigned->nphases > 0
+                ? eqp__phased_place(comm, owners->n, assigned->nphases, assigned->phased, placement, map)
+                : EQP_OK);
     EQP_TRY(send_verdicts(comm, owners, placement, nhome, placements));
     *made = map;
     map = NULL;

@@ -7,15 +7,24 @@
 
 #include <equipoise/map.h>
 
-/* part: of every owner, or of every unit where there are any. apart: [owners] where they live, without units; NULL:
- * with their part. An owner whose units several parts compute lives with one of them. loads: NULL: owners along the
- * curve live together as far as they can, else with who has most of them; or [nparts] what each part has to do, in any
- * unit, the same on all ranks: they live with who has least. *made gets the table of split owners; placements: one for
- * each of the nhome owners whose home is this rank, in the order of their numbers (at_home), owned by the caller.
+/* What was assigned. All arrays are borrowed. */
+typedef struct eqp__assigned {
+    int nparts;
+    const int *part;     /* of every owner, or of every unit where there are any */
+    const int *home;     /* [owners] where they live, without units; NULL: with their part. An owner whose units several
+                            parts compute lives with one of them */
+    int nphases;         /* 0, or without units: */
+    const int *phased;   /* [owners][nphases] parts in each phase, instead of `part` */
+    const double *loads; /* NULL: shared owners along the curve live together as far as they can, else with who has most
+                            of them; or [nparts] what each part has to do, in any unit, the same on all ranks: they live
+                            with who has least */
+} eqp__assigned;
+
+/* *made gets the table of shared owners; placements: one for each of the nhome owners whose home is this rank, in the
+ * order of their numbers (at_home), owned by the caller. The same on all ranks but for the arrays of owners.
  * Collective; on error neither is made. */
-int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
-                         const int *apart, int nparts, const double *loads, int64_t nhome, eqp_map **made,
-                         eqp_placement **placements);
+int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units,
+                         const eqp__assigned *assigned, int64_t nhome, eqp_map **made, eqp_placement **placements);
 
 /* Whose placement is asked for: number at_home of those that a rank knows. */
 typedef struct eqp__address {

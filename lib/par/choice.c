@@ -45,6 +45,9 @@ static const common_option last[] = {
     {EQP_SCATTERS,
      {"homes", EQP_OPTION_CHOICE, offsetof(eqp_choice_options, homes), 0, false, 0, "parts|curve",
       "where data live: with the part that computes them, or in a run of the curve for each part"}},
+    {EQP_CAN_SPLIT,
+     {"maps", EQP_OPTION_CHOICE, offsetof(eqp_choice_options, maps), 0, false, 0, "cycle|phase",
+      "one map for all phases of a cycle, or one for each, with data in runs of the curve"}},
 };
 #define NCOMMON ((int)(sizeof common / sizeof common[0]))
 #define NLAST ((int)(sizeof last / sizeof last[0]))
@@ -314,6 +317,11 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
         eqp_message_set(message, "%s: full has all pins: not together with pins", choice->method->name);
         return EQP_ERR_ARGUMENT;
     }
+    if (choice->options.maps && (choice->options.split || choice->options.even)) {
+        eqp_message_set(message, "%s: maps=phase is of whole owners and their load: not together with %s",
+                        choice->method->name, choice->options.split ? "split" : "even=step");
+        return EQP_ERR_ARGUMENT;
+    }
     return EQP_OK;
 }
 
@@ -351,6 +359,7 @@ int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, co
         EQP_TRY(read_piece(piece, &said, &made, message));
     }
     EQP_TRY(check_options(&made, message));
+    made.options.homes = made.options.maps ? 1 : made.options.homes;
     *choice = made;
 done:
     return code;

@@ -19,8 +19,11 @@ eqp__table_size eqp__table_of(const eqp_map *map)
 {
     const double *centroid;
     const int *rank;
-    eqp__table_size size = {eqp_map_shared(map), 0};
+    int nphases;
+    eqp__table_size size = {.nphased = eqp_map_phased(map, &nphases, NULL)};
 
+    size.nshared = eqp_map_shared(map) - size.nphased;
+    size.nphases = nphases;
     for (int64_t s = 0; s < size.nshared; s++) {
         size.nunits += eqp_map_units(map, -1 - s, &centroid, &rank);
     }
@@ -29,19 +32,25 @@ eqp__table_size eqp__table_of(const eqp_map *map)
 
 size_t eqp__table_bytes(const eqp__table_size *size)
 {
-    return (size_t)size->nshared * sizeof(int64_t) + (size_t)size->nunits * (3 * sizeof(double) + sizeof(int));
+    return (size_t)size->nshared * sizeof(int64_t) + (size_t)size->nunits * (3 * sizeof(double) + sizeof(int)) +
+           (size_t)(size->nphased * size->nphases) * sizeof(int);
 }
 
 bool eqp__can_be_table(const eqp__table_size *size, size_t bytes)
 {
-    return size->nshared >= 0 && size->nunits >= size->nshared && size->nunits <= (int64_t)(bytes / sizeof(int));
+    const int64_t most = (int64_t)(bytes / sizeof(int));
+
+    return size->nshared >= 0 && size->nunits >= size->nshared && size->nunits <= most && size->nphased >= 0 &&
+           size->nphased <= most && size->nphases >= 0 && size->nphases <= EQP_CYCLE_PHASES &&
+           (size->nphased > 0) == (size->nphases > 0);
 }
 
 void eqp__table_write(eqp__cursor *c, const eqp_map *map)
 {
     const double *centroid;
     const int *rank;
-    const int64_t nshared = eqp_map_shared(map);
+    int nphases;
+    const int64_t nphased = eqp_map_phased(map, &nphases, NULL), nshared = eqp_map_shared(map) - nphased;
 
     for (int64_t s = 0; s < nshared; s++) {
         int64_t n = eqp_map_units(map, -1 - s, &centroid, &rank);
@@ -56,15 +65,20 @@ void eqp__table_write(eqp__cursor *c, const eqp_map *map)
             eqp__pass(c, &of, sizeof of);
         }
     }
+    (void)eqp_map_phased(map, NULL, &rank);
+    eqp__pass(c, (void *)(uintptr_t)rank, (size_t)(nphased * nphases) * sizeof *rank);
 }
 
 int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp_map **map)
 {
+    const int64_t nphased = size->nphased * size->nphases;
     int64_t *nunits = NULL, all = 0;
     double *centroid = NULL;
-    int *rank = NULL;
+    int *rank = NULL, *phased = NULL;
+    eqp_map *made = NULL;
     int code;
 
+    EQP_TRY(eqp_array_create(&phased, nphased, sizeof *phased));
     EQP_TRY(eqp_array_create(&nunits, size->nshared, sizeof *nunits));
     EQP_TRY(eqp_array_create(&centroid, 3 * size->nunits, sizeof *centroid));
     EQP_TRY(eqp_array_create(&rank, size->nunits, sizeof *rank));
@@ -77,8 +91,18 @@ int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp
         eqp__pass(c, rank + u, sizeof *rank);
         all = rank[u] >= 0 && rank[u] < nranks ? all : -1;
     }
-    code = all == size->nunits ? eqp_map_create(size->nshared, nunits, centroid, rank, map) : EQP_ERR_FORMAT;
+    eqp__pass(c, phased, (size_t)nphased * sizeof *phased);
+    for (int64_t i = 0; i < nphased; i++) {
+        all = phased[i] >= 0 && phased[i] < nranks ? all : -1;
+    }
+    EQP_TRY(all == size->nunits ? EQP_OK : EQP_ERR_FORMAT);
+    EQP_TRY(eqp_map_create(size->nshared, nunits, centroid, rank, &made));
+    EQP_TRY(nphased > 0 ? eqp_map_add_phased(made, size->nphased, (int)size->nphases, phased) : EQP_OK);
+    *map = made;
+    made = NULL;
 done:
+    eqp_map_free(made);
+    free(phased);
     free(rank);
     free(centroid);
     free(nunits);

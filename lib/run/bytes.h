@@ -16,9 +16,9 @@ typedef struct eqp__cursor {
 
 void eqp__pass(eqp__cursor *c, void *data, size_t size);
 
-/* The table of shared owners of a map. */
+/* The table of a map: owners shared by where interactions are, ways through phases. */
 typedef struct eqp__table_size {
-    int64_t nshared, nunits;
+    int64_t nshared, nunits, nphased, nphases;
 } eqp__table_size;
 
 eqp__table_size eqp__table_of(const eqp_map *map);

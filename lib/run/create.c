@@ -235,7 +235,8 @@ int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
 {
     const eqp_choice_options *o = &choice->options;
     const int64_t word[] = {
-        o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split, o->even, o->homes};
+        o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split, o->even, o->homes,
+        o->maps};
 
     print = eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
     print = eqp_fingerprint(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);

@@ -118,7 +118,7 @@ static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     eqp__pass(c, (void *)(uintptr_t)making->base, (size_t)h->nbase * sizeof(double));
     eqp__pass(c, (void *)(uintptr_t)making->speeds.of, (size_t)h->nspeeds * sizeof(double));
     eqp__pass(c, (void *)(uintptr_t)making->factor, (size_t)h->nfactors * sizeof(double));
-    if (h->table.nshared > 0) {
+    if (eqp__table_bytes(&h->table) > 0) {
         eqp__table_write(c, b->map);
     }
     eqp__pass(c, home->key, (size_t)home->n * sizeof *home->key);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL6";
+static const char magic[8] = "EQPBAL7";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {

@@ -22,6 +22,7 @@ static const struct {
 } candidates[] = {{"sfc", 0, 0},
                   {"levelled", 1, EQP__AUTO_CYCLES},
                   {"levelled:homes=curve", 1, EQP__AUTO_CYCLES | EQP__AUTO_APART},
+                  {"sfc:maps=phase", 1, EQP__AUTO_CYCLES | EQP__AUTO_APART},
                   {"pieces", 1, EQP__AUTO_CYCLES},
                   {"rcb", 1, 0},
                   {"rib", 1, 0},
@@ -88,7 +89,7 @@ int eqp__auto_missing(const eqp_methods *own, unsigned offers, double pins, cons
 
 bool eqp__can_even(const eqp_choice *choice)
 {
-    return (choice->method->flags & EQP_CAN_EVEN) && !choice->options.even;
+    return (choice->method->flags & EQP_CAN_EVEN) && !choice->options.even && !choice->options.maps;
 }
 
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even)

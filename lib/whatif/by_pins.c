@@ -118,6 +118,7 @@ static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map,
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
         const double seconds = seconds_of(owners, o, phase);
+        const int64_t tag = eqp_map_tag_in(map, placement[o].tag, phase);
         EQP_TRY(eqp_evaluation_held(evaluation, placement[o].home, owner->particles));
         if (owner->pin >= 0 && blocks) {
             EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
@@ -125,8 +126,8 @@ static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map,
         if (owners->phases.n > 0 && !(seconds > 0.0)) {
             continue;
         }
-        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, seconds, (int)placement[o].tag, blocks, evaluation)
-                                      : trace_shared(owners, o, seconds, map, placement[o].tag, blocks, evaluation));
+        EQP_TRY(tag >= 0 ? trace_whole(owners, o, seconds, (int)tag, blocks, evaluation)
+                         : trace_shared(owners, o, seconds, map, tag, blocks, evaluation));
     }
 done:
     return code;
@@ -159,7 +160,7 @@ int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phas
         turns += state->phases.times[k];
     }
 
-    EQP_TRY(learn(state, eqp_map_shared(trial->map) > 0));
+    EQP_TRY(learn(state, eqp_map_shared(trial->map) > eqp_map_phased(trial->map, NULL, NULL)));
     EQP_TRY(fetch_placements(state, trial->placements, &placement));
     EQP_TRY(
         trace_owners(&state->pinned, phase, trial->map, placement, state->pinned_owners && !loads_only, evaluation));

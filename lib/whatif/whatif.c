@@ -285,7 +285,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
                                 .imbalance_next = NAN,
                                 .step_next = NAN};
     if (trial->choice == NULL) {
-        trial->row.split_owners = eqp_map_shared(trial->map);
+        trial->row.split_owners = eqp_map_shared(trial->map) - eqp_map_phased(trial->map, NULL, NULL);
         return EQP_OK;
     }
     options = options_of(state, trial);

@@ -76,11 +76,14 @@ common=(--steps 6 --dt 0.03 --rungs 8 --quiet --precision double)
 expect 3 clumps.txt "${common[@]}" --balance sfc --forces whole.hdf5 --output part.hdf5 --output-every 2
 expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc --forces rest.hdf5
 "$same" whole.hdf5 rest.hdf5 0 || fail "a restart does not give the same bits"
+expect 3 clumps.txt "${common[@]}" --balance sfc:maps=phase --rebalance never --forces phases.hdf5 --output part.hdf5 --output-every 2
+expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc:maps=phase --rebalance never --forces rest.hdf5
+"$same" phases.hdf5 rest.hdf5 0 || fail "a restart with a map for each phase does not give the same bits"
 expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces other.hdf5
 "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 
 # Every method, and loops, divide it.
-for method in interaction tiles levelled:homes=curve auto 'sfc --schedule guided'; do
+for method in interaction tiles levelled:homes=curve sfc:maps=phase auto 'sfc --schedule guided'; do
     # shellcheck disable=SC2086
     expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"
@@ -88,8 +91,8 @@ done
 
 # Where hardly anything moves each turn of a phase sends what a comparison has foretold of it.
 still=(--opening geometric --rungs 9 --dt 3e-10 --eta 5e-19 --costs nominal --exchange direct --quiet)
-expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve --parts 3 --report foretold
-for method in sfc levelled levelled:homes=curve; do
+expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve,sfc:maps=phase --parts 3 --report foretold
+for method in sfc levelled levelled:homes=curve sfc:maps=phase; do
     expect 3 clumps.txt "${still[@]}" --balance $method --rebalance never --steps 1 --report "real-$method"
 done
 python3 - <<'END' || fail "phases are not as they were foretold"

@@ -229,6 +229,7 @@ contains
     if (associated(placement)) then
       owner = eqp_map_own_rank(eqp_balancer_map(balancer), placement(1)%tag)
       call check(size(placement) == 1 .and. owner == placement(1)%home, "of one owner")
+      call check(eqp_map_tag_in(eqp_balancer_map(balancer), placement(1)%tag, 3) == placement(1)%tag, "in any phase")
     end if
     work%code = merge(EQP_ERR_DATA, EQP_OK, rank == 0)
     call eqp_balancer_record(balancer, row, [1_int64], said, ierror, work)

@@ -129,6 +129,7 @@ class Code:
             raise equipoise.Error(equipoise.ERR_STATE, "not now")
         self.traced += 1
         check(len(placement) == 1 and map.own_rank(placement["tag"][0]) == placement["home"][0], "a traced placement")
+        check(map.tag_in(placement["tag"][0], 3) == placement["tag"][0], "the same in any phase")
         evaluation.load(int(placement["home"][0]), 1e-6)
         if not loads_only:
             evaluation.block(0, comm.rank, 80, 1, int(placement["home"][0]))

@@ -147,8 +147,8 @@ static void check_exactly_once(bh_simulation *sim, const char *what, bool part, 
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, part ? active : NULL,
-                           EQP_OK, &evaluated);
+    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0,
+                           part ? active : NULL, EQP_OK, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
@@ -252,7 +252,7 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     for (int round = 0; round < 2 && code == EQP_OK; round++) {
         bh_traffic traffic = {.cells = 0};
         code = bh_works_send(&works, &domain->post, &evaluator->plan, &domain->particles, domain->ngroups,
-                             domain->group, domain->tag, domain->away, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
+                             domain->group, domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
         code = bh_essential_fetch(&domain->tree, &domain->post, &evaluator->plan, &works, &evaluator->mac, map, code,
                                   &traffic);
         ncells[round] = domain->tree.ncells;

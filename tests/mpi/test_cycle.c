@@ -12,6 +12,7 @@ enum { OWNERS = 240, PARTS = 5 };
 typedef struct world {
     int rank, size;
     int home[OWNERS];
+    int64_t tag[OWNERS];
     int64_t label[OWNERS]; /* of those that live here */
     int nphases;
     double shift; /* of the rungs along the line, in owners */
@@ -74,7 +75,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
                                  .home = w->rank,
                                  .at_home = at_home,
                                  .bytes = 8,
-                                 .tag = w->rank,
+                                 .tag = w->tag[o],
                                  .label = w->label[o],
                                  .centre = {(double)o, (double)(o * o % 17), 0},
                                  .count = {kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0},
@@ -122,11 +123,12 @@ static eqp_balancer_options options_of(const char *method)
 
 static void create(MPI_Comm comm, const eqp_balancer_options *options, int nphases, world *w)
 {
-    const eqp_problem problem = {.user = w, .survey = survey, .cycle = cycle, .label = label};
+    const eqp_problem problem = {
+        .user = w, .survey = survey, .cycle = cycle, .label = label, .apart = options->method.options.maps != 0};
 
     *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .nphases = nphases};
     for (int o = 0; o < OWNERS; o++) {
-        w->home[o] = o * w->size / OWNERS;
+        w->tag[o] = w->home[o] = o * w->size / OWNERS;
     }
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, options, &w->balancer, NULL), EQP_OK);
 }
@@ -137,18 +139,28 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
     int64_t at = 0;
 
     for (int o = 0; o < OWNERS && advice->changed; o++) {
+        w->tag[o] = 0;
         if (w->home[o] == w->rank) {
+            w->tag[o] = advice->placement[at].tag;
             all[o] = advice->placement[at++].home;
         }
     }
     if (advice->changed) {
         CHECK_EQUAL(at, advice->nplacements);
         MPI_Allreduce(all, w->home, OWNERS, MPI_INT, MPI_SUM, comm);
+        MPI_Allreduce(MPI_IN_PLACE, w->tag, OWNERS, MPI_INT64_T, MPI_SUM, comm);
         MPI_Allreduce(MPI_IN_PLACE, w->label, OWNERS, MPI_INT64_T, MPI_SUM, comm);
         for (int o = 0; o < OWNERS; o++) {
             w->label[o] = w->home[o] == w->rank ? w->label[o] : 0;
         }
     }
+}
+
+/* Who computes an owner in a phase. */
+static int rank_in(const world *w, int owner, int phase)
+{
+    return eqp_map_own_rank(eqp_balancer_map(w->balancer),
+                            eqp_map_tag_in(eqp_balancer_map(w->balancer), w->tag[owner], phase));
 }
 
 /* A cycle: a piece of work takes a microsecond. */
@@ -162,7 +174,7 @@ static void record(world *w, eqp_step *step)
 
     for (int k = 0; k < w->nphases; k++) {
         for (int o = 0; o < OWNERS; o++) {
-            turns[k] += w->home[o] == w->rank ? (int64_t)times_of(k) * work_of(w, o, k) : 0;
+            turns[k] += rank_in(w, o, k) == w->rank ? (int64_t)times_of(k) * work_of(w, o, k) : 0;
         }
         load[k] = 1e-6 * (double)turns[k];
         count[0] += turns[k];
@@ -171,20 +183,31 @@ static void record(world *w, eqp_step *step)
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &work, step), EQP_OK);
 }
 
-/* The definition: largest over mean of each phase, and sums of both over the turns. part: [OWNERS]. */
-static eqp_cycle measure(const world *w, int nparts, const int *part)
+/* The definition: largest over mean of each phase, and sums of both over the turns. part: [nphases][OWNERS]. */
+static eqp_cycle measure_phases(const world *w, int nparts, const int (*part)[OWNERS])
 {
-    double load[OWNERS * EQP_CYCLE_PHASES], times[EQP_CYCLE_PHASES];
+    double load[OWNERS * EQP_CYCLE_PHASES] = {0.0}, times[EQP_CYCLE_PHASES]; /* at most a part for each owner */
     eqp_cycle measured;
 
     for (int k = 0; k < w->nphases; k++) {
         times[k] = times_of(k);
         for (int o = 0; o < OWNERS; o++) {
-            load[o * w->nphases + k] = (double)work_of(w, o, k);
+            load[part[k][o] * w->nphases + k] += (double)work_of(w, o, k);
         }
     }
-    CHECK_EQUAL(eqp_cycle_measure(OWNERS, load, part, w->nphases, times, nparts, NULL, NULL, &measured), EQP_OK);
+    CHECK_EQUAL(eqp_cycle_of_parts(nparts, load, w->nphases, times, NULL, &measured), EQP_OK);
     return measured;
+}
+
+/* The same parts in all phases: part [OWNERS]. */
+static eqp_cycle measure(const world *w, int nparts, const int *part)
+{
+    int all[EQP_CYCLE_PHASES][OWNERS];
+
+    for (int k = 0; k < w->nphases; k++) {
+        memcpy(all[k], part, sizeof all[k]);
+    }
+    return measure_phases(w, nparts, (const int(*)[OWNERS])all);
 }
 
 /* Runs with one to four phases, and with all that there may be, of which most have one owner's work. */
@@ -308,34 +331,38 @@ static int64_t ghosts_of(const world *w, const int *part, const int *home, int p
 static int look(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
 {
     seen *s = user;
-    int part[OWNERS] = {0}, home[OWNERS] = {0}, runs = 1;
+    int part[EQP_CYCLE_PHASES][OWNERS] = {{0}}, home[OWNERS] = {0}, runs = 1;
     int64_t at = 0;
     double sum = 0.0;
 
     for (int o = 0; o < OWNERS; o++) {
         if (s->w->home[o] == s->w->rank) {
-            part[o] = eqp_map_own_rank(map, placement[at].tag);
+            for (int k = 0; k < s->w->nphases; k++) {
+                part[k][o] = eqp_map_own_rank(map, eqp_map_tag_in(map, placement[at].tag, k));
+            }
             home[o] = placement[at++].home;
         }
     }
-    MPI_Allreduce(MPI_IN_PLACE, part, OWNERS, MPI_INT, MPI_SUM, s->comm);
+    MPI_Allreduce(MPI_IN_PLACE, part, s->w->nphases * OWNERS, MPI_INT, MPI_SUM, s->comm);
     MPI_Allreduce(MPI_IN_PLACE, home, OWNERS, MPI_INT, MPI_SUM, s->comm);
     for (int o = 1; o < OWNERS; o++) {
         runs += home[o] != home[o - 1];
     }
-    if (strcmp(row->method, "levelled:homes=curve") == 0) {
+    if (strchr(row->method, ':') != NULL) {
         CHECK_EQUAL(runs, PARTS);
     } else {
-        CHECK(strcmp(row->method, "auto") == 0 || memcmp(part, home, sizeof part) == 0);
+        CHECK(strcmp(row->method, "auto") == 0 || memcmp(part[0], home, sizeof home) == 0);
     }
-    const eqp_cycle cycle = measure(s->w, PARTS, part);
+    CHECK((strstr(row->method, "maps=phase") != NULL) == (eqp_map_phased(map, NULL, NULL) > 0) ||
+          strcmp(row->method, "auto") == 0);
+    const eqp_cycle cycle = measure_phases(s->w, PARTS, (const int(*)[OWNERS])part);
     CHECK_EQUAL(row->phases.n, s->w->nphases);
     CHECK_NEAR(row->cycle.efficiency, cycle.efficiency, 1e-9);
     CHECK_NEAR(row->cycle.worst, cycle.worst, 1e-9);
     for (int k = 0; k < row->phases.n; k++) {
         CHECK(row->phases.times[k] == times_of(k));
         CHECK_NEAR(row->cycle.imbalance[k], cycle.imbalance[k], 1e-9);
-        CHECK_EQUAL(row->phase[k].ghosts_total, ghosts_of(s->w, part, home, k));
+        CHECK_EQUAL(row->phase[k].ghosts_total, ghosts_of(s->w, part[k], home, k));
         CHECK(memcmp(&row->phase[k].plan, &row->evaluated.plan, sizeof row->evaluated.plan) == 0);
         sum += times_of(k) * row->phase[k].step_seconds;
     }
@@ -347,7 +374,8 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
 /* Every row is right by definition, and `auto` has the shortest cycle. */
 static void comparisons_know_phases(MPI_Comm comm)
 {
-    static const char *const word[] = {"sfc", "jagged", "levelled", "levelled:homes=curve", "pieces", "count", "auto"};
+    static const char *const word[] = {"sfc",    "jagged", "levelled", "levelled:homes=curve", "sfc:maps=phase",
+                                       "pieces", "count",  "auto"};
     enum { WORDS = sizeof word / sizeof word[0] };
     const eqp_balancer_options options = options_of("sfc");
     const int64_t parts[1] = {PARTS};
@@ -373,6 +401,7 @@ static void comparisons_know_phases(MPI_Comm comm)
     }
     CHECK(rows[2].cycle.efficiency > 0.9 && rows[0].cycle.efficiency < 0.8);
     CHECK(rows[0].evaluated.imbalance > 0.2);
+    CHECK(rows[4].cycle.efficiency > 0.9 && rows[4].evaluated.ghosts_total < rows[3].evaluated.ghosts_total);
     free(rows);
     eqp_balancer_free(w.balancer);
 }
@@ -395,9 +424,68 @@ static void auto_levels(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
-static int count_late(MPI_Comm comm, eqp_lazy *lazy, double shift)
+/* A file of a run, for one that goes on from it. */
+static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, const world *w)
 {
-    eqp_balancer_options options = options_of("levelled");
+    void *bytes = NULL;
+    size_t size = 0;
+    world next;
+
+    create(comm, options, w->nphases, &next);
+    CHECK_EQUAL(eqp_balancer_pack(w->balancer, &size, &bytes), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_unpack(next.balancer, size, bytes), EQP_OK);
+    memcpy(next.tag, w->tag, sizeof next.tag);
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) { /* later phases are as the last one */
+        for (int o = 0; o < OWNERS; o++) {
+            CHECK_EQUAL(rank_in(&next, o, k), rank_in(w, o, k));
+        }
+    }
+    free(bytes);
+    eqp_balancer_free(next.balancer);
+}
+
+/* Data lie in runs of the curve, and in each phase owners are where that phase is even. */
+static void each_phase_may_have_a_map(MPI_Comm comm)
+{
+    static const char *const word[] = {"sfc:maps=phase", "rcb:maps=phase"};
+
+    for (int i = 0; i < 6; i++) {
+        const int phases = i < 2 ? 1 : i < 4 ? 4 : EQP_CYCLE_PHASES; /* one: as with homes alone */
+        eqp_balancer_options options = options_of(word[i % 2]);
+        world w;
+        options.policy.mode = EQP_POLICY_EVERY;
+        options.policy.every = 2;
+        create(comm, &options, phases, &w);
+        for (int s = 0; s < 6; s++) {
+            int part[EQP_CYCLE_PHASES][OWNERS], runs = 1;
+            eqp_advice advice;
+            eqp_step step;
+            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
+            CHECK_EQUAL(advice.changed, s % 2 == 0);
+            move(comm, &w, &advice);
+            record(&w, &step);
+            for (int o = 0; o < OWNERS; o++) {
+                runs += o > 0 && w.home[o] != w.home[o - 1];
+                for (int k = 0; k < phases; k++) {
+                    part[k][o] = rank_in(&w, o, k);
+                }
+            }
+            const eqp_cycle cycle = measure_phases(&w, w.size, (const int(*)[OWNERS])part);
+            CHECK_EQUAL(runs, w.size);
+            CHECK_EQUAL(eqp_map_phased(eqp_balancer_map(w.balancer), NULL, NULL) > 0, w.size > 1 && phases > 1);
+            CHECK_NEAR(step.cycle_efficiency, cycle.efficiency, 1e-9);
+            CHECK_NEAR(1.0 / (1.0 + step.imbalance_predicted), cycle.efficiency, 1e-9);
+            CHECK(s % 2 != 0 || phases > 4 || cycle.efficiency > 0.93);
+            check_goes_on(comm, &options, &w);
+            w.shift += 3;
+        }
+        eqp_balancer_free(w.balancer);
+    }
+}
+
+static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double shift)
+{
+    eqp_balancer_options options = options_of(method);
     int late = 0;
     world w;
 
@@ -412,7 +500,7 @@ static int count_late(MPI_Comm comm, eqp_lazy *lazy, double shift)
         move(comm, &w, &advice);
         record(&w, &step);
         late += advice.action == EQP_RENEW && step.map_age > 0;
-        CHECK(advice.action != EQP_RENEW || 1.0 / measure(&w, w.size, w.home).efficiency - 1.0 < 0.12);
+        CHECK(advice.action != EQP_RENEW || 1.0 / step.cycle_efficiency - 1.0 < 0.12);
         w.shift += shift;
     }
     eqp_balancer_free(w.balancer);
@@ -423,11 +511,13 @@ static int count_late(MPI_Comm comm, eqp_lazy *lazy, double shift)
 static void late_maps_are_even_in_every_phase(MPI_Comm comm)
 {
     static const struct {
-        const char *words;
+        const char *words, *method;
         double shift;
-    } ways[] = {{"thread:delay=1,repair=never", 0.0}, {"1:delay=1", 2.0}};
+    } ways[] = {{"thread:delay=1,repair=never", "levelled", 0.0},
+                {"1:delay=1", "levelled", 2.0},
+                {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not mended */
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         eqp_lazy_options options;
         MPI_Comm mine = MPI_COMM_NULL;
         eqp_lazy *lazy = NULL;
@@ -439,7 +529,7 @@ static void late_maps_are_even_in_every_phase(MPI_Comm comm)
         if (eqp_lazy_serves(lazy)) {
             CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
         } else {
-            CHECK(count_late(mine, lazy, ways[i].shift) >= 2);
+            CHECK(count_late(mine, ways[i].method, lazy, ways[i].shift) >= 2);
         }
         CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
         eqp_comm_free(&mine);
@@ -507,6 +597,7 @@ int main(int argc, char **argv)
         MPI_TEST(repairs_keep_cycles_even),
         MPI_TEST(comparisons_know_phases),
         MPI_TEST(auto_levels),
+        MPI_TEST(each_phase_may_have_a_map),
         MPI_TEST(late_maps_are_even_in_every_phase),
         MPI_TEST(what_cannot_be_a_cycle_is_none),
     };

@@ -40,20 +40,21 @@ typedef struct field {
         __VA_ARGS__                                                                                                    \
     }
 
-static const field fields[] = TABLE(
-    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(memory), P(branch), P(own),
-    P(estimates), P(apart), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label),
-    P(ngrains), P(grain), P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed),
-    O(plan_auto), O(network_measure), O(calibrate), O(handed_out), O(fixed_costs), M(method, word), M(method, method),
-    M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
-    M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
-    M(method, options.homes), M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol),
-    M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed), M(plan, stages),
-    M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes),
-    W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), W(nphases), W(phase_load), W(phase_count),
-    C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map),
-    C(user), CAPACITIES(options, eqp_balancer_options, n), CAPACITIES(options, eqp_balancer_options, of_mean),
-    CAPACITIES(comparison, eqp_comparison, n), CAPACITIES(comparison, eqp_comparison, of_mean));
+static const field fields[] =
+    TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(memory), P(branch),
+          P(own), P(estimates), P(apart), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign),
+          P(advance), P(label), P(ngrains), P(grain), P(cycle), P(turn), O(size), O(imbalance_tol), O(fresh_tol),
+          O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out), O(fixed_costs),
+          M(method, word), M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
+          M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
+          M(method, options.even), M(method, options.homes), M(method, options.maps), M(method, options.start),
+          M(policy, mode), M(policy, every), M(policy, imbalance_tol), M(policy, settle), M(policy, jump),
+          M(share, kind), M(share, nspeeds), M(share, speed), M(plan, stages), M(plan, broadcast), M(plan, node),
+          M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes), W(rows), W(count), W(last),
+          W(evaluations), W(timings), W(moved), W(nphases), W(phase_load), W(phase_count), C(nchoices), C(choice),
+          C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map), C(user),
+          CAPACITIES(options, eqp_balancer_options, n), CAPACITIES(options, eqp_balancer_options, of_mean),
+          CAPACITIES(comparison, eqp_comparison, n), CAPACITIES(comparison, eqp_comparison, of_mean));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -545,6 +546,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.method: options.split: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.even: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.homes: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.maps: differs", SAME},
         {"eqp_balancer_create", create, "options.method: options.start: 0", SAME},
         {"eqp_balancer_create", create, "options.method: another start", SAME},
         {"eqp_balancer_create", create, "options.imbalance_tol: differs", SAME},

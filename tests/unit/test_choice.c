@@ -100,6 +100,10 @@ static void owners_can_be_split_and_steps_even(void **state)
     assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
     assert_true(c.options.even && c.options.pins == 2);
     assert_string_equal(c.word, "interaction:pins=2,even=step");
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:even=load,maps=phase", &c, NULL), EQP_OK);
+    assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay where they are */
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:maps=cycle", &c, NULL), EQP_OK);
+    assert_true(c.options.maps == 0 && c.options.homes == 0);
 }
 
 /* Whole owners as well as units may be assigned by what they touch, or begin with parts that are. */
@@ -204,8 +208,8 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"", EQP_ERR_UNKNOWN, "'' is no method (try --balance help)"},
         {"SFC", EQP_ERR_UNKNOWN, "'SFC' is no method (try --balance help); did you mean 'sfc'?"},
         {"all", EQP_ERR_UNKNOWN, "'all' is no method (try --balance help)"},
-        {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: split even"},
-        {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even"},
+        {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: split even maps"},
+        {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even maps"},
         {"sfc,count", EQP_ERR_UNKNOWN, "'sfc,count' is no method (try --balance help)"},
         {"count:even=step", EQP_ERR_UNKNOWN, "count has no option 'even'; known: none"},
         {"feedback:even=step", EQP_ERR_UNKNOWN, "feedback has no option 'even'; known: none"},
@@ -224,6 +228,11 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"interaction:pins=2,", EQP_ERR_UNKNOWN,
          "interaction has no option ''; known: pins full start strategy rate threshold fresh even"},
         {"hypergraph:pins=2", EQP_ERR_UNKNOWN, "hypergraph has no option 'pins'; known: even homes"},
+        {"sfc:maps=phase,split", EQP_ERR_ARGUMENT,
+         "sfc: maps=phase is of whole owners and their load: not together with split"},
+        {"rcb:even=step,maps=phase", EQP_ERR_ARGUMENT,
+         "rcb: maps=phase is of whole owners and their load: not together with even=step"},
+        {"levelled:maps=phase", EQP_ERR_UNKNOWN, "levelled has no option 'maps'; known: homes"},
         {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
         {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
         {"interaction:strategy=best", EQP_ERR_ARGUMENT,

@@ -112,7 +112,7 @@ int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
 
     code = code == EQP_OK && phase > 0 ? bh_targets_mark(&sim->domain.particles, phase, &active) : code;
     code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
-                           survey.owners != NULL ? &survey : NULL, active, code, &one);
+                           survey.owners != NULL ? &survey : NULL, phase, active, code, &one);
     add_evaluated(sim, ledger, &one);
     bh_survey_free(&survey);
     free(active);

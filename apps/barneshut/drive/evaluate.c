@@ -71,7 +71,7 @@ static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluat
     memcpy(result->phase, traffic->phase, sizeof result->phase);
 }
 
-int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
+int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int phase,
                     const bool *active, int code, bh_evaluated *result)
 {
     bh_targets targets = {.particles.rungs = domain->particles.rungs};
@@ -92,7 +92,7 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
     memset(result, 0, sizeof *result);
     code = code == EQP_OK ? bh_targets_find(&targets, domain, active) : code;
     code = bh_works_send(&works, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
-                         targets.tag, domain->away, map, code, &traffic.phase[BH_PHASE_WORKS]);
+                         targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_WORKS]);
     code = bh_works_expect(&works, &evaluator->plan, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);
@@ -109,7 +109,7 @@ done:
 
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, bh_evaluated *result)
 {
-    return eqp_agree(domain->comm, bh_evaluate_own(evaluator, domain, map, survey, NULL, EQP_OK, result), NULL);
+    return eqp_agree(domain->comm, bh_evaluate_own(evaluator, domain, map, survey, 0, NULL, EQP_OK, result), NULL);
 }
 
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,

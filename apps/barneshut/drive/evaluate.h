@@ -55,11 +55,11 @@ void bh_evaluator_free(bh_evaluator *evaluator);
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
                 bh_evaluated *result);
 
-/* The same in the middle of a step, with codes as in bh_domain_settle_own(). active [particles]: the forces of those
- * alone, the others keep theirs; NULL: of all. Groups without any are not computed; the bounds, and the least
- * acceleration, of the others are those of their active particles, so that forces do not depend on the ranks. With a
- * survey NULL on all ranks. Collective. */
-int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
+/* The same in the middle of a step, with codes as in bh_domain_settle_own(), by the map of a phase of a cycle
+ * (<physics/motion.h>). active [particles]: the forces of those alone, the others keep theirs; NULL: of all. Groups
+ * without any are not computed; the bounds, and the least acceleration, of the others are those of their active
+ * particles, so that forces do not depend on the ranks. With a survey NULL on all ranks. Collective. */
+int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int phase,
                     const bool *active, int code, bh_evaluated *result);
 
 /* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.

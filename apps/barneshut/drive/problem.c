@@ -85,7 +85,7 @@ static int fetch(bh_problem *p, const eqp_map *map)
     const eqp_exchange_plan *plan = &p->evaluator->plan;
     bh_traffic traffic = {0};
     int code = bh_works_send(&p->works, &domain->post, plan, &domain->particles, domain->ngroups, domain->group,
-                             domain->tag, domain->away, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
+                             domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
 
     EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, plan, &p->works, &p->evaluator->mac, map, code, &traffic));
     p->bytes += bh_phases_bytes(traffic.phase);

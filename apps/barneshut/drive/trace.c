@@ -236,8 +236,9 @@ done:
     return code;
 }
 
-static int trace_group(tracing *t, int64_t g, int64_t tag)
+static int trace_group(tracing *t, int64_t g, int64_t placed)
 {
+    const int64_t tag = eqp_map_tag_in(t->map, placed, t->trace->phase);
     const bh_group *group = &t->targets.group[g];
     const int n = eqp_map_ranks(t->map, tag, t->nparts, t->ranks);
     int code = tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n);

@@ -31,7 +31,7 @@ void bh_works_init(bh_works *works)
 void bh_works_free(bh_works *works)
 {
     void *owned[] = {works->work,     works->waits, works->sent_group, works->sent_first, works->sent_rank,
-                     works->sent_own, works->block, (void *)works->to, works->result};
+                     works->sent_own, works->block, (void *)works->to, works->result,     works->tags};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -451,9 +451,26 @@ done:
 
 /* ---- both ---- */
 
+/* Tags of one phase. */
+static int take_tags(bh_works *works, const int64_t *tag, const eqp_map *map, int phase)
+{
+    int code = EQP_OK;
+
+    works->tag = tag;
+    if (eqp_map_phased(map, NULL, NULL) > 0) {
+        EQP_TRY(eqp_array_create(&works->tags, works->ngroups, sizeof *works->tags));
+        for (int64_t g = 0; g < works->ngroups; g++) {
+            works->tags[g] = eqp_map_tag_in(map, tag[g], phase);
+        }
+        works->tag = works->tags;
+    }
+done:
+    return code;
+}
+
 int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
-                  eqp_route_counts *counts)
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int phase,
+                  int code, eqp_route_counts *counts)
 {
     bh_work *local = NULL;
     bool open = false;
@@ -466,10 +483,10 @@ int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan,
     works->particles = particles;
     works->ngroups = ngroups;
     works->group = group;
-    works->tag = tag;
+    code = code == EQP_OK ? take_tags(works, tag, map, phase) : code;
     code = code == EQP_OK ? make_lists(works, ngroups) : code;
     code = code == EQP_OK ? eqp_array_create(&local, ngroups, sizeof *local) : code;
-    code = code == EQP_OK ? list_groups(works, ngroups, group, tag, map, me, nranks, local) : code;
+    code = code == EQP_OK ? list_groups(works, ngroups, group, works->tag, map, me, nranks, local) : code;
     if (away) { /* on all ranks */
         const int opened = bh_post_open(post, plan, &open);
         code = opened != EQP_OK ? opened

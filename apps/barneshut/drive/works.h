@@ -32,7 +32,8 @@ typedef struct bh_works {
     const bh_particles *particles; /* of the local ones (borrowed) */
     int64_t ngroups;
     const bh_group *group; /* [ngroups] all that live here (borrowed) */
-    const int64_t *tag;    /* [ngroups] (borrowed) */
+    const int64_t *tag;    /* [ngroups] by which they are computed (borrowed, or the next) */
+    int64_t *tags;         /* [ngroups] where tags of the map depend on the phase; else NULL */
     /* The groups that go out, in key order. */
     int64_t nsent;
     int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
@@ -63,13 +64,14 @@ int64_t bh_result_bytes(int64_t count);
 void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
-/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. away: bh_domain.away.
+/* Works of this rank's groups by their tags [ngroups] and the map, as that is in a phase of a cycle
+ * (<physics/motion.h>). Replaces what was there. away: bh_domain.away.
  * counts: BH_PHASE_WORKS. The particles, groups and tags stay borrowed, and those of local works get their results in
  * place. Collective. code, of these three: of this rank so far, which they return, too: a rank that has failed takes
  * part in what the others do, and they hear of it with the data, or at the end of the step. */
 int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
-                  eqp_route_counts *counts);
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int phase,
+                  int code, eqp_route_counts *counts);
 
 /* Prepares the way back and makes room for results; nothing where no rank has sent anything. Collective. */
 int bh_works_expect(bh_works *works, const eqp_exchange_plan *plan, int code);

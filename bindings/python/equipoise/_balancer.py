@@ -112,7 +112,7 @@ class Map:
 
     @property
     def shared(self):
-        """Owners that several ranks share."""
+        """Entries of the table: owners that several ranks share, and ways through phases."""
         return lib.eqp_map_shared(self._handle)
 
     def rank(self, tag, centroid):
@@ -123,6 +123,10 @@ class Map:
 
     def own_rank(self, tag):
         return lib.eqp_map_own_rank(self._handle, tag)
+
+    def tag_in(self, tag, phase):
+        """The tag by which an owner is computed in a phase of a cycle, where each has a map of its own."""
+        return lib.eqp_map_tag_in(self._handle, tag, phase)
 
 
 class Evaluation:

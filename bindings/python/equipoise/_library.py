@@ -113,6 +113,7 @@ _FUNCTIONS = {
     "eqp_map_shared": ([_P], c_int64),
     "eqp_map_rank": ([_P, c_int64, _P], c_int),
     "eqp_map_own_rank": ([_P, c_int64], c_int),
+    "eqp_map_tag_in": ([_P, c_int64, c_int], c_int64),
     "eqp_survey_heavy": ([_P], c_double),
     "eqp_survey_pin_below": ([_P], c_uint64),
     "eqp_survey_weigh": ([_P, _P], c_double),

@@ -180,6 +180,7 @@ class eqp_choice_options(Structure):
         ("split", c_bool),
         ("even", c_int),
         ("homes", c_int),
+        ("maps", c_int),
     ]
 
 

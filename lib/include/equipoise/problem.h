@@ -45,8 +45,8 @@ typedef struct eqp_problem {
                       where the owners of such cells live. `hypergraph` then keeps owners of a cell together. 0:
                       nothing, and keys may be anything */
     const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
-    bool apart;     /**< owners may live elsewhere than where they are computed whole: `homes=curve` (choice.h) is
-                       possible, and `auto` tries it */
+    bool apart;     /**< owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase`
+                       (choice.h) are possible, and `auto` tries them */
     bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
                        units are made a survey is then taken once, not twice */
 
