@@ -20,6 +20,15 @@ void eqp__owners_free(eqp_owners *owners)
     *owners = (eqp_owners){.n = 0};
 }
 
+double eqp__owners_bytes(const eqp_owners *o)
+{
+    const int64_t npins = o->pin_first != NULL ? o->pin_first[o->n] : 0,
+                  ntiles = o->tile_first != NULL ? o->tile_first[o->n] : 0;
+
+    return (double)o->n * (double)(sizeof *o->owner + (8 + (size_t)o->phases.n) * sizeof(double)) +
+           (double)npins * sizeof *o->pin + (double)ntiles * (4 + EQP_TILE_PINS) * sizeof(double);
+}
+
 /* Owners and their lists, which lie one after another in the order of the owners. */
 typedef struct bundle {
     int64_t n, npins, ntiles;

@@ -36,6 +36,9 @@ int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
+/* Bytes that they take. Local. */
+double eqp__owners_bytes(const eqp_owners *owners);
+
 /* Room for so many; n stays 0. phases: n 0 or several. owners: zeros; to be freed in any case. EQP_OK or
  * EQP_ERR_MEMORY. Local. */
 int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners);

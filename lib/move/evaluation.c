@@ -79,6 +79,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
     free(e->load);
     free(e->speed);
     free(e->capacity);
+    free(e->own);
     free(e->common);
     free(e->held);
     free(e->ghosts);
@@ -209,6 +210,34 @@ int eqp_evaluation_memory(eqp_evaluation *e, const eqp_memory *memory, const dou
     e->memory = *m;
     e->of_mean = of_mean;
     return EQP_OK;
+}
+
+int eqp__evaluation_own(eqp_evaluation *e, const double *bytes)
+{
+    int code = EQP_OK;
+
+    if (!e->own) {
+        code = eqp_array_create(&e->own, e->nparts, sizeof *e->own);
+    }
+    if (code == EQP_OK) {
+        memcpy(e->own, bytes, (size_t)e->nparts * sizeof *bytes);
+    }
+    return code;
+}
+
+/* Of a block that is ordered: bytes, elements, first user, home; users and places while that is done. */
+#define ORDERED_BLOCK (5 * sizeof(int64_t) + sizeof(int))
+
+double eqp__evaluation_bytes(const eqp_evaluation *e)
+{
+    double bytes = (double)(sizeof *e + (sizeof *e->recent << RECENT_BITS));
+
+    for (int k = 0; k < e->nphases; k++) {
+        const eqp__evaluated_phase *phase = &e->phase[k];
+        bytes += (double)phase->capacity * sizeof *phase->block + ldexp(sizeof *phase->slot, phase->slot_bits) +
+                 (double)phase->nblocks * ORDERED_BLOCK + eqp__needs_bytes(phase->needs);
+    }
+    return bytes + e->nparts * (e->nphases + 6) * (double)sizeof *e->load;
 }
 
 const double *eqp_evaluation_loads(const eqp_evaluation *e)

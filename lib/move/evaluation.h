@@ -48,6 +48,7 @@ struct eqp_evaluation {
     eqp_memory memory;
     double *capacity; /* [nparts] bytes; NULL: not known */
     double of_mean;   /* capacity of each part, in what a part needs in the mean; 0: not known */
+    double *own;      /* [nparts] bytes that making a map takes the ranks that are these parts; NULL: not known */
     eqp__recent *recent;
     eqp__evaluated_phase phase[EQP_PHASES_MAX];
     int is_ordered;  /* whether what follows and the orders of the phases are up to date */
@@ -55,6 +56,12 @@ struct eqp_evaluation {
     int64_t ghosts_total, ghosts_max;
     int neighbours_max;
 };
+
+/* Bytes that it takes, with its order. Local. */
+double eqp__evaluation_bytes(const eqp_evaluation *evaluation);
+
+/* What parts need in memory beside what eqp_evaluation_memory() says: bytes [nparts]. Local. */
+int eqp__evaluation_own(eqp_evaluation *evaluation, const double *bytes);
 
 /* Index of a block, or -1. */
 int64_t eqp__evaluation_find(const eqp__evaluated_phase *phase, int64_t number);

@@ -63,13 +63,14 @@ static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
            o->part;
 }
 
-/* Bytes that a part needs. */
+/* Bytes that a part needs. While a map is made no messages of a step are there. */
 static double memory_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
 {
     const eqp_memory *m = &e->memory;
+    const double messages = m->byte * ((double)t->bytes_sent[p] + (double)t->bytes_received[p]);
 
     return m->fixed + m->held * (double)e->held[p] + m->ghost * (double)e->ghosts[p] +
-           m->byte * ((double)t->bytes_sent[p] + (double)t->bytes_received[p]);
+           (e->own ? fmax(messages, e->own[p]) : messages);
 }
 
 static void summarise_memory(const eqp_evaluation *e, const eqp_traffic *t, eqp_evaluated *r)

@@ -67,6 +67,16 @@ static void forget_view(eqp_needs *s)
     s->part = NULL;
 }
 
+double eqp__needs_bytes(const eqp_needs *s)
+{
+    double keys = (1 << FILTER_BITS) + 2.0 * (double)s->capacity;
+
+    for (int r = 0; r < s->nruns; r++) {
+        keys += (double)s->runs[r].n;
+    }
+    return sizeof *s + keys * sizeof(uint64_t);
+}
+
 void eqp_needs_free(eqp_needs *s)
 {
     if (!s) {

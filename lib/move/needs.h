@@ -13,6 +13,9 @@
  * EQP_ERR_MEMORY. */
 int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys);
 
+/* Bytes that the set takes. Local. */
+double eqp__needs_bytes(const eqp_needs *needs);
+
 static inline int64_t eqp__key_block(uint64_t key)
 {
     return (int64_t)(key >> EQP__PART_BITS);

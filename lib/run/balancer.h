@@ -25,6 +25,7 @@ struct eqp_balancer {
     eqp_costs costs;
     eqp_overheads overheads;
     eqp_part_memory bounds; /* memory that ranks need and have */
+    double own_bytes;       /* that making maps takes on this rank, as far as that is known */
     double memory_made;     /* largest use of a capacity when the present map was made, or looked at last */
     eqp_policy policy;
     eqp_rank_noise noise;     /* of the loads that the policy is told the largest of */

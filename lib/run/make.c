@@ -225,6 +225,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .plan = b->options.plan_auto ? NULL : &b->plan,
                              .speeds = making->speeds,
                              .old = b->has_map ? b->map : NULL,
+                             .in_run = true,
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key,
@@ -238,6 +239,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
+    b->own_bytes = b->bounds.known ? state.own : 0.0;
     EQP_TRY(check_memory(b, &state, answer, message));
 done:
     eqp__whatif_close(&state);

@@ -471,7 +471,7 @@ static double memory_of(const eqp_balancer *b, const eqp_work *work)
     const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
 
     return m->fixed + m->held * row->particles + m->ghost * row->ghosts / evaluations +
-           m->byte * (row->last_bytes_sent + row->last_bytes_received);
+           fmax(m->byte * (row->last_bytes_sent + row->last_bytes_received), b->own_bytes);
 }
 
 /* What the balancer knows of this rank's work. */

@@ -261,7 +261,9 @@ static int compete(const refining *s, const eqp_network *network, eqp_trial *nex
 
     next->row.evaluated = shortest->evaluated;
     best->in_vain++;
+    s->state->kept = eqp__traced_bytes(&best->traced);
     code = measure(s, next, network, false, &traced, &next->row);
+    s->state->kept = 0.0;
     if (code == EQP_OK && fitting_step(&next->row) < fitting_step(shortest)) {
         const eqp__traced longer = best->traced;
         take_evaluation(shortest, &next->row);

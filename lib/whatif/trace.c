@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/whatif.h"
 
+#include "move/evaluation.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -87,8 +89,8 @@ done:
     return code;
 }
 
-/* Adds up what the ranks have traced, on one of them. */
-static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evaluation)
+/* Adds up what the ranks have traced, on one of them. *bytes: what that takes at most on this rank. */
+static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evaluation, double *bytes)
 {
     void *out = NULL;
     char *in = NULL;
@@ -121,11 +123,19 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
         }
         code = eqp_agree(state->comm, code, NULL);
     }
+    *bytes = eqp__evaluation_bytes(evaluation) + (double)size + (double)total;
     free(in);
     free(out);
     free(received);
     free(sent);
     return code;
+}
+
+/* Owners are there twice: as they were lined up, and as items. */
+static void note_own(eqp_whatif_state *state, double traced)
+{
+    state->own =
+        fmax(state->own, 2.0 * (eqp__owners_bytes(&state->owners) + eqp__owners_bytes(&state->pinned)) + traced);
 }
 
 void eqp__traced_free(eqp__traced *traced)
@@ -136,15 +146,29 @@ void eqp__traced_free(eqp__traced *traced)
     }
 }
 
-static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation)
+double eqp__traced_bytes(const eqp__traced *traced)
+{
+    double bytes = 0.0;
+
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+        bytes += traced->turn[k] != NULL ? eqp__evaluation_bytes(traced->turn[k]) : 0.0;
+    }
+    return bytes;
+}
+
+/* bytes: of the turns before it, and then of this one, too, on this rank. */
+static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation,
+                      double *bytes)
 {
     const eqp_whatif *what = state->what;
     eqp_evaluation *made = NULL;
+    double most = 0.0;
     int code;
 
     EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL));
     EQP_TRY(trace(state, trial, phase, false, made));
-    EQP_TRY(gather(state, root, made));
+    EQP_TRY(gather(state, root, made, &most));
+    note_own(state, *bytes + most);
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
@@ -153,6 +177,7 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
         EQP_TRY(eqp_agree(state->comm, set_memory(&what->making.memory, trial->nparts, made), NULL));
     }
     if (state->rank == root) {
+        *bytes += eqp__evaluation_bytes(made);
         *evaluation = made;
         made = NULL;
     }
@@ -161,13 +186,37 @@ done:
     return code;
 }
 
+/* Tells what making this very map takes, where parts are ranks. */
+static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *traced)
+{
+    double *own = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&own, state->nranks, sizeof *own), NULL));
+    if (MPI_Gather(&state->own, 1, MPI_DOUBLE, own, 1, MPI_DOUBLE, root, state->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    for (int k = 0; k < state->phases.n && state->rank == root && code == EQP_OK; k++) {
+        code = eqp__evaluation_own(traced->turn[k], own);
+    }
+    code = eqp_agree(state->comm, code, NULL);
+done:
+    free(own);
+    return code;
+}
+
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced)
 {
+    double bytes = state->kept;
     int code = EQP_OK;
 
-    for (int k = 0; k < state->phases.n && code == EQP_OK; k++) {
-        code = trace_turn(state, trial, k, root, &traced->turn[k]);
+    for (int k = 0; k < state->phases.n; k++) {
+        EQP_TRY(trace_turn(state, trial, k, root, &traced->turn[k], &bytes));
     }
+    if (state->what->in_run && state->what->making.memory.known) {
+        EQP_TRY(tell_own(state, root, traced));
+    }
+done:
     return code;
 }
 

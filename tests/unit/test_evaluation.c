@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "move/evaluation.h"
+
 #include "evaluation_world.h"
 
 static int64_t larger(int64_t a, int64_t b)
@@ -217,7 +219,8 @@ static void a_step_takes_more_than_loads_and_phases(void **state)
     assert_int_equal(eqp_evaluation_overhead(NULL, &o), EQP_ERR_ARGUMENT);
 }
 
-/* Needs are what is held, got, sent and received, and a map fits where no part needs more than it has. */
+/* Needs are what is held, got, sent and received, or what making a map takes where that is more than messages are; and
+ * a map fits where no part needs more than it has. */
 static void parts_need_memory(void **state)
 {
     static const eqp_memory m = {.fixed = 1e6, .held = 200, .ghost = 50, .byte = 1.5};
@@ -229,7 +232,7 @@ static void parts_need_memory(void **state)
         const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
         const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
         world_traffic sent = {.seconds = {0}};
-        double need[WORLD_PARTS] = {0}, capacity[WORLD_PARTS], most = 0, mean = 0, use = 0;
+        double need[WORLD_PARTS] = {0}, capacity[WORLD_PARTS], own[WORLD_PARTS] = {0}, most = 0, mean = 0, use = 0;
         eqp_traffic traffic = arrays_of(&sent);
         eqp_evaluated r;
         assignment_make(nparts, &a);
@@ -237,16 +240,19 @@ static void parts_need_memory(void **state)
         traffic.memory = need;
         for (int p = 0; p < nparts; p++) {
             capacity[p] = 1e6 * (1 + p % 3);
+            own[p] = nparts % 2 * 1e3 * p;
         }
         assert_int_equal(eqp_evaluation_memory(e, &m, capacity, 0), EQP_OK);
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
             assert_int_equal(eqp_evaluation_memory(e, &wrong[i], NULL, 0), EQP_ERR_DATA);
         }
         assert_int_equal(eqp_evaluation_memory(e, &m, capacity, 1), EQP_ERR_ARGUMENT);
+        assert_int_equal(nparts % 2 != 0 ? eqp__evaluation_own(e, own) : EQP_OK, EQP_OK);
         assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, &traffic, &r), EQP_OK);
         for (int p = 0; p < nparts; p++) {
-            const double is = m.fixed + m.held * (double)a.held[p] + m.ghost * (double)ghosts_of(&a, p) +
-                              m.byte * (double)(sent.bytes_sent[p] + sent.bytes_received[p]);
+            const double messages = m.byte * (double)(sent.bytes_sent[p] + sent.bytes_received[p]),
+                         is = m.fixed + m.held * (double)a.held[p] + m.ghost * (double)ghosts_of(&a, p) +
+                              fmax(messages, own[p]);
             assert_true(world_is_near(need[p], is));
             most = is > most ? is : most;
             use = is / capacity[p] > use ? is / capacity[p] : use;
@@ -259,10 +265,30 @@ static void parts_need_memory(void **state)
         assert_true(world_is_near(r.memory_use, r.memory_max / (1.25 * r.memory_mean)));
         assert_int_equal(eqp_evaluation_memory(e, NULL, NULL, 0), EQP_OK);
         assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_OK);
-        assert_true(r.memory_max == 0 && r.memory_use == 0);
+        assert_true(r.memory_max == own[nparts - 1] && r.memory_use == 0);
         eqp_evaluation_free(e);
     }
     assert_int_equal(eqp_evaluation_memory(NULL, &m, NULL, 0), EQP_ERR_ARGUMENT);
+}
+
+/* No less than its tables have, and a few times that at most: hash tables and buffers have room. */
+static void an_evaluation_knows_its_size(void **state)
+{
+    enum { BLOCKS = 100000, PARTS = 4 };
+    static const int back[1] = {0}, ghosts[1] = {1};
+    const double block = sizeof(eqp__block) + sizeof(eqp__slot), need = sizeof(uint64_t);
+    eqp_evaluation *e = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(PARTS, 1, back, ghosts, &e), EQP_OK);
+    const double empty = eqp__evaluation_bytes(e);
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        assert_int_equal(eqp_evaluation_block(e, 0, i, 8, 1, (int)(i % PARTS)), EQP_OK);
+        assert_int_equal(eqp_evaluation_need(e, 0, i, (int)((i + 1) % PARTS)), EQP_OK);
+    }
+    const double grown = eqp__evaluation_bytes(e) - empty;
+    assert_true(grown > BLOCKS * (block + need) && grown < 5 * BLOCKS * (block + need));
+    eqp_evaluation_free(e);
 }
 
 /* Of a cycle every turn ends together, all by the plan that is best for the whole. */
@@ -372,6 +398,7 @@ int main(void)
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
         cmocka_unit_test(a_step_takes_more_than_loads_and_phases),
         cmocka_unit_test(parts_need_memory),
+        cmocka_unit_test(an_evaluation_knows_its_size),
         cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
         cmocka_unit_test(more_may_be_added_after_an_answer),
     };

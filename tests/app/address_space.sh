@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Below a limit of the address space a run ends out of memory with the map that speeds ask for, and goes to its end with
+# a cap. How much a process takes depends on the machine's MPI: the limit lies between the peaks of both runs without one.
+source "$(dirname "$0")/lib.sh"
+scene=(--quiet --generate hernquist:n=500000 --theta 1 --costs nominal --exchange direct --balance sfc
+    --share 'speeds:8,1,1,1' --steps 1)
+cap=(--memory-cap 1.2mean)
+
+# peak ARG...: the largest address space of a process, in kB.
+peak()
+{
+    python3 - "$APP" "${MPIEXEC:-mpirun}" -n 4 "$APP" "$@" <<'END_OF_PEAK'
+import glob, os, re, subprocess, sys, time
+
+program, command, most = os.path.realpath(sys.argv[1]), sys.argv[2:], 0
+with open("out", "wb") as out, open("err", "wb") as err, subprocess.Popen(command, stdout=out, stderr=err) as run:
+    while run.poll() is None:
+        for folder in glob.glob("/proc/[0-9]*"):
+            try:
+                if os.readlink(folder + "/exe") == program and os.stat(folder).st_uid == os.getuid():
+                    environment = open(folder + "/environ", "rb").read()
+                    if f"PWD={os.getcwd()}".encode() in environment.split(b"\0"):
+                        most = max(most, int(re.search(r"VmPeak:\s*(\d+)", open(folder + "/status").read()).group(1)))
+            except (OSError, AttributeError):
+                pass
+        time.sleep(0.005)
+print(most)
+sys.exit(run.returncode)
+END_OF_PEAK
+}
+
+free=$(peak "${scene[@]}") || fail "without a limit and a cap: $(head -c 1000 err)"
+capped=$(peak "${scene[@]}" "${cap[@]}") || fail "without a limit: $(head -c 1000 err)"
+echo "$free kB without a cap, $capped kB with one"
+[ "$capped" -gt 0 ] && [ "$((free - capped))" -gt 20000 ] || fail "a cap saves too little to tell"
+
+export REAL_APP=$APP LIMIT=$(((free + capped) / 2))
+cat >limited <<'END'
+#!/bin/sh
+ulimit -v "$LIMIT"
+exec "$REAL_APP" "$@"
+#!/bin/sh
+ulimit -v "$LIMIT"
+exec "$REAL_APP" "$@"
+END
+chmod +x limited
+APP=./limited
+run 4 "${scene[@]}"
+status=$?
+[ "$status" -ne 0 ] && [ "$status" -lt 128 ] && grep -q 'barneshut: .*out of memory' err ||
+    fail "status $status without a cap: $(head -c 1000 err)"
+expect 4 "${scene[@]}" "${cap[@]}"
+finish
