@@ -568,11 +568,12 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
         eqp_balancer_free(w.balancer);
     }
     const eqp_problem plain = {.user = &w, .survey = survey};
-    const eqp_balancer_options apart = options_of("levelled:homes=curve");
+    const eqp_balancer_options apart = options_of("levelled:homes=curve"), several = options_of("sfc:maps=phase");
     const int64_t count[2] = {1, 1};
     const double load[2] = {1, 1}, negative[2] = {1, -1};
     eqp_rank_row row = {.load = 2};
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* nobody can do so */
+    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &several, &w.balancer, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
     eqp_work work = {.row = &row, .count = count, .nphases = 2, .phase_load = load, .phase_count = count};
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */

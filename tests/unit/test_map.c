@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interaction-to-rank map: whole owners, owners shared by where interactions are, and ways through the phases of a
+ * cycle. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/map.h>
+
+enum { SHARED = 2, PHASES = 3, WAYS = 2 };
+
+static const int64_t nunits[SHARED] = {2, 3};
+static const double centroid[5][3] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0}, {0, 1, 0}, {0, 0, 0.1}};
+static const int rank[5] = {4, 0, 2, 7, 2};
+static const int way[WAYS][PHASES] = {{0, 1, 5}, {3, 3, 0}};
+
+static eqp_map *make(void)
+{
+    eqp_map *map = NULL;
+
+    assert_int_equal(eqp_map_create(SHARED, nunits, &centroid[0][0], rank, &map), EQP_OK);
+    assert_int_equal(eqp_map_shared(map), SHARED);
+    assert_int_equal(eqp_map_add_phased(map, WAYS, PHASES, &way[0][0]), EQP_OK);
+    return map;
+}
+
+static void owners_are_whole_or_shared_by_place(void **state)
+{
+    static const double left[3] = {-0.2, 0, 0}, up[3] = {0, 3, 0};
+    const double *units;
+    const int *ranks;
+    int several[3];
+    eqp_map *map = make();
+
+    (void)state;
+    assert_int_equal(eqp_map_rank(map, 6, NULL), 6);
+    assert_int_equal(eqp_map_own_rank(NULL, 6), 6);
+    assert_int_equal(eqp_map_rank(map, -1, left), 4);
+    assert_int_equal(eqp_map_rank(map, -2, up), 7);
+    assert_int_equal(eqp_map_own_rank(map, -2), 2);
+    assert_int_equal(eqp_map_rank(map, -1, NULL), -1);
+    assert_int_equal(eqp_map_ranks(map, -2, 3, several), 2);
+    assert_true(several[0] == 2 && several[1] == 7);
+    assert_int_equal(eqp_map_units(map, -2, &units, &ranks), 3);
+    assert_memory_equal(units, centroid[2], sizeof centroid[2]);
+    eqp_map_free(map);
+}
+
+/* In every phase one of its ranks; the last one beyond; and that of the first phase where nobody asks for another. */
+static void ways_have_a_rank_in_each_phase(void **state)
+{
+    static const double place[3] = {1, 2, 3};
+    const int *ranks = NULL;
+    const double *units;
+    int several[1], nphases = 0;
+    eqp_map *map = make();
+
+    (void)state;
+    assert_int_equal(eqp_map_shared(map), SHARED + WAYS);
+    assert_int_equal(eqp_map_phased(map, &nphases, &ranks), WAYS);
+    assert_int_equal(nphases, PHASES);
+    assert_memory_equal(ranks, way, sizeof way);
+    for (int w = 0; w < WAYS; w++) {
+        const int64_t tag = -1 - SHARED - w;
+        for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
+            assert_int_equal(eqp_map_tag_in(map, tag, k), way[w][k < PHASES ? k : PHASES - 1]);
+        }
+        assert_int_equal(eqp_map_own_rank(map, tag), way[w][0]);
+        assert_int_equal(eqp_map_rank(map, tag, place), way[w][0]);
+        assert_int_equal(eqp_map_ranks(map, tag, 1, several), 1);
+        assert_int_equal(several[0], way[w][0]);
+        assert_int_equal(eqp_map_units(map, tag, &units, &ranks), 0);
+    }
+    for (int64_t tag = -SHARED; tag < 9; tag++) {
+        assert_int_equal(eqp_map_tag_in(map, tag, 1), tag); /* the same in all phases */
+    }
+    eqp_map_free(map);
+}
+
+static void what_is_no_way_is_none(void **state)
+{
+    static const int64_t none[] = {-1 - SHARED - WAYS, INT64_MIN};
+    static const int negative[2] = {0, -1};
+    int several[4], nphases = 7;
+    eqp_map *map = make(), *plain = NULL;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(eqp_map_tag_in(map, none[i], 1), none[i]);
+        assert_int_equal(eqp_map_own_rank(map, none[i]), -1);
+        assert_int_equal(eqp_map_ranks(map, none[i], 4, several), -1);
+    }
+    assert_int_equal(eqp_map_tag_in(map, -1 - SHARED, -1), -1 - SHARED);
+    assert_int_equal(eqp_map_tag_in(NULL, -5, 0), -5);
+    assert_int_equal(eqp_map_phased(NULL, &nphases, NULL), 0);
+    assert_int_equal(nphases, 0);
+    assert_int_equal(eqp_map_add_phased(map, WAYS, PHASES, &way[0][0]), EQP_ERR_ARGUMENT); /* it has some */
+    assert_int_equal(eqp_map_create(0, NULL, NULL, NULL, &plain), EQP_OK);
+    assert_int_equal(eqp_map_add_phased(NULL, 1, 1, &way[0][0]), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, -1, 1, &way[0][0]), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, INT64_MAX, 1, &way[0][0]), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, 1, 0, &way[0][0]), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, 1, EQP_CYCLE_PHASES + 1, &way[0][0]), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, 1, 2, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, 1, 2, negative), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_map_add_phased(plain, 0, 2, NULL), EQP_OK);
+    assert_int_equal(eqp_map_shared(plain), 0);
+    eqp_map_free(plain);
+    eqp_map_free(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owners_are_whole_or_shared_by_place),
+        cmocka_unit_test(ways_have_a_rank_in_each_phase),
+        cmocka_unit_test(what_is_no_way_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
