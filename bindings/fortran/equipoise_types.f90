@@ -226,7 +226,8 @@ module equipoise_types
     type(c_ptr) :: start = c_null_ptr
     !> `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners
     logical(c_bool) :: split = .false.
-    !> `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together
+    !> `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together; with `maps` 1 what lives on a
+    !! rank is computed there in phases that are shorter so
     integer(c_int) :: even = 0
     !> `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them; 1 `curve`: each part
     !! has a run of the curve with equally many particles at home, whoever computes them, where the code can

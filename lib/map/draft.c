@@ -2,6 +2,7 @@
 #include "map/draft.h"
 
 #include "map/items.h"
+#include "map/phased.h"
 #include "par/comm.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
@@ -23,11 +24,13 @@ struct eqp_draft {
     const eqp_owners *owners;
     eqp_work_units units; /* none where owners are assigned */
     eqp_items items;
-    double *seconds;         /* [items] of each, however it is weighed */
-    int *home;               /* [items] where owners live that are computed elsewhere; NULL: with their parts */
-    int *phased;             /* [items][phases] parts in each phase; NULL: the same in all */
-    int64_t nitems;          /* over all ranks */
-    eqp_units_totals totals; /* of all owners */
+    double *seconds;              /* [items] of each, however it is weighed */
+    int *home;                    /* [items] where owners live that are computed elsewhere; NULL: with their parts */
+    int *phased;                  /* [items][phases] parts in each phase; NULL: the same in all */
+    bool stays[EQP_CYCLE_PHASES]; /* where they are homes */
+    bool by_work;                 /* homes are runs of equal work */
+    int64_t nitems;               /* over all ranks */
+    eqp_units_totals totals;      /* of all owners */
     eqp_balance_result result;
     const double *memory_beside; /* [nparts] bytes beside the items, or NULL */
     bool uncapped;               /* memory does not matter */
@@ -217,26 +220,41 @@ void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_option
     }
 }
 
-/* A run of the curve for each part, by particles, within capacities if there are any; and parts get the numbers of runs
- * that they have most work of, unless their numbers are to stay. */
-static int find_homes(eqp_draft *draft, const eqp_balance_options *options, const int64_t *capacity)
+/* A run of the curve for each part, by particles or by work, within capacities if there are any. */
+static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, eqp_message *message)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_balance_items items = draft->items.view;
+    int code;
+
+    free(draft->home);
+    draft->home = NULL;
+    EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
+    wanted.message = message;
+    wanted.capacity = capacity;
+    wanted.nparts = draft->nparts;
+    items.phase_load = NULL;
+    items.part_now = NULL;
+    EQP_TRY(
+        eqp_balance(draft->comm, by_work ? &eqp__method_sfc : &eqp__method_count, &items, &wanted, draft->home, NULL));
+done:
+    return code;
+}
+
+/* Data live in runs; and parts get the numbers of runs that they have most work of, unless their numbers are to stay.
+ */
+static int find_homes(eqp_draft *draft, const eqp_balance_options *options, const int64_t *capacity)
+{
     int code = EQP_OK;
 
-    if (draft->home == NULL || capacity != NULL) {
-        free(draft->home);
-        draft->home = NULL;
-        EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
-        wanted.message = options->message;
-        wanted.capacity = capacity;
-        wanted.nparts = draft->nparts;
-        items.phase_load = NULL;
-        items.part_now = NULL;
-        EQP_TRY(eqp_balance(draft->comm, &eqp__method_count, &items, &wanted, draft->home, NULL));
-    }
-    if (draft->options.method != &eqp__method_repair && draft->items.view.weight != NULL && draft->phased == NULL) {
+    EQP_TRY(draft->home == NULL || draft->by_work || capacity != NULL
+                ? find_runs(draft, false, capacity, options->message)
+                : EQP_OK);
+    draft->by_work = false;
+    if (draft->phased != NULL) {
+        EQP_TRY(eqp__phased_relabel(draft->comm, &draft->items, draft->owners->phases.n, draft->home, options,
+                                    draft->phased));
+    } else if (draft->options.method != &eqp__method_repair && draft->items.view.weight != NULL) {
         EQP_TRY(eqp__relabel_all(draft->comm, &draft->items.view, draft->home, options, draft->items.part));
     }
 done:
@@ -249,69 +267,19 @@ static bool wants_phases(const eqp_draft *draft)
     return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
 }
 
-/* How even all phases are, of what they were cut into one by one. */
-static void join_phases(const eqp_balance_result *of, const eqp_cycle_turns *phases, eqp_balance_result *result)
-{
-    double mean = 0.0, most = 0.0;
-
-    *result = of[0];
-    for (int k = 0; k < phases->n; k++) {
-        mean += phases->times[k] * of[k].load_mean;
-        most += phases->times[k] * of[k].load_max;
-        result->phase_imbalance[k] = of[k].imbalance;
-    }
-    result->cycle_efficiency = most > 0.0 ? mean / most : 1.0;
-    result->imbalance = 1.0 / result->cycle_efficiency - 1.0;
-}
-
-/* Parts of phase k for all items, with the numbers of the homes that have most work of them. load: [items] of it. */
-static int assign_phase(eqp_draft *draft, const eqp_balance_options *wanted, const double *load, int k,
-                        eqp_balance_result *result)
-{
-    const int nphases = draft->owners->phases.n;
-    eqp_balance_items items = draft->items.view;
-    int code;
-
-    items.weight = load;
-    items.phase_load = NULL;
-    items.part_now = NULL;
-    EQP_TRY(eqp_balance(draft->comm, draft->options.method, &items, wanted, draft->items.part, result));
-    EQP_TRY(eqp__relabel_all(draft->comm, &items, draft->home, wanted, draft->items.part));
-    for (int64_t i = 0; i < items.n; i++) {
-        draft->phased[i * nphases + k] = draft->items.part[i];
-    }
-done:
-    return code;
-}
-
-/* Homes first, then a map for each phase: the first one last, as that is what an item's part is. */
-static int assign_phases(eqp_draft *draft, const eqp_balance_options *usual, const int64_t *capacity)
+static int assign_phases(eqp_draft *draft, const eqp_balance_options *wanted)
 {
     const eqp_cycle_turns *phases = &draft->owners->phases;
-    const int64_t n = draft->items.view.n;
-    eqp_balance_options wanted = *usual;
-    eqp_balance_result result[EQP_CYCLE_PHASES];
-    double *load = NULL;
-    int code;
+    int code = EQP_OK;
 
-    wanted.nphases = 0;
-    wanted.times = NULL;
-    free(draft->phased);
-    EQP_TRY(eqp_array_create(&draft->phased, n * phases->n, sizeof *draft->phased));
-    EQP_TRY(eqp_array_create(&load, n, sizeof *load));
+    memset(draft->stays, 0, sizeof draft->stays);
+    if (draft->phased == NULL) {
+        code = eqp_array_create(&draft->phased, draft->items.view.n * phases->n, sizeof *draft->phased);
+        EQP_TRY(eqp_agree(draft->comm, code, NULL));
+    }
+    EQP_TRY(eqp__phased_assign(draft->comm, draft->options.method, &draft->items, phases, wanted, draft->phased,
+                               &draft->result));
 done:
-    code = eqp_agree(draft->comm, code, NULL);
-    code = code == EQP_OK ? find_homes(draft, usual, capacity) : code;
-    for (int k = phases->n - 1; k >= 0 && code == EQP_OK; k--) {
-        for (int64_t i = 0; i < n; i++) {
-            load[i] = draft->items.phase[i * phases->n + k];
-        }
-        code = assign_phase(draft, &wanted, load, k, &result[k]);
-    }
-    free(load);
-    if (code == EQP_OK) {
-        join_phases(result, phases, &draft->result);
-    }
     return code;
 }
 
@@ -397,14 +365,12 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
-    if (wants_phases(draft)) {
-        EQP_TRY(assign_phases(draft, &wanted, capacity));
-        goto done;
-    }
     if (options->how.start != NULL) {
         EQP_TRY(start_from(draft, &wanted));
     }
-    EQP_TRY(eqp_balance(draft->comm, options->method, &draft->items.view, &wanted, draft->items.part, &draft->result));
+    EQP_TRY(wants_phases(draft) ? assign_phases(draft, &wanted)
+                                : eqp_balance(draft->comm, options->method, &draft->items.view, &wanted,
+                                              draft->items.part, &draft->result));
     EQP_TRY(options->how.homes ? find_homes(draft, &wanted, capacity) : EQP_OK);
 done:
     free(capacity);
@@ -422,6 +388,50 @@ int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share)
         scale_phases(draft, i, before > 0.0 ? items->weight[i] / before : 1.0);
     }
     return round_weights(draft);
+}
+
+bool eqp__draft_is_phased(const eqp_draft *draft)
+{
+    return draft->phased != NULL;
+}
+
+int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_message *message)
+{
+    eqp_balance_options wanted = eqp_balance_options_defaults();
+    double *shares = NULL;
+    int code = EQP_OK;
+
+    memcpy(draft->stays, stays, (size_t)draft->owners->phases.n * sizeof *stays);
+    if (by_work == draft->by_work) {
+        return EQP_OK;
+    }
+    EQP_TRY(make_shares(draft, NULL, &shares));
+    EQP_TRY(find_runs(draft, by_work, NULL, message));
+    draft->by_work = by_work;
+    wanted.nparts = draft->nparts;
+    wanted.share = shares;
+    EQP_TRY(
+        eqp__phased_relabel(draft->comm, &draft->items, draft->owners->phases.n, draft->home, &wanted, draft->phased));
+done:
+    free(shares);
+    return code;
+}
+
+/* Parts in each phase: [items][phases], to be freed; NULL where they are the same in all. */
+static int find_phased(const eqp_draft *draft, int **phased)
+{
+    const int nphases = draft->owners->phases.n;
+    const int64_t n = draft->items.view.n;
+    int code = EQP_OK;
+
+    if (draft->phased != NULL) { /* the same on all ranks */
+        EQP_TRY(eqp_agree(draft->comm, eqp_array_create(phased, n * nphases, sizeof **phased), NULL));
+        for (int64_t i = 0; i < n * nphases; i++) {
+            (*phased)[i] = draft->stays[i % nphases] ? draft->home[i / nphases] : draft->phased[i];
+        }
+    }
+done:
+    return code;
 }
 
 int eqp__draft_given(const eqp_draft *draft, double *seconds)
@@ -453,27 +463,25 @@ static int add_sizes(MPI_Comm comm, const eqp_work_units *units, eqp_sizes *size
 int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
                     eqp_placement **placements, eqp_map_made *summary)
 {
-    int code = EQP_OK;
+    int *phased = NULL;
+    int code;
 
     *summary = (eqp_map_made){.result = draft->result, .units = draft->nitems, .totals = draft->totals};
     if (draft->owners->phases.n > 0 && draft->items.view.weight != NULL) {
         summary->result.imbalance = 1.0 / draft->result.cycle_efficiency - 1.0;
     }
-    if (draft->units.units != NULL) {
-        code = add_sizes(draft->comm, &draft->units, &summary->sizes);
-    }
-    if (code == EQP_OK) {
-        const eqp__assigned assigned = {.nparts = draft->nparts,
-                                        .part = draft->items.part,
-                                        .home = draft->home,
-                                        .nphases = draft->phased != NULL ? draft->owners->phases.n : 0,
-                                        .phased = draft->phased,
-                                        .loads = loads};
-        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, &assigned, nhome, made, placements);
-    }
-    if (code == EQP_OK) {
-        summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL, NULL);
-    }
+    EQP_TRY(draft->units.units != NULL ? add_sizes(draft->comm, &draft->units, &summary->sizes) : EQP_OK);
+    EQP_TRY(find_phased(draft, &phased));
+    const eqp__assigned assigned = {.nparts = draft->nparts,
+                                    .part = draft->items.part,
+                                    .home = draft->home,
+                                    .nphases = phased != NULL ? draft->owners->phases.n : 0,
+                                    .phased = phased,
+                                    .loads = loads};
+    EQP_TRY(eqp__placements_make(draft->comm, draft->owners, &draft->units, &assigned, nhome, made, placements));
+    summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL, NULL);
+done:
+    free(phased);
     return code;
 }
 

@@ -41,6 +41,13 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
  * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Collective. */
 int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
 
+/* Whether each phase was given a map of its own. Local. */
+bool eqp__draft_is_phased(const eqp_draft *draft);
+
+/* Of such a draft, until it is assigned again: phases in which all is computed where it lives, [phases]; by_work: that
+ * is runs of the curve with equal work, not with equally many particles, whatever memory there is. Collective. */
+int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_message *message);
+
 /* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */
 int eqp__draft_given(const eqp_draft *draft, double *seconds);
 

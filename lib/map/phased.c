@@ -1,12 +1,89 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/phased.h"
 
+#include "par/relabel_all.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Items as they are in one phase; load: [items] room. */
+static eqp_balance_items items_in(const eqp_items *items, int nphases, int k, double *load)
+{
+    eqp_balance_items view = items->view;
+
+    for (int64_t i = 0; i < view.n; i++) {
+        load[i] = items->phase[i * nphases + k];
+    }
+    view.weight = load;
+    view.phase_load = NULL;
+    view.part_now = NULL;
+    return view;
+}
+
+/* How even all phases are, of what they were cut into one by one. */
+static void join_phases(const eqp_balance_result *of, const eqp_cycle_turns *phases, eqp_balance_result *result)
+{
+    double mean = 0.0, most = 0.0;
+
+    *result = of[0];
+    for (int k = 0; k < phases->n; k++) {
+        mean += phases->times[k] * of[k].load_mean;
+        most += phases->times[k] * of[k].load_max;
+        result->phase_imbalance[k] = of[k].imbalance;
+    }
+    result->cycle_efficiency = most > 0.0 ? mean / most : 1.0;
+    result->imbalance = 1.0 / result->cycle_efficiency - 1.0;
+}
+
+int eqp__phased_assign(MPI_Comm comm, const eqp_method *method, const eqp_items *items, const eqp_cycle_turns *phases,
+                       const eqp_balance_options *usual, int *phased, eqp_balance_result *result)
+{
+    eqp_balance_options wanted = *usual;
+    eqp_balance_result of[EQP_CYCLE_PHASES];
+    double *load = NULL;
+    int code;
+
+    wanted.nphases = 0;
+    wanted.times = NULL;
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&load, items->view.n, sizeof *load), NULL));
+    for (int k = phases->n - 1; k >= 0; k--) { /* the first one last: it is what an item's part is */
+        const eqp_balance_items view = items_in(items, phases->n, k, load);
+        EQP_TRY(eqp_balance(comm, method, &view, &wanted, items->part, &of[k]));
+        for (int64_t i = 0; i < view.n; i++) {
+            phased[i * phases->n + k] = items->part[i];
+        }
+    }
+    join_phases(of, phases, result);
+done:
+    free(load);
+    return code;
+}
+
+int eqp__phased_relabel(MPI_Comm comm, const eqp_items *items, int nphases, const int *home,
+                        const eqp_balance_options *usual, int *phased)
+{
+    double *load = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&load, items->view.n, sizeof *load), NULL));
+    for (int k = nphases - 1; k >= 0; k--) {
+        const eqp_balance_items view = items_in(items, nphases, k, load);
+        for (int64_t i = 0; i < view.n; i++) {
+            items->part[i] = phased[i * nphases + k];
+        }
+        EQP_TRY(eqp__relabel_all(comm, &view, home, usual, items->part));
+        for (int64_t i = 0; i < view.n; i++) {
+            phased[i * nphases + k] = items->part[i];
+        }
+    }
+done:
+    free(load);
+    return code;
+}
 
 /* A way through the phases: parts, and zeros behind them. */
 typedef struct way {

@@ -3,8 +3,16 @@
 #ifndef MAP_PHASED_H
 #define MAP_PHASED_H
 
-#include <equipoise/map.h>
-#include <mpi.h>
+#include "map/items.h"
+
+/* A map for each phase: items are cut by their loads there, by the method and with the options of one load. phased:
+ * [items][phases] parts; items->part: those of the first phase. result: of the cycle. Collective. */
+int eqp__phased_assign(MPI_Comm comm, const eqp_method *method, const eqp_items *items, const eqp_cycle_turns *phases,
+                       const eqp_balance_options *usual, int *phased, eqp_balance_result *result);
+
+/* Parts of each phase get the numbers of the homes [items] that have most work of them. Collective. */
+int eqp__phased_relabel(MPI_Comm comm, const eqp_items *items, int nphases, const int *home,
+                        const eqp_balance_options *usual, int *phased);
 
 /* Tags of owners whose part depends on the phase, and their entries in the map, which has none of such. part:
  * [n][nphases] of this rank's owners; placement: [n], of which the tags are set. Collective. EQP_OK, EQP_ERR_MEMORY or

@@ -317,9 +317,8 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
         eqp_message_set(message, "%s: full has all pins: not together with pins", choice->method->name);
         return EQP_ERR_ARGUMENT;
     }
-    if (choice->options.maps && (choice->options.split || choice->options.even)) {
-        eqp_message_set(message, "%s: maps=phase is of whole owners and their load: not together with %s",
-                        choice->method->name, choice->options.split ? "split" : "even=step");
+    if (choice->options.maps && choice->options.split) {
+        eqp_message_set(message, "%s: maps=phase is of whole owners: not together with split", choice->method->name);
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;

@@ -89,7 +89,7 @@ int eqp__auto_missing(const eqp_methods *own, unsigned offers, double pins, cons
 
 bool eqp__can_even(const eqp_choice *choice)
 {
-    return (choice->method->flags & EQP_CAN_EVEN) && !choice->options.even && !choice->options.maps;
+    return (choice->method->flags & EQP_CAN_EVEN) && !choice->options.even;
 }
 
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even)

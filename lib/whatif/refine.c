@@ -296,6 +296,49 @@ done:
     return code;
 }
 
+/* Another map of a draft with one for each phase: see eqp__draft_live(). *row: what it comes to. */
+static int compete_living(refining *s, const eqp_network *network, bool by_work, const bool *stays, favourite *best,
+                          eqp_compared *row)
+{
+    eqp_trial next = {.nparts = s->nparts};
+    eqp_map_made made;
+    int code;
+
+    EQP_TRY(eqp__draft_live(s->draft, by_work, stays, s->message));
+    EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
+    EQP_TRY(compete(s, network, &next, &made, best));
+    *row = next.row;
+done:
+    eqp__trials_free(1, &next);
+    return code;
+}
+
+/* In phases whose turns are shorter so all is computed where it lives, in runs of the curve with equally many particles
+ * or, as those of `sfc`, with equal work. cut: by the map at hand, in none. */
+static int compete_by_phases(refining *s, const eqp_network *network, favourite *best)
+{
+    static const bool none[EQP_CYCLE_PHASES] = {false};
+    eqp_compared cut = best->trial->row, stay, mixed;
+    bool stays[EQP_CYCLE_PHASES];
+    int code = EQP_OK;
+
+    for (int by_work = 0; by_work < 2; by_work++) {
+        int nstay = 0;
+        memset(stays, true, sizeof stays);
+        EQP_TRY(by_work ? compete_living(s, network, true, none, best, &cut) : EQP_OK);
+        EQP_TRY(compete_living(s, network, by_work != 0, stays, best, &stay));
+        for (int k = 0; k < cut.phases.n; k++) {
+            stays[k] = stay.phase[k].step_seconds < cut.phase[k].step_seconds;
+            nstay += stays[k];
+        }
+        if (nstay > 0 && nstay < cut.phases.n) {
+            EQP_TRY(compete_living(s, network, by_work != 0, stays, best, &mixed));
+        }
+    }
+done:
+    return code;
+}
+
 int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                      eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
@@ -306,7 +349,8 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
     s.speeds = state->what->speeds;
     EQP_TRY(open_refining(&s));
     EQP_TRY(measure(&s, trial, network, true, &best.traced, &trial->row));
-    for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
+    EQP_TRY(eqp__draft_is_phased(draft) ? compete_by_phases(&s, network, &best) : EQP_OK);
+    for (int pass = 0; !eqp__draft_is_phased(draft) && pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
         EQP_TRY(compete_twice(&s, network, pass, &best));
     }
     if (best.changed) {

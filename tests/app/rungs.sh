@@ -83,7 +83,7 @@ expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces othe
 "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 
 # Every method, and loops, divide it.
-for method in interaction tiles levelled:homes=curve sfc:maps=phase auto 'sfc --schedule guided'; do
+for method in interaction tiles levelled:homes=curve sfc:maps=phase,even=step auto 'sfc --schedule guided'; do
     # shellcheck disable=SC2086
     expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"

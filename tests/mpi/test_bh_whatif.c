@@ -430,6 +430,7 @@ static void check_cycles(MPI_Comm comm)
     check_cycle(comm, "interaction:rate=0.05", "two-stage+broadcast/4");
     check_cycle(comm, "levelled", "direct");
     check_cycle(comm, "sfc:maps=phase", "direct");
+    check_cycle(comm, "sfc:maps=phase,even=step", "direct");
 }
 
 /* Every method by every plan, few particles: whole owners, and as many as possible that ranks share. */

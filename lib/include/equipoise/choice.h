@@ -40,7 +40,8 @@ typedef struct eqp_choice_options {
     const eqp_method *start; /**< `start`, of EQP_REFINES: whose parts are refined; NULL: the present ones, or the
                                  curve's */
     bool split;              /**< `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners */
-    int even;                /**< `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together */
+    int even;                /**< `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together; with `maps` 1
+                                what lives on a rank is computed there in phases that are shorter so */
     int homes;               /**< `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them;
                                 1 `curve`: each part has a run of the curve with equally many particles at home, whoever
                                 computes them, where the code can do so (eqp_problem.apart) */
