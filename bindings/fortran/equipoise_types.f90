@@ -234,8 +234,8 @@ module equipoise_types
     !! do so (eqp_problem.apart)
     integer(c_int) :: homes = 0
     !> `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a cycle (cycle.h);
-    !! 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and `homes` is 1: data stay where they
-    !! are. With one phase as with `homes` alone
+    !! 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and data stay in runs of the curve, as
+    !! with `homes` 1, but with equal work each. With one phase as with `homes` alone
     integer(c_int) :: maps = 0
   end type eqp_choice_options
 

@@ -28,7 +28,7 @@ struct eqp_draft {
     int *home;                    /* [items] where owners live that are computed elsewhere; NULL: with their parts */
     int *phased;                  /* [items][phases] parts in each phase; NULL: the same in all */
     bool stays[EQP_CYCLE_PHASES]; /* where they are homes */
-    bool by_work;                 /* homes are runs of equal work */
+    bool by_work;                 /* homes are runs of equal work, not of equally many particles */
     int64_t nitems;               /* over all ranks */
     eqp_units_totals totals;      /* of all owners */
     eqp_balance_result result;
@@ -220,6 +220,12 @@ void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_option
     }
 }
 
+/* Whether each phase gets a map of its own. */
+static bool wants_phases(const eqp_draft *draft)
+{
+    return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
+}
+
 /* A run of the curve for each part, by particles or by work, within capacities if there are any. */
 static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, eqp_message *message)
 {
@@ -229,6 +235,7 @@ static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, eq
 
     free(draft->home);
     draft->home = NULL;
+    draft->by_work = by_work;
     EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
     wanted.message = message;
     wanted.capacity = capacity;
@@ -247,10 +254,10 @@ static int find_homes(eqp_draft *draft, const eqp_balance_options *options, cons
 {
     int code = EQP_OK;
 
-    EQP_TRY(draft->home == NULL || draft->by_work || capacity != NULL
-                ? find_runs(draft, false, capacity, options->message)
+    /* Where each phase has a map of its own most is done at home, if homes have equal work. */
+    EQP_TRY(draft->home == NULL || draft->by_work != wants_phases(draft) || capacity != NULL
+                ? find_runs(draft, wants_phases(draft), capacity, options->message)
                 : EQP_OK);
-    draft->by_work = false;
     if (draft->phased != NULL) {
         EQP_TRY(eqp__phased_relabel(draft->comm, &draft->items, draft->owners->phases.n, draft->home, options,
                                     draft->phased));
@@ -259,12 +266,6 @@ static int find_homes(eqp_draft *draft, const eqp_balance_options *options, cons
     }
 done:
     return code;
-}
-
-/* Whether each phase gets a map of its own. */
-static bool wants_phases(const eqp_draft *draft)
-{
-    return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
 }
 
 static int assign_phases(eqp_draft *draft, const eqp_balance_options *wanted)
@@ -407,7 +408,6 @@ int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_messa
     }
     EQP_TRY(make_shares(draft, NULL, &shares));
     EQP_TRY(find_runs(draft, by_work, NULL, message));
-    draft->by_work = by_work;
     wanted.nparts = draft->nparts;
     wanted.share = shares;
     EQP_TRY(

@@ -13,21 +13,18 @@
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. A hypergraph of all pins takes 10 times as
- * much where they are few, 100 times where everybody touches everything. wants: what a
- * problem must offer for it. */
+ * much where they are few, 100 times where everybody touches everything. wants: what a problem must offer for it. Of
+ * cycles no set of bench/study_rungs.py was shortest by `pieces`, or by maps of one part with `homes=curve`. */
 static const struct {
     const char *word;
     double effort;
     unsigned wants;
 } candidates[] = {{"sfc", 0, 0},
                   {"levelled", 1, EQP__AUTO_CYCLES},
-                  {"levelled:homes=curve", 1, EQP__AUTO_CYCLES | EQP__AUTO_APART},
                   {"sfc:maps=phase", 1, EQP__AUTO_CYCLES | EQP__AUTO_APART},
-                  {"pieces", 1, EQP__AUTO_CYCLES},
                   {"rcb", 1, 0},
                   {"rib", 1, 0},
                   {"metis", 10, EQP__AUTO_CYCLES},
-                  {"metis:homes=curve", 10, EQP__AUTO_CYCLES | EQP__AUTO_APART},
                   {"sfc:split", 3, 0},
                   {"jagged", 3, 0},
                   {"tiles", 3, 0},

@@ -37,7 +37,7 @@ bool eqp__can_even(const eqp_choice *choice);
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even);
 
 /* A candidate without even steps and with them are two kinds of maps. */
-enum { EQP__AUTO_CANDIDATES = 14, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
+enum { EQP__AUTO_CANDIDATES = 11, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
 
 /* What the choices and the steps of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times
  * in a row rests for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. Plain data, the same on all ranks.

@@ -313,8 +313,8 @@ done:
     return code;
 }
 
-/* In phases whose turns are shorter so all is computed where it lives, in runs of the curve with equally many particles
- * or, as those of `sfc`, with equal work. cut: by the map at hand, in none. */
+/* In phases whose turns are shorter so all is computed where it lives, in runs of the curve with equal work, as those
+ * of `sfc`, or with equally many particles. cut: in none, which is the map at hand. */
 static int compete_by_phases(refining *s, const eqp_network *network, favourite *best)
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
@@ -322,10 +322,10 @@ static int compete_by_phases(refining *s, const eqp_network *network, favourite 
     bool stays[EQP_CYCLE_PHASES];
     int code = EQP_OK;
 
-    for (int by_work = 0; by_work < 2; by_work++) {
+    for (int by_work = 1; by_work >= 0; by_work--) {
         int nstay = 0;
         memset(stays, true, sizeof stays);
-        EQP_TRY(by_work ? compete_living(s, network, true, none, best, &cut) : EQP_OK);
+        EQP_TRY(by_work ? EQP_OK : compete_living(s, network, false, none, best, &cut));
         EQP_TRY(compete_living(s, network, by_work != 0, stays, best, &stay));
         for (int k = 0; k < cut.phases.n; k++) {
             stays[k] = stay.phase[k].step_seconds < cut.phase[k].step_seconds;

@@ -46,8 +46,9 @@ typedef struct eqp_choice_options {
                                 1 `curve`: each part has a run of the curve with equally many particles at home, whoever
                                 computes them, where the code can do so (eqp_problem.apart) */
     int maps;                /**< `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a
-                                cycle (cycle.h); 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and
-                                `homes` is 1: data stay where they are. With one phase as with `homes` alone */
+                                cycle (cycle.h); 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and data
+                                stay in runs of the curve, as with `homes` 1, but with equal work each. With one phase
+                                as with `homes` alone */
 } eqp_choice_options;
 
 /** Room for a word, its end included. */
