@@ -14,7 +14,8 @@
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. A hypergraph of all pins takes 10 times as
  * much where they are few, 100 times where everybody touches everything. wants: what a problem must offer for it. Of
- * cycles no set of bench/study_rungs.py was shortest by `pieces`, or by maps of one part with `homes=curve`. */
+ * the cycles of bench/study_rungs.py none was shortest by `pieces`, and one, by 1 %, by a map of one part with
+ * `homes=curve`. */
 static const struct {
     const char *word;
     double effort;
