@@ -6,7 +6,9 @@
 
 #include <equipoise/base.h>
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +27,12 @@ int eqp__phases_check(int nphases, const double *times)
 
 static int check_loads(int64_t n, int nphases, const double *load)
 {
+    bool are = true; /* all are looked at: so several at once are */
+
     for (int64_t j = 0; j < n * nphases; j++) {
-        if (!(load[j] >= 0) || !isfinite(load[j])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        are &= (load[j] >= 0) & (load[j] <= DBL_MAX);
     }
-    return EQP_OK;
+    return are ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
 int eqp_cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,

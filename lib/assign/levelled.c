@@ -279,6 +279,7 @@ int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *res
 {
     levels v = {.in = NULL};
     eqp__levelled r = {.moved = 0};
+    eqp_cycle cycle;
     double curve;
     int *rival = NULL, code;
 
@@ -286,9 +287,10 @@ int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *res
     EQP_TRY(eqp__shares_check(in->nparts, in->share));
     EQP_TRY(levels_open(in, &v));
     EQP_TRY(level_bins(&v));
-    EQP_TRY(measure(in, v.part, &r.unrepaired));
+    EQP_TRY(eqp_cycle_of_parts(in->nparts, v.have, in->nphases, in->times, in->share, &cycle));
+    r.unrepaired = r.efficiency = cycle.efficiency;
     EQP_TRY(eqp__levelled_repair(in, v.part, &r.moved));
-    EQP_TRY(measure(in, v.part, &r.efficiency));
+    EQP_TRY(r.moved > 0 ? measure(in, v.part, &r.efficiency) : EQP_OK);
     EQP_TRY(eqp_array_create(&rival, in->n, sizeof *rival));
     EQP_TRY(cut_curve(in, v.cut, rival));
     EQP_TRY(measure(in, rival, &curve));
