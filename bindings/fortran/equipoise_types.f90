@@ -298,8 +298,8 @@ module equipoise_types
     !> what a step takes beside work and phases: calls and handshakes as they are, costs until steps have told
     !! (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
     type(c_ptr) :: overhead = c_null_ptr
-    !> what a rank needs in memory, where it has a capacity (balancer.h); NULL: the bytes of its owners
-    !! (copied)
+    !> what a rank needs in memory, where it has a capacity (balancer.h), beside what making maps takes; NULL:
+    !! the bytes of its owners (copied)
     type(c_ptr) :: memory = c_null_ptr
     !> what it costs each part that a cell of the octree of keys (curve.h) is divided into one part more than
     !! it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the owners
@@ -309,7 +309,7 @@ module equipoise_types
     !> methods of its own; NULL: none. Those without `assign` are carried out below
     type(c_ptr) :: own = c_null_ptr
     !> owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase` (choice.h)
-    !! are possible, and `auto` tries them
+    !! are possible, and `auto` tries the latter
     logical(c_bool) :: apart = .false.
     !> the totals of the last survey are good enough to know what the next one must keep: where work units are
     !! made a survey is then taken once, not twice
@@ -552,7 +552,7 @@ module equipoise_types
     real(c_double) :: busy_seconds = 0
     !> set by the balancer: what it expects of busy_seconds beside `predicted`
     real(c_double) :: overhead = 0
-    !> set by the balancer: bytes that it needs, by the problem's `memory`; 0 without
+    !> set by the balancer: bytes that it needs, as eqp_capacities; 0 without the problem's `memory`
     real(c_double) :: memory = 0
   end type eqp_rank_row
 
@@ -640,7 +640,7 @@ module equipoise_types
     !> of the largest rank: predicted and overhead, times what the busiest rank has taken beyond that, by what
     !! earlier steps have shown; 0 likewise
     real(c_double) :: step_predicted = 0
-    !> bytes that a rank needs, by the problem's `memory`; 0 without
+    !> bytes that a rank needs, as eqp_capacities; 0 without the problem's `memory`
     real(c_double) :: memory_max = 0
     !> largest need of a rank over its capacity; 0 without capacities
     real(c_double) :: memory_use = 0

@@ -226,8 +226,8 @@ static bool wants_phases(const eqp_draft *draft)
     return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
 }
 
-/* A run of the curve for each part, by particles or by work, within capacities if there are any. */
-static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, eqp_message *message)
+/* A run of the curve for each part, by particles, or by work as `sfc` would, within capacities if there are any. */
+static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, const eqp_balance_options *options)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_balance_items items = draft->items.view;
@@ -237,9 +237,11 @@ static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, eq
     draft->home = NULL;
     draft->by_work = by_work;
     EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&draft->home, items.n, sizeof *draft->home), NULL));
-    wanted.message = message;
+    wanted.message = options->message;
     wanted.capacity = capacity;
     wanted.nparts = draft->nparts;
+    wanted.share = by_work ? options->share : NULL;
+    wanted.imbalance_tol = options->imbalance_tol;
     items.phase_load = NULL;
     items.part_now = NULL;
     EQP_TRY(
@@ -256,7 +258,7 @@ static int find_homes(eqp_draft *draft, const eqp_balance_options *options, cons
 
     /* Where each phase has a map of its own most is done at home, if homes have equal work. */
     EQP_TRY(draft->home == NULL || draft->by_work != wants_phases(draft) || capacity != NULL
-                ? find_runs(draft, wants_phases(draft), capacity, options->message)
+                ? find_runs(draft, wants_phases(draft), capacity, options)
                 : EQP_OK);
     if (draft->phased != NULL) {
         EQP_TRY(eqp__phased_relabel(draft->comm, &draft->items, draft->owners->phases.n, draft->home, options,
@@ -407,9 +409,10 @@ int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_messa
         return EQP_OK;
     }
     EQP_TRY(make_shares(draft, NULL, &shares));
-    EQP_TRY(find_runs(draft, by_work, NULL, message));
     wanted.nparts = draft->nparts;
     wanted.share = shares;
+    wanted.message = message;
+    EQP_TRY(find_runs(draft, by_work, NULL, &wanted));
     EQP_TRY(
         eqp__phased_relabel(draft->comm, &draft->items, draft->owners->phases.n, draft->home, &wanted, draft->phased));
 done:

@@ -45,7 +45,8 @@ int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
 bool eqp__draft_is_phased(const eqp_draft *draft);
 
 /* Of such a draft, until it is assigned again: phases in which all is computed where it lives, [phases]; by_work: that
- * is runs of the curve with equal work, not with equally many particles, whatever memory there is. Collective. */
+ * is runs of the curve with equal work, not with equally many particles; another than before only where memory does not
+ * matter. Collective. */
 int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_message *message);
 
 /* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */

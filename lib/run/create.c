@@ -109,7 +109,8 @@ bool eqp__can_be_choice(const eqp_choice *choice)
 
     return choice->method != NULL && memchr(choice->word, 0, sizeof choice->word) != NULL && how->rate >= 0 &&
            how->rate <= 1 && isfinite(how->threshold) && how->threshold >= 0 && how->pins >= 0 &&
-           how->strategy >= EQP_SAMPLE_RANDOM && how->strategy <= EQP_SAMPLE_STRIDE;
+           how->strategy >= EQP_SAMPLE_RANDOM && how->strategy <= EQP_SAMPLE_STRIDE &&
+           (how->maps == 0 || (how->homes != 0 && !how->split && (choice->method->flags & EQP_CAN_SPLIT)));
 }
 
 bool eqp__can_be_speeds(int n, const double *speed)

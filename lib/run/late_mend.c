@@ -301,13 +301,17 @@ int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *mak
 {
     const bool surveyed = b->surveyed, shared = eqp_map_shared(found->map) > 0;
     eqp_making how = eqp__repairing(making);
-    eqp__mended news = {.came = 0.0};
+    const double promised = found->made.result.imbalance;
+    eqp__mended news = {.came = promised, .reached = promised};
     double *base = NULL;
     bool whole = false;
     int code;
 
     EQP_TRY(surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, &how, NULL, &base));
     how.base = base;
+    if (eqp_map_phased(found->map, NULL, NULL) > 0) { /* it stays as it came */
+        goto done;
+    }
     EQP_TRY(eqp__late_mend_whole(b, home, &how, found, &news, &whole));
     EQP_TRY(whole ? EQP_OK : mend_lined_up(b, home, &how, found, bytes, &news, message));
     if (!shared || news.reached < news.came) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char offer_magic[8] = "EQPOFF3", answer_magic[8] = "EQPMAP1";
+static const char offer_magic[8] = "EQPOFF4", answer_magic[8] = "EQPMAP2";
 
 /* Bytes of n things, or -1 for too many. */
 static int64_t bytes_of(int64_t n, size_t size)

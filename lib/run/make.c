@@ -128,7 +128,8 @@ eqp_making eqp__repairing(const eqp_making *making)
     eqp_making repairing = *making;
 
     repairing.method = &eqp__method_repair;
-    repairing.how = (eqp_choice_options){.homes = making->how.homes};
+    /* With a map for each phase it is only repaired where it is that of `sfc`. */
+    repairing.how = (eqp_choice_options){.homes = making->how.maps ? 0 : making->how.homes};
     repairing.settings = (eqp_settings){{0}};
     repairing.assign_tol = REPAIRED * making->imbalance_tol;
     return repairing;
@@ -212,6 +213,43 @@ static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eq
     return EQP_ERR_CAPACITY;
 }
 
+static int trace_again(const eqp_balancer *b, const eqp_names *home, eqp_whatif_state *state,
+                       const eqp_auto_question *question, bool present, const eqp_trial *made, eqp_compared *row,
+                       eqp_message *message)
+{
+    eqp_trial given = {.nparts = b->nparts,
+                       .map = present ? b->map : made->map,
+                       .placements = present ? home->present : made->placements};
+    const int code = eqp__whatif_try(state, 1, &given, &question->network, message);
+
+    *row = given.row;
+    return code;
+}
+
+/* What was chosen once more, as it was tried when less was known of what making maps takes. If it does not fit after
+ * all the present map stays, where that does. */
+static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif_state *state,
+                        const eqp_auto_question *question, eqp_auto_answer *answer, eqp_message *message)
+{
+    eqp_compared row;
+    int code;
+
+    EQP_TRY(trace_again(b, home, state, question, answer->keep, &answer->trial, &row, message));
+    answer->row.evaluated.memory_max = row.evaluated.memory_max;
+    answer->row.evaluated.memory_mean = row.evaluated.memory_mean;
+    answer->row.evaluated.memory_use = row.evaluated.memory_use;
+    if (!eqp__row_fits(&row) && !answer->keep && b->has_map) {
+        EQP_TRY(trace_again(b, home, state, question, true, NULL, &row, message));
+        if (eqp__row_fits(&row)) {
+            eqp__trials_free(1, &answer->trial);
+            *answer = (eqp_auto_answer){.keep = true, .row = row, .cost = answer->cost};
+            snprintf(answer->why, sizeof answer->why, "the present map is kept: no new one fits into memory");
+        }
+    }
+done:
+    return code;
+}
+
 /* `auto`, and methods whose maps are traced before they are used. */
 static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                   eqp_auto_answer *answer, eqp_message *message)
@@ -225,7 +263,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .plan = b->options.plan_auto ? NULL : &b->plan,
                              .speeds = making->speeds,
                              .old = b->has_map ? b->map : NULL,
-                             .in_run = true,
+                             .in_run = b->nparts == b->nranks && b->memory.idle == 0,
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key,
@@ -240,6 +278,9 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
     b->own_bytes = b->bounds.known ? state.own : 0.0;
+    EQP_TRY(b->bounds.known && eqp__memory_is_capped(&b->bounds) && state.ntraced > 1
+                ? judge_memory(b, home, &state, &question, answer, message)
+                : EQP_OK);
     EQP_TRY(check_memory(b, &state, answer, message));
 done:
     eqp__whatif_close(&state);

@@ -261,9 +261,7 @@ static int compete(const refining *s, const eqp_network *network, eqp_trial *nex
 
     next->row.evaluated = shortest->evaluated;
     best->in_vain++;
-    s->state->kept = eqp__traced_bytes(&best->traced);
     code = measure(s, next, network, false, &traced, &next->row);
-    s->state->kept = 0.0;
     if (code == EQP_OK && fitting_step(&next->row) < fitting_step(shortest)) {
         const eqp__traced longer = best->traced;
         take_evaluation(shortest, &next->row);
@@ -314,7 +312,7 @@ done:
 }
 
 /* In phases whose turns are shorter so all is computed where it lives, in runs of the curve with equal work, as those
- * of `sfc`, or with equally many particles. cut: in none, which is the map at hand. */
+ * of `sfc`, or, where memory does not matter, with equally many particles. cut: in none, which is the map at hand. */
 static int compete_by_phases(refining *s, const eqp_network *network, favourite *best)
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
@@ -322,7 +320,7 @@ static int compete_by_phases(refining *s, const eqp_network *network, favourite 
     bool stays[EQP_CYCLE_PHASES];
     int code = EQP_OK;
 
-    for (int by_work = 1; by_work >= 0; by_work--) {
+    for (int by_work = 1; by_work >= (eqp__memory_is_capped(&s->state->what->making.memory) ? 1 : 0); by_work--) {
         int nstay = 0;
         memset(stays, true, sizeof stays);
         EQP_TRY(by_work ? EQP_OK : compete_living(s, network, false, none, best, &cut));
@@ -347,6 +345,7 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
     int code;
 
     s.speeds = state->what->speeds;
+    state->keeps = true;
     EQP_TRY(open_refining(&s));
     EQP_TRY(measure(&s, trial, network, true, &best.traced, &trial->row));
     EQP_TRY(eqp__draft_is_phased(draft) ? compete_by_phases(&s, network, &best) : EQP_OK);
@@ -357,6 +356,7 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
         EQP_TRY(conclude(&s, &best.traced, network, &trial->row));
     }
 done:
+    state->keeps = false;
     summary->result.imbalance = trial->row.evaluated.imbalance;
     eqp__traced_free(&best.traced);
     free(s.total);

@@ -146,16 +146,6 @@ void eqp__traced_free(eqp__traced *traced)
     }
 }
 
-double eqp__traced_bytes(const eqp__traced *traced)
-{
-    double bytes = 0.0;
-
-    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
-        bytes += traced->turn[k] != NULL ? eqp__evaluation_bytes(traced->turn[k]) : 0.0;
-    }
-    return bytes;
-}
-
 /* bytes: of the turns before it, and then of this one, too, on this rank. */
 static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation,
                       double *bytes)
@@ -168,7 +158,7 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
     EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL));
     EQP_TRY(trace(state, trial, phase, false, made));
     EQP_TRY(gather(state, root, made, &most));
-    note_own(state, *bytes + most);
+    note_own(state, (state->keeps ? 2.0 : 1.0) * *bytes + (state->keeps ? eqp__evaluation_bytes(made) : 0.0) + most);
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
@@ -186,7 +176,7 @@ done:
     return code;
 }
 
-/* Tells what making this very map takes, where parts are ranks. */
+/* Tells what making maps has taken so far, where parts are ranks. */
 static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *traced)
 {
     double *own = NULL;
@@ -207,12 +197,13 @@ done:
 
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced)
 {
-    double bytes = state->kept;
+    double bytes = 0.0;
     int code = EQP_OK;
 
     for (int k = 0; k < state->phases.n; k++) {
         EQP_TRY(trace_turn(state, trial, k, root, &traced->turn[k], &bytes));
     }
+    state->ntraced++;
     if (state->what->in_run && state->what->making.memory.known) {
         EQP_TRY(tell_own(state, root, traced));
     }

@@ -21,7 +21,7 @@ typedef struct eqp_whatif {
     eqp_part_speeds speeds;        /* of the parts: loads are seconds of work, which take a part its own time */
     const eqp_map *old;            /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as
                                       possible is to move; NULL: parts have nothing to do with where things are */
-    bool in_run;                   /* the map is to be used: parts are ranks, which make it */
+    bool in_run;                   /* the map is to be used: parts are these very ranks */
     eqp_making making;             /* of the run: what choices change */
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
@@ -58,7 +58,8 @@ typedef struct eqp_whatif_state {
     eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
     double seconds[2];       /* without and with weights; 0: never done */
     double own;              /* most bytes that all that has taken on this rank so far */
-    double kept;             /* of these, what is traced of another map */
+    bool keeps;              /* what is traced of another map is there as well */
+    int ntraced;             /* maps so far */
     /* where maps are judged by the survey: owners with all their pins, and with their tiles */
     bool pinned_known, pinned_tiles, pinned_owners; /* pinned_owners: pins are owners */
     eqp_owners pinned;
@@ -116,9 +117,6 @@ int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phas
  */
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced);
 void eqp__traced_free(eqp__traced *traced); /* zeros again */
-
-/* Bytes that it takes. Local. */
-double eqp__traced_bytes(const eqp__traced *traced);
 
 /* The loads alone, of a whole cycle, on all ranks: [trial->nparts]. */
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads);

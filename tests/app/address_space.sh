@@ -40,9 +40,6 @@ cat >limited <<'END'
 #!/bin/sh
 ulimit -v "$LIMIT"
 exec "$REAL_APP" "$@"
-#!/bin/sh
-ulimit -v "$LIMIT"
-exec "$REAL_APP" "$@"
 END
 chmod +x limited
 APP=./limited

@@ -416,6 +416,61 @@ static void comparisons_know_phases(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
+/* With speeds, too, all at home is the map of `sfc`, and what is taken is no longer than that. */
+static void unlike_parts_lose_nothing_by_phases(MPI_Comm comm)
+{
+    static const double speed[PARTS] = {3, 0.5, 0.5, 0.5, 0.5};
+    static const char *const word[2] = {"sfc", "sfc:maps=phase,even=step"};
+    const eqp_balancer_options options = options_of("sfc:maps=phase");
+    const int64_t parts[1] = {PARTS};
+    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    eqp_choice choice[2];
+    world w;
+
+    create(comm, &options, 4, &w);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], NULL), EQP_OK);
+    }
+    for (int slow = 0; slow < 3; slow++) { /* networks on which phases stay at home, and on which they do not */
+        const eqp_network network = {.alpha = slow == 0 ? 1e-9 : slow == 1 ? 1e-6 : 1e-4, .beta = 1e-9, .node = 1};
+        const eqp_comparison wanted = {.nchoices = 2,
+                                       .choice = choice,
+                                       .ncounts = 1,
+                                       .parts = parts,
+                                       .network = &network,
+                                       .plan = &plan,
+                                       .nspeeds = PARTS,
+                                       .speed = speed};
+        eqp_compared *rows = NULL;
+        CHECK_EQUAL(eqp_balancer_compare(w.balancer, &wanted, &rows, NULL), EQP_OK);
+        CHECK(rows[1].evaluated.step_seconds <= rows[0].evaluated.step_seconds * (1.0 + 1e-12));
+        free(rows);
+    }
+    eqp_balancer_free(w.balancer);
+}
+
+/* Homes keep to caps on the bytes of owners, whatever phases want. */
+static void maps_of_phases_keep_to_caps(MPI_Comm comm)
+{
+    static const char *const word[] = {"sfc:maps=phase", "sfc:maps=phase,even=step", "rcb:maps=phase"};
+
+    for (int i = 0; i < 3; i++) {
+        eqp_balancer_options options = options_of(word[i]);
+        int held = 0;
+        eqp_advice advice;
+        world w;
+        options.capacities.of_mean = 1.1;
+        create(comm, &options, 4, &w);
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
+        move(comm, &w, &advice);
+        for (int o = 0; o < OWNERS; o++) {
+            held += w.home[o] == w.rank;
+        }
+        CHECK(held <= 1.1 * OWNERS / w.size);
+        eqp_balancer_free(w.balancer);
+    }
+}
+
 /* `auto` within a run takes the method that knows phases. */
 static void auto_levels(MPI_Comm comm)
 {
@@ -584,6 +639,14 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
     eqp_rank_row row = {.load = 2};
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* nobody can do so */
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &several, &w.balancer, NULL), EQP_ERR_ARGUMENT);
+    const eqp_problem can = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
+    for (int i = 0; i < 3; i++) { /* what no word says */
+        eqp_balancer_options made = i == 2 ? options_of("levelled") : options_of("sfc");
+        made.method.options.maps = 1;
+        made.method.options.homes = i != 0;
+        made.method.options.split = i == 1;
+        CHECK_EQUAL(eqp_balancer_create(comm, &can, &made, &w.balancer, NULL), EQP_ERR_ARGUMENT);
+    }
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
     eqp_work work = {.row = &row, .count = count, .nphases = 2, .phase_load = load, .phase_count = count};
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */
@@ -607,6 +670,8 @@ int main(int argc, char **argv)
         MPI_TEST(one_phase_is_as_none),
         MPI_TEST(repairs_keep_cycles_even),
         MPI_TEST(comparisons_know_phases),
+        MPI_TEST(unlike_parts_lose_nothing_by_phases),
+        MPI_TEST(maps_of_phases_keep_to_caps),
         MPI_TEST(auto_levels),
         MPI_TEST(each_phase_may_have_a_map),
         MPI_TEST(late_maps_are_even_in_every_phase),

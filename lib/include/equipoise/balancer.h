@@ -51,8 +51,8 @@ typedef struct eqp_share_options {
     double *speed;                /**< [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without */
 } eqp_share_options;
 
-/** Hard caps on the memory of ranks. No map is taken in that needs more by the problem's `memory`, as evaluated
- * exactly. Zeros: none. */
+/** Hard caps on the memory of ranks. No map is taken in that needs more, as evaluated exactly: by the problem's
+ * `memory`, or, where that is more than messages, by what making maps has taken. Zeros: none. */
 typedef struct eqp_capacities {
     int n;               /**< a divisor of the number of ranks (of a comparison: any number); 0: none */
     const double *bytes; /**< [n] finite, > 0, repeated over the ranks; NULL without */
@@ -176,7 +176,7 @@ typedef struct eqp_rank_row {
     double busy_seconds;           /**< CPU seconds of the step but those of balance_seconds, waiting left out
                                         (eqp_busy_seconds()); 0: not known */
     double overhead;               /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
-    double memory; /**< set by the balancer: bytes that it needs, by the problem's `memory`; 0 without */
+    double memory; /**< set by the balancer: bytes that it needs, as eqp_capacities; 0 without the problem's `memory` */
 } eqp_rank_row;
 
 /** What a rank did in a step. */
@@ -217,7 +217,7 @@ typedef struct eqp_step {
     double step_measured;       /**< busy_seconds of the largest rank; 0 where a rank does not know them */
     double step_predicted;      /**< of the largest rank: predicted and overhead, times what the busiest rank has taken
                                      beyond that, by what earlier steps have shown; 0 likewise */
-    double memory_max;          /**< bytes that a rank needs, by the problem's `memory`; 0 without */
+    double memory_max;          /**< bytes that a rank needs, as eqp_capacities; 0 without the problem's `memory` */
     double memory_use;          /**< largest need of a rank over its capacity; 0 without capacities */
     int nphases;                /**< of the cycle that the step was; 1: one */
     double cycle_efficiency;    /**< 1 / (1 + imbalance_measured) */

@@ -38,15 +38,15 @@ typedef struct eqp_problem {
     const eqp_overhead *overhead; /**< what a step takes beside work and phases: calls and handshakes as they are, costs
                                      until steps have told (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
                                    */
-    const eqp_memory *memory; /**< what a rank needs in memory, where it has a capacity (balancer.h); NULL: the bytes of
-                                 its owners (copied) */
+    const eqp_memory *memory; /**< what a rank needs in memory, where it has a capacity (balancer.h), beside what making
+                                 maps takes; NULL: the bytes of its owners (copied) */
     double branch; /**< what it costs each part that a cell of the octree of keys (curve.h) is divided into one part
                       more than it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns
                       where the owners of such cells live. `hypergraph` then keeps owners of a cell together. 0:
                       nothing, and keys may be anything */
     const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
     bool apart;     /**< owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase`
-                       (choice.h) are possible, and `auto` tries them */
+                       (choice.h) are possible, and `auto` tries the latter */
     bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
                        units are made a survey is then taken once, not twice */
 
