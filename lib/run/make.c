@@ -269,6 +269,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .key = home->key,
                              .clock = b->options.clock};
     eqp_auto_question question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
+    const int64_t kind = b->memory.kind; /* of the present map */
     eqp_whatif_state state;
     int code;
 
@@ -281,6 +282,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     EQP_TRY(b->bounds.known && eqp__memory_is_capped(&b->bounds) && state.ntraced > 1
                 ? judge_memory(b, home, &state, &question, answer, message)
                 : EQP_OK);
+    b->memory.kind = answer->keep ? kind : b->memory.kind;
     EQP_TRY(check_memory(b, &state, answer, message));
 done:
     eqp__whatif_close(&state);

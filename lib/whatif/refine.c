@@ -317,10 +317,11 @@ static int compete_by_phases(refining *s, const eqp_network *network, favourite 
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
     eqp_compared cut = best->trial->row, stay, mixed;
+    const int last = eqp__memory_is_capped(&s->state->what->making.memory) ? 1 : 0;
     bool stays[EQP_CYCLE_PHASES];
     int code = EQP_OK;
 
-    for (int by_work = 1; by_work >= (eqp__memory_is_capped(&s->state->what->making.memory) ? 1 : 0); by_work--) {
+    for (int by_work = 1; by_work >= last; by_work--) {
         int nstay = 0;
         memset(stays, true, sizeof stays);
         EQP_TRY(by_work ? EQP_OK : compete_living(s, network, false, none, best, &cut));

@@ -158,7 +158,10 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
     EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL));
     EQP_TRY(trace(state, trial, phase, false, made));
     EQP_TRY(gather(state, root, made, &most));
-    note_own(state, (state->keeps ? 2.0 : 1.0) * *bytes + (state->keeps ? eqp__evaluation_bytes(made) : 0.0) + most);
+    if (state->keeps && state->rank == root) {
+        most += *bytes + eqp__evaluation_bytes(made);
+    }
+    note_own(state, *bytes + most);
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
