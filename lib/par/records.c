@@ -176,25 +176,3 @@ int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, con
     parcels_free(&p);
     return code;
 }
-
-int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest)
-{
-    uint64_t *cut = NULL;
-    int rank, nranks = 0, r = 0, code = eqp__comm_shape(comm, &rank, &nranks);
-
-    if (code) {
-        return code;
-    }
-    code = n > 0 && !dest ? EQP_ERR_ARGUMENT : eqp_array_create(&cut, (int64_t)nranks + 1, sizeof *cut);
-    if (!(code = eqp_agree(comm, code, NULL))) {
-        code = eqp_key_cuts(comm, n, key, NULL, nranks, NULL, cut);
-    }
-    for (int64_t i = 0; i < n && !code; i++) {
-        while (key[i] >= cut[r + 1]) {
-            r++;
-        }
-        dest[i] = r;
-    }
-    free(cut);
-    return code;
-}

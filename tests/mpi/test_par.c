@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement, sums, exchanges, migrations, quantiles. */
+#include "counted_calls.h"
 #include "harness.h"
 
 #include <equipoise/random.h>
@@ -525,7 +526,10 @@ static void check_key_cuts(MPI_Comm comm, int kind, const double *share)
     }
     qsort(mine, (size_t)n, sizeof *mine, compare_keys);
     qsort(all, (size_t)total, sizeof *all, compare_keys);
+    const long before_calls = counted_blocking + counted_others;
     CHECK_EQUAL(eqp_key_cuts(comm, n, mine, NULL, KEY_PARTS, share, cut), EQP_OK);
+    const long calls = counted_blocking + counted_others - before_calls;
+    CHECK(calls <= 1 + (63 + 10) / 11 && (calls > 0 || size == 1)); /* 11 bits of 63 at a time */
     CHECK_EQUAL(eqp_key_cuts(MPI_COMM_SELF, total, all, NULL, KEY_PARTS, share, serial), EQP_OK);
     CHECK(memcmp(cut, serial, sizeof cut) == 0);
     CHECK(cut[0] == 0 && cut[KEY_PARTS] == UINT64_MAX);

@@ -1,76 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the calls of MPI below a program and writes them to the file in COUNT_CALLS when it ends, from rank 0: a line
  * with the collective calls that block, one with those that do not, one with messages. To be preloaded. */
-#include <mpi.h>
+#include "../mpi/counted_calls.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-static long blocking, others, messages;
-
-#define COUNTED(counter, name, parameters, arguments)                                                                  \
-    int MPI_##name parameters                                                                                          \
-    {                                                                                                                  \
-        counter++;                                                                                                     \
-        return PMPI_##name arguments;                                                                                  \
-    }
-
-COUNTED(blocking, Barrier, (MPI_Comm comm), (comm))
-COUNTED(blocking, Bcast, (void *data, int n, MPI_Datatype type, int root, MPI_Comm comm), (data, n, type, root, comm))
-COUNTED(blocking, Reduce, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
-        (from, to, n, type, op, root, comm))
-COUNTED(blocking, Allreduce, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-        (from, to, n, type, op, comm))
-COUNTED(blocking, Reduce_scatter,
-        (const void *from, void *to, const int n[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-        (from, to, n, type, op, comm))
-COUNTED(blocking, Reduce_scatter_block,
-        (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), (from, to, n, type, op, comm))
-COUNTED(blocking, Scan, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-        (from, to, n, type, op, comm))
-COUNTED(blocking, Exscan, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-        (from, to, n, type, op, comm))
-COUNTED(blocking, Gather,
-        (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype other, int root, MPI_Comm comm),
-        (from, n, type, to, m, other, root, comm))
-COUNTED(blocking, Gatherv,
-        (const void *from, int n, MPI_Datatype type, void *to, const int m[], const int at[], MPI_Datatype other,
-         int root, MPI_Comm comm),
-        (from, n, type, to, m, at, other, root, comm))
-COUNTED(blocking, Scatter,
-        (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype other, int root, MPI_Comm comm),
-        (from, n, type, to, m, other, root, comm))
-COUNTED(blocking, Scatterv,
-        (const void *from, const int n[], const int at[], MPI_Datatype type, void *to, int m, MPI_Datatype other,
-         int root, MPI_Comm comm),
-        (from, n, at, type, to, m, other, root, comm))
-COUNTED(blocking, Allgather,
-        (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype other, MPI_Comm comm),
-        (from, n, type, to, m, other, comm))
-COUNTED(blocking, Allgatherv,
-        (const void *from, int n, MPI_Datatype type, void *to, const int m[], const int at[], MPI_Datatype other,
-         MPI_Comm comm),
-        (from, n, type, to, m, at, other, comm))
-COUNTED(blocking, Alltoall,
-        (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype other, MPI_Comm comm),
-        (from, n, type, to, m, other, comm))
-COUNTED(blocking, Alltoallv,
-        (const void *from, const int n[], const int at[], MPI_Datatype type, void *to, const int m[], const int place[],
-         MPI_Datatype other, MPI_Comm comm),
-        (from, n, at, type, to, m, place, other, comm))
-COUNTED(blocking, Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
-COUNTED(blocking, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
-COUNTED(others, Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
-COUNTED(others, Iallreduce,
-        (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
-        (from, to, n, type, op, comm, request))
-COUNTED(messages, Send, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
-        (data, n, type, to, tag, comm))
-COUNTED(messages, Isend,
-        (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
-        (data, n, type, to, tag, comm, request))
-COUNTED(messages, Issend,
-        (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
-        (data, n, type, to, tag, comm, request))
 
 int MPI_Finalize(void)
 {
@@ -80,7 +14,7 @@ int MPI_Finalize(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     FILE *file = rank == 0 && path != NULL ? fopen(path, "w") : NULL;
     if (file != NULL) {
-        fprintf(file, "%ld\n%ld\n%ld\n", blocking, others, messages);
+        fprintf(file, "%ld\n%ld\n%ld\n", counted_blocking, counted_others, counted_messages);
         (void)fclose(file);
     }
     return PMPI_Finalize();

@@ -228,8 +228,8 @@ int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *se
 /** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut stands before
  * or behind the key that holds its target, whichever is nearer, so the result is a property of the keys and does not
  * depend on the ranks; equal keys stay together, so parts can be empty. Weights that sum to zero count as 1 each. Keys
- * need not be ordered between ranks. Collective, 64 small
- * allreduces and O(n + nparts log n) per bit.
+ * need not be ordered between ranks. Collective: one meeting, and an allreduce of histograms for every 11 bits by which
+ * the keys differ (of more than 512 parts: for fewer bits, so that it stays below 8 MiB); O(n) local work each.
  * \param[in]  n       keys of this rank
  * \param[in]  key     [n] ascending, below UINT64_MAX (borrowed)
  * \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); on all ranks with keys or
