@@ -37,8 +37,9 @@ typedef struct referee {
 static int read_trace(referee *r, eqp_message *message)
 {
     const rf_settings *s = &r->settings;
+    const rf_trace_known known = {.edges = s->edges, .phase = s->has_phase ? s->phase : -1, .nranks = (int)s->ranks};
     eqp_message inner = {""};
-    const int code = rf_trace_read(s->npaths, s->path, s->edges, s->has_phase ? s->phase : -1, &r->trace, &inner);
+    const int code = rf_trace_read(s->npaths, s->path, &known, &r->trace, &inner);
 
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: %s", program_name, inner.text[0] != '\0' ? inner.text : eqp_error_text(code));
@@ -69,11 +70,11 @@ static int find_parts(referee *r, eqp_message *message)
     app_run_settings *run = &r->settings.run;
 
     if (run->parts_text == NULL) {
-        if (r->trace->nranks == 0) {
+        r->own_parts[0] = r->trace->nranks > 0 ? r->trace->nranks : r->settings.ranks;
+        if (r->own_parts[0] == 0) {
             eqp_message_set(message, "%s: the trace has no ranks: give --parts", program_name);
             return EQP_ERR_ARGUMENT;
         }
-        r->own_parts[0] = r->trace->nranks;
         run->parts = r->own_parts;
         run->nparts_list = 1;
     }

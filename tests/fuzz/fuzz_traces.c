@@ -21,7 +21,13 @@ static void check(const rf_trace *t)
         fuzz_require(t->phase[p] >= 0 && (p == 0 || t->phase[p - 1] < t->phase[p]));
         fuzz_require(rf_trace_find_phase(t, t->phase[p]) == p);
     }
-    for (int64_t c = 0; c < t->n * t->nphases; c++) {
+    for (int64_t p = 0; p < t->nphases; p++) {
+        fuzz_require(t->like[p] >= 0 && t->like[p] <= p && t->row[p] == t->row[t->like[p]] && t->row[p] < t->nrows);
+    }
+    for (int64_t i = 0; i < t->n && t->memory.held != NULL; i++) {
+        fuzz_require(t->memory.held[i] >= 0 && t->memory.working[i] >= 0 && t->memory.block[i] < t->memory.nblocks);
+    }
+    for (int64_t c = 0; c < t->n * t->nrows; c++) {
         fuzz_require(isfinite(t->load[c]) && t->load[c] >= 0);
         fuzz_require(t->rank == NULL || (t->rank[c] >= 0 && t->rank[c] < t->nranks));
     }
@@ -69,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size = (size_t)(cut - data);
     }
     fuzz_save(path, data, size);
-    code = rf_trace_read(1, &path, edges, 1, &trace, &message);
+    code = rf_trace_read(1, &path, &(rf_trace_known){.edges = edges, .phase = 1}, &trace, &message);
     if (code != EQP_OK) {
         fuzz_require(code == EQP_ERR_FORMAT || code == EQP_ERR_DATA || code == EQP_ERR_OVERFLOW);
         fuzz_require(trace == NULL);

@@ -66,7 +66,7 @@ MAY_INCLUDE = {
     "recipe": ["errors", "base"],
     "physics": ["errors", "sampling", "base", "recipe", "intrinsics"],
     "output": ["errors", "base", "jansson"],
-    "trace": ["errors", "base", "jansson", "HDF5"],
+    "trace": ["errors", "sampling", "base", "jansson", "HDF5"],
     "shell": ["errors", "umbrella", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,

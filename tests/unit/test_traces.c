@@ -3,6 +3,7 @@
  * are damaged in many ways are in tests/fuzz/corpus/traces. */
 #include "snapshot_files.h"
 
+#include "ids.h"
 #include "trace.h"
 
 #include <hdf5.h>
@@ -13,7 +14,9 @@ static rf_trace *open_trace(const char *path, const char *edges, int64_t wanted)
     rf_trace *trace = NULL;
     eqp_message message = {""};
 
-    if (rf_trace_read(1, &path, edges, wanted, &trace, &message) != EQP_OK) {
+    const rf_trace_known known = {.edges = edges, .phase = wanted};
+
+    if (rf_trace_read(1, &path, &known, &trace, &message) != EQP_OK) {
         fail_msg("%s: %s", path, message.text);
     }
     return trace;
@@ -27,7 +30,7 @@ static void check_refused(const char *text, const char *word)
     eqp_message message = {""};
 
     save_text(path, text);
-    assert_true(rf_trace_read(1, &path, NULL, -1, &trace, &message) != EQP_OK);
+    assert_true(rf_trace_read(1, &path, &(rf_trace_known){.phase = -1}, &trace, &message) != EQP_OK);
     assert_null(trace);
     assert_ptr_equal(strstr(message.text, path), message.text);
     if (strstr(message.text, word) == NULL) {
@@ -216,8 +219,9 @@ static void vt_says_who_stays_what_repeats_and_what_is_no_edge(void **state)
     assert_true(t->id[0] == 1 && t->id[1] == 262147 && t->id[2] == (2 << 18 | 1 << 2 | 3));
     assert_true(t->fixed[0] && !t->fixed[1] && !t->fixed[2]);
     for (int p = 0; p < 3; p++) {
-        assert_true(t->load[3 * p] == 2 && t->load[3 * p + 1] == 0.5 && t->load[3 * p + 2] == 1);
-        assert_true(t->rank[3 * p] == 0 && t->rank[3 * p + 2] == 1);
+        const double *load = rf_trace_load(t, p);
+        assert_true(load[0] == 2 && load[1] == 0.5 && load[2] == 1 && t->row[p] == 0 && t->like[p] == 0);
+        assert_true(rf_trace_rank(t, p)[0] == 0 && rf_trace_rank(t, p)[2] == 1);
     }
     assert_int_equal(t->left_out, 1);
     assert_true(t->edge_first[1] == 1 && t->edge[0].from == 1 && t->edge[0].to == 0 && t->edge[0].bytes == 8);
@@ -281,7 +285,7 @@ static void check_hdf5_refused(const char *path, const char *word)
     rf_trace *trace = NULL;
     eqp_message message = {""};
 
-    assert_true(rf_trace_read(1, &path, NULL, -1, &trace, &message) != EQP_OK);
+    assert_true(rf_trace_read(1, &path, &(rf_trace_known){.phase = -1}, &trace, &message) != EQP_OK);
     if (strstr(message.text, word) == NULL) {
         fail_msg("'%s' is not in: %s", word, message.text);
     }
@@ -314,9 +318,230 @@ static void hdf5_that_cannot_be_is_refused(void **state)
     unlink(path);
 }
 
+/* Names in one folder, with what is in them. */
+typedef struct named_text {
+    const char *name, *text;
+} named_text;
+
+/* Reads the whole folder, whose files are then removed: EQP_OK, or a code with its line. */
+static int read_texts(const named_text *texts, int nranks, rf_trace **trace, eqp_message *message)
+{
+    const char *folder = files_folder;
+    int code;
+
+    for (int k = 0; texts[k].name != NULL; k++) {
+        save_text(in_folder(texts[k].name), texts[k].text);
+    }
+    *trace = NULL;
+    message->text[0] = '\0';
+    code = rf_trace_read(1, &folder, &(rf_trace_known){.phase = -1, .nranks = nranks}, trace, message);
+    (void)files_in_folder(true);
+    return code;
+}
+
+#define MOVES(id, node) TASK(id, "true", node, "1")
+#define FILE_OF(metadata, tasks) "{\"metadata\":{" metadata "},\"phases\":[{\"id\":0,\"tasks\":[" tasks "]}]}"
+
+/* An idle rank is known by its file, by the metadata or by the user; contradictions are told in a line. */
+static void ranks_are_declared_not_guessed(void **state)
+{
+    static const char first[] = FILE_OF("", MOVES("7", "0")), second[] = FILE_OF("", MOVES("11", "1")),
+                      idle[] = FILE_OF("\"rank\":2", ""), three[] = FILE_OF("\"num_ranks\":3", MOVES("7", "0"));
+    static const struct {
+        named_text text[4];
+        int nranks, found;
+        const char *word; /* of the line, or of the note */
+    } cases[] = {
+        {{{"d.0.json", first}, {"d.1.json", second}, {"d.2.json", idle}}, 0, 3, NULL},
+        {{{"d.0.json", first}, {"d.1.json", second}, {"other", idle}}, 0, 3, NULL},
+        {{{"d.0.json", three}}, 0, 3, "no file of rank 1: taken as idle"},
+        {{{"d.0.json", first}, {"d.2.json", idle}}, 0, 0, "there is no file of rank 1"},
+        {{{"d.0.json", first}, {"d.2.json", idle}}, 3, 3, "no file of rank 1: taken as idle"},
+        {{{"d.0.json", first}, {"e.0.json", second}}, 0, 0, "is of rank 0, as is"},
+        {{{"d.0.json", first}, {"d.1.json", second}}, 1, 0, "rank 1 occurs, but there are 1 ranks"},
+        {{{"d.0.json", three}}, 4, 0, "there are 3 ranks, not 4"},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 0, 3, NULL},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 4, 4, NULL},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 2, 0, "rank 2 occurs, but there are 2 ranks"},
+        {{{"a.csv", "item,load\n0,1\n1,1\n"}}, 4, 0, NULL},
+        {{{"steps.csv", "step,rank,cpu_seconds\n0,0,2\n0,1,3\n"}}, 0, 2, "each rank is one item"},
+    };
+    eqp_message message;
+    rf_trace *t;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const int code = read_texts(cases[k].text, cases[k].nranks, &t, &message);
+        const char *told = code == EQP_OK ? t->note.text : message.text;
+        const bool refused = cases[k].found == 0 && cases[k].word != NULL;
+        if ((code != EQP_OK) != refused || (code == EQP_OK && t->nranks != cases[k].found) ||
+            (cases[k].word == NULL ? told[0] != '\0' : strstr(told, cases[k].word) == NULL)) {
+            fail_msg("case %zu: %d ranks, '%s'", k, code == EQP_OK ? t->nranks : -1, told);
+        }
+        rf_trace_free(t);
+    }
+}
+
+/* What lies in a folder beside a trace, and how programs of other people save a text. */
+static void strangers_marks_and_packed_files(void **state)
+{
+    static const char task[] = FILE_OF("", MOVES("7", "0"));
+    static const struct {
+        named_text text[3];
+        const char *word; /* of the line, or "" where it is read without a note */
+        bool refused;
+    } cases[] = {
+        {{{"NOTES.md", "Notes, on the work of each part.\n"}, {"d.0.json", task}}, "NOTES.md is passed over", false},
+        {{{"c.json", "{\"steps\": 3}"}, {"d.0.json", task}}, "c.json is passed over", false},
+        {{{"s.json", "{\"type\":\"LBStatsfile\",\"phases\":[]}"}, {"d.0.json", task}}, "s.json is passed", false},
+        {{{"NOTES.md", "Notes\n"}, {"a.csv", "item,load\n0,1\n"}}, "NOTES.md is passed over", false},
+        {{{"NOTES.md", "Notes\n"}}, "none of its files is a trace", true},
+        {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, "not one trace", true},
+        {{{"d.0.json", "[y\x8b\x01\x02"}}, "brotli -dc", true},
+        {{{"d.0.json.br", "hello"}}, "brotli -dc", true},
+        {{{"a.csv", "\x1f\x8b\x08"}}, "gzip -dc", true},
+        {{{"d.0.json", "\xef\xbb\xbf{\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}"}}, "", false},
+        {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, "", false},
+        {{{"a.csv", "\xff\xfei"}}, "none of its files is a trace", true},
+        {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, "others have none", true},
+    };
+    eqp_message message;
+    rf_trace *t;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const int code = read_texts(cases[k].text, 0, &t, &message);
+        const char *told = code == EQP_OK ? t->note.text : message.text;
+        if ((code != EQP_OK) != cases[k].refused || strstr(told, cases[k].word) == NULL ||
+            (cases[k].word[0] == '\0' && told[0] != '\0')) {
+            fail_msg("case %zu: '%s'", k, told);
+        }
+        rf_trace_free(t);
+    }
+    check_refused("\xff\xfei", "line 1: UTF-16");
+    unlink(in_folder("bad"));
+}
+
+/* Each file says of itself which phases are like the one before them. */
+static void repeated_phases_share_what_they_repeat(void **state)
+{
+    static const char often[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[1,2],\"range\":"
+                                "[[3,1000000]]}}},\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}",
+                      twice[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[1,3]}}},"
+                                "\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]},{\"id\":2,\"tasks\":[" TASK(
+                                    "7", "true", "0", "3") "]}]}",
+                      other[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[2,3]}}},"
+                                "\"phases\":[{\"id\":0,\"tasks\":[" MOVES("11", "1") "]},{\"id\":1,\"tasks\":[" TASK(
+                                    "11", "true", "1", "5") "]}]}";
+    static const named_text one[] = {{"d.0.json", often}, {NULL, NULL}},
+                            both[] = {{"d.0.json", twice}, {"d.1.json", other}, {NULL, NULL}};
+    static const double load[4][2] = {{1, 1}, {1, 5}, {3, 5}, {3, 5}};
+    eqp_message message;
+    rf_trace *t;
+
+    (void)state;
+    assert_int_equal(read_texts(one, 0, &t, &message), EQP_OK);
+    assert_true(t->nphases == 1000001 && t->nrows == 1 && t->row[1000000] == 0); /* memory and work of one */
+    rf_trace_free(t);
+    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_true(t->nphases == 4 && t->nrows == 3 && t->row[3] == t->row[2] && t->like[3] == 2);
+    for (int p = 0; p < 4; p++) {
+        assert_true(rf_trace_load(t, p)[0] == load[p][0] && rf_trace_load(t, p)[1] == load[p][1]);
+    }
+    rf_trace_free(t);
+}
+
+#define NAMED(seq, home) "{\"type\":\"object\",\"collection_id\":7,\"seq_id\":" seq home ",\"migratable\":true}"
+#define NAMED_TASK(seq, node) "{\"entity\":" NAMED(seq, ",\"home\":" node) ",\"node\":" node ",\"time\":1}"
+#define SEND(from, to) "{\"bytes\":2,\"from\":" from ",\"to\":" to "}"
+
+/* Messages say kind and number, and no home; a name that two tasks have says nothing. */
+static void messages_of_vt_by_name(void **state)
+{
+    static const char first[] = "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("1", "0") "," NAMED_TASK(
+        "2",
+        "0") "],\"communications\":[" SEND(NAMED("1", ""),
+                                           NAMED("3", "")) "," SEND(NAMED("1", ""),
+                                                                    NAMED("2",
+                                                                          "")) "," SEND(NAMED("1", ""),
+                                                                                        NAMED("2",
+                                                                                              ",\"home\":1")) "]}]}",
+                      second[] =
+                          "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("2", "1") "," NAMED_TASK("3", "1") "]}]}";
+    static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}};
+    eqp_message message;
+    rf_trace *t;
+
+    (void)state;
+    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_true(t->n == 4 && t->edge_first[1] == 2 && t->left_out == 1);
+    assert_true(t->edge[0].from == 0 && t->edge[0].bytes == 2);
+    assert_int_equal(t->edge[0].to + t->edge[1].to, 2 + 3); /* number 2 of home 1, number 3 */
+    rf_trace_free(t);
+}
+
+static void memory_of_tasks_blocks_and_ranks(void **state)
+{
+    static const char first[] = FILE_OF(
+        "", "{\"entity\":" ELEMENT(
+                "7", "true") ",\"node\":0,\"time\":1,\"user_defined\":{"
+                             "\"task_footprint_bytes\":8,\"task_working_bytes\":100,\"task_serialized_bytes\":16,"
+                             "\"shared_id\":5,\"shared_bytes\":1e9,\"rank_working_bytes\":4e8}}," MOVES("11", "0")),
+                      second[] = FILE_OF("", MOVES("15", "1"));
+    static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}},
+                            table[] = {{"a.csv",
+                                        "item,load,rank,memory,working_bytes,block,block_bytes\n0,1,0,8,100,5,9\n"
+                                        "1,1,0,,,,\n2,1,1,3,,5,9\n"},
+                                       {NULL, NULL}};
+    eqp_message message;
+    rf_trace *t;
+
+    (void)state;
+    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_true(t->memory.held[0] == 8 && t->memory.working[0] == 116 && t->memory.held[1] == 0 && t->bytes[0] == 16);
+    assert_true(t->memory.nblocks == 1 && t->memory.block[0] == 0 && t->memory.block[1] == -1);
+    assert_true(t->memory.block_bytes[0] == 1e9 && t->memory.rank_bytes[0] == 4e8);
+    assert_true(t->memory.rank_bytes[1] == 4e8); /* not said: as the others */
+    rf_trace_free(t);
+    assert_int_equal(read_texts(table, 0, &t, &message), EQP_OK);
+    assert_true(t->memory.held[0] == 8 && t->memory.held[1] == 0 && t->memory.working[0] == 100);
+    assert_true(t->memory.block[0] == t->memory.block[2] && t->memory.block[1] == -1 && t->memory.block_bytes[0] == 9);
+    assert_null(t->memory.rank_bytes);
+    rf_trace_free(t);
+    check_refused("item,load,memory\n0,1,-1\n", "line 2: -1 bytes of memory");
+    unlink(in_folder("bad"));
+}
+
+/* Numbers that the multiplier of a common hash throws into one slot: twice as many are twice the work. */
+static void crafted_numbers_do_not_collide(void **state)
+{
+    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 modulo 2^64 */
+    int64_t work[2];
+
+    (void)state;
+    assert_true(inverse * UINT64_C(0x9e3779b97f4a7c15) == 1);
+    for (int k = 0; k < 2; k++) {
+        rf_ids ids = {.n = 0};
+        int64_t index;
+        for (uint64_t i = 1; ids.n < 10000 << k; i++) {
+            const uint64_t id = inverse * (i << 50 | (i >> 14) << 20);
+            assert_int_equal(id >> 63 == 0 ? rf_ids_take(&ids, (int64_t)id, &index) : EQP_OK, EQP_OK);
+        }
+        work[k] = ids.probes;
+        rf_ids_free(&ids);
+    }
+    assert_true(work[0] < 6 * 10000 && 2 * work[1] < 5 * work[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_are_declared_not_guessed),
+        cmocka_unit_test(strangers_marks_and_packed_files),
+        cmocka_unit_test(repeated_phases_share_what_they_repeat),
+        cmocka_unit_test(messages_of_vt_by_name),
+        cmocka_unit_test(memory_of_tasks_blocks_and_ranks),
+        cmocka_unit_test(crafted_numbers_do_not_collide),
         cmocka_unit_test(every_separator_says_the_same),
         cmocka_unit_test(positions_are_those_of_the_wanted_phase),
         cmocka_unit_test(names_and_units_of_columns),

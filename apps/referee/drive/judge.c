@@ -9,23 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest and mean load of a phase. part: [n], or NULL: whoever had the items. */
+/* Largest and mean load of a phase. part: [n], or NULL: whoever had the items. load: [nparts] zeros, before and after;
+ * O(items), however many parts there are. */
 static void load_of(const rf_trace *t, int64_t phase, int nparts, const int *part, double *load, double *most,
                     double *mean)
 {
+    const double *of = rf_trace_load(t, phase);
     double sum = 0.0;
 
-    memset(load, 0, (size_t)nparts * sizeof *load);
-    for (int64_t i = 0; i < t->n; i++) {
-        const int64_t cell = phase * t->n + i;
-        const bool fixed = t->fixed != NULL && t->fixed[i];
-        const int p = fixed ? rf_problem_fixed_part(t, phase, i, nparts) : part != NULL ? part[i] : t->rank[cell];
-        load[p] += t->load[cell];
-    }
     *most = 0.0;
-    for (int p = 0; p < nparts; p++) {
-        *most = fmax(*most, load[p]);
-        sum += load[p];
+    for (int pass = 0; pass < 3; pass++) {
+        for (int64_t i = 0; i < t->n; i++) {
+            const bool fixed = t->fixed != NULL && t->fixed[i];
+            const int p = fixed          ? rf_problem_fixed_part(t, phase, i, nparts)
+                          : part != NULL ? part[i]
+                                         : rf_trace_rank(t, phase)[i];
+            load[p] = pass == 0 ? load[p] + of[i] : pass == 1 ? load[p] : 0.0;
+            *most = fmax(*most, load[p]);
+            sum += pass == 0 ? of[i] : 0.0;
+        }
     }
     *mean = sum / nparts;
 }
@@ -41,7 +43,7 @@ static int64_t count_moved(const rf_trace *t, int64_t at, int nparts, const int 
         return -1;
     }
     for (int64_t i = 0; i < t->n; i++) {
-        moved += part[i] != t->rank[at * t->n + i];
+        moved += part[i] != rf_trace_rank(t, at)[i];
     }
     return moved;
 }
@@ -49,13 +51,15 @@ static int64_t count_moved(const rf_trace *t, int64_t at, int nparts, const int 
 static int judge(const rf_problem *problem, int nparts, const int *part, rf_later *later)
 {
     const rf_trace *t = problem->trace;
-    double *load = NULL, most, mean;
+    double *load = NULL, most = 0.0, mean = 0.0;
     int code;
 
     *later = (rf_later){.moved = count_moved(t, problem->at, nparts, part)};
     EQP_TRY(eqp_array_create(&load, nparts, sizeof *load));
     for (int64_t p = problem->at + problem->ncycle; p < t->nphases; p++) {
-        load_of(t, p, nparts, part, load, &most, &mean);
+        if (p == problem->at + problem->ncycle || t->row[p] != t->row[p - 1]) { /* else as in the phase before */
+            load_of(t, p, nparts, part, load, &most, &mean);
+        }
         const double imbalance = mean > 0 ? fmax(most / mean - 1.0, 0.0) : 0.0;
         later->mean += imbalance / (double)(t->nphases - problem->at - problem->ncycle);
         later->most = fmax(later->most, imbalance);
@@ -134,7 +138,7 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
                                  .imbalance_next = NAN,
                                  .step_next = NAN};
     for (int64_t i = 0; i < t->n; i++) {
-        problem->part[i] = t->rank[problem->at * t->n + i];
+        problem->part[i] = rf_trace_rank(t, problem->at)[i];
     }
     problem->begin = problem->at;
     EQP_TRY(evaluate(problem, network, plan, &judged->run));

@@ -257,9 +257,9 @@ static int write_loads(const rf_result *r, eqp_message *message)
             row[k] = (eqp_load_row){.step = p, .rank = k, .method = APP_COMPARE_AS_RUN, .speed = 1.0};
         }
         for (int64_t i = 0; i < t->n; i++) {
-            eqp_load_row *of = &row[t->rank[p * t->n + i]];
-            of->load += t->load[p * t->n + i];
-            of->particles += !signbit(t->load[p * t->n + i]);
+            eqp_load_row *of = &row[rf_trace_rank(t, p)[i]];
+            of->load += rf_trace_load(t, p)[i];
+            of->particles += !signbit(rf_trace_load(t, p)[i]);
         }
         for (int k = 0; k < t->nranks; k++) {
             row[k].predicted = row[k].force_seconds = row[k].load;
@@ -349,7 +349,7 @@ int rf_result_map(const rf_result *result, eqp_message *message)
     if (part == NULL) { /* the run's own */
         EQP_TRY(eqp_array_create(&run, t->n, sizeof *run));
         for (int64_t i = 0; i < t->n; i++) {
-            run[i] = t->rank[p->at * t->n + i];
+            run[i] = rf_trace_rank(t, p->at)[i];
         }
         part = run;
     }

@@ -92,42 +92,48 @@ done:
     return code;
 }
 
-/* The edges of the phase with the index `at`: those of every phase, then its own. */
-static int64_t next_edge(const rf_trace *t, int64_t at, int64_t e)
+/* The edges of a phase: for k = 0 those of every phase, for k = 1 + i those of the i-th phase from `at` on. */
+static void find_edges(const rf_trace *t, int64_t at, int k, int64_t *first, int64_t *end)
 {
-    e++;
-    return e == t->ncommon ? t->edge_first[at] : e;
+    const int64_t like = k > 0 ? t->like[at + k - 1] : 0;
+
+    *first = k > 0 ? t->edge_first[like] : 0;
+    *end = k > 0 ? t->edge_first[like + 1] : t->ncommon;
 }
 
-static int64_t first_edge(const rf_trace *t, int64_t at)
+/* Counts the pins of each item, one place ahead, or fills them in. */
+static void walk_pins(rf_problem *p, bool fill)
 {
-    return t->ncommon > 0 ? 0 : t->edge_first[at];
+    const rf_trace *t = p->trace;
+    int64_t first, end;
+
+    for (int k = 0; k <= p->ncycle; k++) {
+        find_edges(t, p->at, k, &first, &end);
+        for (int64_t e = first; e < end; e++) {
+            const int64_t from = p->place[t->edge[e].from], to = p->place[t->edge[e].to];
+            if (from >= 0 && to >= 0 && fill) {
+                p->pin[p->pin_first[to]++] = from;
+            } else if (from >= 0 && to >= 0) {
+                p->pin_first[to + 1]++;
+            }
+        }
+    }
 }
 
 /* Who sends to whom, of items that may move. */
 static int make_pins(rf_problem *p)
 {
-    const rf_trace *t = p->trace;
-    const int64_t end = t->edge_first[p->at + p->ncycle];
     int64_t sum = 0;
     int code;
 
-    EQP_TRY(eqp_array_create(&p->pin_first, p->nmoving + 2, sizeof *p->pin_first));
-    for (int64_t e = first_edge(t, p->at); e < end; e = next_edge(t, p->at, e)) {
-        const int64_t from = p->place[t->edge[e].from], to = p->place[t->edge[e].to];
-        p->pin_first[from >= 0 && to >= 0 ? to + 1 : p->nmoving + 1]++;
-    }
+    EQP_TRY(eqp_array_create(&p->pin_first, p->nmoving + 1, sizeof *p->pin_first));
+    walk_pins(p, false);
     for (int64_t k = 0; k <= p->nmoving; k++) {
         sum += p->pin_first[k];
         p->pin_first[k] = sum;
     }
     EQP_TRY(eqp_array_create(&p->pin, sum, sizeof *p->pin));
-    for (int64_t e = first_edge(t, p->at); e < end; e = next_edge(t, p->at, e)) {
-        const int64_t from = p->place[t->edge[e].from], to = p->place[t->edge[e].to];
-        if (from >= 0 && to >= 0) {
-            p->pin[p->pin_first[to]++] = from;
-        }
-    }
+    walk_pins(p, true);
     for (int64_t k = p->nmoving; k > 0; k--) {
         p->pin_first[k] = p->pin_first[k - 1];
     }
@@ -139,10 +145,14 @@ done:
 static void find_senders(rf_problem *p)
 {
     const rf_trace *t = p->trace;
+    int64_t first, end;
 
     memset(p->sends, 0, (size_t)t->n * sizeof *p->sends);
-    for (int64_t e = first_edge(t, p->now); e < t->edge_first[p->now + 1]; e = next_edge(t, p->now, e)) {
-        p->sends[t->edge[e].from] = p->sends[t->edge[e].from] || t->edge[e].bytes < 0;
+    for (int k = 0; k <= 1; k++) {
+        find_edges(t, p->now, k, &first, &end);
+        for (int64_t e = first; e < end; e++) {
+            p->sends[t->edge[e].from] = p->sends[t->edge[e].from] || t->edge[e].bytes < 0;
+        }
     }
 }
 
@@ -152,7 +162,7 @@ static double cycle_load(const rf_trace *t, int64_t begin, int ncycle, int64_t i
     double sum = 0.0;
 
     for (int64_t p = begin; p < begin + ncycle; p++) {
-        sum += t->load[p * t->n + item];
+        sum += rf_trace_load(t, p)[item];
     }
     return sum;
 }
@@ -254,7 +264,7 @@ void rf_problem_free(rf_problem *problem)
 /* Units of work of an item in a phase. */
 static int64_t work_of(const rf_problem *p, int64_t phase, int64_t item)
 {
-    return llround(p->scale * p->trace->load[phase * p->trace->n + item] / p->quantum);
+    return llround(p->scale * rf_trace_load(p->trace, phase)[item] / p->quantum);
 }
 
 /* An item's work: of a whole cycle, and of each of its phases. */
@@ -307,7 +317,7 @@ done:
 
 int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts)
 {
-    const int64_t rank = trace->rank[phase * trace->n + item];
+    const int64_t rank = rf_trace_rank(trace, phase)[item];
 
     return nparts == trace->nranks ? (int)rank : (int)(rank * nparts / trace->nranks);
 }
@@ -320,7 +330,7 @@ static void base(void *user, int nparts, double *seconds)
     for (int64_t at = p->begin; at < p->begin + p->ncycle; at++) {
         for (int64_t i = 0; i < t->n; i++) {
             if (is_fixed(t, i)) {
-                seconds[rf_problem_fixed_part(t, at, i, nparts)] += p->scale * t->load[at * t->n + i];
+                seconds[rf_problem_fixed_part(t, at, i, nparts)] += p->scale * rf_trace_load(t, at)[i];
             }
         }
     }
@@ -387,13 +397,14 @@ int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool load
 {
     const rf_problem *const p = problem;
     const rf_trace *t = p->trace;
-    const int64_t own = t->edge_first[p->now], nedges = t->ncommon + t->edge_first[p->now + 1] - own;
-    int64_t first, count;
+    int64_t first, count, own, end;
     int code = EQP_OK;
 
+    find_edges(t, p->now, 1, &own, &end);
+    const int64_t nedges = t->ncommon + end - own;
     app_slice(t->n, piece, npieces, &first, &count);
     for (int64_t i = first; i < first + count; i++) {
-        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], p->scale * t->load[p->now * t->n + i]));
+        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], p->scale * rf_trace_load(t, p->now)[i]));
         EQP_TRY(eqp_evaluation_held(evaluation, p->part[i], 1));
     }
     app_slice(loads_only ? 0 : nedges, piece, npieces, &first, &count);

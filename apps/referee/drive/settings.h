@@ -4,6 +4,7 @@
 #define RF_SETTINGS_H
 
 #include "../../shell/run_settings.h"
+#include "../trace/trace.h"
 
 /* Files on the command line: of more, the folder is given. */
 #define RF_MOST_FILES 4096
@@ -15,6 +16,7 @@ typedef struct rf_settings {
     app_run_settings run; /* snapshot: the first file */
     const char *path[RF_MOST_FILES];
     const char *edges, *map, *method;
+    int64_t ranks; /* of the run, where they were declared; else 0 */
     int64_t phase; /* of which the map is made, where it was given */
     int64_t cycle; /* phases from that one on which a map is made for */
     bool given[RF_SETTINGS_ROWS];

@@ -137,6 +137,10 @@ static int read_line(boxes *b, char *line, char separator)
                                   b->message));
         }
     }
+    if (at < b->ncolumns) { /* a step of fewer boxes is filled with NaN */
+        EQP_TRY(rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "%lld fields, where the header has %lld",
+                                (long long)at, (long long)b->ncolumns));
+    }
     for (int64_t i = 0; i < b->nboxes; i++) {
         const double *value = b->value + i * NFIELDS;
         if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step has no such box */
@@ -157,6 +161,7 @@ int rf_read_boxes(rf_build *build, const char *path, eqp_message *message)
 
     EQP_TRY(rf_build_open(build, path, "line"));
     EQP_TRY(rf_lines_open(path, &lines, message));
+    EQP_TRY(rf_build_timed(build, false, message)); /* seconds or a heuristic: the file does not say */
     for (;;) {
         EQP_TRY(rf_lines_next(&lines, build, &end, message));
         if (end) {

@@ -15,6 +15,7 @@ int rf_build_create(int64_t wanted, rf_build **build)
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->wanted = wanted;
     made->unit = "line";
+    made->nranks = RF_NONE;
     *build = made;
 done:
     return code;
@@ -30,10 +31,13 @@ void rf_build_free(rf_build *build)
     }
     rf_ids_free(&build->items);
     rf_ids_free(&build->phases);
+    rf_ids_free(&build->blocks);
+    free(build->block_bytes);
+    free(build->rank_bytes);
     free(build->item);
     free(build->row);
     free(build->edge);
-    free(build->path);
+    free(build->file);
     free(build->repeat);
     free(build);
 }
@@ -42,8 +46,8 @@ int rf_build_open(rf_build *build, const char *path, const char *unit)
 {
     int code;
 
-    EQP_TRY(eqp_array_reserve(&build->path, &build->path_room, build->npaths + 1, sizeof *build->path));
-    build->path[build->npaths++] = path;
+    EQP_TRY(eqp_array_reserve(&build->file, &build->path_room, build->npaths + 1, sizeof *build->file));
+    build->file[build->npaths++] = (rf_kept_file){path, RF_NONE};
     build->unit = unit;
     build->number = 0;
 done:
@@ -53,6 +57,39 @@ done:
 void rf_build_at(rf_build *build, int64_t number)
 {
     build->number = number;
+}
+
+void rf_build_rank(rf_build *build, int64_t rank)
+{
+    build->file[build->npaths - 1].rank = rank;
+}
+
+int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message)
+{
+    if (nranks < 1 || nranks > RF_MOST_RANKS) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%lld ranks: not 1 to %d", (long long)nranks,
+                               RF_MOST_RANKS);
+    }
+    if (build->nranks != RF_NONE && build->nranks != nranks) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%lld ranks, where another file says %lld",
+                               (long long)nranks, (long long)build->nranks);
+    }
+    build->nranks = nranks;
+    return EQP_OK;
+}
+
+int rf_build_timed(rf_build *build, bool timed, eqp_message *message)
+{
+    if (build->nrows > 0 && build->untimed == timed) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "some loads have a unit of time, others have none");
+    }
+    build->untimed = !timed;
+    return EQP_OK;
+}
+
+int64_t rf_build_rows(const rf_build *build)
+{
+    return build->nrows;
 }
 
 void rf_build_leave_out(rf_build *build)
@@ -73,7 +110,7 @@ int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    rf_build_say(build->path[build->npaths - 1], build->unit, build->number, what, message);
+    rf_build_say(build->file[build->npaths - 1].path, build->unit, build->number, what, message);
     return code;
 }
 
@@ -102,7 +139,7 @@ static int find_item(rf_build *b, int64_t id, int64_t *index, eqp_message *messa
     if (b->items.n > before) {
         /* where it fails the item is there without its record: nothing more is read then */
         EQP_TRY(eqp_array_reserve(&b->item, &b->item_room, b->items.room, sizeof *b->item));
-        b->item[*index] = (rf_kept_item){.centre_phase = RF_NONE, .bytes = RF_NONE};
+        b->item[*index] = (rf_kept_item){.centre_phase = RF_NONE, .bytes = RF_NONE, .needs = {.block = -1}};
     }
 done:
     if (code == EQP_ERR_MEMORY && b->items.n > before) {
@@ -136,6 +173,47 @@ static int check_row(const rf_build *b, const rf_row *row, eqp_message *message)
         }
     }
     return EQP_OK;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* What an item needs in memory: its own bytes, and those of its block and of its rank. */
+static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item, eqp_message *message)
+{
+    const rf_needs *needs = &row->needs;
+    const double bytes[] = {needs->held, needs->working, needs->block_bytes, needs->rank_bytes};
+    int64_t block;
+    int code = EQP_OK;
+
+    for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) {
+        EQP_TRY(bytes[k] >= 0 && bytes[k] <= 0x1p60
+                    ? EQP_OK
+                    : rf_build_refuse(b, EQP_ERR_DATA, message, "%g bytes of memory: not 0 to 2^60", bytes[k]));
+    }
+    item->needs.known = b->needy = true;
+    item->needs.held = most(item->needs.held, needs->held);
+    item->needs.working = most(item->needs.working, needs->working);
+    item->needs.block = needs->block;
+    if (needs->block >= 0) {
+        const int64_t before = b->blocks.n;
+        EQP_TRY(rf_ids_take(&b->blocks, needs->block, &block));
+        EQP_TRY(eqp_array_reserve(&b->block_bytes, &b->block_room, b->blocks.room, sizeof *b->block_bytes));
+        b->block_bytes[block] = most(block < before ? b->block_bytes[block] : 0.0, needs->block_bytes);
+        item->needs.block = block;
+    }
+    if (row->rank != RF_NONE && needs->rank_bytes > 0) {
+        const int64_t room = b->rank_room;
+        EQP_TRY(eqp_array_reserve(&b->rank_bytes, &b->rank_room, row->rank + 1, sizeof *b->rank_bytes));
+        for (int64_t r = room; r < b->rank_room; r++) {
+            b->rank_bytes[r] = 0.0;
+        }
+        b->rank_bytes[row->rank] = most(b->rank_bytes[row->rank], needs->rank_bytes);
+    }
+done:
+    return code;
 }
 
 /* Positions of the phase that is wanted, else of the first one. */
@@ -175,6 +253,7 @@ int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message
     item->fixed = row->fixed;
     item->bytes = row->bytes != RF_NONE ? row->bytes : item->bytes;
     take_place(b, row, item);
+    EQP_TRY(row->needs.known ? take_needs(b, row, item, message) : EQP_OK);
     b->ranked = row->rank != RF_NONE;
     b->sized = b->sized || row->bytes != RF_NONE;
     b->placed = b->placed || row->placed;
@@ -230,21 +309,19 @@ done:
     return code;
 }
 
-int rf_build_repeat(rf_build *build, int64_t phase, int64_t of)
+int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, int64_t end)
 {
     rf_build *const b = build;
+    const rf_kept_repeat *newest = b->nrepeats > 0 ? &b->repeat[b->nrepeats - 1] : NULL;
+    const bool named = newest != NULL && newest->first == first && newest->last == last;
     int64_t p;
     int code;
 
-    for (int64_t i = 0; i < b->nrepeats; i++) {
-        if (b->repeat[2 * i] == phase && b->repeat[2 * i + 1] == of) {
-            return EQP_OK; /* every rank's file says so */
-        }
+    for (int64_t phase = first; phase <= last && !named; phase++) { /* else the file before has named them */
+        EQP_TRY(rf_ids_take(&b->phases, phase, &p));
     }
-    EQP_TRY(rf_ids_take(&b->phases, phase, &p));
-    EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, 2 * (b->nrepeats + 1), sizeof *b->repeat));
-    b->repeat[2 * b->nrepeats] = phase;
-    b->repeat[2 * b->nrepeats++ + 1] = of;
+    EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, b->nrepeats + 1, sizeof *b->repeat));
+    b->repeat[b->nrepeats++] = (rf_kept_repeat){first, last, row, end};
 done:
     return code;
 }

@@ -11,6 +11,15 @@
 /* Nobody has said it. */
 #define RF_NONE INT64_MIN
 
+/* What an item needs in memory: bytes, 0 to 2^60. Zeros are nothing. */
+typedef struct rf_needs {
+    bool known;
+    double held, working; /* wherever it is, and while it is computed */
+    double block_bytes;   /* of the block that it shares with others */
+    int64_t block;        /* number of that block, >= 0; else there is none */
+    double rank_bytes;    /* of its rank itself */
+} rf_needs;
+
 /* What a reader tells of an item in a phase. */
 typedef struct rf_row {
     int64_t item;     /* any number >= 0 */
@@ -21,6 +30,7 @@ typedef struct rf_row {
     double centre[3]; /* finite */
     bool placed;      /* centre is known */
     bool fixed;
+    rf_needs needs; /* the largest of all phases count */
 } rf_row;
 
 typedef struct rf_build rf_build;
@@ -51,11 +61,22 @@ int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int6
 /* One that is none between items. */
 void rf_build_leave_out(rf_build *build);
 
-/* Makes the trace. lenient: edges to unknown items are left out and counted, not refused. */
-int rf_build_finish(rf_build *build, const char *format, bool lenient, rf_trace **trace, eqp_message *message);
+/* The file at hand is that of one rank; and it says how many ranks there were. */
+void rf_build_rank(rf_build *build, int64_t rank);
+int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message);
 
-/* A phase has the loads and ranks of another one; one without rows has none. */
-int rf_build_repeat(rf_build *build, int64_t phase, int64_t of);
+/* Whether the loads that follow are seconds, else of no known unit: the same in all files. */
+int rf_build_timed(rf_build *build, bool timed, eqp_message *message);
+
+/* Makes the trace. lenient: edges to unknown items are left out and counted, not refused. nranks: declared by the user;
+ * 0: not declared. */
+int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace,
+                    eqp_message *message);
+
+/* Phases first to last of the file at hand are like the one before them, which had the rows from `row` to `end`:
+ * numbers of rows as rf_build_rows() counts them. */
+int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, int64_t end);
+int64_t rf_build_rows(const rf_build *build);
 
 /* Something for the user: trace->note. The first two count. */
 void rf_build_note(rf_build *build, const char *format, ...) EQP_PRINTF(2, 3);
@@ -63,10 +84,36 @@ void rf_build_note(rf_build *build, const char *format, ...) EQP_PRINTF(2, 3);
 /* All of a file at once: owned by the caller. */
 int rf_read_bytes(const char *path, char **bytes, int64_t *size, eqp_message *message);
 
+/* One end of a message of vt. */
+typedef struct rf_vt_end {
+    int64_t id;                 /* RF_NONE: by its name */
+    int64_t name[RF_KEY_WORDS]; /* kind, sequence number, home or -1 */
+} rf_vt_end;
+
+typedef struct rf_vt_message {
+    rf_vt_end from, to;
+    int64_t bytes, phase;
+} rf_vt_message;
+
+/* Names of vt's tasks over all files, and the messages that go by them. Zeros are none. */
+typedef struct rf_vt_names {
+    rf_keys keys;
+    int64_t *id; /* [keys.n] of the task, or RF_NONE */
+    rf_vt_message *message;
+    int64_t room, nmessages, message_room;
+} rf_vt_names;
+
 /* The readers: of a file that was told by its beginning. */
 int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message);
+/* Whether a text begins as a table does: its first line that is no comment is a header with a column that is read. */
+bool rf_is_table(const char *text);
 int rf_read_boxes(rf_build *build, const char *path, eqp_message *message);
-int rf_read_vt(rf_build *build, const char *path, eqp_message *message);
+/* EQP_ERR_UNKNOWN for JSON of another kind. names: of the files before this one. */
+int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message);
+
+/* Adds the messages whose ends have no number of their own, when all files are read. */
+int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *message);
+void rf_vt_names_free(rf_vt_names *names);
 int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message);
 /* known: the objects of the dumps before this one. */
 int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known, eqp_message *message);

@@ -47,17 +47,20 @@ done:
     return code;
 }
 
-static int check_size(const rf_build *b, int64_t n, int64_t nphases, eqp_message *message)
+/* Loads of repeated phases that others have to be filled into: see copy_rows(). */
+static int64_t count_copies(const rf_build *b, const int64_t *own, const rf_trace *t);
+
+static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t, eqp_message *message)
 {
-    const double cells = (double)n * (double)nphases;
+    const double cells = (double)t->n * (double)t->nrows;
 
     if (b->nrows == 0) {
-        eqp_message_set(message, "%.250s: there are no items", b->path[0]);
+        eqp_message_set(message, "%.250s: there are no items", b->file[0].path);
         return EQP_ERR_DATA;
     }
-    if (cells > CELLS_AT_LEAST && cells > CELLS_PER_ROW * (double)b->nrows * (double)(1 + b->nrepeats)) {
-        eqp_message_set(message, "%.250s: %lld items and %lld phases, but only %lld loads", b->path[0], (long long)n,
-                        (long long)nphases, (long long)b->nrows);
+    if (cells > CELLS_AT_LEAST && cells > CELLS_PER_ROW * ((double)b->nrows + (double)count_copies(b, own, t))) {
+        eqp_message_set(message, "%.250s: %lld items and %lld phases, but only %lld loads", b->file[0].path,
+                        (long long)t->n, (long long)t->nrows, (long long)b->nrows);
         return EQP_ERR_DATA;
     }
     return EQP_OK;
@@ -85,7 +88,7 @@ static int fill_items(rf_build *b, const int64_t *place, rf_trace *t, eqp_messag
             t->bytes[to] = item->bytes != RF_NONE ? item->bytes : 0;
         }
         if (b->placed && item->centre_phase == RF_NONE && !item->fixed) {
-            eqp_message_set(message, "%.250s: item %lld has no position, others have", b->path[0],
+            eqp_message_set(message, "%.250s: item %lld has no position, others have", b->file[0].path,
                             (long long)t->id[to]);
             EQP_TRY(EQP_ERR_DATA);
         }
@@ -106,35 +109,178 @@ static void fill_ranks(rf_trace *t)
 {
     for (int64_t i = 0; i < t->n; i++) {
         int32_t last = -1;
-        for (int64_t p = 0; p < t->nphases; p++) {
-            int32_t *rank = &t->rank[p * t->n + i];
+        for (int64_t r = 0; r < t->nrows; r++) {
+            int32_t *rank = &t->rank[r * t->n + i];
             last = *rank = *rank >= 0 ? *rank : last;
         }
-        for (int64_t p = t->nphases - 1; p >= 0; p--) {
-            int32_t *rank = &t->rank[p * t->n + i];
+        for (int64_t r = t->nrows - 1; r >= 0; r--) {
+            int32_t *rank = &t->rank[r * t->n + i];
             last = *rank = *rank >= 0 ? *rank : last;
         }
     }
 }
 
-/* The loads of a phase that is like another one. */
-static void repeat_phases(const rf_build *b, rf_trace *t)
+/* The first phase of a number that is not below. */
+static int64_t first_phase(const rf_trace *t, int64_t number)
+{
+    int64_t low = 0, high = t->nphases;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (t->phase[middle] < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Which phases share a row: one that only repeats the one before it has that one's. own: [nphases + 1] how many phases
+ * before it have rows of their own. */
+static int share_rows(const rf_build *b, const int64_t *phase, rf_trace *t, int64_t **own)
+{
+    bool *told = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&told, t->nphases, sizeof *told));
+    EQP_TRY(eqp_array_create(&t->like, t->nphases, sizeof *t->like));
+    EQP_TRY(eqp_array_create(&t->row, t->nphases, sizeof *t->row));
+    EQP_TRY(eqp_array_create(own, t->nphases + 1, sizeof **own));
+    for (int64_t r = 0; r < b->nrows; r++) {
+        told[phase[b->row[r].phase]] = true;
+    }
+    for (int64_t e = 0; e < b->nedges; e++) {
+        if (b->edge[e].phase >= 0) {
+            told[phase[b->edge[e].phase]] = true;
+        }
+    }
+    for (int64_t p = 0; p < t->nphases; p++) {
+        const bool new = p == 0 || told[p];
+        t->like[p] = new ? p : t->like[p - 1];
+        t->row[p] = new ? t->nrows : t->row[p - 1];
+        t->nrows += new;
+        (*own)[p + 1] = t->nrows;
+    }
+done:
+    free(told);
+    return code;
+}
+
+/* Calls with each phase that has a row of its own while a file says that it is like the one before it. */
+static int64_t next_copy(const rf_trace *t, const int64_t *own, const rf_kept_repeat *repeat, int64_t p)
+{
+    const int64_t end = first_phase(t, repeat->last + 1);
+
+    p = p < 0 ? first_phase(t, repeat->first) : p + 1;
+    if (p < end && own[end] == own[p]) {
+        return -1; /* all of them only repeat */
+    }
+    while (p < end && t->like[p] != p) {
+        p++;
+    }
+    return p < end ? p : -1;
+}
+
+static int64_t count_copies(const rf_build *b, const int64_t *own, const rf_trace *t)
+{
+    int64_t copies = 0;
+
+    for (int64_t k = 0; k < b->nrepeats; k++) {
+        const rf_kept_repeat *repeat = &b->repeat[k];
+        for (int64_t p = next_copy(t, own, repeat, -1); p >= 0; p = next_copy(t, own, repeat, p)) {
+            copies += repeat->end - repeat->row;
+        }
+    }
+    return copies;
+}
+
+static void take_load(const rf_build *b, const int64_t *item, const rf_kept_row *row, int64_t phase, rf_trace *t)
+{
+    const int64_t c = t->row[phase] * t->n + item[row->item];
+
+    if (t->load[c] < 0) {
+        t->load[c] = row->load;
+        if (b->ranked) {
+            t->rank[c] = row->rank;
+        }
+    }
+}
+
+/* The rows of files in which a phase is like the one before it, while other files have new ones. */
+static void copy_rows(const rf_build *b, const int64_t *item, const int64_t *own, rf_trace *t)
 {
     for (int64_t k = 0; k < b->nrepeats; k++) {
-        const int64_t to = rf_trace_find_phase(t, b->repeat[2 * k]), of = rf_trace_find_phase(t, b->repeat[2 * k + 1]);
-        if (of >= 0 && to != of) {
-            memcpy(t->load + to * t->n, t->load + of * t->n, (size_t)t->n * sizeof *t->load);
-            if (t->rank != NULL) {
-                memcpy(t->rank + to * t->n, t->rank + of * t->n, (size_t)t->n * sizeof *t->rank);
+        const rf_kept_repeat *repeat = &b->repeat[k];
+        for (int64_t p = next_copy(t, own, repeat, -1); p >= 0; p = next_copy(t, own, repeat, p)) {
+            for (int64_t r = repeat->row; r < repeat->end; r++) {
+                take_load(b, item, &b->row[r], p, t);
             }
         }
     }
 }
 
-/* Loads and ranks of all phases. */
-static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, rf_trace *t, eqp_message *message)
+typedef struct owned {
+    int64_t rank, file;
+} owned;
+
+static int by_rank(const void *a, const void *b)
 {
-    const int64_t cells = t->n * t->nphases;
+    const owned *x = a, *y = b;
+
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->file > y->file) - (x->file < y->file);
+}
+
+/* 0: nobody has declared them. */
+static int declared_ranks(const rf_build *b, int nranks)
+{
+    return nranks > 0 ? nranks : b->nranks != RF_NONE ? (int)b->nranks : 0;
+}
+
+/* Files are each of one rank: two of one rank are two traces, and a rank without a file is not known to be idle, unless
+ * ranks were declared. */
+static int check_files(rf_build *b, int nranks, rf_trace *t, eqp_message *message)
+{
+    const int declared = declared_ranks(b, nranks);
+    owned *files = NULL;
+    int64_t n = 0, missing = -1;
+    int code;
+
+    EQP_TRY(eqp_array_create(&files, b->npaths, sizeof *files));
+    for (int64_t f = 0; f < b->npaths; f++) {
+        if (b->file[f].rank != RF_NONE) {
+            files[n++] = (owned){b->file[f].rank, f};
+        }
+    }
+    qsort(files, (size_t)n, sizeof *files, by_rank);
+    for (int64_t k = 0; k < n; k++) {
+        if (k > 0 && files[k].rank == files[k - 1].rank) {
+            eqp_message_set(message, "%.200s: is of rank %lld, as is %.200s: give the files of one trace",
+                            b->file[files[k].file].path, (long long)files[k].rank, b->file[files[k - 1].file].path);
+            EQP_TRY(EQP_ERR_DATA);
+        }
+        missing = missing < 0 && files[k].rank != k ? k : missing;
+    }
+    t->nranks = n > 0 && files[n - 1].rank >= t->nranks ? (int)files[n - 1].rank + 1 : t->nranks;
+    missing = missing < 0 && n > 0 && n < declared ? n : missing;
+    if (missing >= 0 && declared == 0) {
+        eqp_message_set(message, "%.250s: of rank %lld, but there is no file of rank %lld (--ranks N: it was idle)",
+                        b->file[files[n - 1].file].path, (long long)files[n - 1].rank, (long long)missing);
+        EQP_TRY(EQP_ERR_DATA);
+    }
+    if (missing >= 0) {
+        rf_build_note(b, "there is no file of rank %lld: taken as idle", (long long)missing);
+    }
+done:
+    free(files);
+    return code;
+}
+
+/* Loads and ranks of all phases. */
+static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t,
+                      eqp_message *message)
+{
+    const int64_t cells = t->n * t->nrows;
     int code;
 
     EQP_TRY(eqp_array_create(&t->load, cells, sizeof *t->load));
@@ -147,26 +293,77 @@ static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *pha
     }
     for (int64_t r = 0; r < b->nrows; r++) {
         const rf_kept_row *row = &b->row[r];
-        const int64_t c = phase[row->phase] * t->n + item[row->item];
-        if (t->load[c] >= 0) {
+        if (t->load[t->row[phase[row->phase]] * t->n + item[row->item]] >= 0) {
             char what[100];
             snprintf(what, sizeof what, "item %lld stands twice in phase %lld", (long long)b->items.id[row->item],
                      (long long)b->phases.id[row->phase]);
-            rf_build_say(b->path[row->path], b->unit, row->number, what, message);
+            rf_build_say(b->file[row->path].path, b->unit, row->number, what, message);
             EQP_TRY(EQP_ERR_DATA);
         }
-        t->load[c] = row->load;
-        if (b->ranked) {
-            t->rank[c] = row->rank;
-            t->nranks = row->rank >= t->nranks ? row->rank + 1 : t->nranks;
-        }
+        take_load(b, item, row, phase[row->phase], t);
+        t->nranks = row->rank >= t->nranks ? row->rank + 1 : t->nranks;
     }
+    copy_rows(b, item, own, t);
     for (int64_t c = 0; c < cells; c++) {
         t->load[c] = t->load[c] < 0 ? -0.0 : t->load[c];
     }
-    repeat_phases(b, t);
     if (b->ranked) {
         fill_ranks(t);
+    }
+done:
+    return code;
+}
+
+/* As many ranks as are declared, by the trace or by the user. */
+static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *message)
+{
+    const int declared = declared_ranks(b, nranks);
+
+    if (b->nranks != RF_NONE && b->nranks != declared) {
+        eqp_message_set(message, "%.250s: says that there are %lld ranks, not %d as --ranks says", b->file[0].path,
+                        (long long)b->nranks, declared);
+        return EQP_ERR_DATA;
+    }
+    if (declared > 0 && t->nranks > declared) {
+        eqp_message_set(message, "%.250s: rank %d occurs, but there are %d ranks as declared", b->file[0].path,
+                        t->nranks - 1, declared);
+        return EQP_ERR_DATA;
+    }
+    t->nranks = declared > 0 && b->ranked ? declared : t->nranks;
+    return EQP_OK;
+}
+
+/* What items, blocks and ranks need in memory. */
+static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
+{
+    rf_memory *m = &t->memory;
+    double most = 0.0;
+    int code = EQP_OK;
+
+    if (!b->needy) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_create(&m->held, t->n, sizeof *m->held));
+    EQP_TRY(eqp_array_create(&m->working, t->n, sizeof *m->working));
+    EQP_TRY(eqp_array_create(&m->block, t->n, sizeof *m->block));
+    for (int64_t i = 0; i < b->items.n; i++) {
+        const rf_needs *needs = &b->item[i].needs;
+        if (place[i] >= 0) {
+            m->held[place[i]] = needs->held;
+            m->working[place[i]] = needs->working;
+            m->block[place[i]] = (int32_t)needs->block;
+        }
+    }
+    m->nblocks = (int32_t)b->blocks.n;
+    m->block_bytes = b->block_bytes;
+    b->block_bytes = NULL;
+    EQP_TRY(b->rank_room > 0 ? eqp_array_create(&m->rank_bytes, t->nranks, sizeof *m->rank_bytes) : EQP_OK);
+    for (int64_t r = 0; r < b->rank_room; r++) {
+        most = b->rank_bytes[r] > most ? b->rank_bytes[r] : most;
+    }
+    for (int64_t r = 0; r < t->nranks && m->rank_bytes != NULL; r++) {
+        /* an idle rank has not said it */
+        m->rank_bytes[r] = r < b->rank_room && b->rank_bytes[r] > 0 ? b->rank_bytes[r] : most;
     }
 done:
     return code;
@@ -181,7 +378,7 @@ static int place_edge(const rf_build *b, const rf_kept_edge *e, const int64_t *i
         char what[100];
         snprintf(what, sizeof what, "an edge to item %lld, which is not among the items",
                  (long long)b->items.id[item[e->from] < 0 ? e->from : e->to]);
-        rf_build_say(b->path[e->path], b->unit, e->number, what, message);
+        rf_build_say(b->file[e->path].path, b->unit, e->number, what, message);
         return EQP_ERR_DATA;
     }
     return EQP_OK;
@@ -222,21 +419,27 @@ done:
     return code;
 }
 
-int rf_build_finish(rf_build *build, const char *format, bool lenient, rf_trace **trace, eqp_message *message)
+int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace,
+                    eqp_message *message)
 {
     rf_build *const b = build;
-    int64_t *item = NULL, *phase = NULL;
+    int64_t *item = NULL, *phase = NULL, *own = NULL;
     rf_trace *t = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&t, 1, sizeof *t));
     t->format = format;
     t->left_out = b->left_out;
+    t->timed = !b->untimed;
     EQP_TRY(sort_ids(&b->items, b->item, &t->id, &item, &t->n));
     EQP_TRY(sort_ids(&b->phases, NULL, &t->phase, &phase, &t->nphases));
-    EQP_TRY(check_size(b, t->n, t->nphases, message));
+    EQP_TRY(share_rows(b, phase, t, &own));
+    EQP_TRY(check_size(b, own, t, message));
     EQP_TRY(fill_items(b, item, t, message));
-    EQP_TRY(fill_loads(b, item, phase, t, message));
+    EQP_TRY(check_files(b, nranks, t, message));
+    EQP_TRY(fill_loads(b, item, phase, own, t, message));
+    EQP_TRY(fill_nranks(b, nranks, t, message));
+    EQP_TRY(fill_memory(b, item, t));
     free(b->row); /* what is left is smaller than the rows */
     b->row = NULL;
     EQP_TRY(fill_edges(b, item, phase, lenient, t, message));
@@ -246,6 +449,7 @@ int rf_build_finish(rf_build *build, const char *format, bool lenient, rf_trace 
 done:
     free(item);
     free(phase);
+    free(own);
     rf_trace_free(t);
     return code;
 }
@@ -264,8 +468,15 @@ void rf_trace_free(rf_trace *trace)
     free(trace->centre);
     free(trace->bytes);
     free(trace->phase);
+    free(trace->like);
+    free(trace->row);
     free(trace->load);
     free(trace->rank);
+    free(trace->memory.held);
+    free(trace->memory.working);
+    free(trace->memory.block);
+    free(trace->memory.block_bytes);
+    free(trace->memory.rank_bytes);
     free(trace->edge_first);
     free(trace->edge);
     free(trace);
@@ -273,15 +484,7 @@ void rf_trace_free(rf_trace *trace)
 
 int64_t rf_trace_find_phase(const rf_trace *trace, int64_t number)
 {
-    int64_t low = 0, high = trace->nphases;
+    const int64_t at = first_phase(trace, number);
 
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (trace->phase[middle] < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < trace->nphases && trace->phase[low] == number ? low : -1;
+    return at < trace->nphases && trace->phase[at] == number ? at : -1;
 }

@@ -267,6 +267,7 @@ int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)
         eqp_message_set(message, "%.250s: HDF5, but damaged", path);
         EQP_TRY(EQP_ERR_FORMAT);
     }
+    EQP_TRY(rf_build_timed(build, false, message));
     EQP_TRY(open_all(&r));
     EQP_TRY(read_items(&r));
     EQP_TRY(read_edges(&r));

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _DEFAULT_SOURCE /* getentropy */
 #include "ids.h"
 
+#include <equipoise/random.h>
+
 #include <stdlib.h>
+#include <unistd.h>
 
-static uint64_t scatter(int64_t id)
+uint64_t rf_hash_seed(void)
 {
-    uint64_t x = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t seed = 0;
 
-    return x ^ (x >> 29);
+    /* Without entropy numbers that were chosen to collide are slow, not wrong. */
+    return getentropy(&seed, sizeof seed) == 0 ? seed | 1 : 1;
+}
+
+static uint64_t scatter(const rf_ids *t, int64_t id)
+{
+    return eqp_random_bits(t->seed, 0, (uint64_t)id);
 }
 
 static int grow(rf_ids *t)
@@ -16,10 +26,13 @@ static int grow(rf_ids *t)
     int64_t *slot = NULL;
     int code;
 
+    t->seed = t->seed != 0 ? t->seed : rf_hash_seed();
     EQP_TRY(eqp_array_create(&slot, size, sizeof *slot));
     for (int64_t i = 0; i < t->n; i++) {
-        uint64_t at = scatter(t->id[i]) & (uint64_t)(size - 1);
+        uint64_t at = scatter(t, t->id[i]) & (uint64_t)(size - 1);
+        t->probes++;
         while (slot[at] != 0) {
+            t->probes++;
             at = (at + 1) & (uint64_t)(size - 1);
         }
         slot[at] = i + 1;
@@ -45,8 +58,10 @@ int rf_ids_take(rf_ids *t, int64_t id, int64_t *index)
     if (2 * (t->n + 1) > t->size) {
         EQP_TRY(grow(t));
     }
-    at = scatter(id) & (uint64_t)(t->size - 1);
+    at = scatter(t, id) & (uint64_t)(t->size - 1);
+    t->probes++;
     while (t->slot[at] != 0 && t->id[t->slot[at] - 1] != id) {
+        t->probes++;
         at = (at + 1) & (uint64_t)(t->size - 1);
     }
     if (t->slot[at] == 0) {

@@ -25,25 +25,41 @@ typedef struct rf_kept_edge {
 typedef struct rf_kept_item {
     double centre[3];
     int64_t centre_phase; /* whose; RF_NONE: it has no position */
+    rf_needs needs;
     int64_t bytes;
     char *name;
     bool seen, fixed;
 } rf_kept_item;
 
+/* Phases of a file that are like the one before them, which had those rows of the build. */
+typedef struct rf_kept_repeat {
+    int64_t first, last, row, end;
+} rf_kept_repeat;
+
+/* What a file says of its rank. */
+typedef struct rf_kept_file {
+    const char *path; /* borrowed */
+    int64_t rank;     /* whose file it is; RF_NONE: not said */
+} rf_kept_file;
+
 struct rf_build {
     int64_t wanted;
-    rf_ids items, phases;
+    rf_ids items, phases, blocks;
+    double *block_bytes; /* [blocks.n] */
+    double *rank_bytes;  /* [rank_room] */
     rf_kept_item *item;
     rf_kept_row *row;
     rf_kept_edge *edge;
-    int64_t item_room, nrows, row_room, nedges, edge_room;
-    const char **path; /* of the files */
+    int64_t item_room, nrows, row_room, nedges, edge_room, block_room, rank_room;
+    rf_kept_file *file;
     int64_t npaths, path_room;
     const char *unit;
     int64_t number;
-    bool ranked, sized, placed, named, held; /* there are such rows */
-    int64_t *repeat;                         /* [nrepeats][2] phase, of which */
-    int64_t nrepeats, repeat_room, left_out;
+    bool ranked, sized, placed, named, held, needy; /* there are such rows */
+    bool untimed;                                   /* there are loads of no known unit */
+    int64_t nranks;                                 /* as a file declares; RF_NONE: none does */
+    rf_kept_repeat *repeat;
+    int64_t nrepeats, repeat_room, nrepeated, left_out;
     eqp_message note;
     int nnotes;
 };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "keys.h"
 
+#include "ids.h"
+
+#include <equipoise/random.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +13,12 @@ struct rf_key {
     int64_t next; /* of the same slot, or -1 */
 };
 
-static uint64_t hash(const int64_t word[RF_KEY_WORDS])
+static uint64_t hash(const rf_keys *keys, const int64_t word[RF_KEY_WORDS])
 {
-    uint64_t x = 0;
+    uint64_t x = keys->seed;
 
-    for (int d = 0; d < RF_KEY_WORDS; d++) {
-        x = (x ^ (uint64_t)word[d]) * UINT64_C(0x9e3779b97f4a7c15);
-        x ^= x >> 31;
+    for (int d = 0; d < RF_KEY_WORDS; d += 2) {
+        x = eqp_random_bits(x, (uint64_t)word[d], (uint64_t)word[d + 1]);
     }
     return x;
 }
@@ -26,10 +29,11 @@ static int grow(rf_keys *keys)
     int64_t *slot = NULL;
     int code;
 
+    keys->seed = keys->seed != 0 ? keys->seed : rf_hash_seed();
     EQP_TRY(eqp_array_create(&slot, n, sizeof *slot));
     memset(slot, -1, (size_t)n * sizeof *slot);
     for (int64_t i = 0; i < keys->n; i++) {
-        int64_t *first = &slot[hash(keys->key[i].word) % (uint64_t)n];
+        int64_t *first = &slot[hash(keys, keys->key[i].word) % (uint64_t)n];
         keys->key[i].next = *first;
         *first = i;
     }
@@ -42,7 +46,7 @@ done:
 
 int64_t rf_keys_find(const rf_keys *keys, const int64_t word[RF_KEY_WORDS])
 {
-    int64_t i = keys->nslots > 0 ? keys->slot[hash(word) % (uint64_t)keys->nslots] : -1;
+    int64_t i = keys->nslots > 0 ? keys->slot[hash(keys, word) % (uint64_t)keys->nslots] : -1;
 
     while (i >= 0 && memcmp(keys->key[i].word, word, sizeof keys->key[i].word) != 0) {
         i = keys->key[i].next;
@@ -62,7 +66,7 @@ int rf_keys_take(rf_keys *keys, const int64_t word[RF_KEY_WORDS], int64_t *numbe
         EQP_TRY(grow(keys));
     }
     EQP_TRY(eqp_array_reserve(&keys->key, &keys->room, keys->n + 1, sizeof *keys->key));
-    int64_t *slot = &keys->slot[hash(word) % (uint64_t)keys->nslots];
+    int64_t *slot = &keys->slot[hash(keys, word) % (uint64_t)keys->nslots];
     memcpy(keys->key[keys->n].word, word, sizeof keys->key->word);
     keys->key[keys->n].next = *slot;
     *number = *slot = keys->n++;

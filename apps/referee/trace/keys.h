@@ -13,6 +13,7 @@ typedef struct rf_keys {
     int64_t n, room, nslots;
     struct rf_key *key; /* [n] */
     int64_t *slot;      /* [nslots] first one, or -1 */
+    uint64_t seed;      /* of the hash; 0: none yet */
 } rf_keys;
 
 /* The number of a thing, a new one where it was never met. Amortised O(1). EQP_OK or EQP_ERR_MEMORY. */

@@ -39,8 +39,16 @@ int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *mess
                                    : rf_build_refuse(build, errno == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO, message,
                                                      "%s", strerror(errno));
     }
+    if (lines->number == 1 && length >= 2 &&
+        (memcmp(lines->line, "\xff\xfe", 2) == 0 || memcmp(lines->line, "\xfe\xff", 2) == 0)) {
+        return rf_build_refuse(build, EQP_ERR_FORMAT, message, "UTF-16: save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
+    }
     if (memchr(lines->line, '\0', (size_t)length) != NULL) {
         return rf_build_refuse(build, EQP_ERR_FORMAT, message, "a byte that is no text");
+    }
+    if (lines->number == 1 && length >= 3 && memcmp(lines->line, "\xef\xbb\xbf", 3) == 0) { /* the mark of UTF-8 */
+        length -= 3;
+        memmove(lines->line, lines->line + 3, (size_t)length + 1);
     }
     while (length > 0 && (lines->line[length - 1] == '\n' || lines->line[length - 1] == '\r')) {
         lines->line[--length] = '\0';

@@ -11,24 +11,29 @@
 
 enum { LOOK = 4096 };
 
-typedef enum format { TEXT, BOXES, VT, HDF5_FILE, CHARM, NFORMATS } format;
-static const char *const format_name[NFORMATS] = {[TEXT] = "table",
-                                                  [BOXES] = "WarpX LoadBalanceCosts",
-                                                  [VT] = "vt load data",
-                                                  [HDF5_FILE] = "HDF5",
-                                                  [CHARM] = "Charm++ LBDump"};
+typedef enum format { TEXT, BOXES, VT, HDF5_FILE, CHARM, STRANGER, NFORMATS } format;
+static const char *const format_name[NFORMATS] = {
+    [TEXT] = "table",     [BOXES] = "WarpX LoadBalanceCosts", [VT] = "vt load data",
+    [HDF5_FILE] = "HDF5", [CHARM] = "Charm++ LBDump",         [STRANGER] = "no trace"};
+
+/* A file, as it was named or as it was met in a folder, where it may be none of the trace. */
+typedef struct file {
+    char *path; /* owned */
+    bool met;
+    format format;
+} file;
 
 typedef struct files {
     int64_t n, room;
-    char **path; /* owned */
+    file *file;
 } files;
 
 static void files_free(files *f)
 {
     for (int64_t i = 0; i < f->n; i++) {
-        free(f->path[i]);
+        free(f->file[i].path);
     }
-    free(f->path);
+    free(f->file);
 }
 
 static int add_file(files *f, const char *folder, const char *name)
@@ -36,9 +41,10 @@ static int add_file(files *f, const char *folder, const char *name)
     const size_t size = strlen(folder) + strlen(name) + 2;
     int code;
 
-    EQP_TRY(eqp_array_reserve(&f->path, &f->room, f->n + 1, sizeof *f->path));
-    EQP_TRY(eqp_array_create(&f->path[f->n], (int64_t)size, 1));
-    (void)snprintf(f->path[f->n++], size, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+    EQP_TRY(eqp_array_reserve(&f->file, &f->room, f->n + 1, sizeof *f->file));
+    f->file[f->n] = (file){.met = folder[0] != '\0'};
+    EQP_TRY(eqp_array_create(&f->file[f->n].path, (int64_t)size, 1));
+    (void)snprintf(f->file[f->n++].path, size, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
 done:
     return code;
 }
@@ -46,7 +52,7 @@ done:
 /* Numbers in names count as numbers, as far as their lengths say: data.2.json before data.10.json. */
 static int by_name(const void *a, const void *b)
 {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    const char *x = ((const file *)a)->path, *y = ((const file *)b)->path;
     const size_t nx = strlen(x), ny = strlen(y);
 
     return nx != ny ? (nx > ny) - (nx < ny) : strcmp(x, y);
@@ -73,8 +79,8 @@ static int add_folder(files *f, const char *folder, eqp_message *message)
     while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             EQP_TRY(add_file(f, folder, entry->d_name));
-            if (!is_file(f->path[f->n - 1])) {
-                free(f->path[--f->n]);
+            if (!is_file(f->file[f->n - 1].path)) {
+                free(f->file[--f->n].path);
             }
         }
     }
@@ -82,7 +88,7 @@ static int add_folder(files *f, const char *folder, eqp_message *message)
         eqp_message_set(message, "%.250s: a folder without files", folder);
         EQP_TRY(EQP_ERR_DATA);
     }
-    qsort(f->path + before, (size_t)(f->n - before), sizeof *f->path, by_name);
+    qsort(f->file + before, (size_t)(f->n - before), sizeof *f->file, by_name);
 done:
     (void)closedir(dir);
     return code;
@@ -115,10 +121,54 @@ static bool has_hdf5_signature(const unsigned char *bytes, size_t size)
     return has;
 }
 
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), tail = strlen(ending);
+
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+/* Text has no other bytes below a blank. */
+static bool is_binary(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] < ' ' && !isspace(bytes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Files that are packed are named with the command that unpacks them. Brotli has no signature: vt packs by it unless it
+ * is told not to, and calls the files .json or .json.br. */
+static const char *unpack_command(const char *path, const unsigned char *bytes, size_t size)
+{
+    static const struct {
+        const char *signature, *command;
+    } packed[] = {{"\x1f\x8b", "gzip -dc"},
+                  {"\x28\xb5\x2f\xfd", "zstd -dc"},
+                  {"\xfd\x37zXZ", "xz -dc"},
+                  {"BZh", "bzip2 -dc"},
+                  {"PK\x03\x04", "unzip -p"}};
+
+    for (size_t k = 0; k < sizeof packed / sizeof packed[0]; k++) {
+        const size_t length = strlen(packed[k].signature);
+        if (size >= length && memcmp(bytes, packed[k].signature, length) == 0) {
+            return packed[k].command;
+        }
+    }
+    return ends_with(path, ".br") || (ends_with(path, ".json") && is_binary(bytes, size)) ? "brotli -dc" : NULL;
+}
+
+static bool has_mark(const unsigned char *bytes, size_t size)
+{
+    return size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
+}
+
 static format tell(const unsigned char *bytes, size_t size)
 {
     static const unsigned char charm[4] = {0x10, 0xea, 0xbd, 0xf9};
-    size_t at = 0;
+    size_t at = has_mark(bytes, size) ? 3 : 0;
 
     if (has_hdf5_signature(bytes, size)) {
         return HDF5_FILE;
@@ -136,70 +186,114 @@ static format tell(const unsigned char *bytes, size_t size)
     return at < size && bytes[at] == '#' && strstr((const char *)bytes, "cost_box_0") != NULL ? BOXES : TEXT;
 }
 
-static int look_at(const char *path, format *found, eqp_message *message)
+static int look_at(file *f, eqp_message *message)
 {
     unsigned char bytes[LOOK + 1];
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = fopen(f->path, "rb");
+    const char *command;
     size_t size;
     bool broken;
 
     if (stream == NULL) {
-        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
+        eqp_message_set(message, "%.250s: %s", f->path, strerror(errno));
         return EQP_ERR_IO;
     }
     errno = 0;
     size = fread(bytes, 1, LOOK, stream);
     broken = ferror(stream) != 0;
     if (broken || size == 0) {
-        eqp_message_set(message, "%.250s: %s", path, broken ? strerror(errno) : "is empty");
+        eqp_message_set(message, "%.250s: %s", f->path, broken ? strerror(errno) : "is empty");
     }
     (void)fclose(stream);
     bytes[size] = '\0';
-    *found = tell(bytes, size);
+    f->format = tell(bytes, size);
+    command = f->format == TEXT ? unpack_command(f->path, bytes, size) : NULL;
+    if (command != NULL) {
+        eqp_message_set(message, "%.200s: is compressed; unpack it first: %s FILE >UNPACKED%s", f->path, command,
+                        strcmp(command, "brotli -dc") == 0 ? " (or run vt with --vt_lb_data_compress=false)" : "");
+        return EQP_ERR_FORMAT;
+    }
+    if (f->met && size > 0 && f->format == TEXT &&
+        !rf_is_table((const char *)bytes + (has_mark(bytes, size) ? 3 : 0))) {
+        f->format = STRANGER;
+    }
     return broken ? EQP_ERR_IO : size == 0 ? EQP_ERR_FORMAT : EQP_OK;
 }
 
-static int read_file(rf_build *build, format found, const char *path, int64_t at, rf_keys *known, eqp_message *message)
+/* What spans the files of a trace. */
+typedef struct spanning {
+    rf_keys known; /* Charm++'s objects */
+    rf_vt_names names;
+} spanning;
+
+static int read_file(rf_build *build, const file *f, int64_t at, spanning *all, eqp_message *message)
 {
-    switch (found) {
+    switch (f->format) {
     case BOXES:
-        return rf_read_boxes(build, path, message);
+        return rf_read_boxes(build, f->path, message);
     case VT:
-        return rf_read_vt(build, path, message);
+        return rf_read_vt(build, f->path, &all->names, message);
     case HDF5_FILE:
-        return rf_read_hdf5(build, path, message);
+        return rf_read_hdf5(build, f->path, message);
     case CHARM:
-        return rf_read_charm(build, path, at, known, message);
+        return rf_read_charm(build, f->path, at, &all->known, message);
     case TEXT:
+    case STRANGER:
     case NFORMATS:
         break;
     }
-    return rf_read_text(build, path, false, message);
+    return rf_read_text(build, f->path, false, message);
 }
 
-static int read_files(rf_build *build, const files *f, format *kind, eqp_message *message)
+/* Reads a file, or passes it over where it lies in a folder with the trace and is none of it. */
+static int take_file(rf_build *build, file *f, int64_t at, spanning *all, eqp_message *message)
 {
-    rf_keys known = {.n = 0};
-    format found;
+    int code = f->format == STRANGER ? EQP_ERR_UNKNOWN : read_file(build, f, at, all, message);
+
+    if (code == EQP_ERR_UNKNOWN && f->met) {
+        const char *slash = strrchr(f->path, '/');
+        rf_build_note(build, "%.80s is passed over: it is no trace", slash != NULL ? slash + 1 : f->path);
+        message->text[0] = '\0';
+        f->format = STRANGER;
+        return EQP_OK;
+    }
+    return code == EQP_ERR_UNKNOWN ? EQP_ERR_FORMAT : code;
+}
+
+static int read_files(rf_build *build, files *f, format *kind, eqp_message *message)
+{
+    spanning all = {.known = {.n = 0}};
+    int64_t taken = 0;
     int code = EQP_OK;
 
     for (int64_t i = 0; i < f->n; i++) {
-        EQP_TRY(look_at(f->path[i], &found, message));
-        *kind = i == 0 ? found : *kind;
-        if (found != *kind || (i > 0 && (found == BOXES || found == HDF5_FILE))) {
-            eqp_message_set(message, "%.250s: %s beside %s: not one trace", f->path[i], format_name[found],
-                            found == *kind ? "another" : format_name[*kind]);
+        file *one = &f->file[i];
+        EQP_TRY(look_at(one, message));
+        if (taken > 0 && one->format != STRANGER &&
+            (one->format != *kind || one->format == BOXES || one->format == HDF5_FILE)) {
+            eqp_message_set(message, "%.250s: %s beside %s: not one trace", one->path, format_name[one->format],
+                            one->format == *kind ? "another" : format_name[*kind]);
             EQP_TRY(EQP_ERR_FORMAT);
         }
-        EQP_TRY(read_file(build, found, f->path[i], i, &known, message));
+        EQP_TRY(take_file(build, one, taken, &all, message));
+        *kind = taken == 0 && one->format != STRANGER ? one->format : *kind;
+        taken += one->format != STRANGER;
     }
+    if (taken == 0) {
+        eqp_message_set(message,
+                        "%.250s: none of its files is a trace: a table with a header such as 'item,x,y,z,load', "
+                        "HDF5, load data of vt, dumps of Charm++, WarpX's LoadBalanceCosts",
+                        f->file[0].path);
+        EQP_TRY(EQP_ERR_FORMAT);
+    }
+    EQP_TRY(rf_vt_resolve(build, &all.names, message));
 done:
-    rf_keys_free(&known);
+    rf_keys_free(&all.known);
+    rf_vt_names_free(&all.names);
     return code;
 }
 
-int rf_trace_read(int n, const char *const *paths, const char *edges, int64_t wanted, rf_trace **trace,
-                  eqp_message *message)
+int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, rf_trace **trace, eqp_message *message)
 {
     rf_build *build = NULL;
     rf_trace *made = NULL;
@@ -207,13 +301,13 @@ int rf_trace_read(int n, const char *const *paths, const char *edges, int64_t wa
     format kind = TEXT;
     int code;
 
-    EQP_TRY(rf_build_create(wanted, &build));
+    EQP_TRY(rf_build_create(known->phase, &build));
     EQP_TRY(list_files(n, paths, &f, message));
     EQP_TRY(read_files(build, &f, &kind, message));
-    if (edges != NULL) {
-        EQP_TRY(rf_read_text(build, edges, true, message));
+    if (known->edges != NULL) {
+        EQP_TRY(rf_read_text(build, known->edges, true, message));
     }
-    EQP_TRY(rf_build_finish(build, format_name[kind], kind == VT || kind == CHARM, &made, message));
+    EQP_TRY(rf_build_finish(build, format_name[kind], kind == VT || kind == CHARM, known->nranks, &made, message));
     made->names_are_json = kind == VT;
     *trace = made;
 done:

@@ -8,19 +8,24 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ITEM, X, Y, Z, LOAD, PHASE, RANK, BYTES, FIXED, FROM, TO, NCOLUMNS };
+enum { ITEM, X, Y, Z, LOAD, PHASE, RANK, BYTES, FIXED, HELD, WORKING, BLOCK, BLOCK_BYTES, FROM, TO, NCOLUMNS };
 
 /* Names that a column may have, first the one that messages use. */
-static const char *const names[NCOLUMNS][6] = {
+enum { MOST_NAMES = 6 };
+static const char *const names[NCOLUMNS][MOST_NAMES] = {
     [ITEM] = {"item", "id", "object", "task", "element", NULL},
     [X] = {"x", NULL},
     [Y] = {"y", NULL},
     [Z] = {"z", NULL},
-    [LOAD] = {"load", "time", "cost", "seconds", "work", NULL},
+    [LOAD] = {"load", "cost", "work", "time", "seconds", "cpu"},
     [PHASE] = {"phase", "step", "iteration", NULL},
     [RANK] = {"rank", "proc", "part", "pe", NULL},
     [BYTES] = {"bytes", "size", NULL},
     [FIXED] = {"fixed", NULL},
+    [HELD] = {"held", "memory", "footprint", NULL},
+    [WORKING] = {"working", NULL},
+    [BLOCK] = {"block", "shared_id", NULL},
+    [BLOCK_BYTES] = {"block_bytes", "shared_bytes", NULL},
     [FROM] = {"from", "source", NULL},
     [TO] = {"to", "target", NULL},
 };
@@ -36,6 +41,7 @@ typedef struct table {
     rf_build *build;
     char separator;
     bool edges;           /* of edges, else of items */
+    bool timed;           /* loads are seconds, else of no known unit */
     int column[NCOLUMNS]; /* -1: absent */
     double unit;          /* of a load, in seconds */
     char *field[NCOLUMNS];
@@ -66,7 +72,7 @@ static char *cut_unit(char *name)
 static int find_column(const char *name)
 {
     for (int c = 0; c < NCOLUMNS; c++) {
-        for (int k = 0; names[c][k] != NULL; k++) {
+        for (int k = 0; k < MOST_NAMES && names[c][k] != NULL; k++) {
             if (strcasecmp(name, names[c][k]) == 0) {
                 return c;
             }
@@ -80,7 +86,8 @@ static int take_unit(table *t, int column, const char *unit)
     const size_t n = sizeof units / sizeof units[0];
     size_t k = 0;
 
-    if (column == BYTES && unit[0] != '\0' && strcasecmp(unit, "bytes") != 0 && strcasecmp(unit, "b") != 0) {
+    if ((column == BYTES || (column >= HELD && column <= BLOCK_BYTES)) && unit[0] != '\0' &&
+        strcasecmp(unit, "bytes") != 0 && strcasecmp(unit, "b") != 0) {
         return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s': bytes come in bytes", unit);
     }
     if (column != LOAD || unit[0] == '\0') {
@@ -93,6 +100,7 @@ static int take_unit(table *t, int column, const char *unit)
         return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s' of loads is not known", unit);
     }
     t->unit = units[k].seconds;
+    t->timed = true;
     return EQP_OK;
 }
 
@@ -104,6 +112,7 @@ static int take_name(table *t, char *name, int at)
 
     (void)snprintf(whole, sizeof whole, "%s", name);
     column = find_column(name);
+    t->timed = t->timed || strcasecmp(name, "seconds") == 0 || strcasecmp(name, "time") == 0;
     if (column < 0) {
         const char *unit = cut_unit(name);
         column = find_column(name);
@@ -136,6 +145,7 @@ static int read_header(table *t, char *line)
 
     t->separator = rf_separator_of(line);
     t->unit = 1.0;
+    t->timed = false;
     for (int c = 0; c < NCOLUMNS; c++) {
         t->column[c] = -1;
     }
@@ -143,8 +153,13 @@ static int read_header(table *t, char *line)
         EQP_TRY(take_name(t, name, at++));
     }
     t->edges = t->column[FROM] >= 0 || t->column[TO] >= 0;
+    if (!t->edges && t->column[ITEM] < 0 && t->column[RANK] >= 0) {
+        t->column[ITEM] = t->column[RANK];
+        rf_build_note(t->build, "there are loads of ranks only: each rank is one item");
+    }
     EQP_TRY(want_column(t, t->edges ? FROM : ITEM));
     EQP_TRY(want_column(t, t->edges ? TO : LOAD));
+    EQP_TRY(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed, t->message));
     if (!t->edges && (t->column[Y] >= 0 || t->column[Z] >= 0)) {
         EQP_TRY(want_column(t, X));
         EQP_TRY(t->column[Z] >= 0 ? want_column(t, Y) : EQP_OK);
@@ -192,6 +207,22 @@ done:
     return code;
 }
 
+/* Only what stands there: a number of bytes may be empty, as may the block of an item that shares none. */
+static int read_needs(const table *t, rf_needs *needs)
+{
+    bool there;
+    int code;
+
+    needs->known = t->column[HELD] >= 0 || t->column[WORKING] >= 0 || t->column[BLOCK] >= 0;
+    needs->block = -1;
+    EQP_TRY(get_real(t, HELD, true, &needs->held, &there));
+    EQP_TRY(get_real(t, WORKING, true, &needs->working, &there));
+    EQP_TRY(get_real(t, BLOCK_BYTES, true, &needs->block_bytes, &there));
+    EQP_TRY(get_int(t, BLOCK, true, &needs->block));
+done:
+    return code;
+}
+
 static int read_item(const table *t)
 {
     rf_row row = {.phase = 0, .rank = RF_NONE, .bytes = RF_NONE};
@@ -214,6 +245,7 @@ static int read_item(const table *t)
     EQP_TRY(get_int(t, BYTES, true, &row.bytes));
     EQP_TRY(get_int(t, FIXED, true, &fixed));
     row.fixed = fixed != 0;
+    EQP_TRY(read_needs(t, &row.needs));
     if (row.fixed && row.rank == RF_NONE) {
         EQP_TRY(rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "item %lld is fixed, but has no rank",
                                 (long long)row.item));
@@ -263,6 +295,29 @@ static bool is_header(const char *line)
 {
     line += strspn(line, " \t\"");
     return isalpha((unsigned char)line[0]) && strncasecmp(line, "nan", 3) != 0 && strncasecmp(line, "inf", 3) != 0;
+}
+
+bool rf_is_table(const char *text)
+{
+    bool has[NCOLUMNS] = {false};
+    char line[4097], *rest = line, *name;
+
+    while (*text == '#' || *text == '\n' || *text == '\r') {
+        text += *text == '#' ? strcspn(text, "\n") : 1;
+    }
+    (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\r\n"), text);
+    const char separator = rf_separator_of(line);
+    while (is_header(text) && (name = rf_field_next(&rest, separator)) != NULL) {
+        int column = find_column(name);
+        if (column < 0) {
+            (void)cut_unit(name);
+            column = find_column(name);
+        }
+        if (column >= 0) {
+            has[column] = true;
+        }
+    }
+    return (has[LOAD] && (has[ITEM] || has[RANK])) || (has[FROM] && has[TO]);
 }
 
 int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message)

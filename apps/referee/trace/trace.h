@@ -17,20 +17,35 @@ typedef struct rf_edge {
     int64_t bytes;    /* -1: not said; then what is sent are the bytes of `from` */
 } rf_edge;
 
+/* What items need in memory. A rank needs its own bytes, those that its items hold, the most that one of them works
+ * with, and each block that its items share once. */
+typedef struct rf_memory {
+    double *held;        /* [n] bytes of an item wherever it is; NULL: the trace says nothing of memory */
+    double *working;     /* [n] bytes while it is computed */
+    int32_t *block;      /* [n] block that it shares with others, or -1 */
+    int32_t nblocks;     /* blocks */
+    double *block_bytes; /* [nblocks] */
+    double *rank_bytes;  /* [nranks] of a rank itself; NULL: not said */
+} rf_memory;
+
 typedef struct rf_trace {
-    const char *format;  /* static */
-    int64_t n;           /* items */
-    int64_t *id;         /* [n] as the trace numbers them, ascending */
-    char **name;         /* [n] what else they are called (owned), or NULL */
-    bool *fixed;         /* [n] no method may move it; NULL: all may move */
-    double *centre;      /* [n][3] or NULL: the trace has no positions */
-    int64_t *bytes;      /* [n] that move with an item; NULL: not said */
-    int64_t nphases;     /* >= 1 */
-    int64_t *phase;      /* [nphases] as the trace numbers them, ascending */
-    double *load;        /* [nphases][n] seconds, or whatever the trace counts; -0.0 where an item was not
-                             there */
-    int32_t *rank;       /* [nphases][n] who computed it; NULL: not said */
-    int nranks;          /* 0: not said */
+    const char *format; /* static */
+    int64_t n;          /* items */
+    int64_t *id;        /* [n] as the trace numbers them, ascending */
+    char **name;        /* [n] what else they are called (owned), or NULL */
+    bool *fixed;        /* [n] no method may move it; NULL: all may move */
+    double *centre;     /* [n][3] or NULL: the trace has no positions */
+    int64_t *bytes;     /* [n] that move with an item; NULL: not said */
+    int64_t nphases;    /* >= 1 */
+    int64_t *phase;     /* [nphases] as the trace numbers them, ascending */
+    int64_t *like;      /* [nphases] first phase with the same loads, ranks and edges: itself, or one before */
+    int64_t nrows;      /* phases that are like themselves */
+    int64_t *row;       /* [nphases] of load and rank */
+    double *load;       /* [nrows][n] -0.0 where an item was not there: rf_trace_load() */
+    bool timed;         /* loads are seconds; else the trace does not say their unit */
+    int32_t *rank;      /* [nrows][n] who computed it: rf_trace_rank(); NULL: not said */
+    int nranks;         /* as declared, or as far as ranks occur; 0: not said */
+    rf_memory memory;
     int64_t ncommon;     /* edges of every phase: the first ones */
     int64_t *edge_first; /* [nphases + 1] into edge, from ncommon on: those of one phase */
     rf_edge *edge;
@@ -39,11 +54,27 @@ typedef struct rf_trace {
     eqp_message note;    /* what was not read, for the user; empty: all was */
 } rf_trace;
 
+/* What the caller knows of a trace. */
+typedef struct rf_trace_known {
+    const char *edges; /* a text file of edges, or NULL */
+    int64_t phase;     /* whose positions are to be kept; -1: the first one */
+    int nranks;        /* declared number of ranks; 0: not declared */
+} rf_trace_known;
+
 /* Reads files of one trace; a folder stands for the files in it. The format is found from the content.
- * paths: [n] n >= 1. edges: a text file of edges beside, or NULL. wanted: phase whose positions are to be kept;
- * -1: the first one. EQP_OK, or a code with a line that begins with the place. */
-int rf_trace_read(int n, const char *const *paths, const char *edges, int64_t wanted, rf_trace **trace,
-                  eqp_message *message);
+ * paths: [n] n >= 1. EQP_OK, or a code with a line that begins with the place. */
+int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, rf_trace **trace, eqp_message *message);
+
+/* Loads and ranks of the phase of an index: [n]. */
+static inline const double *rf_trace_load(const rf_trace *trace, int64_t phase)
+{
+    return trace->load + trace->row[phase] * trace->n;
+}
+
+static inline const int32_t *rf_trace_rank(const rf_trace *trace, int64_t phase)
+{
+    return trace->rank + trace->row[phase] * trace->n;
+}
 
 /* NULL is legal. */
 void rf_trace_free(rf_trace *trace);

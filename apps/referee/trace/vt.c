@@ -11,13 +11,21 @@
 enum { KIND_BITS = 2, NODE_BITS = 16, KIND_STAYS = 2, KIND_MOVES = 3 };
 #define MOST_SEQUENCE (INT64_C(1) << (62 - KIND_BITS - NODE_BITS))
 
-/* Most phases that a range of the metadata stands for. */
+/* Most phases of a file that the metadata say to be like the one before them. */
 #define MOST_PHASES 1000000
+
+/* A phase of the file, and its rows in the build. */
+typedef struct told {
+    int64_t id, row, end;
+} told;
 
 typedef struct reading {
     rf_build *build;
-    int64_t phase, before; /* of which tasks are read; the phase before it that has tasks, or RF_NONE */
+    rf_vt_names *names;
+    int64_t phase; /* of which tasks are read */
     int64_t tasks;
+    told *told; /* [nphases] by number */
+    int64_t nphases, repeated;
     eqp_message *message;
 } reading;
 
@@ -49,6 +57,15 @@ static int get_real(const json_t *object, const char *name, double *value)
     return EQP_OK;
 }
 
+/* What messages may call an element: its kind, its sequence number, and its home or -1. False: it has no such name. */
+static bool get_name(const json_t *entity, int64_t name[RF_KEY_WORDS])
+{
+    name[2] = -1;
+    name[3] = 0;
+    (void)get_int(entity, "home", &name[2]);
+    return get_int(entity, "collection_id", &name[0]) == EQP_OK && get_int(entity, "seq_id", &name[1]) == EQP_OK;
+}
+
 /* An element's number; EQP_ERR_UNKNOWN where it has none. *moves: whether it may. */
 static int get_element(const json_t *entity, int64_t *id, bool *moves)
 {
@@ -71,6 +88,51 @@ done:
     return code;
 }
 
+/* Remembers the number of a task by its name, with its home and without, for messages that say no more. */
+static int remember(reading *r, const json_t *entity, int64_t id)
+{
+    rf_vt_names *names = r->names;
+    int64_t name[RF_KEY_WORDS], at;
+    bool more = get_name(entity, name);
+    int code = EQP_OK;
+
+    while (more) {
+        const int64_t before = names->keys.n;
+        EQP_TRY(rf_keys_take(&names->keys, name, &at));
+        EQP_TRY(eqp_array_reserve(&names->id, &names->room, at + 1, sizeof *names->id));
+        names->id[at] = at == before || names->id[at] == id ? id : RF_NONE; /* RF_NONE: two tasks are called alike */
+        more = name[2] >= 0;
+        name[2] = -1;
+    }
+done:
+    return code;
+}
+
+/* What vt's load balancer knows of a task's memory. */
+static int read_needs(reading *r, const json_t *task, rf_row *row)
+{
+    static const char *const names[] = {"task_footprint_bytes", "task_working_bytes", "task_serialized_bytes",
+                                        "shared_bytes", "rank_working_bytes"};
+    enum { FOOTPRINT, WORKING, SERIALIZED, SHARED, OF_RANK, FIELDS };
+    const json_t *user = json_object_get(task, "user_defined");
+    double value[FIELDS] = {0}, block = -1;
+    int code = EQP_OK;
+
+    for (int k = 0; k < FIELDS; k++) {
+        row->needs.known = get_real(user, names[k], &value[k]) == EQP_OK || row->needs.known;
+        EQP_TRY(value[k] >= 0 && value[k] <= 0x1p60 ? EQP_OK : refuse(r, "a task with a strange number of bytes"));
+    }
+    (void)get_real(user, "shared_id", &block);
+    row->needs.block = block >= 0 && block < 0x1p53 ? (int64_t)block : -1;
+    row->needs.held = value[FOOTPRINT];
+    row->needs.working = value[WORKING] + value[SERIALIZED];
+    row->needs.block_bytes = value[SHARED];
+    row->needs.rank_bytes = value[OF_RANK];
+    row->bytes = json_object_get(user, names[SERIALIZED]) != NULL ? (int64_t)value[SERIALIZED] : RF_NONE;
+done:
+    return code;
+}
+
 static int read_task(reading *r, const json_t *task)
 {
     const json_t *entity = json_object_get(task, "entity");
@@ -87,12 +149,72 @@ static int read_task(reading *r, const json_t *task)
     row.fixed = !moves;
     EQP_TRY(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
     EQP_TRY(get_real(task, "time", &row.load) == EQP_OK ? EQP_OK : refuse(r, "a task without 'time'"));
+    EQP_TRY(read_needs(r, task, &row));
     EQP_TRY(rf_build_row(r->build, &row, &index, r->message));
+    EQP_TRY(remember(r, entity, row.item));
     if (!rf_build_has_name(r->build, index)) {
         EQP_TRY(rf_build_name(r->build, index, json_dumps(entity, JSON_COMPACT | JSON_SORT_KEYS)));
     }
 done:
     return code;
+}
+
+/* An element of a message: its number, or where it is a name alone RF_NONE with the name. */
+static int get_end(const json_t *entity, rf_vt_end *end)
+{
+    bool moves;
+
+    end->id = RF_NONE;
+    if (json_object_get(entity, "id") == NULL && get_name(entity, end->name)) {
+        return EQP_OK;
+    }
+    return get_element(entity, &end->id, &moves);
+}
+
+/* Messages between names wait until all tasks are known. */
+static int add_message(reading *r, const rf_vt_end *from, const rf_vt_end *to, int64_t bytes)
+{
+    rf_vt_names *names = r->names;
+    int code;
+
+    if (from->id != RF_NONE && to->id != RF_NONE) {
+        return rf_build_edge(r->build, from->id, to->id, bytes, r->phase, r->message);
+    }
+    EQP_TRY(eqp_array_reserve(&names->message, &names->message_room, names->nmessages + 1, sizeof *names->message));
+    names->message[names->nmessages++] = (rf_vt_message){*from, *to, bytes, r->phase};
+done:
+    return code;
+}
+
+static int64_t number_of(const rf_vt_names *names, const rf_vt_end *end)
+{
+    const int64_t at = end->id == RF_NONE ? rf_keys_find(&names->keys, end->name) : -1;
+
+    return end->id != RF_NONE ? end->id : at >= 0 ? names->id[at] : RF_NONE;
+}
+
+int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < names->nmessages; i++) {
+        const rf_vt_message *m = &names->message[i];
+        const int64_t from = number_of(names, &m->from), to = number_of(names, &m->to);
+        if (from == RF_NONE || to == RF_NONE) {
+            rf_build_leave_out(build);
+        } else {
+            EQP_TRY(rf_build_edge(build, from, to, m->bytes, m->phase, message));
+        }
+    }
+done:
+    return code;
+}
+
+void rf_vt_names_free(rf_vt_names *names)
+{
+    rf_keys_free(&names->keys);
+    free(names->id);
+    free(names->message);
 }
 
 /* Only what goes from item to item depends on the map. */
@@ -101,9 +223,8 @@ static int read_communication(reading *r, const json_t *communication)
     const json_t *from = json_object_get(communication, "from"), *to = json_object_get(communication, "to");
     const char *from_type = json_string_value(json_object_get(from, "type"));
     const char *to_type = json_string_value(json_object_get(to, "type"));
-    int64_t source, target;
+    rf_vt_end source, target;
     double bytes = 0;
-    bool moves;
     int code;
 
     EQP_TRY(get_real(communication, "bytes", &bytes) == EQP_OK ? EQP_OK : refuse(r, "a communication without 'bytes'"));
@@ -112,10 +233,10 @@ static int read_communication(reading *r, const json_t *communication)
         rf_build_leave_out(r->build);
         return EQP_OK;
     }
-    EQP_TRY(get_element(from, &source, &moves) == EQP_OK && get_element(to, &target, &moves) == EQP_OK
+    EQP_TRY(get_end(from, &source) == EQP_OK && get_end(to, &target) == EQP_OK
                 ? EQP_OK
                 : refuse(r, "a communication of an entity without a number"));
-    EQP_TRY(rf_build_edge(r->build, source, target, (int64_t)bytes, r->phase, r->message));
+    EQP_TRY(add_message(r, &source, &target, (int64_t)bytes));
 done:
     return code;
 }
@@ -131,6 +252,7 @@ static int read_phase(reading *r, const json_t *phase)
     r->tasks = 0;
     rf_build_at(r->build, 0);
     EQP_TRY(get_int(phase, "id", &r->phase) == EQP_OK && r->phase >= 0 ? EQP_OK : refuse(r, "an 'id' that is none"));
+    r->told[r->nphases] = (told){.id = r->phase, .row = rf_build_rows(r->build)};
     json_array_foreach(tasks, i, one)
     {
         EQP_TRY(read_task(r, one));
@@ -140,44 +262,49 @@ static int read_phase(reading *r, const json_t *phase)
         rf_build_at(r->build, (int64_t)i);
         EQP_TRY(read_communication(r, one));
     }
+    r->told[r->nphases++].end = rf_build_rows(r->build);
     code = EQP_OK;
 done:
     return code;
 }
 
-/* The last phase of the file before another one. */
-static int64_t phase_before(const json_t *phases, int64_t phase)
+static int by_phase(const void *a, const void *b)
 {
-    const json_t *one;
-    int64_t id, best = RF_NONE;
-    size_t i;
+    const int64_t x = ((const told *)a)->id, y = ((const told *)b)->id;
 
-    json_array_foreach(phases, i, one)
-    {
-        if (get_int(one, "id", &id) == EQP_OK && id < phase && id > best) {
-            best = id;
-        }
-    }
-    return best;
+    return (x > y) - (x < y);
 }
 
-static int repeat(reading *r, const json_t *phases, int64_t first, int64_t last)
+/* The last phase of the file before another one, or NULL. */
+static const told *phase_before(const reading *r, int64_t phase)
 {
-    const int64_t of = phase_before(phases, first);
-    int code = EQP_OK;
+    int64_t low = 0, high = r->nphases;
 
-    if (first < 0 || last < first || last - first >= MOST_PHASES || of == RF_NONE) {
-        r->phase = first;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (r->told[middle].id < phase) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? &r->told[low - 1] : NULL;
+}
+
+static int repeat(reading *r, int64_t first, int64_t last)
+{
+    const told *of = phase_before(r, first);
+
+    r->phase = first;
+    if (first < 0 || last < first || last - first >= MOST_PHASES - r->repeated || of == NULL) {
         return refuse(r, "'identical_to_previous' that cannot be");
     }
-    for (int64_t p = first; p <= last && code == EQP_OK; p++) {
-        code = rf_build_repeat(r->build, p, of);
-    }
-    return code;
+    r->repeated += last - first + 1;
+    return rf_build_repeat(r->build, first, last, of->row, of->end);
 }
 
 /* Phases that are like the one before them are not in the file. */
-static int read_repeats(reading *r, const json_t *root, const json_t *phases)
+static int read_repeats(reading *r, const json_t *root)
 {
     const json_t *of = json_object_get(
         json_object_get(json_object_get(json_object_get(root, "metadata"), "phases"), "identical_to_previous"), "list");
@@ -188,55 +315,117 @@ static int read_repeats(reading *r, const json_t *root, const json_t *phases)
     size_t i;
     int code = EQP_OK;
 
+    qsort(r->told, (size_t)r->nphases, sizeof *r->told, by_phase);
     json_array_foreach(of, i, one)
     {
-        EQP_TRY(json_is_integer(one) ? repeat(r, phases, json_integer_value(one), json_integer_value(one))
+        EQP_TRY(json_is_integer(one) ? repeat(r, json_integer_value(one), json_integer_value(one))
                                      : refuse(r, "'identical_to_previous' that is none"));
     }
     json_array_foreach(ranges, i, one)
     {
         const json_t *first = json_array_get(one, 0), *last = json_array_get(one, 1);
         EQP_TRY(json_is_integer(first) && json_is_integer(last)
-                    ? repeat(r, phases, json_integer_value(first), json_integer_value(last))
+                    ? repeat(r, json_integer_value(first), json_integer_value(last))
                     : refuse(r, "'identical_to_previous' that is none"));
     }
 done:
     return code;
 }
 
-int rf_read_vt(rf_build *build, const char *path, eqp_message *message)
+/* The number in NAME.N.json, or RF_NONE. */
+static int64_t rank_of_name(const char *path)
 {
-    reading r = {.build = build, .message = message};
+    static const char ending[] = ".json";
+    const size_t length = strlen(path), tail = sizeof ending - 1;
+    size_t at = length > tail && strcmp(path + length - tail, ending) == 0 ? length - tail : 0;
+    const size_t end = at;
+    int64_t rank = 0;
+
+    while (at > 0 && path[at - 1] >= '0' && path[at - 1] <= '9' && end - at < 6) {
+        at--;
+    }
+    for (size_t k = at; k < end; k++) {
+        rank = 10 * rank + (path[k] - '0');
+    }
+    return at < end && at > 0 && path[at - 1] == '.' ? rank : RF_NONE;
+}
+
+/* Whose file it is, as its metadata say, or its name. */
+static int read_rank(reading *r, const char *path, const json_t *root)
+{
+    const json_t *metadata = json_object_get(root, "metadata");
+    int64_t rank = rank_of_name(path), nranks;
+    int code = EQP_OK;
+
+    rf_build_at(r->build, 0);
+    (void)get_int(metadata, "rank", &rank);
+    if (rank != RF_NONE) {
+        EQP_TRY(rank >= 0 && rank < RF_MOST_RANKS ? EQP_OK : refuse(r, "a strange rank in the metadata"));
+        rf_build_rank(r->build, rank);
+    }
+    if (get_int(metadata, "num_ranks", &nranks) == EQP_OK) {
+        EQP_TRY(rf_build_nranks(r->build, nranks, r->message));
+    }
+done:
+    return code;
+}
+
+static int load_json(const char *path, json_t **root, eqp_message *message)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, before the text */
     json_error_t error;
-    json_t *root = NULL;
     char *bytes = NULL;
-    int64_t size = 0;
-    const json_t *phases, *one;
-    size_t i;
+    int64_t size = 0, skip;
     int code;
 
-    EQP_TRY(rf_build_open(build, path, "task"));
     EQP_TRY(rf_read_bytes(path, &bytes, &size, message)); /* jansson reads a stream byte by byte */
-    root = json_loadb(bytes, (size_t)size, 0, &error);
-    free(bytes);
-    bytes = NULL;
-    if (root == NULL) {
+    skip = size >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
+    *root = json_loadb(bytes + skip, (size_t)(size - skip), 0, &error);
+    if (*root == NULL) {
         const bool memory = json_error_code(&error) == json_error_out_of_memory;
         eqp_message_set(message, "%.250s: line %d, column %d: %.150s", path, error.line, error.column, error.text);
         EQP_TRY(memory ? EQP_ERR_MEMORY : EQP_ERR_FORMAT);
     }
+done:
+    free(bytes);
+    return code;
+}
+
+/* vt also writes statistics of a run, which have phases, too. */
+static bool is_load_data(const json_t *root)
+{
+    const json_t *own = json_object_get(root, "type"),
+                 *type = json_object_get(json_object_get(root, "metadata"), "type");
+
+    type = type != NULL ? type : own;
+    return type == NULL || (json_is_string(type) && strcmp(json_string_value(type), "LBDatafile") == 0);
+}
+
+int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message)
+{
+    reading r = {.build = build, .names = names, .message = message};
+    json_t *root = NULL;
+    const json_t *phases, *one;
+    size_t i;
+    int code;
+
+    EQP_TRY(load_json(path, &root, message));
     phases = json_object_get(root, "phases");
-    if (!json_is_array(phases)) {
-        eqp_message_set(message, "%.250s: JSON, but none of vt's load data: there is no array 'phases'", path);
-        EQP_TRY(EQP_ERR_FORMAT);
+    if (!json_is_array(phases) || !is_load_data(root)) {
+        eqp_message_set(message,
+                        "%.250s: JSON, but none of vt's load data: there is no array 'phases' of an LBDatafile", path);
+        EQP_TRY(EQP_ERR_UNKNOWN);
     }
+    EQP_TRY(rf_build_open(build, path, "task"));
+    EQP_TRY(eqp_array_create(&r.told, (int64_t)json_array_size(phases), sizeof *r.told));
+    EQP_TRY(read_rank(&r, path, root));
     json_array_foreach(phases, i, one)
     {
         EQP_TRY(read_phase(&r, one));
     }
-    EQP_TRY(read_repeats(&r, root, phases));
+    EQP_TRY(read_repeats(&r, root));
 done:
-    free(bytes);
+    free(r.told);
     json_decref(root);
     return code;
 }

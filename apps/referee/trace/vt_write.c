@@ -21,7 +21,7 @@ typedef struct writing {
     const rf_trace *trace;
     int64_t at;
     int nparts;
-    sorted *then; /* [at + 1] who had the items in the phases up to `at` */
+    sorted *then; /* [rows up to that of `at`] who had the items in those phases */
     sorted now;   /* by the map */
 } writing;
 
@@ -60,7 +60,7 @@ static void write_tasks(FILE *stream, const rf_trace *t, const sorted *s, int pa
     fprintf(stream, "%s\n{\"id\":%" PRId64 ",\"tasks\":[", p == 0 && number == t->phase[0] ? "" : ",", number);
     for (int64_t k = s->first[part]; k < s->first[part + 1]; k++) {
         const int64_t i = s->order[k];
-        const double load = t->load[p * t->n + i];
+        const double load = rf_trace_load(t, p)[i];
         if (!signbit(load)) { /* else it was not there */
             fprintf(stream, "%s\n{\"entity\":%s,\"node\":%d,\"resource\":\"cpu\",\"time\":%.17g}", begins ? "" : ",",
                     t->name[i], part, load);
@@ -115,7 +115,7 @@ static int write_file(const writing *w, int part, const char *pattern, eqp_messa
     FILE *stream = eqp_output_stream(output);
     write_head(stream, t, part);
     for (int64_t p = 0; p < t->nphases; p++) {
-        write_tasks(stream, t, p <= w->at ? &w->then[p] : &w->now, part, p, t->phase[p]);
+        write_tasks(stream, t, p <= w->at ? &w->then[t->row[p]] : &w->now, part, p, t->phase[p]);
     }
     if (w->at == t->nphases - 1) {
         write_tasks(stream, t, &w->now, part, w->at, t->phase[w->at] + 1);
@@ -132,21 +132,22 @@ done:
 int rf_vt_write(const rf_trace *trace, int64_t at, const int *part, const char *pattern, eqp_message *message)
 {
     writing w = {.trace = trace, .at = at, .nparts = trace->nranks};
+    const int64_t nrows = trace->row[at] + 1;
     int code;
 
     EQP_TRY(strstr(pattern, "%p") != NULL && trace->names_are_json ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp_array_create(&w.then, at + 1, sizeof *w.then));
-    for (int64_t p = 0; p <= at; p++) {
-        EQP_TRY(sort_items(&w, trace->rank + p * trace->n, NULL, &w.then[p]));
+    EQP_TRY(eqp_array_create(&w.then, nrows, sizeof *w.then));
+    for (int64_t r = 0; r < nrows; r++) {
+        EQP_TRY(sort_items(&w, trace->rank + r * trace->n, NULL, &w.then[r]));
     }
     EQP_TRY(sort_items(&w, NULL, part, &w.now));
     for (int p = 0; p < w.nparts; p++) {
         EQP_TRY(write_file(&w, p, pattern, message));
     }
 done:
-    for (int64_t p = 0; p <= at && w.then != NULL; p++) {
-        free(w.then[p].first);
-        free(w.then[p].order);
+    for (int64_t r = 0; r < nrows && w.then != NULL; r++) {
+        free(w.then[r].first);
+        free(w.then[r].order);
     }
     free(w.then);
     free(w.now.first);
