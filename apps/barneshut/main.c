@@ -111,13 +111,12 @@ static void print_summary(const bh_simulation *sim)
     }
 }
 
-static void warn_of_box(const bh_simulation *sim)
+static void print_note(const bh_simulation *sim)
 {
     const app_run_settings *settings = &sim->settings->run;
 
-    if (sim->input.box > 0 && !settings->quiet && sim->domain.rank == 0) {
-        fprintf(stderr, "barneshut: note: %s: has a periodic box of edge %g; its boundaries are taken as open\n",
-                app_run_input_path(settings), sim->input.box);
+    if (sim->input.note.text[0] != '\0' && !settings->quiet && sim->domain.rank == 0) {
+        fprintf(stderr, "barneshut: note: %s: %s\n", app_run_input_path(settings), sim->input.note.text);
     }
 }
 
@@ -143,7 +142,7 @@ static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char
     if (code != EQP_OK) {
         return code;
     }
-    warn_of_box(&sim);
+    print_note(&sim);
     EQP_TRY(bh_record_create(&sim, command, &record, message));
     print_title(&sim);
     EQP_TRY(run(&sim, &record, restart, stopped, message));
@@ -188,7 +187,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     if (code != EQP_OK) {
         return code;
     }
-    warn_of_box(&sim);
+    print_note(&sim);
     code = bh_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
         code = eqp_agree(sim.comm, bh_record_step(&record, &sim, message), message);

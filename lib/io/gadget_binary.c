@@ -7,7 +7,15 @@
 #include <stdlib.h>
 
 /* Real files have some tens of blocks; millions of empty ones would only take time. */
-enum { HEADER_BYTES = 256, LABEL_BYTES = 8, TYPES = 6, MOST_RECORDS = 4096 };
+enum { HEADER_BYTES = 256, LABEL_BYTES = 8, TYPES = 6, MOST_RECORDS = 4096, MOST_HEADER_BYTES = 448 };
+
+/* GADGET-4's own header: counts in this file and in total, masses of the types, then time, redshift, box size and the
+ * number of files. Versions differ in the width of the first counts and in what follows; the number of types is a
+ * constant of the program that wrote it. */
+static const struct {
+    int count_bytes, more_bytes;
+} own_headers[] = {{8, 0}, {8, 16}, {4, 0}, {4, 16}};
+enum { OWN_HEADERS = (int)(sizeof own_headers / sizeof *own_headers) };
 
 enum { BLOCK_POS, BLOCK_VEL, BLOCK_ID, BLOCK_MASS, BLOCKS };
 
@@ -20,13 +28,19 @@ typedef struct block {
 } block;
 
 typedef struct detail {
-    bool big; /* endian */
+    bool big;        /* endian */
+    bool all_masses; /* the block of masses has also those that the header has */
     block at[BLOCKS];
 } detail;
 
 typedef struct record {
     int64_t offset, bytes; /* of the payload */
 } record;
+
+static int64_t after(const record *r)
+{
+    return r->offset + r->bytes + 4;
+}
 
 typedef struct reader {
     const char *path;
@@ -35,10 +49,41 @@ typedef struct reader {
     bool big, labelled;
 } reader;
 
+/* Where the totals of a header of GADGET-4's own begin. */
+static int64_t totals_offset(int form, int ntypes)
+{
+    return ((int64_t)own_headers[form].count_bytes * ntypes + 7) / 8 * 8;
+}
+
+/* The number of types with which a header has so many bytes; 0: none. */
+static int own_types(int form, int64_t bytes)
+{
+    for (int n = 1; n <= EQP_SNAPSHOT_TYPES; n++) {
+        if (totals_offset(form, n) + 16 * n + 32 + own_headers[form].more_bytes == bytes) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+static bool is_own_header(uint32_t bytes)
+{
+    bool is = false;
+
+    for (int form = 0; form < OWN_HEADERS; form++) {
+        is |= own_types(form, bytes) > 0;
+    }
+    return is && bytes != HEADER_BYTES;
+}
+
 static bool probe(const eqp__probe *p)
 {
     for (int big = 0; big < 2; big++) {
         uint32_t first = p->length >= 4 ? eqp__get_u32(p->head, big != 0) : 0;
+
+        if (is_own_header(first) && p->length >= first + 8 && eqp__get_u32(p->head + first + 4, big != 0) == first) {
+            return true;
+        }
 
         if (first == LABEL_BYTES && p->length >= 8 && memcmp(p->head + 4, "HEAD", 4) == 0) {
             return true;
@@ -84,11 +129,6 @@ static int find_record(const reader *r, int64_t at, record *found, eqp_message *
     return EQP_ERR_FORMAT;
 }
 
-static int64_t after(const record *r)
-{
-    return r->offset + r->bytes + 4;
-}
-
 static void parse_header(const unsigned char *p, bool big, eqp__header *h)
 {
     uint32_t nfiles = eqp__get_u32(p + 124, big);
@@ -110,6 +150,75 @@ static void parse_header(const unsigned char *p, bool big, eqp__header *h)
     h->hubble = eqp__get_f64(p + 152, big);
 }
 
+static void parse_own_header(const unsigned char *p, bool big, int form, int ntypes, eqp__header *h)
+{
+    const unsigned char *total = p + totals_offset(form, ntypes), *mass = total + 8 * ntypes, *more = mass + 8 * ntypes;
+    const int width = own_headers[form].count_bytes;
+    const uint32_t nfiles = eqp__get_u32(more + 24, big);
+
+    h->ntypes = ntypes;
+    h->nfiles = nfiles > INT32_MAX ? -1 : (int)nfiles;
+    h->total_mask = UINT64_MAX;
+    for (int t = 0; t < ntypes; t++) {
+        h->n[t] = width == 8 ? (int64_t)eqp__get_u64(p + 8 * t, big) : (int64_t)eqp__get_u32(p + 4 * t, big);
+        h->mass[t] = eqp__get_f64(mass + 8 * t, big);
+        h->total[t] = (int64_t)eqp__get_u64(total + 8 * t, big);
+    }
+    h->time = eqp__get_f64(more, big);
+    h->redshift = eqp__get_f64(more + 8, big);
+    h->box_size = eqp__get_f64(more + 16, big);
+}
+
+/* Do the counts of a header explain the block of places behind it? */
+static bool fits(const reader *r, const eqp__header *h, int64_t places)
+{
+    int64_t all = 0;
+    record found;
+
+    for (int t = 0; t < h->ntypes; t++) {
+        if (h->n[t] < 0 || h->n[t] > EQP__MOST_PARTICLES) {
+            return false;
+        }
+        all += h->n[t];
+    }
+    return all == 0 ||
+           (find_record(r, places, &found, NULL) == EQP_OK && (found.bytes == 12 * all || found.bytes == 24 * all));
+}
+
+/* Headers of different versions can have the same length: the places tell which one it is. */
+static int load_own_header(const reader *r, const record *at, eqp__file *file, eqp_message *message)
+{
+    unsigned char head[MOST_HEADER_BYTES];
+    int rc = EQP_ERR_FORMAT;
+
+    if (at->bytes <= UINT32_MAX && is_own_header((uint32_t)at->bytes)) {
+        rc = eqp__file_read(r->fd, r->path, head, (size_t)at->bytes, at->offset, message);
+        for (int form = 0; rc == EQP_OK && form < OWN_HEADERS; form++) {
+            const int ntypes = own_types(form, at->bytes);
+            eqp__header h = file->header;
+
+            if (ntypes > 0) {
+                parse_own_header(head, r->big, form, ntypes, &h);
+            }
+            if (ntypes > 0 && fits(r, &h, after(at) + (r->labelled ? LABEL_BYTES + 8 : 0))) {
+                file->header = h;
+                return EQP_OK;
+            }
+        }
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        eqp_message_set(message,
+                        "%s: damaged or truncated: the block behind the header of %lld bytes has not the places of "
+                        "the particles that it counts",
+                        r->path, (long long)at->bytes);
+        return EQP_ERR_FORMAT;
+    }
+    eqp_message_set(message, "%s: damaged: the header has %lld bytes, not %d as in GADGET-2, nor those of GADGET-4",
+                    r->path, (long long)at->bytes, HEADER_BYTES);
+    return rc;
+}
+
 static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *message)
 {
     unsigned char head[HEADER_BYTES];
@@ -119,30 +228,50 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
     if (rc != EQP_OK) {
         return rc;
     }
-    r->big = eqp__get_u32(head, true) == HEADER_BYTES || eqp__get_u32(head, true) == LABEL_BYTES;
+    r->big = eqp__get_u32(head, true) == HEADER_BYTES || eqp__get_u32(head, true) == LABEL_BYTES ||
+             is_own_header(eqp__get_u32(head, true));
     r->labelled = memcmp(head + 4, "HEAD", 4) == 0 && eqp__get_u32(head, r->big) == LABEL_BYTES;
     rc = find_record(r, r->labelled ? LABEL_BYTES + 8 : 0, &found, message);
     if (rc != EQP_OK) {
         return rc;
     }
     if (found.bytes != HEADER_BYTES) {
-        eqp_message_set(message, "%s: damaged: the header has %lld bytes, not %d", r->path, (long long)found.bytes,
-                        HEADER_BYTES);
-        return EQP_ERR_FORMAT;
+        rc = load_own_header(r, &found, file, message);
+    } else {
+        rc = eqp__file_read(r->fd, r->path, head, sizeof head, found.offset, message);
+        if (rc == EQP_OK) {
+            parse_header(head, r->big, &file->header);
+        }
     }
-    rc = eqp__file_read(r->fd, r->path, head, sizeof head, found.offset, message);
     if (rc != EQP_OK) {
         return rc;
     }
-    parse_header(head, r->big, &file->header);
     snprintf(file->header.format, sizeof file->header.format, "GADGET format %d", r->labelled ? 2 : 1);
     *next = after(&found);
     return eqp__header_check(file, message);
 }
 
-/* The width of a block's numbers follows from its length. */
-static int place_block(const reader *r, detail *d, int which, const record *at, int64_t numbers, eqp_message *message)
+/* A block of masses has those that the header has not; in files of some codes all of them, as wide as the places. */
+static bool has_all_masses(const detail *d, const record *at, const int64_t number[BLOCKS])
 {
+    const int64_t massive = number[BLOCK_MASS], all = number[BLOCK_ID];
+
+    return massive < all && (at->bytes > 8 * massive || at->bytes == all * d->at[BLOCK_POS].item);
+}
+
+/* The width of a block's numbers follows from its length. */
+static int place_block(const reader *r, detail *d, int which, const record *at, const int64_t number[BLOCKS],
+                       eqp_message *message)
+{
+    int64_t numbers = number[which];
+
+    if (which == BLOCK_MASS && has_all_masses(d, at, number)) {
+        d->all_masses = true;
+        if (numbers == 0) {
+            return EQP_OK; /* nobody needs it */
+        }
+        numbers = number[BLOCK_ID];
+    }
     for (int item = 4; item <= 8; item += 4) {
         if (at->bytes == numbers * item) {
             d->at[which] = (block){.offset = at->offset, .bytes = at->bytes, .item = item};
@@ -205,7 +334,7 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
             return EQP_ERR_FORMAT;
         }
         if (which < BLOCKS) {
-            rc = place_block(r, d, which, &found, numbers[which], message);
+            rc = place_block(r, d, which, &found, numbers, message);
             if (rc != EQP_OK) {
                 return rc;
             }
@@ -220,7 +349,7 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
     eqp__header *h = &file->header;
     int64_t all = 0, massive = 0;
 
-    for (int t = 0; t < TYPES; t++) {
+    for (int t = 0; t < h->ntypes; t++) {
         all += h->n[t];
         massive += h->mass[t] == 0 ? h->n[t] : 0;
     }
@@ -245,6 +374,9 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
         }
     }
     h->has_ids = d->at[BLOCK_ID].offset != 0;
+    if (d->all_masses) {
+        eqp_message_set(&h->note, "masses stand in the header and in the block MASS: those of the header are taken");
+    }
     return EQP_OK;
 }
 
@@ -337,7 +469,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     rc = rc != EQP_OK ? rc : eqp_array_create(&s.buffer, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, 3 * sizeof(double));
     for (int t = 0; t < type; t++) {
         place += h->n[t];
-        massive += h->mass[t] == 0 ? h->n[t] : 0;
+        massive += h->mass[t] == 0 || d->all_masses ? h->n[t] : 0;
     }
     if (rc == EQP_OK && (to->x || to->y || to->z)) {
         rc = read_reals(&s, &d->at[BLOCK_POS], 3, place, n, (double *const[]){to->x, to->y, to->z}, message);

@@ -10,6 +10,35 @@
 /* No velocity is stored with a higher power of the scale factor. */
 #define MOST_EXPONENT 10
 
+enum { PLACES, VELOCITIES, MASSES, IDS, QUANTITIES, MOST_NAMES = 8 };
+
+/* Codes name the same quantity differently: those of GADGET, AREPO, GIZMO and SWIFT first, then those of OWLS and EAGLE
+ * (singular), black holes of SWIFT, and what initial conditions and exports are written with. The first that is there
+ * counts. */
+static const struct {
+    const char *name[MOST_NAMES];
+    H5T_class_t class;
+    int width;
+} quantities[QUANTITIES] = {
+    [PLACES] = {{"Coordinates", "Coordinate", "Positions", "Position", "Pos", "coordinates", "position", "pos"},
+                H5T_FLOAT,
+                3},
+    [VELOCITIES] = {{"Velocities", "Velocity", "Vel", "velocities", "velocity", "vel"}, H5T_FLOAT, 3},
+    [MASSES] = {{"Masses", "Mass", "DynamicalMasses", "DynamicalMass", "masses", "mass"}, H5T_FLOAT, 1},
+    [IDS] = {{"ParticleIDs", "ParticleID", "ParticleIds", "IDs", "ID", "ids", "id"}, H5T_INTEGER, 1},
+};
+
+/* The name that the group has for a quantity; the usual one if it has none. */
+static const char *find_name(hid_t group, int quantity)
+{
+    for (int i = 0; i < MOST_NAMES && quantities[quantity].name[i]; i++) {
+        if (H5Lexists(group, quantities[quantity].name[i], H5P_DEFAULT) != 0) {
+            return quantities[quantity].name[i];
+        }
+    }
+    return quantities[quantity].name[0];
+}
+
 static int damaged(const eqp__file *file, const char *what, eqp_message *message)
 {
     eqp_message_set(message, "%s: %s", file->path, what);
@@ -87,8 +116,8 @@ static int load_counts(eqp__file *file, hid_t group, eqp_message *message)
 {
     eqp__header *h = &file->header;
     int64_t nfiles = 1;
-    int rc =
-        eqp__hdf5_get_integers(file->path, group, "NumPart_ThisFile", 0, EQP_SNAPSHOT_TYPES, h->n, &h->ntypes, message);
+    int rc = eqp__hdf5_get_integers(file->path, group, "NumPart_ThisFile", EQP__HDF5_ARRAY, EQP_SNAPSHOT_TYPES, h->n,
+                                    &h->ntypes, message);
 
     if (rc == EQP_ERR_UNKNOWN) {
         return damaged(file, "HDF5, but no GADGET snapshot: /Header has no attribute NumPart_ThisFile", message);
@@ -134,26 +163,54 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     return rc != EQP_OK ? rc : eqp__header_check(file, message);
 }
 
-/* Some codes keep the cosmology, and whether there is one, among the parameters. */
-static int load_parameters(eqp__file *file, hid_t opened, int *comoving, eqp_message *message)
+/* Some codes keep the cosmology, and whether there is one, in a group of its own: GADGET-4 and AREPO, SWIFT. */
+static const struct {
+    const char *group, *comoving, *omega0, *omega_lambda, *hubble;
+} cosmologies[] = {{"Parameters", "ComovingIntegrationOn", "Omega0", "OmegaLambda", "HubbleParam"},
+                   {"Cosmology", "Cosmological run", "Omega_m", "Omega_lambda", "h"}};
+
+static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comoving, eqp_message *message)
 {
     eqp__header *h = &file->header;
     int64_t flag = 0;
     hid_t group = -1;
-    int rc = eqp__hdf5_open_group(file->path, opened, "Parameters", &group, message);
+    int rc = eqp__hdf5_open_group(file->path, opened, cosmologies[which].group, &group, message);
 
     if (rc != EQP_OK) {
         return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
     }
-    rc = eqp__hdf5_get_integers(file->path, group, "ComovingIntegrationOn", 0, 1, &flag, NULL, NULL);
-    *comoving = rc == EQP_OK ? flag != 0 : -1;
-    rc = EQP_OK;
-    if (h->omega0 == 0) {
-        rc = get_optional_real(file, group, "Omega0", &h->omega0, message);
-        rc = rc != EQP_OK ? rc : get_optional_real(file, group, "OmegaLambda", &h->omega_lambda, message);
-        rc = rc != EQP_OK ? rc : get_optional_real(file, group, "HubbleParam", &h->hubble, message);
+    if (eqp__hdf5_get_integers(file->path, group, cosmologies[which].comoving, 0, 1, &flag, NULL, NULL) == EQP_OK) {
+        *comoving = flag != 0;
+    }
+    if (h->omega0 == 0 && *comoving != 0) {
+        rc = get_optional_real(file, group, cosmologies[which].omega0, &h->omega0, message);
+        rc = rc != EQP_OK ? rc
+                          : get_optional_real(file, group, cosmologies[which].omega_lambda, &h->omega_lambda, message);
+        rc = rc != EQP_OK ? rc : get_optional_real(file, group, cosmologies[which].hubble, &h->hubble, message);
     }
     H5Gclose(group);
+    return rc;
+}
+
+/* Time is the age where there is a scale factor of its own (SWIFT, EAGLE); velocities are converted by the latter. */
+static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_message *message)
+{
+    static const char *const name[] = {"Scale-factor", "ExpansionFactor"};
+    eqp__header *h = &file->header;
+    hid_t group = -1;
+    int rc = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
+
+    for (int i = 0; rc == EQP_OK && i < 2; i++) {
+        double a = 0;
+
+        rc = get_optional_real(file, group, name[i], &a, message);
+        if (rc == EQP_OK && comoving != 0 && eqp__is_cosmological(a, h->redshift, h->omega0)) {
+            h->time = a;
+        }
+    }
+    if (group >= 0) {
+        H5Gclose(group);
+    }
     return rc;
 }
 
@@ -173,81 +230,127 @@ static void get_exponent(const eqp__file *file, hid_t velocities, double *expone
     }
 }
 
-static int require(const eqp__file *file, int type, hid_t group, const char *name, H5T_class_t class, int width,
-                   hid_t *dataset, eqp_message *message)
+/* Opens and closes a dataset that may be missing: afterwards it is known that every slice of it is there. */
+static int check_dataset(eqp__file *file, int type, hid_t group, int quantity, bool *there, double *exponent,
+                         eqp_message *message)
 {
-    int rc = eqp__hdf5_open_column(file->path, group, name, class, file->header.n[type], width, dataset, message);
+    const char *name = find_name(group, quantity);
+    const int64_t n = file->header.n[type];
+    hid_t dataset = -1;
+    int rc = eqp__hdf5_open_column(file->path, group, name, quantities[quantity].class, n, quantities[quantity].width,
+                                   &dataset, message);
 
-    if (rc == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: PartType%d has no dataset %s", file->path, type, name);
+    *there = rc == EQP_OK;
+    if (rc == EQP_OK && quantity == PLACES && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * n)) {
+        eqp_message_set(message, "%s: dataset /PartType%d/%s holds fewer bytes than its shape needs", file->path, type,
+                        name);
         rc = EQP_ERR_FORMAT;
     }
-    return rc;
-}
-
-/* Opens and closes all datasets of a type: at the end it is known that every slice is there. */
-static int check_type(eqp__file *file, hid_t opened, int type, bool *has_ids, double *exponent, eqp_message *message)
-{
-    hid_t group = -1, dataset = -1;
-    int rc = open_type(file, opened, type, &group, message);
-
-    rc = rc != EQP_OK ? rc : require(file, type, group, "Coordinates", H5T_FLOAT, 3, &dataset, message);
-    if (rc == EQP_OK && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * file->header.n[type])) {
-        eqp_message_set(message, "%s: dataset /PartType%d/Coordinates holds fewer bytes than its shape needs",
-                        file->path, type);
-        rc = EQP_ERR_FORMAT;
+    if (rc == EQP_OK && quantity == VELOCITIES) {
+        get_exponent(file, dataset, exponent);
     }
     if (dataset >= 0) {
         H5Dclose(dataset);
     }
-    if (rc == EQP_OK) {
-        rc = require(file, type, group, "Velocities", H5T_FLOAT, 3, &dataset, message);
-    }
-    if (rc == EQP_OK) {
-        get_exponent(file, dataset, exponent);
-        H5Dclose(dataset);
-        if (file->header.mass[type] == 0) {
-            rc = require(file, type, group, "Masses", H5T_FLOAT, 1, &dataset, message);
-            if (rc == EQP_OK) {
-                H5Dclose(dataset);
-            }
-        }
-    }
-    if (rc == EQP_OK) {
-        rc = eqp__hdf5_open_column(file->path, group, "ParticleIDs", H5T_INTEGER, file->header.n[type], 1, &dataset,
-                                   message);
-        *has_ids = rc == EQP_OK;
-        if (rc == EQP_OK) {
-            H5Dclose(dataset);
-        }
-        rc = rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+}
+
+/* there [QUANTITIES]: what the type has. */
+static int check_type(eqp__file *file, hid_t opened, int type, bool *there, double *exponent, eqp_message *message)
+{
+    const bool has_mass = file->header.mass[type] != 0;
+    hid_t group = -1;
+    int rc = open_type(file, opened, type, &group, message);
+
+    for (int q = 0; rc == EQP_OK && q < QUANTITIES && (q == PLACES || there[PLACES]); q++) {
+        there[q] = q == MASSES && has_mass;
+        rc = there[q] ? EQP_OK : check_dataset(file, type, group, q, &there[q], exponent, message);
     }
     close_type(-1, group);
     return rc;
 }
 
+/* Tracers, which move with the gas, have no places of their own. */
 static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_message *message)
 {
     eqp__header *h = &file->header;
-    int with = 0, without = 0;
+    int with[QUANTITIES] = {0}, types = 0;
 
     for (int t = 0; t < h->ntypes; t++) {
-        bool has_ids = false;
-        int rc = h->n[t] == 0 ? EQP_OK : check_type(file, opened, t, &has_ids, exponent, message);
+        bool there[QUANTITIES] = {false};
+        int rc = h->n[t] == 0 ? EQP_OK : check_type(file, opened, t, there, exponent, message);
 
         if (rc != EQP_OK) {
             return rc;
         }
-        if (h->n[t] > 0) {
-            with += has_ids;
-            without += !has_ids;
+        types += h->n[t] > 0;
+        for (int q = 0; q < QUANTITIES; q++) {
+            with[q] += there[q];
+        }
+        if (!there[PLACES]) {
+            h->left_out[t] = h->n[t];
+            h->n[t] = 0;
         }
     }
-    if (with > 0 && without > 0) {
+    if (types > 0 && with[PLACES] == 0) {
+        return damaged(file, "no type of particles has a dataset Coordinates", message);
+    }
+    if (with[IDS] > 0 && with[IDS] < with[PLACES]) {
         return damaged(file, "only some types of particles have ids", message);
     }
-    h->has_ids = without == 0;
+    h->has_ids = with[IDS] == with[PLACES];
+    h->has_velocities = with[VELOCITIES] == with[PLACES];
+    h->has_masses = with[MASSES] == with[PLACES];
     return EQP_OK;
+}
+
+/* all: every dataset of the type is a virtual one. */
+static int find_pieces_of_type(const eqp__file *file, hid_t group, int type, eqp__pieces *pieces, bool *all,
+                               eqp_message *message)
+{
+    int rc = EQP_OK;
+
+    for (int q = 0; rc == EQP_OK && q < QUANTITIES; q++) {
+        const char *name = find_name(group, q);
+        hid_t dataset = H5Lexists(group, name, H5P_DEFAULT) > 0 ? eqp__hdf5_open_within(group, name) : -1;
+        char whole[64];
+
+        if (dataset >= 0) {
+            *all = *all && eqp__hdf5_is_virtual(dataset);
+            snprintf(whole, sizeof whole, "PartType%d/%s", type, name);
+            rc = *all ? eqp__hdf5_find_pieces(file->path, dataset, whole, pieces, message) : EQP_OK;
+            H5Dclose(dataset);
+        }
+    }
+    return rc;
+}
+
+/* What else is wrong with the file is said when it is loaded. */
+static int find_pieces(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
+                       eqp_message *message)
+{
+    eqp__file counts = {.path = file->path};
+    eqp__hdf5_quiet quiet;
+    hid_t opened = -1;
+    bool all = true;
+    int rc = EQP_OK;
+
+    eqp__hdf5_enter(&quiet);
+    if (open_file(file, &opened, NULL) == EQP_OK && load_header(&counts, opened, NULL) == EQP_OK) {
+        for (int t = 0; rc == EQP_OK && t < counts.header.ntypes; t++) {
+            hid_t group = -1;
+
+            if (counts.header.n[t] > 0 && open_type(&counts, opened, t, &group, NULL) == EQP_OK) {
+                rc = find_pieces_of_type(file, group, t, pieces, &all, message);
+            }
+            close_type(-1, group);
+        }
+    }
+    close_type(opened, -1);
+    eqp__hdf5_leave(&quiet);
+    *header = counts.header;
+    *is_virtual = all && pieces->n > 0;
+    return rc;
 }
 
 static int load(eqp__file *file, eqp_message *message)
@@ -265,7 +368,10 @@ static int load(eqp__file *file, eqp_message *message)
     eqp__hdf5_enter(&quiet);
     rc = open_file(file, &opened, message);
     rc = rc != EQP_OK ? rc : load_header(file, opened, message);
-    rc = rc != EQP_OK ? rc : load_parameters(file, opened, &comoving, message);
+    for (int i = 0; rc == EQP_OK && i < (int)(sizeof cosmologies / sizeof *cosmologies); i++) {
+        rc = load_cosmology(file, opened, i, &comoving, message);
+    }
+    rc = rc != EQP_OK ? rc : load_scale_factor(file, opened, comoving, message);
     rc = rc != EQP_OK ? rc : check_types(file, opened, &exponent, message);
     close_type(opened, -1);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
@@ -302,7 +408,8 @@ static int read_dataset(const eqp__file *file, hid_t group, int type, const eqp_
 /* HDF5 clips numbers that do not fit: ids without sign must be read as such to keep their bits. */
 static eqp_kind kind_of_ids(hid_t group)
 {
-    hid_t dataset = H5Dopen2(group, "ParticleIDs", H5P_DEFAULT), type = dataset >= 0 ? H5Dget_type(dataset) : -1;
+    hid_t dataset = eqp__hdf5_open_within(group, find_name(group, IDS)),
+          type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     bool has_sign = type >= 0 && H5Tget_sign(type) == H5T_SGN_2;
 
     if (type >= 0) {
@@ -317,7 +424,10 @@ static eqp_kind kind_of_ids(hid_t group)
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                      eqp_message *message)
 {
-    void *const position[] = {to->x, to->y, to->z}, *const velocity[] = {to->vx, to->vy, to->vz};
+    void *const wanted[QUANTITIES][3] = {[PLACES] = {to->x, to->y, to->z},
+                                         [VELOCITIES] = {to->vx, to->vy, to->vz},
+                                         [MASSES] = {to->m},
+                                         [IDS] = {to->id}};
     eqp__hdf5_quiet quiet;
     hid_t opened = -1, group = -1;
     int rc;
@@ -325,21 +435,13 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     eqp__hdf5_enter(&quiet);
     rc = open_file(file, &opened, message);
     rc = rc != EQP_OK ? rc : open_type(file, opened, type, &group, message);
-    if (rc == EQP_OK && (to->x || to->y || to->z)) {
-        rc = read_dataset(file, group, type, &(eqp_column){"Coordinates", EQP_KIND_DOUBLE, 3}, first, n, position,
-                          message);
-    }
-    if (rc == EQP_OK && (to->vx || to->vy || to->vz)) {
-        rc = read_dataset(file, group, type, &(eqp_column){"Velocities", EQP_KIND_DOUBLE, 3}, first, n, velocity,
-                          message);
-    }
-    if (rc == EQP_OK && to->m) {
-        rc = read_dataset(file, group, type, &(eqp_column){"Masses", EQP_KIND_DOUBLE, 1}, first, n,
-                          (void *const[]){to->m}, message);
-    }
-    if (rc == EQP_OK && to->id) {
-        rc = read_dataset(file, group, type, &(eqp_column){"ParticleIDs", kind_of_ids(group), 1}, first, n,
-                          (void *const[]){to->id}, message);
+    for (int q = 0; rc == EQP_OK && q < QUANTITIES; q++) {
+        if (wanted[q][0] || wanted[q][1] || wanted[q][2]) {
+            const eqp_column column = {find_name(group, q), q == IDS ? kind_of_ids(group) : EQP_KIND_DOUBLE,
+                                       quantities[q].width};
+
+            rc = read_dataset(file, group, type, &column, first, n, wanted[q], message);
+        }
     }
     close_type(opened, group);
     eqp__hdf5_leave(&quiet);
@@ -395,6 +497,7 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
 const eqp__format eqp__format_gadget_hdf5 = {
     .name = "GADGET HDF5",
     .probe = eqp__hdf5_probe,
+    .find_pieces = find_pieces,
     .load = load,
     .read = read_type,
     .read_column = read_column,

@@ -3,7 +3,10 @@
  * dataset is what its shape claims before anybody asks for that much memory. */
 #include "io/hdf5_util.h"
 
-enum { MOST_DIMENSIONS = 2, MOST_NUMBER_BYTES = 16 };
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_DIMENSIONS = 2, MOST_NUMBER_BYTES = 16, WORDS = 280 };
 
 /* No filter that is in use shrinks coordinates by more. */
 #define MOST_COMPRESSION 4096
@@ -15,6 +18,15 @@ enum { MOST_DIMENSIONS = 2, MOST_NUMBER_BYTES = 16 };
 #define SMALL_CHUNK ((hsize_t)1 << 20)
 
 static const char elsewhere[] = "is kept in another file, which is not read";
+
+/* Filters that come as plugins, by their registered numbers. */
+static const struct {
+    H5Z_filter_t number;
+    const char *name;
+} plugins[] = {
+    {307, "bzip2"}, {32000, "LZF"},       {32001, "Blosc"}, {32004, "LZ4"},       {32008, "bitshuffle"},
+    {32013, "ZFP"}, {32015, "Zstandard"}, {32017, "SZ"},    {32018, "FCIDECOMP"}, {32023, "granular BitRound"},
+    {32024, "SZ3"}, {32026, "Blosc2"},    {4, "szip"}};
 
 static herr_t refuse_traversal(const char *parent_file, const char *parent_group, const char *child_file,
                                const char *child_object, unsigned *flags, hid_t access, void *user)
@@ -41,11 +53,23 @@ static hid_t access_within(hid_t class)
     return access;
 }
 
-static bool leads_out(hid_t at, const char *name)
+/* Does the link lead to another file? Then `what` says so, and to which. */
+static bool leads_out(hid_t at, const char *name, size_t size, char *what)
 {
+    const char *file = NULL, *object;
+    char value[512];
     H5L_info_t info;
+    unsigned flags;
 
-    return H5Lget_info(at, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_EXTERNAL;
+    if (H5Lget_info(at, name, &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_EXTERNAL) {
+        return false;
+    }
+    snprintf(what, size, "%s", elsewhere);
+    if (info.u.val_size <= sizeof value && H5Lget_val(at, name, value, sizeof value, H5P_DEFAULT) >= 0 &&
+        H5Lunpack_elink_val(value, info.u.val_size, &flags, &file, &object) >= 0) {
+        snprintf(what, size, "%s: give %.200s", elsewhere, file);
+    }
+    return true;
 }
 
 void eqp__hdf5_name(hid_t at, size_t size, char *name)
@@ -72,8 +96,10 @@ int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *gr
         H5Pclose(access);
     }
     if (opened < 0) {
-        eqp_message_set(message, "%s: group /%s %s", path, name,
-                        there > 0 && leads_out(at, name) ? elsewhere : "is damaged, or is no group");
+        char what[WORDS] = "is damaged, or is no group";
+
+        (void)(there > 0 && leads_out(at, name, sizeof what, what));
+        eqp_message_set(message, "%s: group /%s %s", path, name, what);
         return EQP_ERR_FORMAT;
     }
     *group = opened;
@@ -154,6 +180,52 @@ static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, i
     return NULL;
 }
 
+/* Was the first chunk written without this filter of the pipeline? An optional filter may be left out. */
+static bool is_skipped(hid_t dataset, int filter)
+{
+    hid_t space = H5Dget_space(dataset);
+    hsize_t offset[H5S_MAX_RANK], bytes;
+    haddr_t address;
+    unsigned mask = 0;
+    bool known = space >= 0 && H5Dget_chunk_info(dataset, space, 0, offset, &mask, &address, &bytes) >= 0;
+
+    if (space >= 0) {
+        H5Sclose(space);
+    }
+    return known && (mask >> filter & 1) != 0;
+}
+
+bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
+{
+    hid_t properties = H5Dget_create_plist(dataset);
+    int nfilters = properties >= 0 ? H5Pget_nfilters(properties) : 0;
+    bool lacks = false;
+
+    for (int i = 0; i < nfilters && i < 32 && !lacks; i++) {
+        unsigned flags, config;
+        size_t nvalues = 0;
+        char name[64] = "";
+        H5Z_filter_t filter =
+            H5Pget_filter2(properties, (unsigned)i, &flags, &nvalues, NULL, sizeof name, name, &config);
+
+        lacks = filter >= 0 && H5Zfilter_avail(filter) <= 0 && !is_skipped(dataset, i);
+        for (size_t k = 0; k < sizeof plugins / sizeof *plugins; k++) {
+            if (plugins[k].number == filter) {
+                snprintf(name, sizeof name, "%s", plugins[k].name);
+            }
+        }
+        if (lacks) {
+            snprintf(what, size,
+                     "is packed by filter %d%s%s%s, which is not available (see HDF5_PLUGIN_PATH, or h5repack -f NONE)",
+                     (int)filter, name[0] ? " (" : "", name, name[0] ? ")" : "");
+        }
+    }
+    if (properties >= 0) {
+        H5Pclose(properties);
+    }
+    return lacks;
+}
+
 /* Virtual datasets are told apart first: to ask for their shape can open the files that they are made of. */
 static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows, int width)
 {
@@ -228,7 +300,7 @@ static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
     return dataset;
 }
 
-static hid_t open_within(hid_t group, const char *name)
+hid_t eqp__hdf5_open_within(hid_t group, const char *name)
 {
     hid_t access = access_within(H5P_DATASET_ACCESS), opened = access >= 0 ? H5Dopen2(group, name, access) : -1;
 
@@ -243,19 +315,22 @@ int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_c
 {
     htri_t there = H5Lexists(group, name, H5P_DEFAULT);
     const char *wrong = NULL;
-    char where[64];
+    char where[64], what[WORDS];
     hid_t opened;
 
     if (there == 0) {
         return EQP_ERR_UNKNOWN;
     }
-    opened = there > 0 ? open_within(group, name) : -1;
+    opened = there > 0 ? eqp__hdf5_open_within(group, name) : -1;
     if (opened >= 0) {
         wrong = what_is_wrong(opened, class, rows, width);
+        wrong = !wrong && rows > 0 && eqp__hdf5_lacks_filter(opened, sizeof what, what) ? what : wrong;
         opened = wrong ? opened : reopen_with_cache(group, name, opened);
     }
     if (opened < 0 || wrong) {
-        wrong = wrong ? wrong : there > 0 && leads_out(group, name) ? elsewhere : "is damaged, or is no dataset";
+        if (!wrong) {
+            wrong = there > 0 && leads_out(group, name, sizeof what, what) ? what : "is damaged, or is no dataset";
+        }
         eqp__hdf5_name(group, sizeof where, where);
         eqp_message_set(message, "%s: dataset %s/%s %s", path, where, name, wrong);
         if (opened >= 0) {

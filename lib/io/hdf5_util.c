@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "io/hdf5_util.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_DIMENSIONS = 2, MOST_NUMBERS = 4096, MOST_NUMBER_BYTES = 16 };
@@ -25,6 +26,21 @@ static int bad_attribute(const char *path, hid_t at, const char *name, const cha
     eqp__hdf5_name(at, sizeof where, where);
     eqp_message_set(message, "%s: attribute %s/%s %s", path, where, name, what);
     return EQP_ERR_FORMAT;
+}
+
+static int bad_length(const char *path, hid_t at, const char *name, hid_t space, int count, eqp_message *message)
+{
+    const hssize_t points = H5Sget_simple_extent_npoints(space);
+    char what[96];
+
+    if (count != 0 && H5Sget_simple_extent_type(space) == H5S_SCALAR) {
+        snprintf(what, sizeof what, "is no array, but a single number");
+    } else if (count > 0) {
+        snprintf(what, sizeof what, "has a wrong length: %lld numbers instead of %d", (long long)points, count);
+    } else {
+        snprintf(what, sizeof what, "has a wrong length: %lld numbers", (long long)points);
+    }
+    return bad_attribute(path, at, name, what, message);
 }
 
 /* Reads an attribute of numbers. The length is checked before memory for it is asked for. */
@@ -58,8 +74,9 @@ static int get_numbers(const char *path, hid_t at, const char *name, bool intege
         rc = bad_attribute(path, at, name, "has numbers of more than 16 bytes", message);
         goto done;
     }
-    if (points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS) {
-        rc = bad_attribute(path, at, name, "has a wrong length", message);
+    if (points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS ||
+        (count == EQP__HDF5_ARRAY && H5Sget_simple_extent_type(space) == H5S_SCALAR)) {
+        rc = bad_length(path, at, name, space, count, message);
         goto done;
     }
     rc = eqp_array_create(&all, points, sizeof *all);

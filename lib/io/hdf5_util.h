@@ -19,8 +19,10 @@ typedef struct eqp__hdf5_quiet {
 void eqp__hdf5_enter(eqp__hdf5_quiet *quiet);
 void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet);
 
-/* Attributes of an object. number [n] gets the first n of exactly `count` numbers; count 0: any count from 1 on.
- * Missing: EQP_ERR_UNKNOWN, without message. Another class or shape: EQP_ERR_FORMAT. */
+/* Attributes of an object. number [n] gets the first n of exactly `count` numbers; count 0: any count from 1 on;
+ * EQP__HDF5_ARRAY: likewise, but no scalar. Missing: EQP_ERR_UNKNOWN, without message. Another class or shape:
+ * EQP_ERR_FORMAT. */
+#define EQP__HDF5_ARRAY (-1)
 int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count, int n, double *number,
                         eqp_message *message);
 /* As above; found, not NULL, is how many there are, at most n are taken. */
@@ -34,6 +36,19 @@ int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *gr
  * [rows][width], and with as many stored bytes as that takes. Missing: EQP_ERR_UNKNOWN, without message. */
 int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
                           hid_t *dataset, eqp_message *message);
+
+/* hdf5_virtual.c. Is the dataset a virtual one? */
+bool eqp__hdf5_is_virtual(hid_t dataset);
+
+/* hdf5_virtual.c. Adds the files over which a virtual dataset is spread to pieces. In each of them it must have the
+ * name `name`, as it has in this file. */
+int eqp__hdf5_find_pieces(const char *path, hid_t dataset, const char *name, eqp__pieces *pieces, eqp_message *message);
+
+/* hdf5_open.c. Opens what the link leads to within this file, -1 on error; nothing of it is checked. */
+hid_t eqp__hdf5_open_within(hid_t group, const char *name);
+
+/* hdf5_open.c. The filter that this build of HDF5 lacks to read the dataset, in words; false: there is none. */
+bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what);
 
 /* hdf5_open.c. Do so many numbers not fit into what the dataset has stored, however well they are packed? */
 bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers);

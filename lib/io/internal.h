@@ -26,6 +26,9 @@ typedef struct eqp__header {
     double time, redshift, box_size, omega0, omega_lambda, hubble;
     double velocity_factor; /* what is read = what is stored x this */
     bool cosmological, has_ids;
+    bool has_velocities, has_masses;      /* of all particles of the file */
+    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without places: in total, but not in n */
+    eqp_message note;                     /* what else was left out or assumed; "": nothing */
 } eqp__header;
 
 typedef struct eqp__file {
@@ -34,6 +37,12 @@ typedef struct eqp__file {
     eqp__header header;
     void *detail; /* the format's own */
 } eqp__file;
+
+/* Files in a given order. */
+typedef struct eqp__pieces {
+    int64_t n, capacity;
+    char **path; /* [n] */
+} eqp__pieces;
 
 /* The start of a file, from which its format is told. */
 typedef struct eqp__probe {
@@ -48,10 +57,15 @@ typedef struct eqp__format {
     const char *name;
     /* Is it this format, whole or damaged? */
     bool (*probe)(const eqp__probe *probe);
-    /* Fills header and detail of file->path; header and detail are zero before. Frees what it made on error. */
+    /* Does the file show the particles of others as its own? Then these files, and the header that counts all. pieces
+     * is owned by the caller, also on error. NULL: the format has no such files. */
+    int (*find_pieces)(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
+                       eqp_message *message);
+    /* Fills header and detail of file->path; header and detail are zero before but for has_velocities and has_masses,
+     * which are true. Frees what it made on error. */
     int (*load)(eqp__file *file, eqp_message *message);
     /* Reads n particles of one type, `first` counted within that type of that file. Never asked for type, for masses
-     * that the header has, or for ids that are not there. */
+     * that the header has, or for ids, velocities or masses that are not there. */
     int (*read)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                 eqp_message *message);
     /* As read, for a further column; NULL: the format has none. */
@@ -70,6 +84,7 @@ struct eqp_snapshot {
     eqp_snapshot_info info;
     eqp__file *file; /* [info.nfiles] */
     int64_t capacity;
+    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles of all files that info does not count */
 };
 
 /* set.c: all files of a snapshot, given one of them. snapshot->format is set. */

@@ -107,7 +107,7 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
         return rc;
     }
     file = &s->file[s->info.nfiles];
-    *file = (eqp__file){.path = path, .first = s->info.n};
+    *file = (eqp__file){.path = path, .first = s->info.n, .header = {.has_velocities = true, .has_masses = true}};
     rc = s->format->load(file, message);
     if (rc != EQP_OK) {
         free(path);
@@ -117,6 +117,7 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
     for (int t = 0; t < file->header.ntypes; t++) {
         file->n += file->header.n[t];
         s->info.type_n[t] += file->header.n[t];
+        s->left_out[t] += file->header.left_out[t];
     }
     s->info.n += file->n;
     s->info.bytes += stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
@@ -161,14 +162,32 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
         return EQP_OK;
     }
     for (int t = 0; t < h->ntypes; t++) {
-        if (((uint64_t)s->info.type_n[t] & h->total_mask) != ((uint64_t)h->total[t] & h->total_mask)) {
+        const int64_t found = s->info.type_n[t] + s->left_out[t];
+
+        if (((uint64_t)found & h->total_mask) != ((uint64_t)h->total[t] & h->total_mask)) {
             eqp_message_set(message, "%s: header says %lld particles of type %d in all, the file%s %lld",
                             s->file[0].path, (long long)h->total[t], t, s->info.nfiles > 1 ? "s hold" : " holds",
-                            (long long)s->info.type_n[t]);
+                            (long long)found);
             return EQP_ERR_FORMAT;
         }
     }
     return EQP_OK;
+}
+
+/* What was left out, in one line. */
+static void set_note(eqp_snapshot *s)
+{
+    eqp_message *note = &s->info.note;
+
+    for (int k = 0; k < s->info.nfiles && !note->text[0]; k++) {
+        *note = s->file[k].header.note;
+    }
+    for (int t = 0; t < EQP_SNAPSHOT_TYPES; t++) {
+        if (s->left_out[t] > 0) {
+            eqp_message_set(note, "%s%s%lld particles of type %d have no places (tracers?) and are left out",
+                            note->text, note->text[0] ? "; " : "", (long long)s->left_out[t], t);
+        }
+    }
 }
 
 static void set_info(eqp_snapshot *s)
@@ -184,6 +203,12 @@ static void set_info(eqp_snapshot *s)
     s->info.omega_lambda = h->omega_lambda;
     s->info.hubble = h->hubble;
     s->info.cosmological = h->cosmological;
+    s->info.has_velocities = s->info.has_masses = true;
+    for (int k = 0; k < s->info.nfiles; k++) {
+        s->info.has_velocities &= s->file[k].header.has_velocities;
+        s->info.has_masses &= s->file[k].header.has_masses;
+    }
+    set_note(s);
 }
 
 /* The number of files comes from a header that may lie: files are opened one by one and the first that is missing ends
@@ -221,7 +246,71 @@ static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *m
     return EQP_OK;
 }
 
-int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
+static void free_pieces(eqp__pieces *pieces)
+{
+    for (int64_t i = 0; i < pieces->n; i++) {
+        free(pieces->path[i]);
+    }
+    free(pieces->path);
+    *pieces = (eqp__pieces){.n = 0};
+}
+
+/* The pieces of a virtual file hold what it counts, or are others. */
+static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *header, eqp__pieces *pieces,
+                      eqp_message *message)
+{
+    for (int64_t i = 0; i < pieces->n; i++) {
+        eqp_message why = {""};
+        char *piece = pieces->path[i];
+        int rc;
+
+        pieces->path[i] = NULL;
+        rc = add_file(s, piece, &why);
+        if (rc != EQP_OK) {
+            eqp_message_set(message, "%s: is a virtual file, of which a piece cannot be read: %s", path,
+                            why.text[0] ? why.text : eqp_error_text(rc));
+            return rc;
+        }
+        if (s->file[i].n > 0 && s->info.n == s->file[i].n) {
+            s->info.has_ids = s->file[i].header.has_ids;
+        }
+        if (s->file[i].header.ntypes != header->ntypes || s->file[i].header.time != s->file[0].header.time ||
+            (s->file[i].n > 0 && s->file[i].header.has_ids != s->info.has_ids)) {
+            eqp_message_set(message, "%s: header disagrees with that of %s", s->file[i].path, s->file[0].path);
+            return EQP_ERR_FORMAT;
+        }
+    }
+    for (int t = 0; t < header->ntypes; t++) {
+        if (s->info.type_n[t] + s->left_out[t] != header->n[t]) {
+            eqp_message_set(message, "%s: header says %lld particles of type %d, its pieces hold %lld", path,
+                            (long long)header->n[t], t, (long long)(s->info.type_n[t] + s->left_out[t]));
+            return EQP_ERR_FORMAT;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Virtual files are shown through their pieces; found: this was one. */
+static int load_virtual(eqp_snapshot *s, const char *path, bool *found, eqp_message *message)
+{
+    eqp__file file = {0};
+    eqp__header header = {.ntypes = 0};
+    eqp__pieces pieces = {.n = 0};
+    int rc;
+
+    *found = false;
+    if (!s->format->find_pieces) {
+        return EQP_OK;
+    }
+    rc = eqp__path_join(path, "", &file.path);
+    rc = rc != EQP_OK ? rc : s->format->find_pieces(&file, &header, &pieces, found, message);
+    rc = rc != EQP_OK || !*found ? rc : add_pieces(s, path, &header, &pieces, message);
+    free_pieces(&pieces);
+    free(file.path);
+    return rc;
+}
+
+static int load_files(eqp_snapshot *s, const char *path, eqp_message *message)
 {
     char *copy;
     int nfiles, rc = eqp__path_join(path, "", &copy);
@@ -236,7 +325,15 @@ int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
         eqp__set_free(s);
         rc = add_set(s, path, nfiles, message);
     }
-    rc = rc != EQP_OK ? rc : check_totals(s, message);
+    return rc != EQP_OK ? rc : check_totals(s, message);
+}
+
+int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
+{
+    bool is_virtual;
+    int rc = load_virtual(s, path, &is_virtual, message);
+
+    rc = rc != EQP_OK || is_virtual ? rc : load_files(s, path, message);
     if (rc == EQP_OK && s->info.n == 0) {
         eqp_message_set(message, "%s: holds no particles", path);
         rc = EQP_ERR_FORMAT;
@@ -258,5 +355,6 @@ void eqp__set_free(eqp_snapshot *s)
     free(s->file);
     s->file = NULL;
     s->capacity = 0;
+    memset(s->left_out, 0, sizeof s->left_out);
     s->info = (eqp_snapshot_info){.n = 0};
 }

@@ -173,12 +173,21 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
                        const eqp_snapshot_arrays *to, int64_t global, eqp_message *message)
 {
     const eqp__header *h = &file->header;
+    double *const velocity[] = {to->vx, to->vy, to->vz};
     eqp_snapshot_arrays stored = *to;
     int rc;
 
     stored.type = NULL;
-    stored.m = h->mass[type] != 0 ? NULL : to->m;
+    stored.m = h->mass[type] != 0 || !s->info.has_masses ? NULL : to->m;
     stored.id = s->info.has_ids ? to->id : NULL;
+    if (!s->info.has_velocities) {
+        stored.vx = stored.vy = stored.vz = NULL;
+        for (int c = 0; c < 3; c++) {
+            if (velocity[c]) {
+                memset(velocity[c], 0, (size_t)n * sizeof(double));
+            }
+        }
+    }
     rc = s->format->read(file, type, first, n, &stored, message);
     if (rc != EQP_OK) {
         return rc;
@@ -190,7 +199,7 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
         to->id[i] = global + i;
     }
     for (int64_t i = 0; to->m && !stored.m && i < n; i++) {
-        to->m[i] = h->mass[type];
+        to->m[i] = s->info.has_masses ? h->mass[type] : 1 / (double)s->info.n;
     }
     if (h->velocity_factor != 1) {
         scale(to->vx, n, h->velocity_factor);

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TIPSY: a header of 32 bytes, then float32 records of gas, dark matter and stars, all of one byte order. */
+/* TIPSY: a header of 32 bytes, then records of gas, dark matter and stars, all of one byte order: float32, but for
+ * places and velocities that may be float64. */
 #include "io/tipsy.h"
 #include "io/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HEADER_BYTES = 32, KINDS = 3, ROWS = 4096 };
+enum { HEADER_BYTES = 32, KINDS = 3, ROWS = 4096, MOST_RECORD_BYTES = 72 };
 
-/* Every record starts with m, x3, v3; what follows differs. */
+/* The usual one first. Codes that have doubles for places may have them for velocities too. */
+static const struct {
+    int header_bytes, place_bytes, velocity_bytes;
+} variants[] = {{32, 4, 4}, {32, 8, 4}, {32, 8, 8}, {28, 4, 4}, {28, 8, 4}, {28, 8, 8}};
+enum { VARIANTS = (int)(sizeof variants / sizeof *variants) };
+
+/* Every record starts with m, x3, v3; what follows differs. Bytes in single precision. */
 static const int record_bytes[KINDS] = {48, 36, 44};
 
 /* GADGET's numbers for gas, halo and stars. */
@@ -19,14 +26,30 @@ static bool counts_fit(const int64_t n, const int64_t kind[KINDS])
     return n == kind[0] + kind[1] + kind[2];
 }
 
-static int64_t bytes_needed(const int64_t kind[KINDS])
+static int bytes_of(int kind, int place_bytes, int velocity_bytes)
 {
-    int64_t bytes = HEADER_BYTES;
+    return record_bytes[kind] + 3 * (place_bytes - 4) + 3 * (velocity_bytes - 4);
+}
+
+static int64_t bytes_needed(const int64_t n[KINDS], int variant)
+{
+    int64_t bytes = variants[variant].header_bytes;
 
     for (int k = 0; k < KINDS; k++) {
-        bytes += kind[k] * record_bytes[k];
+        bytes += n[k] * bytes_of(k, variants[variant].place_bytes, variants[variant].velocity_bytes);
     }
     return bytes;
+}
+
+/* The variant whose file has the size; -1: none. */
+static int find_variant(const int64_t n[KINDS], int64_t size)
+{
+    int v = 0;
+
+    while (v < VARIANTS && bytes_needed(n, v) != size) {
+        v++;
+    }
+    return v < VARIANTS ? v : -1;
 }
 
 bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found)
@@ -36,6 +59,7 @@ bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found
         uint32_t ndim = eqp__get_u32(head + 12, big), pad = eqp__get_u32(head + 28, big);
         int64_t n = eqp__get_u32(head + 8, big), kind[KINDS], all, more[KINDS];
         bool plain, extended;
+        int variant;
 
         for (int k = 0; k < KINDS; k++) {
             kind[k] = eqp__get_u32(head + 16 + 4 * k, big);
@@ -48,13 +72,18 @@ bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found
             continue;
         }
         /* The pad is junk in many files, so it counts only where the file does not fit without it. */
-        if (plain && (!extended || bytes_needed(more) != size)) {
+        if (plain && (!extended || find_variant(more, size) < 0)) {
             memcpy(more, kind, sizeof more);
         }
-        found->big = big;
-        found->time = eqp__get_f64(head, big);
+        variant = find_variant(more, size);
+        variant = variant < 0 ? 0 : variant;
+        *found = (eqp__tipsy){.big = big,
+                              .time = eqp__get_f64(head, big),
+                              .bytes = bytes_needed(more, variant),
+                              .header_bytes = variants[variant].header_bytes,
+                              .place_bytes = variants[variant].place_bytes,
+                              .velocity_bytes = variants[variant].velocity_bytes};
         memcpy(found->n, more, sizeof more);
-        found->bytes = bytes_needed(more);
         return true;
     }
     return false;
@@ -86,7 +115,8 @@ static int load(eqp__file *file, eqp_message *message)
         rc = EQP_ERR_FORMAT;
         goto done;
     }
-    snprintf(h->format, sizeof h->format, "TIPSY %s-endian", t->big ? "big" : "little");
+    snprintf(h->format, sizeof h->format, "TIPSY %s-endian%s", t->big ? "big" : "little",
+             t->place_bytes == 8 ? ", doubles" : "");
     h->ntypes = 6;
     h->nfiles = 1;
     h->time = t->time;
@@ -105,15 +135,21 @@ done:
     return rc;
 }
 
-static void unpack(const unsigned char *buffer, int bytes, bool big, int64_t n, int64_t done,
+static void unpack(const unsigned char *buffer, int bytes, const eqp__tipsy *t, int64_t n, int64_t done,
                    const eqp_snapshot_arrays *to)
 {
     double *const column[7] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
+    int at = 0;
 
     for (int c = 0; c < 7; c++) {
+        const int width = c == 0 ? 4 : c < 4 ? t->place_bytes : t->velocity_bytes;
+
         for (int64_t i = 0; column[c] && i < n; i++) {
-            column[c][done + i] = eqp__get_f32(buffer + i * bytes + 4 * c, big);
+            const unsigned char *p = buffer + i * bytes + at;
+
+            column[c][done + i] = width == 8 ? eqp__get_f64(p, t->big) : eqp__get_f32(p, t->big);
         }
+        at += width;
     }
 }
 
@@ -122,20 +158,20 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 {
     const eqp__tipsy *t = file->detail;
     unsigned char *buffer = NULL;
-    int64_t size, start = HEADER_BYTES;
-    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, 48);
+    int64_t size, start = t->header_bytes;
+    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, MOST_RECORD_BYTES);
 
     for (kind = 0; type_of_kind[kind] != type; kind++) {
-        start += t->n[kind] * record_bytes[kind];
+        start += t->n[kind] * bytes_of(kind, t->place_bytes, t->velocity_bytes);
     }
-    bytes = record_bytes[kind];
+    bytes = bytes_of(kind, t->place_bytes, t->velocity_bytes);
     rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &fd, &size, message);
     for (int64_t done = 0; rc == EQP_OK && done < n;) {
         int64_t now = n - done < ROWS ? n - done : ROWS;
 
         rc = eqp__file_read(fd, file->path, buffer, (size_t)(now * bytes), start + (first + done) * bytes, message);
         if (rc == EQP_OK) {
-            unpack(buffer, bytes, t->big, now, done, to);
+            unpack(buffer, bytes, t, now, done, to);
         }
         done += now;
     }

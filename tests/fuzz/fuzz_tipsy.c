@@ -18,19 +18,20 @@ static size_t make_fit(uint8_t *data, size_t size, unsigned int seed)
 {
     bool big = seed & 1;
     uint32_t kind[KINDS] = {seed >> 1 & 1, 0, seed >> 2 & 1}, n = 0;
-    size_t needed = HEADER + kind[0] * record_bytes[0] + kind[2] * record_bytes[2];
+    const uint32_t doubles = 12 * (seed >> 3 & 3) % 36; /* bytes more of a record */
+    size_t needed = HEADER + kind[0] * (record_bytes[0] + doubles) + kind[2] * (record_bytes[2] + doubles);
 
     if (size < needed) {
         return size;
     }
-    kind[1] = (uint32_t)((size - needed) / record_bytes[1]);
+    kind[1] = (uint32_t)((size - needed) / (record_bytes[1] + doubles));
     for (int k = 0; k < KINDS; k++) {
         put_u32(data + 16 + 4 * k, kind[k], big);
         n += kind[k];
     }
     put_u32(data + 8, n, big);
     put_u32(data + 12, 3, big);
-    return needed + kind[1] * record_bytes[1];
+    return needed + kind[1] * (record_bytes[1] + doubles);
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)

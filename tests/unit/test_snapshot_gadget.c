@@ -18,6 +18,8 @@ typedef struct spec {
     double time, redshift, omega0;
     int64_t first; /* place of its first particle in the global order */
     bool energy;   /* a further block at the end */
+    int own;       /* GADGET-4's own header: 1 to 4; else 0 */
+    bool both;     /* masses of all particles in the block, those of the header too */
 } spec;
 
 static const spec mixed = {.format = 1,
@@ -42,10 +44,38 @@ static void put_record(bytes *to, const spec *s, const char *label, const bytes 
     free(payload->p);
 }
 
+/* Counts of 64 or 32 bits, without or with the numbers of merger trees. */
+static bytes own_header_of(const spec *s)
+{
+    bytes b = {0};
+
+    for (int t = 0; t < TYPES; t++) {
+        put_word(&b, (uint64_t)s->n[t], s->own <= 2 ? 8 : 4, s->big);
+    }
+    for (int t = 0; t < TYPES; t++) {
+        put_word(&b, (uint64_t)s->total[t], 8, s->big);
+    }
+    for (int t = 0; t < TYPES; t++) {
+        put_real(&b, s->mass[t], 8, s->big);
+    }
+    put_real(&b, s->time, 8, s->big);
+    put_real(&b, s->redshift, 8, s->big);
+    put_real(&b, 50, 8, s->big);
+    put_word(&b, (uint64_t)s->nfiles, 4, s->big);
+    put_word(&b, 0xabababab, 4, s->big);
+    for (int k = 0; k < (s->own % 2 ? 0 : 2); k++) {
+        put_word(&b, 0, 8, s->big);
+    }
+    return b;
+}
+
 static bytes header_of(const spec *s)
 {
     bytes b = {0};
 
+    if (s->own > 0) {
+        return own_header_of(s);
+    }
     for (int t = 0; t < TYPES; t++) {
         put_word(&b, (uint64_t)s->n[t], 4, s->big);
     }
@@ -99,7 +129,7 @@ static bytes masses_of(const spec *s)
 
     for (int t = 0; t < TYPES; t++) {
         for (int64_t j = 0; j < s->n[t]; j++, i++) {
-            if (s->mass[t] == 0) {
+            if (s->mass[t] == 0 || s->both) {
                 put_real(&b, model(0, i), s->real, s->big);
             }
         }
@@ -164,6 +194,55 @@ static void every_variant_gives_the_same_particles(void **state)
         assert_string_equal(eqp_snapshot_get_info(opened)->format, name);
         assert_true(eqp_snapshot_get_info(opened)->has_ids);
         assert_memory_equal(eqp_snapshot_get_info(opened)->type_n, s.n, sizeof s.n);
+        eqp_snapshot_close(opened);
+        particles_free(&whole);
+    }
+}
+
+static void headers_of_gadget_4_give_the_same_particles(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 16; variant++) {
+        spec s = mixed;
+        particles whole;
+        eqp_snapshot *opened;
+
+        s.own = 1 + variant % 4;
+        s.format = variant & 4 ? 2 : 1;
+        s.big = variant & 8;
+        save_spec(in_folder("a"), &s);
+        whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        check_slices(in_folder("a"), &whole);
+        opened = open_good(in_folder("a"));
+        assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
+        assert_int_equal(eqp_snapshot_get_info(opened)->ntypes, TYPES);
+        eqp_snapshot_close(opened);
+        if (variant < 2) {
+            refuse_truncations(in_folder("a"), 7);
+        }
+        particles_free(&whole);
+    }
+}
+
+/* What the header says of a type counts, whether the block holds all particles or only those without. */
+static void masses_of_the_header_come_before_those_of_the_block(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        spec s = mixed;
+        particles whole;
+        eqp_snapshot *opened;
+
+        s.format = 2;
+        s.both = true;
+        for (int t = 0; t < TYPES && k; t++) {
+            s.mass[t] = 3;
+        }
+        save_spec(in_folder("a"), &s);
+        whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        check_slices(in_folder("a"), &whole);
+        opened = open_good(in_folder("a"));
+        assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "block MASS"));
         eqp_snapshot_close(opened);
         particles_free(&whole);
     }
@@ -622,6 +701,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_variant_gives_the_same_particles, files_clear),
+        cmocka_unit_test_setup(headers_of_gadget_4_give_the_same_particles, files_clear),
+        cmocka_unit_test_setup(masses_of_the_header_come_before_those_of_the_block, files_clear),
         cmocka_unit_test_setup(all_masses_may_stand_in_the_header_or_none, files_clear),
         cmocka_unit_test_setup(ids_that_are_not_there_follow_the_order, files_clear),
         cmocka_unit_test_setup(several_files_are_one_snapshot, files_clear),

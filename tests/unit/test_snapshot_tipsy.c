@@ -26,7 +26,8 @@ static bytes header_of(bool big, int64_t n, int64_t gas, int64_t dark, int64_t s
     return b;
 }
 
-static bytes file_of(bool big, uint32_t pad)
+/* doubles: of places (1), of velocities too (2). */
+static bytes file_in(bool big, uint32_t pad, int doubles)
 {
     const int64_t n[KINDS] = {counts[0], counts[1], counts[4]};
     bytes b = header_of(big, 10, n[0], n[1], n[2], pad);
@@ -35,11 +36,39 @@ static bytes file_of(bool big, uint32_t pad)
     for (int k = 0; k < KINDS; k++) {
         for (int64_t j = 0; j < n[k]; j++, i++) {
             for (int c = 0; c < record_bytes[k] / 4; c++) {
-                put_real(&b, c < 7 ? model(c, i) : -99, 4, big);
+                put_real(&b, c < 7 ? model(c, i) : -99, (c > 0 && c < 1 + 3 * doubles) ? 8 : 4, big);
             }
         }
     }
     return b;
+}
+
+static bytes file_of(bool big, uint32_t pad)
+{
+    return file_in(big, pad, 0);
+}
+
+static void doubles_and_short_headers_are_told_by_the_size(void **state)
+{
+    particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
+
+    (void)state;
+    for (int variant = 0; variant < 12; variant++) {
+        const bool is_short = variant & 2;
+        bytes file = file_in(variant & 1, 0, variant / 4);
+
+        if (is_short) {
+            memmove(file.p + 28, file.p + 32, file.n - 32);
+            file.n -= 4;
+        }
+        save(in_folder("a"), &file);
+        check_slices(in_folder("a"), &whole);
+        if (variant == 5) {
+            refuse_truncations(in_folder("a"), 1);
+        }
+        free(file.p);
+    }
+    particles_free(&whole);
 }
 
 static void both_byte_orders_and_any_pad_give_the_same_particles(void **state)
@@ -201,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(both_byte_orders_and_any_pad_give_the_same_particles, files_clear),
+        cmocka_unit_test_setup(doubles_and_short_headers_are_told_by_the_size, files_clear),
         cmocka_unit_test_setup(truncation_anywhere_is_refused, files_clear),
         cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
         cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),

@@ -267,6 +267,38 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     return code;
 }
 
+static void add_note(eqp_message *note, const char *what)
+{
+    eqp_message_set(note, "%s%s%s", note->text, note->text[0] != '\0' ? "; " : "", what);
+}
+
+/* One line for all that a reader of the results should know of the file. */
+static void note_input(const eqp_snapshot_info *info, const bh_settings *settings, eqp_message *note)
+{
+    char what[256];
+
+    *note = info->note;
+    if (!info->has_velocities) {
+        add_note(note, "has no velocities: all particles are at rest");
+    }
+    if (!info->has_masses) {
+        add_note(note, "has no masses: all are equal, 1 in total");
+    }
+    if (info->cosmological || info->omega0 > 0 || (info->hubble > 0 && info->hubble != 1)) {
+        const int used = snprintf(what, sizeof what,
+                                  "is cosmological: assumed are G = %g, softening = %g and the units of "
+                                  "the file; the scale factor %g",
+                                  settings->G, settings->softening, info->time);
+        snprintf(what + used, sizeof what - (size_t)used, " and h = %g are not applied to lengths and masses",
+                 info->hubble);
+        add_note(note, what);
+    }
+    if (info->box_size > 0) {
+        snprintf(what, sizeof what, "has a periodic box of edge %g; its boundaries are taken as open", info->box_size);
+        add_note(note, what);
+    }
+}
+
 static int read_file(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
                      eqp_attribute *checksum, eqp_message *message)
 {
@@ -281,10 +313,15 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     const eqp_snapshot_info *info = eqp_snapshot_get_info(snapshot);
     input->total = info->n;
     input->time = info->time;
-    input->box = info->box_size;
+    note_input(info, settings, &input->note);
     snprintf(input->format, sizeof input->format, "%s", info->format);
     app_slice(info->n, rank, nranks, &first, &count);
     EQP_TRY(app_run_check_particles(&settings->run, path, info->n, info->bytes, message));
+    if (!info->has_masses && settings->run.ncompare == 0) {
+        eqp_message_set(message, "%s: has no masses, which forces need; only --compare does without", path);
+        code = EQP_ERR_FORMAT;
+        goto done;
+    }
     EQP_TRY(read_slice(snapshot, first, count, p, message));
     if (settings->run.restart != NULL) {
         EQP_TRY(read_restart(snapshot, path, settings, first, count, p, input, checksum, message));

@@ -20,7 +20,7 @@ typedef struct bh_input {
     bh_box
         cells; /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
     int64_t group_size; /* of a restart file of a run that chose it: the last one; else 0 */
-    double box;         /* edge of the periodic box that the file names, which forces do not know; else 0 */
+    eqp_message note;   /* what the file lacks or says that forces do not know; empty: nothing */
     char format[64];
 } bh_input;
 

@@ -7,10 +7,13 @@
  * serves one process). Memory is O(slice) at any time, never O(file).
  *
  * Formats, found from the content and never from the name:
- * - GADGET HDF5 in one or several files, any number of particle types up to #EQP_SNAPSHOT_TYPES;
+ * - GADGET HDF5 in one or several files, any number of particle types up to #EQP_SNAPSHOT_TYPES, also by the names that
+ *   EAGLE, SWIFT, GIZMO, AREPO and others give their datasets, and virtual files whose pieces are in the same folder;
  * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits or none at
- * all in format 2 (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2);
- * - TIPSY, big-endian ("standard") or little-endian; gas, dark matter and stars become types 0, 1 and 4;
+ *   all in format 2 (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2), with the header of GADGET-2 or
+ *   GADGET-4's own; where a type has a mass in the header, that is taken, and not the one of the block;
+ * - TIPSY, big-endian ("standard") or little-endian, also with places, or places and velocities, in double precision;
+ *   gas, dark matter and stars become types 0, 1 and 4;
  * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; or three header lines (any integer,
  *   the number of particles, the time) and then lines `id m x y z vx vy vz`. All particles are of type 1.
  *
@@ -21,16 +24,19 @@
  * with a = Time; k is 1/2 unless the HDF5 dataset `Velocities` says otherwise in an attribute `a_scaling`,
  * `aexp-scale-exponent` or `a-scale exponent`. An HDF5 file is cosmological if its /Parameters attribute
  * `ComovingIntegrationOn` is not 0; where that is missing, and in formats 1 and 2, if Time = 1/(1 + Redshift) to 1e-4
- * and Redshift is not 0, or Time is 1 and Omega0 > 0 (then a = 1 and nothing changes). Lengths stay comoving, h stays
- * in.
+ * and Redshift is not 0, or Time is 1 and Omega0 > 0 (then a = 1 and nothing changes). Where the scale factor has an
+ * attribute of its own (SWIFT, EAGLE) it is taken as the time. Lengths stay comoving, h stays in.
+ *
+ * *What may be missing.* Velocities (read as 0) and masses (1/n each), of the whole snapshot: where one type has none,
+ * all are taken to have none. Types of an HDF5 file without places, such as tracers, are left out.
  *
  * *Ids.* Where a file has none, the place in the global order is the id; ids in only some types or files are an error.
  * Equal ids are not looked for and mean nothing here: each particle is read as it stands.
  *
- * *Strangers' files.* Nothing outside the named files is read: links to other files, virtual datasets and datasets
- * whose numbers lie in other files are refused. Counts are held against the bytes that are really stored, so what is
- * asked for follows from the size of the file, not from what it claims. Packed datasets (gzip and the like) are fine,
- * in chunks of up to 512 MiB.
+ * *Strangers' files.* Nothing outside the named files and their folder is read: links to other files and datasets whose
+ * numbers lie in other files are refused. A virtual file is read through its pieces, each a whole snapshot. Counts are
+ * held against the bytes that are really stored, so what is asked for follows from the size of the file, not from what
+ * it claims. Packed datasets (gzip and the like) are fine, in chunks of up to 512 MiB.
  *
  * *Without HDF5.* A build may be without it: then #EQP_ERR_UNKNOWN is the answer to every HDF5 file, and to everything
  * that begins to write one, and eqp_snapshot_writable() is false.
@@ -75,6 +81,9 @@ typedef struct eqp_snapshot_info {
     double hubble;                      /**< h, as stored; 0 if the format has none */
     bool cosmological;                  /**< velocities are converted from u, see above */
     bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
+    bool has_velocities;                /**< otherwise they are read as 0 */
+    bool has_masses;                    /**< otherwise they are read as 1 / n each */
+    eqp_message note;                   /**< what was left out or assumed, for a person; empty: nothing */
     int nfiles;                         /**< files that hold the particles */
     int64_t bytes; /**< of these files. Packed datasets hold up to a thousand times as much: n per byte says what a
                       reader is about to believe */

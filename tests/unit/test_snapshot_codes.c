@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HDF5 files as codes write them: other names, types without places, what is left out, virtual files, packed ones. */
+#include "snapshot_hdf5_files.h"
+
+/* Moves a link of PartType1 and PartType3 and the others to another name; NULL: deletes it. */
+static void rename_all(const char *path, int only, const char *from, const char *to)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+
+    assert_true(file >= 0);
+    for (int t = 0; t < MOST_TYPES; t++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "PartType%d", t);
+        if ((only < 0 || only == t) && H5Lexists(file, name, H5P_DEFAULT) > 0) {
+            hid_t group = H5Gopen2(file, name, H5P_DEFAULT);
+
+            if (H5Lexists(group, from, H5P_DEFAULT) > 0 && to) {
+                assert_true(H5Lmove(group, from, group, to, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+            } else if (H5Lexists(group, from, H5P_DEFAULT) > 0) {
+                assert_true(H5Ldelete(group, from, H5P_DEFAULT) >= 0);
+            }
+            H5Gclose(group);
+        }
+    }
+    H5Fclose(file);
+}
+
+static void the_names_of_other_codes_are_read(void **state)
+{
+    static const char *const names[][4] = {{"Coordinates", "Velocity", "Mass", "ParticleIDs"},
+                                           {"Coordinates", "Velocities", "DynamicalMasses", "ParticleIDs"},
+                                           {"Position", "Velocity", "Mass", "ParticleID"},
+                                           {"pos", "vel", "mass", "ids"},
+                                           {"Pos", "Vel", "Masses", "ID"}};
+    static const char *const usual_name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
+    spec s = usual();
+    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        save_spec(in_folder("a"), &s);
+        for (int q = 0; q < 4; q++) {
+            if (strcmp(usual_name[q], names[k][q]) != 0) {
+                rename_all(in_folder("a"), -1, usual_name[q], names[k][q]);
+            }
+        }
+        check_slices(in_folder("a"), &whole);
+    }
+    particles_free(&whole);
+}
+
+/* Of usual() the types 0, 1, 3 and 4 have particles. */
+static void types_without_places_are_left_out(void **state)
+{
+    spec s = usual();
+    const int64_t left[6] = {3, 4, 0, 0, 1, 0};
+    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+    particles p = particles_new(8);
+    eqp_snapshot *opened;
+
+    (void)state;
+    save_spec(in_folder("a"), &s);
+    rename_all(in_folder("a"), 3, "Coordinates", NULL);
+    rename_all(in_folder("a"), 3, "ParticleIDs", "TracerID");
+    rename_all(in_folder("a"), 3, "Masses", NULL);
+    opened = open_good(in_folder("a"));
+    assert_int_equal(eqp_snapshot_get_info(opened)->n, 8);
+    assert_memory_equal(eqp_snapshot_get_info(opened)->type_n, left, sizeof left);
+    assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
+    assert_true(eqp_snapshot_get_info(opened)->has_masses && eqp_snapshot_get_info(opened)->has_velocities);
+    read_good(opened, 0, &p);
+    for (int c = 0; c < 7; c++) {
+        assert_memory_equal(p.column[c], whole.column[c], 7 * sizeof(double));
+        assert_true(p.column[c][7] == whole.column[c][9]);
+    }
+    eqp_snapshot_close(opened);
+    rename_all(in_folder("a"), -1, "Coordinates", NULL);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no type of particles has a dataset Coordinates");
+    particles_free(&p);
+    particles_free(&whole);
+}
+
+static void velocities_and_masses_may_be_missing(void **state)
+{
+    (void)state;
+    for (int k = 1; k < 4; k++) {
+        const bool no_velocities = k & 1, no_masses = k & 2;
+        spec s = usual();
+        particles p = particles_new(10);
+        eqp_snapshot *opened;
+
+        save_spec(in_folder("a"), &s);
+        if (no_velocities) {
+            rename_all(in_folder("a"), 1, "Velocities", NULL);
+        }
+        if (no_masses) {
+            rename_all(in_folder("a"), 3, "Masses", NULL);
+        }
+        opened = open_good(in_folder("a"));
+        assert_true(eqp_snapshot_get_info(opened)->has_velocities == !no_velocities);
+        assert_true(eqp_snapshot_get_info(opened)->has_masses == !no_masses);
+        read_good(opened, 0, &p);
+        for (int64_t i = 0; i < 10; i++) {
+            assert_true(p.column[1][i] == model(1, i) && p.id[i] == model_id(i, false));
+            assert_true(p.column[4][i] == (no_velocities ? 0 : model(4, i)));
+            assert_true(!no_masses || p.column[0][i] == 0.1);
+        }
+        eqp_snapshot_close(opened);
+        particles_free(&p);
+    }
+}
+
+/* SWIFT: Time is the age, the scale factor stands beside it, a flag says that the run is cosmological, and velocities
+ * are peculiar. */
+static void the_scale_factor_may_stand_beside_the_time(void **state)
+{
+    (void)state;
+    for (int64_t comoving = 0; comoving < 2; comoving++) {
+        spec s = usual();
+        const double a = 0.25, omega = 0.3;
+        hid_t file, group;
+        eqp_snapshot *opened;
+
+        s.time = 77;
+        s.redshift = 3;
+        save_spec(in_folder("a"), &s);
+        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+        group = H5Gopen2(file, "Header", H5P_DEFAULT);
+        put_numbers(&s, group, "Scale-factor", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &a);
+        H5Gclose(group);
+        group = H5Gcreate2(file, "Cosmology", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        put_numbers(&s, group, "Cosmological run", 1, H5T_STD_I32LE, H5T_NATIVE_INT64, &comoving);
+        put_numbers(&s, group, "Omega_m", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
+        H5Gclose(group);
+        H5Fclose(file);
+        opened = open_good(in_folder("a"));
+        assert_true(eqp_snapshot_get_info(opened)->cosmological == (comoving == 1));
+        assert_true(eqp_snapshot_get_info(opened)->time == (comoving ? a : 77));
+        assert_true(eqp_snapshot_get_info(opened)->omega0 == (comoving ? omega : 0));
+        eqp_snapshot_close(opened);
+    }
+}
+
+/* A file "whole" that shows the datasets of usual() in the pieces p.0 and p.1. */
+static void save_virtual(const spec *s, const char *source)
+{
+    static const char *const name[] = {"Coordinates", "Velocities", "ParticleIDs"};
+    hid_t file = H5Fcreate(in_folder("whole"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), group;
+    spec both = *s;
+
+    both.n[1] *= 2;
+    both.total[1] *= 2;
+    put_header(&both, file);
+    group = H5Gcreate2(file, "PartType1", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int q = 0; q < 3; q++) {
+        const hsize_t all[] = {8, 3}, half[] = {4, 3};
+        const int rank = q < 2 ? 2 : 1;
+        hid_t properties = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(rank, all, NULL);
+        hid_t part = H5Screate_simple(rank, half, NULL), dataset;
+
+        for (int k = 0; k < 2; k++) {
+            char piece[64], dataset_name[64];
+
+            snprintf(piece, sizeof piece, "p.%d", k);
+            snprintf(dataset_name, sizeof dataset_name, "%s/%s", source, name[q]);
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){4 * (hsize_t)k, 0}, NULL, half, NULL);
+            assert_true(H5Pset_virtual(properties, space, piece, dataset_name, part) >= 0);
+        }
+        H5Sselect_all(space);
+        dataset = H5Dcreate2(group, name[q], q < 2 ? s->real : s->id, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        H5Dclose(dataset);
+        H5Sclose(part);
+        H5Sclose(space);
+        H5Pclose(properties);
+    }
+    H5Gclose(group);
+    H5Fclose(file);
+}
+
+static spec piece_of(int k)
+{
+    spec s = usual();
+
+    memset(s.n, 0, sizeof s.n);
+    s.n[1] = 4;
+    memcpy(s.total, s.n, sizeof s.total);
+    s.first = 4 * k;
+    return s;
+}
+
+static void a_virtual_file_is_read_through_its_pieces(void **state)
+{
+    const int64_t counts[6] = {0, 8};
+    const double mass[6] = {0, 2.5};
+    particles whole = model_particles(1, 6, counts, mass, 1, false);
+    spec s;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        s = piece_of(k);
+        save_spec(in_folder(k ? "p.1" : "p.0"), &s);
+    }
+    save_virtual(&s, "/PartType1");
+    check_slices(in_folder("whole"), &whole);
+    /* Other datasets than those of the same name could be any. */
+    save_virtual(&s, "PartType2");
+    refuse_open(in_folder("whole"), EQP_ERR_FORMAT, "is not of that name");
+    save_virtual(&s, "PartType1");
+    s.n[1] = 3;
+    save_spec(in_folder("p.1"), &s);
+    refuse_open(in_folder("whole"), EQP_ERR_FORMAT, "its pieces hold 7");
+    unlink(in_folder("p.1"));
+    refuse_open(in_folder("whole"), EQP_ERR_IO, "p.1: No such file");
+    particles_free(&whole);
+}
+
+/* A chunk that was packed elsewhere: its filter is a number here, and for well-known ones a name. */
+static void a_filter_that_is_not_there_is_named(void **state)
+{
+    static const struct {
+        int number;
+        const char *what;
+    } filter[] = {{32015, "filter 32015 (Zstandard), which is not available"},
+                  {32001, "filter 32001 (Blosc)"},
+                  {399, "filter 399, which"}};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const hsize_t shape[] = {4, 3};
+        spec s = usual();
+        hid_t file, group, properties, space, dataset;
+
+        save_spec(in_folder("a"), &s);
+        rename_all(in_folder("a"), 1, "Coordinates", NULL);
+        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+        group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
+        properties = H5Pcreate(H5P_DATASET_CREATE);
+        space = H5Screate_simple(2, shape, NULL);
+        assert_true(H5Pset_chunk(properties, 2, shape) >= 0);
+        assert_true(H5Pset_filter(properties, filter[k].number, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0);
+        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, 5, "pack!") >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(properties);
+        H5Gclose(group);
+        H5Fclose(file);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, filter[k].what);
+    }
+}
+
+/* Attributes that are scalars where GADGET has an entry for each type, and a link that leads to another file. */
+static void scalars_and_links_are_named(void **state)
+{
+    spec s = usual();
+    hid_t file, header;
+    int64_t n = 4;
+
+    (void)state;
+    s.without = "NumPart_ThisFile";
+    save_spec(in_folder("a"), &s);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    header = H5Gopen2(file, "Header", H5P_DEFAULT);
+    s.without = NULL;
+    put_numbers(&s, header, "NumPart_ThisFile", 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &n);
+    H5Gclose(header);
+    H5Fclose(file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "NumPart_ThisFile is no array");
+    s.without = "MassTable";
+    save_spec(in_folder("a"), &s);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    header = H5Gopen2(file, "Header", H5P_DEFAULT);
+    s.without = NULL;
+    put_numbers(&s, header, "MassTable", 2, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, s.mass);
+    H5Gclose(header);
+    H5Ldelete(file, "PartType1", H5P_DEFAULT);
+    H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "MassTable has a wrong length: 2 numbers instead of 6");
+    save_spec(in_folder("a"), &s);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, "PartType1", H5P_DEFAULT);
+    H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "another file, which is not read: give part.1.hdf5");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_names_of_other_codes_are_read, files_clear),
+        cmocka_unit_test_setup(types_without_places_are_left_out, files_clear),
+        cmocka_unit_test_setup(velocities_and_masses_may_be_missing, files_clear),
+        cmocka_unit_test_setup(the_scale_factor_may_stand_beside_the_time, files_clear),
+        cmocka_unit_test_setup(a_virtual_file_is_read_through_its_pieces, files_clear),
+        cmocka_unit_test_setup(a_filter_that_is_not_there_is_named, files_clear),
+        cmocka_unit_test_setup(scalars_and_links_are_named, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
