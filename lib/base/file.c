@@ -1,40 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* fopencookie, getentropy */
+#define _GNU_SOURCE /* fopencookie, getentropy, O_PATH */
+#include "base/target.h"
+
 #include <equipoise/file.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     LETTERS = 8,     /* random ones in a temporary name */
-    TAIL = 14,       /* ".XXXXXXXX.part" */
+    TAIL = 18,       /* ".eqp-XXXXXXXX.part" */
     NAME_MOST = 255, /* bytes of a name in a folder */
-    ATTEMPTS = 100,
-    HELD_MOST = 400 /* bytes of a lock's text */
+    ATTEMPTS = 100
 };
 
-static const char letter[] = "abcdefghijklmnopqrstuvwxyz012345", ending[] = ".part", held[] = "in use by ";
+static const char letter[] = "abcdefghijklmnopqrstuvwxyz012345", mark[] = ".eqp-", ending[] = ".part";
 
+/* What is written directly, to a pipe or a device, is kept in a file without a name until it is published: it may be
+ * written in any order, and a run that fails writes nothing. */
 struct eqp_output {
-    char *path, *temporary; /* owned; temporary is NULL once the file has its name */
+    char *path;                    /* as the caller names it; owned */
+    eqp__target target;            /* what is behind the path */
+    int folder;                    /* of the target, so that nobody can put another in its place */
+    char name[NAME_MOST + 1];      /* of the target in the folder */
+    char temporary[NAME_MOST + 1]; /* in the folder; "" once the file has its name, and where it needs none */
+    mode_t mode;                   /* that of the older file, where there is one */
     FILE *stream;
     int fd;
+    int direct;      /* the pipe or device; -1: none */
+    off_t delivered; /* bytes that it has got */
     bool failed;
     int reason; /* errno of the first failure */
 };
 
 static int cannot_write(const char *path, int reason, eqp_message *message)
 {
+    if (reason == EISDIR) {
+        eqp_message_set(message, "%s: is a directory", path);
+        return EQP_ERR_IO;
+    }
     eqp_message_set(message, "%s: cannot be written: %s", path,
-                    reason != 0 ? strerror(reason) : "the disk does not say why");
+                    reason == ENXIO ? "nobody reads this pipe, or there is no such device"
+                    : reason != 0   ? strerror(reason)
+                                    : "the disk does not say why");
     return reason == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO;
 }
 
@@ -70,90 +86,127 @@ static ssize_t put_all(void *cookie, const char *data, size_t bytes)
     return o->failed ? 0 : (ssize_t)bytes;
 }
 
-/* Writes ".XXXXXXXX.part" behind what is kept of the name, which makes the whole no longer than a name may be. */
-static int make_name(const char *path, char *temporary)
+/* Writes ".eqp-XXXXXXXX.part" behind what is kept of the name, which makes the whole no longer than a name may be. */
+static int make_name(const char *name, char *temporary)
 {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t length = strlen(path);
+    const size_t length = strlen(name);
     unsigned char random[LETTERS];
+    char text[LETTERS + 1] = "";
 
     if (getentropy(random, sizeof random) != 0) {
         return errno;
     }
-    length = length - folder > NAME_MOST - TAIL ? folder + NAME_MOST - TAIL : length;
-    memcpy(temporary, path, length);
-    temporary[length++] = '.';
     for (int i = 0; i < LETTERS; i++) {
-        temporary[length++] = letter[random[i] % (sizeof letter - 1)];
+        text[i] = letter[random[i] % (sizeof letter - 1)];
     }
-    strcpy(temporary + length, ending);
+    (void)snprintf(temporary, NAME_MOST + 1, "%.*s%s%s%s", (int)(length > NAME_MOST - TAIL ? NAME_MOST - TAIL : length),
+                   name, mark, text, ending);
     return 0;
 }
 
-static bool is_same(int fd, const char *path)
-{
-    struct stat open_one, named;
-
-    return fstat(fd, &open_one) == 0 && lstat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
-           open_one.st_ino == named.st_ino;
-}
-
 /* One attempt. 0, EEXIST where another is to be made, or why not. */
-static int create_once(eqp_output *o)
+static int create_once(eqp_output *o, mode_t mode)
 {
-    int reason = make_name(o->path, o->temporary);
+    int reason = make_name(o->name, o->temporary);
 
     if (reason != 0) {
         return reason;
     }
-    o->fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    o->fd = openat(o->folder, o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (o->fd < 0) {
         return errno;
     }
     /* A sweeper that came before the lock has taken the file for one of a dead run. */
-    if ((flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || !is_same(o->fd, o->temporary)) {
+    if ((flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+        !eqp__is_same_file(o->fd, o->folder, o->temporary)) {
         (void)close(o->fd);
-        (void)unlink(o->temporary);
+        (void)unlinkat(o->folder, o->temporary, 0);
         o->fd = -1;
         return EEXIST;
     }
     return 0;
 }
 
-static int check_target(const char *path, eqp_message *message)
+/* Creates the temporary file of `path`. 0 or an errno. */
+static int create_file(eqp_output *o, const char *path, mode_t mode)
 {
-    struct stat status;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+    int reason = folder ? strlen(name) > NAME_MOST ? ENAMETOOLONG : EEXIST : ENOMEM;
 
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        eqp_message_set(message, S_ISDIR(status.st_mode) ? "%s: is a directory" : "%s: is not a regular file", path);
-        return EQP_ERR_IO;
+    if (reason == EEXIST) {
+        strcpy(o->name, name);
+        o->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        reason = o->folder < 0 ? errno : EEXIST;
     }
-    return EQP_OK;
+    for (int i = 0; i < ATTEMPTS && reason == EEXIST; i++) {
+        reason = create_once(o, mode);
+    }
+    free(folder);
+    return reason;
+}
+
+/* Files of links are not where their runs' sweeps look. */
+static void sweep_behind(const eqp_output *o)
+{
+    if (strcmp(o->path, o->target.name) != 0) {
+        eqp_output_sweep(o->target.name);
+    }
+}
+
+/* For a file that is to be replaced or made: readable for nobody else before it may be. */
+static int open_replacement(eqp_output *o)
+{
+    const bool exists = o->target.exists;
+    int reason;
+
+    sweep_behind(o);
+    reason = create_file(o, o->target.name, exists ? 0600 : 0666);
+    if (reason == 0 && exists) {
+        o->mode = eqp__target_take_over(o->fd, &o->target);
+        reason = fchmod(o->fd, o->mode | 0600) != 0 ? errno : 0;
+    }
+    return reason;
+}
+
+/* For a pipe, a device, or a descriptor: beside it there is no place for a file. */
+static int open_direct(eqp_output *o)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = NULL;
+    int reason = eqp__target_open(o->path, &o->target, &o->direct);
+
+    if (reason == 0 && asprintf(&path, "%s/equipoise", folder && folder[0] ? folder : P_tmpdir) < 0) {
+        reason = ENOMEM;
+    }
+    reason = reason == 0 ? create_file(o, path, 0600) : reason;
+    if (reason == 0) {
+        (void)unlinkat(o->folder, o->temporary, 0);
+        o->temporary[0] = '\0';
+    }
+    free(path);
+    return reason;
 }
 
 int eqp_output_create(const char *path, eqp_output **output, eqp_message *message)
 {
     static const cookie_io_functions_t through = {.write = put_all};
     eqp_output *o = NULL;
-    int code, reason = EEXIST;
+    int code, reason;
 
     if (!path || !path[0] || !output) {
         eqp_message_set(message, "a file needs a name");
         return EQP_ERR_ARGUMENT;
     }
-    EQP_TRY(check_target(path, message));
     EQP_TRY(eqp_array_create(&o, 1, sizeof *o));
-    o->fd = -1;
+    o->fd = o->folder = o->direct = -1;
     EQP_TRY(eqp_array_create(&o->path, (int64_t)strlen(path) + 1, 1));
-    EQP_TRY(eqp_array_create(&o->temporary, (int64_t)strlen(path) + TAIL + 1, 1));
     strcpy(o->path, path);
-    for (int i = 0; i < ATTEMPTS && reason == EEXIST; i++) {
-        reason = create_once(o);
+    reason = eqp__target_find(path, &o->target);
+    if (reason == 0) {
+        reason = o->target.name ? open_replacement(o) : open_direct(o);
     }
     if (reason != 0) {
-        free(o->temporary);
-        o->temporary = NULL;
         code = cannot_write(path, reason, message);
         goto done;
     }
@@ -199,16 +252,91 @@ static int flush(eqp_output *o, eqp_message *message)
     return eqp_output_check(o, message);
 }
 
+/* Writes bytes to a pipe or device, also to one that would not let anybody wait. 0 or an errno. */
+static int put_direct(int fd, const char *bytes, size_t n)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+    while (n > 0) {
+        const ssize_t put = write(fd, bytes, n);
+
+        if (put < 0 && errno == EAGAIN) {
+            (void)poll(&ready, 1, -1);
+        } else if (put == 0 || (put < 0 && errno != EINTR)) {
+            return put == 0 ? ENOSPC : errno;
+        } else if (put > 0) {
+            bytes += put;
+            n -= (size_t)put;
+        }
+    }
+    return 0;
+}
+
+/* Passes on what has been written since the last time. */
+static void deliver(eqp_output *o)
+{
+    char block[16384];
+    int reason = 0;
+
+    while (reason == 0) {
+        const ssize_t n = pread(o->fd, block, sizeof block, o->delivered);
+
+        if (n == 0) {
+            return;
+        }
+        if (n > 0) {
+            reason = put_direct(o->direct, block, (size_t)n);
+            o->delivered += n;
+        } else if (errno != EINTR) {
+            reason = errno;
+        }
+    }
+    eqp_output_note(o, reason);
+}
+
+/* The same without SIGPIPE, which would end the program: the error says it. */
+static void deliver_quietly(eqp_output *o)
+{
+    const struct timespec now = {0};
+    sigset_t broken, before, pending;
+
+    (void)sigemptyset(&broken);
+    (void)sigaddset(&broken, SIGPIPE);
+    (void)sigpending(&pending);
+    (void)pthread_sigmask(SIG_BLOCK, &broken, &before);
+    deliver(o);
+    if (o->reason == EPIPE && !sigismember(&pending, SIGPIPE)) {
+        (void)sigtimedwait(&broken, NULL, &now);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Nothing but a file is replaced, whatever has come under the name meanwhile. */
+static int give_name(eqp_output *o, eqp_message *message)
+{
+    struct stat named;
+
+    if (fstatat(o->folder, o->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(named.st_mode)) {
+        eqp_message_set(message, "%s: is not a regular file any more", o->path);
+        return EQP_ERR_IO;
+    }
+    if ((o->target.exists && fchmod(o->fd, o->mode) != 0) ||
+        renameat(o->folder, o->temporary, o->folder, o->name) != 0) {
+        return cannot_write(o->path, errno, message);
+    }
+    o->temporary[0] = '\0';
+    return EQP_OK;
+}
+
 int eqp_output_publish(eqp_output *output, eqp_message *message)
 {
     int code = output ? flush(output, message) : EQP_ERR_ARGUMENT;
 
-    if (code == EQP_OK && output->temporary) {
-        if (rename(output->temporary, output->path) != 0) {
-            return cannot_write(output->path, errno, message);
-        }
-        free(output->temporary);
-        output->temporary = NULL;
+    if (code == EQP_OK && output->direct >= 0) {
+        deliver_quietly(output);
+        code = eqp_output_check(output, message);
+    } else if (code == EQP_OK && output->temporary[0] != '\0') {
+        code = give_name(output, message);
     }
     return code;
 }
@@ -218,7 +346,7 @@ int eqp_output_commit(eqp_output *output, eqp_message *message)
     int code = output ? flush(output, message) : EQP_ERR_ARGUMENT;
 
     /* The data first: a name that points at data which never reached the disk would be a damaged file after a crash. */
-    if (code == EQP_OK && fsync(output->fd) != 0) {
+    if (code == EQP_OK && output->direct < 0 && fsync(output->fd) != 0) {
         code = cannot_write(output->path, errno, message);
     }
     code = code == EQP_OK ? eqp_output_publish(output, message) : code;
@@ -226,21 +354,28 @@ int eqp_output_commit(eqp_output *output, eqp_message *message)
     return code;
 }
 
+static void close_if_open(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 void eqp_output_discard(eqp_output *output)
 {
     if (!output) {
         return;
     }
-    if (output->temporary && output->fd >= 0) {
-        (void)unlink(output->temporary);
+    if (output->temporary[0] != '\0' && output->fd >= 0) {
+        (void)unlinkat(output->folder, output->temporary, 0);
     }
     if (output->stream) {
         (void)fclose(output->stream);
     }
-    if (output->fd >= 0) {
-        (void)close(output->fd);
-    }
-    free(output->temporary);
+    close_if_open(output->fd);
+    close_if_open(output->direct);
+    close_if_open(output->folder);
+    free(output->target.name);
     free(output->path);
     free(output);
 }
@@ -249,20 +384,22 @@ void eqp_output_discard(eqp_output *output)
 static bool is_temporary(const char *name, const char *stem, size_t stem_length)
 {
     const size_t length = strlen(name);
-    const char *tail = name + length - TAIL;
+    const char *tail = length >= stem_length + TAIL ? name + length - TAIL : NULL;
 
-    return length > stem_length + TAIL - 1 && strncmp(name, stem, stem_length) == 0 &&
-           (stem_length == 0 || strchr("._-", name[stem_length])) && tail[0] == '.' &&
-           strspn(tail + 1, letter) == LETTERS && strcmp(tail + 1 + LETTERS, ending) == 0;
+    return tail && strncmp(name, stem, stem_length) == 0 && (stem_length == 0 || strchr("._-", name[stem_length])) &&
+           strncmp(tail, mark, sizeof mark - 1) == 0 && strspn(tail + sizeof mark - 1, letter) == LETTERS &&
+           strcmp(tail + TAIL - (sizeof ending - 1), ending) == 0;
 }
 
-static void remove_dead(const char *path)
+static void remove_dead(int folder, const char *name)
 {
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat status;
 
     if (fd >= 0) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same(fd, path)) {
-            (void)unlink(path);
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+            eqp__is_same_file(fd, folder, name)) {
+            (void)unlinkat(folder, name, 0);
         }
         (void)close(fd);
     }
@@ -271,163 +408,31 @@ static void remove_dead(const char *path)
 void eqp_output_sweep(const char *stem)
 {
     const char *slash = stem ? strrchr(stem, '/') : NULL, *base = slash ? slash + 1 : stem;
-    const size_t folder = slash ? (size_t)(slash - stem) + 1 : 0;
-    char *path = stem ? malloc(folder + NAME_MOST + 2) : NULL;
+    char *folder = !stem ? NULL : slash ? strndup(stem, (size_t)(slash - stem) + 1) : strdup(".");
+    DIR *dir = folder ? opendir(folder) : NULL;
     struct dirent *entry;
-    DIR *dir;
 
-    if (!path) {
-        return;
-    }
-    memcpy(path, stem, folder);
-    strcpy(path + folder, ".");
-    dir = opendir(path);
     while (dir && (entry = readdir(dir)) != NULL) {
-        if (strlen(entry->d_name) <= NAME_MOST && is_temporary(entry->d_name, base, strlen(base))) {
-            strcpy(path + folder, entry->d_name);
-            remove_dead(path);
+        if (is_temporary(entry->d_name, base, strlen(base))) {
+            remove_dead(dirfd(dir), entry->d_name);
         }
     }
     if (dir) {
         (void)closedir(dir);
     }
-    free(path);
+    free(folder);
 }
 
-struct eqp_lock {
-    char *path; /* owned */
-    int fd;     /* -1: the file system has no locks */
-};
-
-static int cannot_lock(const char *path, int reason, eqp_message *message)
+int eqp_output_target(const char *path, char **target, eqp_message *message)
 {
-    eqp_message_set(message, "%s: cannot be locked: %s", path, strerror(reason));
-    return EQP_ERR_IO;
-}
+    eqp__target found;
+    int reason;
 
-/* What the holder writes; it may just be about to. */
-static int refuse(const char *path, int fd, eqp_message *message)
-{
-    const struct timespec moment = {.tv_nsec = 10000000};
-    char text[HELD_MOST + 1] = "";
-    ssize_t n = 0;
-
-    for (int i = 0; i < ATTEMPTS && n <= 0; i++) {
-        n = pread(fd, text, HELD_MOST, 0);
-        if (n <= 0) {
-            (void)nanosleep(&moment, NULL);
-        }
+    EQP_REQUIRE(path && path[0] && target);
+    reason = eqp__target_find(path, &found);
+    if (reason != 0) {
+        return cannot_write(path, reason, message);
     }
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    eqp_message_set(message, "%s: %s", path, text[0] != '\0' ? text : "in use by another run");
-    return EQP_ERR_STATE;
-}
-
-/* A file that no run of ours has written must not be removed at the end. */
-static bool is_ours(int fd)
-{
-    char text[sizeof held] = "";
-    ssize_t n = pread(fd, text, sizeof held - 1, 0);
-
-    return n == 0 || (n > 0 && strncmp(text, held, (size_t)n) == 0);
-}
-
-/* A disk that is too full for a line does not make the lock a worse one. */
-static void write_holder(int fd, const char *program)
-{
-    char text[HELD_MOST], host[128] = "";
-    int length;
-
-    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
-        strcpy(host, "this machine");
-    }
-    length = snprintf(text, sizeof text, "%s%.100s, process %ld on %s\n", held, program, (long)getpid(), host);
-    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) != length && ftruncate(fd, 0) != 0) {
-        return;
-    }
-}
-
-/* One attempt. EQP_ERR_UNKNOWN: the file was removed before it was locked; make another one. */
-static int take_once(const char *path, const char *program, int *locked, eqp_message *message)
-{
-    struct stat status;
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    int code = EQP_OK;
-
-    if (fd < 0) {
-        return cannot_lock(path, errno, message);
-    }
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(fd)) {
-        eqp_message_set(message, "%s: is in the way: no lock file", path);
-        code = EQP_ERR_IO;
-    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) {
-            code = refuse(path, fd, message);
-        } else { /* no locks here */
-            if (status.st_size == 0) {
-                (void)unlink(path);
-            }
-            (void)close(fd);
-            fd = -1;
-        }
-    } else if (!is_same(fd, path)) {
-        code = EQP_ERR_UNKNOWN;
-    } else {
-        write_holder(fd, program);
-    }
-    if (code != EQP_OK) {
-        (void)close(fd);
-        return code;
-    }
-    *locked = fd;
+    *target = found.name;
     return EQP_OK;
-}
-
-int eqp_lock_take(const char *path, const char *program, eqp_lock **lock, eqp_message *message)
-{
-    eqp_lock *l = NULL;
-    int code = EQP_ERR_UNKNOWN;
-
-    if (!path || !path[0] || !program || !lock) {
-        eqp_message_set(message, "a lock needs a name and a program");
-        return EQP_ERR_ARGUMENT;
-    }
-    EQP_TRY(eqp_array_create(&l, 1, sizeof *l));
-    l->fd = -1;
-    EQP_TRY(eqp_array_create(&l->path, (int64_t)strlen(path) + 1, 1));
-    strcpy(l->path, path);
-    code = EQP_ERR_UNKNOWN;
-    for (int i = 0; i < ATTEMPTS && code == EQP_ERR_UNKNOWN; i++) {
-        code = take_once(path, program, &l->fd, message);
-    }
-    if (code == EQP_ERR_UNKNOWN) {
-        code = cannot_lock(path, EAGAIN, message);
-    }
-done:
-    if (code == EQP_OK) {
-        *lock = l;
-        return EQP_OK;
-    }
-    if (l) {
-        free(l->path);
-    }
-    free(l);
-    return code == EQP_ERR_MEMORY ? no_memory(path, message) : code;
-}
-
-void eqp_lock_free(eqp_lock *lock)
-{
-    if (!lock) {
-        return;
-    }
-    if (lock->fd >= 0) {
-        /* While it is locked, so that nobody's newer file is removed. */
-        if (is_same(lock->fd, lock->path)) {
-            (void)unlink(lock->path);
-        }
-        (void)close(lock->fd);
-    }
-    free(lock->path);
-    free(lock);
 }

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 static void check_text(const char *path, const char *expected)
 {
@@ -115,44 +116,213 @@ static void a_published_file_grows_under_its_name(void **state)
     assert_int_equal(files_in_folder(false), 2);
 }
 
-static void links_are_replaced_and_never_followed(void **state)
+static void write_new(const char *path, const char *text)
+{
+    eqp_message message = {""};
+    eqp_output *output = create(path);
+
+    fputs(text, eqp_output_stream(output));
+    if (eqp_output_commit(output, &message) != EQP_OK) {
+        fail_msg("%s", message.text);
+    }
+}
+
+static bool is_link(const char *path)
 {
     struct stat status;
-    eqp_output *output;
+
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+/* By way of one link and of two, to a file that is there and to one that is not, in this folder and in another. */
+static void the_file_behind_a_link_is_replaced(void **state)
+{
+    static const char *const text[][2] = {
+        {"a", "precious"}, {"b", "a"}, {"dangling", "none"}, {"far", "folder/there"}, {"absolute", NULL}};
+    static const char *const end[] = {"precious", "precious", "none", "folder/there", "folder/there"};
 
     (void)state;
     save_text(in_folder("precious"), "old");
-    assert_int_equal(symlink("precious", in_folder("a")), 0);
-    output = create(in_folder("a"));
-    assert_int_equal(lstat(in_folder(temporary_name()), &status), 0);
-    assert_true(S_ISREG(status.st_mode));
-    fputs("new", eqp_output_stream(output));
-    assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
-    check_text(in_folder("precious"), "old");
-    check_text(in_folder("a"), "new");
-    assert_int_equal(lstat(in_folder("a"), &status), 0);
-    assert_true(S_ISREG(status.st_mode));
+    assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
+    for (int i = 0; i < 5; i++) {
+        char *target = NULL, whole[2048], *there = realpath(files_folder, NULL);
+
+        assert_non_null(there);
+        snprintf(whole, sizeof whole, "%s/folder/there", there);
+        free(there);
+        assert_int_equal(symlink(text[i][1] ? text[i][1] : whole, in_folder(text[i][0])), 0);
+        assert_int_equal(eqp_output_target(in_folder(text[i][0]), &target, NULL), EQP_OK);
+        assert_string_equal(target, text[i][1] ? in_folder(end[i]) : whole);
+        free(target);
+        write_new(in_folder(text[i][0]), text[i][0]);
+        check_text(in_folder(end[i]), text[i][0]);
+        assert_true(is_link(in_folder(text[i][0])) && !is_link(in_folder(end[i])));
+    }
+    assert_int_equal(files_in_folder(false), 8); /* and no temporary one */
+    assert_int_equal(unlink(in_folder("folder/there")), 0);
+}
+
+/* A pipe, a device and the descriptors of this process get the bytes and stay what they are. */
+static void what_is_no_file_is_written_directly(void **state)
+{
+    char descriptor[2][40], text[8] = "";
+    struct stat status;
+    eqp_output *output = NULL;
+    int ends[2], regular;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(descriptor[0], sizeof descriptor[0], "/dev/fd/%d", ends[1]);
+    snprintf(descriptor[1], sizeof descriptor[1], "/proc/self/fd/%d", ends[1]);
+    assert_int_equal(symlink(descriptor[1], in_folder("link")), 0);
+    for (int i = 0; i < 3; i++) {
+        char *target = text;
+
+        assert_int_equal(eqp_output_target(i < 2 ? descriptor[i] : in_folder("link"), &target, NULL), EQP_OK);
+        assert_null(target);
+        output = create(i < 2 ? descriptor[i] : in_folder("link"));
+        fputs("1", eqp_output_stream(output));
+        assert_int_equal(pwrite(eqp_output_descriptor(output), "23", 2, 1), 2); /* a pipe could not */
+        assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+        assert_int_equal(read(ends[0], text, sizeof text - 1), 3);
+        assert_string_equal(text, "123");
+    }
+    /* One that is given up, or whose run dies, has got nothing. */
+    output = create(descriptor[0]);
+    fputs("4", eqp_output_stream(output));
+    eqp_output_discard(output);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    assert_true(read(ends[0], text, 1) < 0 && errno == EAGAIN);
+    /* Nobody reads it any more: an error, and no signal. */
+    close(ends[0]);
+    eqp_message message;
+    output = create(descriptor[0]);
+    fputs("5", eqp_output_stream(output));
+    assert_int_equal(eqp_output_commit(output, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, "cannot be written: Broken pipe"));
+    close(ends[1]);
+
+    /* Standard output that goes to a file: that file grows, and keeps its name and what is in it. */
+    save_text(in_folder("log"), "first, ");
+    regular = open(in_folder("log"), O_WRONLY | O_APPEND);
+    assert_true(regular >= 0);
+    snprintf(descriptor[0], sizeof descriptor[0], "/dev/fd/%d", regular);
+    write_new(descriptor[0], "second");
+    check_text(in_folder("log"), "first, second");
+    close(regular);
+
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    ends[0] = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+    write_new(in_folder("pipe"), "abc");
+    assert_int_equal(read(ends[0], text, sizeof text - 1), 3);
+    close(ends[0]);
+    assert_true(lstat(in_folder("pipe"), &status) == 0 && S_ISFIFO(status.st_mode));
+    write_new("/dev/null", "gone");
+    assert_true(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
+    if (access("/dev/full", W_OK) == 0) {
+        output = create("/dev/full");
+        fputs("x", eqp_output_stream(output));
+        assert_int_equal(eqp_output_commit(output, &message), EQP_ERR_IO);
+        assert_string_equal(message.text, "/dev/full: cannot be written: No space left on device");
+    }
+    assert_int_equal(files_in_folder(false), 3);
+}
+
+/* What has come under the name since is not replaced unless it is a file. */
+static void only_files_are_replaced(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        eqp_message message;
+        eqp_output *output = create(in_folder("a"));
+        struct stat status;
+
+        fputs("new", eqp_output_stream(output));
+        assert_int_equal(kind == 0   ? mkfifo(in_folder("a"), 0600)
+                         : kind == 1 ? symlink("b", in_folder("a"))
+                                     : mkdir(in_folder("a"), 0700),
+                         0);
+        assert_int_equal(eqp_output_commit(output, &message), EQP_ERR_IO);
+        assert_non_null(strstr(message.text, "is not a regular file any more"));
+        assert_true(lstat(in_folder("a"), &status) == 0 && !S_ISREG(status.st_mode));
+        assert_int_equal(files_in_folder(true), 1);
+    }
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+/* An older file's mode, group and access control list stay, a new file has those that the umask leaves. */
+static void who_may_read_a_file_stays(void **state)
+{
+    static const mode_t mode[] = {0600, 0640, 0666, 0444, 0000, 0755};
+    static const unsigned char acl[] = {
+        2, 0,   0,   0,   1,   0,  6, 0, 255, 255, 255, 255, 2,   0,  4, 0, 1, 0,   0,   0,   4,  0, 0,
+        0, 255, 255, 255, 255, 16, 0, 4, 0,   255, 255, 255, 255, 32, 0, 0, 0, 255, 255, 255, 255}; /* u::rw- u:1:r--
+                                                                                                       g::--- m::r--
+                                                                                                       o::--- */
+    const mode_t before = umask(027);
+    unsigned char kept[100];
+    struct stat status;
+
+    (void)state;
+    write_new(in_folder("a"), "new");
+    assert_int_equal(mode_of(in_folder("a")), 0640);
+    assert_int_equal(symlink("a", in_folder("link")), 0);
+    for (int i = 0; i < 12; i++) {
+        eqp_output *output;
+
+        assert_int_equal(chmod(in_folder("a"), mode[i % 6]), 0);
+        output = create(in_folder(i < 6 ? "a" : "link"));
+        /* While it is written it is open to nobody else than the older one. */
+        assert_int_equal(mode_of(in_folder(temporary_name())), mode[i % 6] | 0600);
+        assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+        assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
+        assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+        assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
+    }
+    umask(before);
+    if (setxattr(in_folder("a"), "system.posix_acl_access", acl, sizeof acl, 0) == 0) {
+        write_new(in_folder("a"), "new");
+        assert_int_equal(getxattr(in_folder("a"), "system.posix_acl_access", kept, sizeof kept), sizeof acl);
+        assert_memory_equal(kept, acl, sizeof acl);
+    }
+    if (chown(in_folder("a"), 12345, 23456) == 0) {
+        write_new(in_folder("a"), "new");
+        assert_int_equal(stat(in_folder("a"), &status), 0);
+        assert_true(status.st_uid == 12345 && status.st_gid == 23456);
+    }
 }
 
 static void what_cannot_be_written_is_named(void **state)
 {
-    static const char *const bad[] = {"pipe", "folder", "none/a"};
-    static const char *const why[] = {"is not a regular file", "is a directory", "cannot be written: No such file"};
+    static const char *const bad[] = {"circle", "folder", "to-folder", "none/a", "folder/"};
+    static const char *const why[] = {"cannot be written: Too many levels", "is a directory", "is a directory",
+                                      "cannot be written: No such file", "is a directory"};
     eqp_message message;
     eqp_output *output = NULL;
 
     (void)state;
-    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    assert_int_equal(symlink("circle", in_folder("circle")), 0);
     assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
-    for (int i = 0; i < 3; i++) {
+    assert_int_equal(symlink("folder", in_folder("to-folder")), 0);
+    for (int i = 0; i < 5; i++) {
+        char *target = NULL;
         assert_int_equal(eqp_output_create(in_folder(bad[i]), &output, &message), EQP_ERR_IO);
+        assert_int_equal(eqp_output_target(in_folder(bad[i]), &target, NULL), i == 3 ? EQP_OK : EQP_ERR_IO);
+        free(target);
         assert_non_null(strstr(message.text, bad[i]));
         assert_non_null(strstr(message.text, why[i]));
     }
     assert_int_equal(eqp_output_create("", &output, &message), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_output_create(NULL, &output, NULL), EQP_ERR_ARGUMENT);
     assert_null(output);
-    assert_int_equal(files_in_folder(false), 2);
+    assert_int_equal(files_in_folder(false), 3);
     /* The longest name that a folder takes has a temporary one, too. */
     char longest[256];
     memset(longest, 'n', 255);
@@ -276,29 +446,38 @@ static void leave_parts(void)
 
 static void files_of_dead_writers_are_swept_and_no_others(void **state)
 {
-    static const char *const kept[] = {"run.hdf5.part", "run.abcdefgh.par", "run.ABCDEFGH.part", "run_000003.data"};
+    static const char *const kept[] = {"run.hdf5.part",        "run.eqp-abcdefgh.par", "run.eqp-ABCDEFGH.part",
+                                       "run.download.part",    "run.abcdefgh.part",    "run.eqp-abcdefg.part",
+                                       "runeqp-abcdefgh.part", "run_000003.data"};
+    const int nkept = (int)(sizeof kept / sizeof kept[0]);
     eqp_output *live;
 
     (void)state;
     in_a_process_that_is_killed(leave_parts);
     assert_int_equal(files_in_folder(false), 5);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < nkept; i++) {
         save_text(in_folder(kept[i]), "kept");
     }
-    assert_int_equal(symlink("run_000003.data", in_folder("run.abcdefgh.part")), 0);
+    assert_int_equal(symlink("run_000003.data", in_folder("run.eqp-abcdefgh.part")), 0);
     live = create(in_folder("run.hdf5"));
     fputs("whole", eqp_output_stream(live));
     eqp_output_sweep(in_folder("run"));
-    /* Left: the four, the link, the live one, and that of another stem. */
-    assert_int_equal(files_in_folder(false), 7);
-    for (int i = 0; i < 4; i++) {
+    /* Left: those, the link, the live one, and that of another stem. */
+    assert_int_equal(files_in_folder(false), nkept + 3);
+    for (int i = 0; i < nkept; i++) {
         check_text(in_folder(kept[i]), "kept");
     }
     assert_int_equal(eqp_output_commit(live, NULL), EQP_OK);
     check_text(in_folder("run.hdf5"), "whole");
     eqp_output_sweep(in_folder("none/run"));
     eqp_output_sweep(in_folder("")); /* all in the folder: the other stem's, too */
-    assert_int_equal(files_in_folder(false), 6);
+    assert_int_equal(files_in_folder(false), nkept + 2);
+    /* A file behind a link is in another folder than the run's others: the next output that leads there sweeps it. */
+    assert_int_equal(symlink("b", in_folder("run")), 0);
+    in_a_process_that_is_killed(leave_parts);
+    write_new(in_folder("run"), "new");
+    eqp_output_sweep(in_folder("run"));
+    assert_int_equal(files_in_folder(false), nkept + 5); /* with both names, and runner's */
     eqp_output_sweep(NULL);
 }
 
@@ -406,7 +585,10 @@ int main(void)
         cmocka_unit_test_setup(a_file_has_its_name_when_it_is_whole, files_clear),
         cmocka_unit_test_setup(two_writers_of_one_name_do_not_meet, files_clear),
         cmocka_unit_test_setup(a_published_file_grows_under_its_name, files_clear),
-        cmocka_unit_test_setup(links_are_replaced_and_never_followed, files_clear),
+        cmocka_unit_test_setup(the_file_behind_a_link_is_replaced, files_clear),
+        cmocka_unit_test_setup(what_is_no_file_is_written_directly, files_clear),
+        cmocka_unit_test_setup(only_files_are_replaced, files_clear),
+        cmocka_unit_test_setup(who_may_read_a_file_stays, files_clear),
         cmocka_unit_test_setup(what_cannot_be_written_is_named, files_clear),
         cmocka_unit_test_setup(a_full_disk_is_told_in_one_way, files_clear),
         cmocka_unit_test_setup(failing_allocations_leave_nothing, files_clear),

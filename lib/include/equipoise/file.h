@@ -2,10 +2,16 @@
 /** \file file.h
  * \brief Files that runs leave: each appears under its name when it is whole, and one run at a time owns a name.
  *
- * *Output.* An eqp_output is written under a temporary name of its own, `PATH.XXXXXXXX.part` with eight random letters,
- * which is created exclusively, so it can neither be another program's file nor lead elsewhere through a link. One
- * descriptor stays open from creation to commit; no name is looked up in between. The temporary file is locked as long
- * as its writer lives (flock), which tells those of live runs from those that killed runs have left.
+ * *Output.* An eqp_output is written under a temporary name of its own, `PATH.eqp-XXXXXXXX.part` with eight random
+ * letters, which is created exclusively, so it can neither be another program's file nor lead elsewhere through a link.
+ * One descriptor stays open from creation to commit, and so does its folder. The temporary file is locked as long as
+ * its writer lives (flock), which tells those of live runs from those that killed runs have left.
+ *
+ * *Target.* Symbolic links are followed, and the file at their end is the one that is replaced, or made where there is
+ * none. The new file has the mode, the group and the access control list of the one that it replaces, as root its
+ * owner, too. Nothing but a regular file is ever replaced. Pipes, devices, and names of open descriptors such as
+ * /dev/stdout are written directly; they get nothing before the output is published. Until then the data are in
+ * `TMPDIR`.
  *
  * *Errors.* Every write, flush and rename that fails for want of space, by a quota, by a limit on the size of files
  * (the caller ignores SIGXFSZ), on a disk that is read-only or broken, is reported in the same words: "PATH: cannot be
@@ -27,8 +33,9 @@ extern "C" {
 /** A file that is being written. */
 typedef struct eqp_output eqp_output;
 
-/** Creates a temporary file beside `path`. A file that has the name `path` is not touched. Local.
- * \param[in]  path     a regular file or nothing yet; a link is not followed but replaced on commit (copied)
+/** Creates a temporary file beside `path`. A file that has the name `path` is not touched. Waits some seconds for the
+ * reader of a named pipe. Local.
+ * \param[in]  path     anything but a folder; it need not exist (copied)
  * \param[out] output   eqp_output_commit() or eqp_output_discard() it; unchanged on error
  * \param[out] message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
@@ -66,8 +73,16 @@ int eqp_output_commit(eqp_output *output, eqp_message *message);
 /** Removes the temporary file, unless it was published, and frees the output. NULL is legal. */
 void eqp_output_discard(eqp_output *output);
 
-/** Removes temporary files whose writers are dead. Files of live writers stay, and where the file system has no locks,
- * all stay. Local, O(files in the folder).
+/** Finds the file that an output of that name replaces: the one behind its links, which need not exist. Local.
+ * \param[in]  path     (borrowed)
+ * \param[out] target   its name, owned by the caller, free(); NULL where the output would be written directly, to a
+ *                      pipe, a device or an open descriptor; unchanged on error
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK; EQP_ERR_IO for a folder, for links in a circle; EQP_ERR_MEMORY; EQP_ERR_ARGUMENT */
+int eqp_output_target(const char *path, char **target, eqp_message *message);
+
+/** Removes temporary files whose writers are dead: those with our mark in their names and without a lock. Files of live
+ * writers stay, and where the file system has no locks, all stay. Local, O(files in the folder).
  * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder; all in the folder if it
  *                   ends in '/' (borrowed) */
 void eqp_output_sweep(const char *stem);
