@@ -3,6 +3,8 @@
 
 #include "output/report.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,9 +36,13 @@ static bool is_directory(const char *path)
 int eqp_report_directory(const char *dir, eqp_message *message)
 {
     EQP_REQUIRE(dir);
-    char *path = strdup(dir);
+    char *path = NULL;
     int code = EQP_OK;
 
+    /* A link to a folder that is not there yet. */
+    if (is_directory(dir) || eqp_output_target(dir, &path, NULL) || !path) {
+        path = strdup(dir);
+    }
     if (!path) {
         return EQP_ERR_MEMORY;
     }

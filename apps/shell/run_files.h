@@ -23,7 +23,7 @@ int app_name_beside(const app_naming *naming, const char *path, const char *endi
 int app_name_numbered(const app_naming *naming, const char *path, int64_t step, const char *ending, char **name);
 
 #define APP_RESTART_NAME 64
-enum { APP_LOCKS = 4 };
+enum { APP_LOCKS = 6 }; /* output and forces, each with what a link leads to, report, restart file */
 
 /* The names that a run has for itself from start to end. Zeros are none. */
 typedef struct app_places {

@@ -346,6 +346,19 @@ static int write_restart(const app_run *run, bool within, eqp_message *message)
     return code;
 }
 
+/* Whether --output is a file, which others can name: no pipe and no device. Collective. */
+static int has_name(const app_run *run, bool numbered)
+{
+    char *target = NULL;
+    int named = numbered;
+
+    if (!numbered && rank_of(run) == 0) {
+        named = eqp_output_target(run->settings->output, &target, NULL) == EQP_OK && target != NULL;
+        free(target);
+    }
+    return !numbered && MPI_Bcast(&named, 1, MPI_INT, 0, run->comm) != MPI_SUCCESS ? 0 : named;
+}
+
 /* A snapshot, under --output's name or a numbered one, and what shows the series. */
 static int write_snapshot(const app_run *run, app_series *series, bool numbered, eqp_message *message)
 {
@@ -361,7 +374,8 @@ static int write_snapshot(const app_run *run, app_series *series, bool numbered,
     EQP_TRY(eqp_agree(run->comm, app_series_add(series, numbered ? path : output, run->now->time), NULL));
 done:
     free(path);
-    return code == EQP_OK && run->index != NULL ? run->index(run->user, series, message) : code;
+    return code == EQP_OK && run->index != NULL && has_name(run, numbered) ? run->index(run->user, series, message)
+                                                                           : code;
 }
 
 /* Whether a numbered snapshot of the present step is to be written. */

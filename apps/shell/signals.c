@@ -25,7 +25,7 @@ static char *const *volatile own_file;  /* [own_files] */
 static const char *volatile own_folder; /* NULL: none */
 static volatile sig_atomic_t own_files;
 static bool installed;
-static struct sigaction old_interrupt, old_terminate, old_too_large;
+static struct sigaction old_interrupt, old_terminate, old_too_large, old_broken_pipe;
 
 /* The same for all ranks of this node. */
 static volatile int *shared_signal; /* NULL: not shared */
@@ -84,6 +84,7 @@ int app_signals_install(void)
         return EQP_ERR_INTERNAL;
     }
     action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, &old_broken_pipe);
     if (sigaction(SIGXFSZ, &action, &old_too_large)) {
         (void)sigaction(SIGINT, &old_interrupt, NULL);
         (void)sigaction(SIGTERM, &old_terminate, NULL);
@@ -166,6 +167,7 @@ void app_signals_restore(void)
         (void)sigaction(SIGINT, &old_interrupt, NULL);
         (void)sigaction(SIGTERM, &old_terminate, NULL);
         (void)sigaction(SIGXFSZ, &old_too_large, NULL);
+        (void)sigaction(SIGPIPE, &old_broken_pipe, NULL);
         installed = false;
     }
     pending = 0;

@@ -43,6 +43,60 @@ expect 1 snap.hdf5 --quiet --steps 1 --output snap.1.hdf5
 expect 1 --restart two_000002.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 1
 expect 1 snap.hdf5 --quiet --steps 0 --report folder --output folder/snap.hdf5 --forces folder/forces.hdf5
 
+# Behind a link is the file that is written, whether it is there or not; its mode stays, and a folder's.
+mkdir scratch
+ln -s scratch/far.hdf5 near.hdf5
+ln -s scratch/forces near.forces
+ln -s scratch/report report
+umask 022
+for mode in 644 600; do
+    expect 1 "${some[@]}" --quiet --output near.hdf5 --forces near.forces --report report
+    for file in far.hdf5 forces report/report.json report/loads.csv report/run.html; do
+        [ "$(stat -L -c %a scratch/$file)" = $mode ] || fail "mode $(stat -L -c %a scratch/$file) of $file, not $mode"
+        chmod 600 scratch/$file
+    done
+    [ $mode = 644 ] || [ "$(stat -c %a scratch/report)" = 700 ] || fail "mode of a report's folder"
+    chmod 700 scratch/report
+    [ -L scratch/report/loads.csv ] || mv scratch/report/loads.csv scratch/loads
+    ln -sf ../loads scratch/report/loads.csv
+done
+[ -L near.hdf5 ] && [ -L near.forces ] && [ -L report ] && [ -L scratch/report/loads.csv ] || fail "a link is gone"
+cmp original scratch/far.hdf5 || fail "the output behind a link"
+refused 'cannot be both' snap.hdf5 --output near.hdf5 --forces scratch/far.hdf5
+ln -s new.hdf5 first.hdf5
+ln -s ./new.hdf5 second.hdf5
+refused 'cannot be both' snap.hdf5 --output first.hdf5 --forces second.hdf5
+ln -s snap.hdf5 linked_000002.hdf5
+refused 'input would be overwritten' snap.hdf5 --steps 3 --output linked.hdf5 --output-every 1
+expect 1 snap.hdf5 --quiet --steps 1 --output linked.hdf5 --output-every 1
+mkdir locked
+touch locked/x.hdf5.eqp-abcdefgh.part 'locked/x.download.part' locked/x.abcdefgh.part
+ln -s locked/x.hdf5 x.hdf5
+expect 1 "${some[@]}" --quiet --output x.hdf5
+[ "$(echo locked/*)" = 'locked/x.abcdefgh.part locked/x.download.part locked/x.hdf5' ] || fail "swept: $(echo locked/*)"
+rm -r locked
+
+# Pipes, devices, descriptors: written directly, at the end, and still there.
+"$APP" "${some[@]}" --quiet --output /dev/stdout 2>err | cat >piped
+"$APP" "${some[@]}" --quiet --output /dev/stdout >redirected 2>>err
+mkfifo fifo
+cat fifo >through &
+expect 1 "${some[@]}" --quiet --output fifo
+wait
+for file in piped redirected through; do
+    cmp original $file || fail "$file: $(cat err)"
+done
+[ -p fifo ] && [ -L /dev/stdout ] || fail "a pipe has been replaced"
+expect 1 "${some[@]}" --quiet --output /dev/null --forces /dev/null
+[ -c /dev/null ] && [ ! -e /dev/null.xdmf ] && [ ! -e /dev/null.lock ] || fail "/dev/null"
+refused 'the output is several files' "${some[@]}" --output /dev/stdout --output-every 1
+{
+    "$APP" --generate plummer:n=3000 --steps 0 --quiet --output /dev/stdout 2>err
+    echo $? >status
+} | true
+[ "$(cat status)" = 2 ] && [ "$(cat err)" = '/dev/stdout: cannot be written: Broken pipe' ] ||
+    fail "status $(cat status) of a broken pipe: $(cat err)"
+
 # Names with everything in them.
 odd=$' -a "b"\n<c>&\'d\' é%s'
 expect 3 "${some[@]}" --quiet --output="$odd.hdf5" --report="$odd" --forces "$odd.forces"
@@ -73,6 +127,8 @@ for words in '--output closed.hdf5' '--report closed --progress' '--help' '--ver
 done
 expect 1 closed.hdf5 --quiet --steps 0
 if [ -c /dev/full ]; then
+    run 1 "${some[@]}" --quiet --output /dev/full
+    [ $? -eq 2 ] && [ "$(cat err)" = '/dev/full: cannot be written: No space left on device' ] || fail "/dev/full: $(cat err)"
     for words in '' '--help' '--version' '--balance help'; do
         # shellcheck disable=SC2086 # a list of words
         "$APP" "${some[@]}" $words >/dev/full 2>err

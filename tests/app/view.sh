@@ -82,6 +82,17 @@ force = [(rest[i] + 256 * rest[cells + i]) * loads["scale"][0] / 65535 for i in 
 assert all(abs(f - 2 * (i + 1)) < 0.01 for i, f in enumerate(force)), force[:4]
 PY
 
+# A page into a pipe, by way of a link, and over an older one that not all may read.
+"$view" three -o /dev/stdout | cmp -s - three.html && [ -L /dev/stdout ] || fail "a page in a pipe"
+"$view" three -o /dev/stdout >out
+cmp -s out three.html && [ -L /dev/stdout ] || fail "a page in standard output"
+mkdir web
+ln -s web/page.html latest.html
+chmod 600 three.html
+expect 1 three -o latest.html
+expect 1 three -o three.html
+[ -L latest.html ] && cmp -s web/page.html three.html && [ "$(stat -c %a three.html)" = 600 ] || fail "a page behind a link"
+
 # Rubbish: a line, status 2, no page.
 refused 'RUN is missing' -o page.html
 refused 'FILE.html is missing' three

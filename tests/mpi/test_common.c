@@ -192,9 +192,22 @@ static void no_file_of_a_run_is_another(MPI_Comm comm)
     CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_ARGUMENT);
     snprintf(other, sizeof other, "%s/none/forces.hdf5", folder);
     CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_IO);
+    /* Behind a link the restart file would replace the input; one to something else is followed. */
+    for (int k = 0; k < 2; k++) {
+        app_places places;
+
+        if (mpi_test_rank(comm) == 0) {
+            (void)unlink(restart);
+            CHECK(symlink(k == 0 ? "in.data" : "scratch.data", restart) == 0);
+        }
+        run.forces = NULL;
+        CHECK_EQUAL(app_places_take(comm, "second", &run, &naming, restart, &places, &message), EQP_OK);
+        CHECK((strstr(places.restart, "restart-2.data") != NULL) == (k == 0));
+        app_places_free(&places);
+    }
     MPI_Barrier(comm);
     if (mpi_test_rank(comm) == 0) {
-        CHECK(unlink(in) == 0 && rmdir(folder) == 0); /* looking makes nothing */
+        CHECK(unlink(restart) == 0 && unlink(in) == 0 && rmdir(folder) == 0); /* looking makes nothing */
     }
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of a run's files are one file. For run_places.c. */
+#ifndef APP_RUN_CLASHES_H
+#define APP_RUN_CLASHES_H
+
+#include "run_files.h"
+
+#include <stdbool.h>
+
+/* A run as far as its files are concerned. */
+typedef struct app__looking {
+    const char *program;
+    const app_run_settings *run;
+    const app_naming *naming;
+    eqp_message *message;
+} app__looking;
+
+/* The folder that a path is in: owned by the caller, NULL without memory. */
+char *app__folder_of(const char *path);
+
+/* Whether both are there and lead to one file. */
+bool app__same_inode(const char *a, const char *b);
+
+/* Whether no two outputs of the run, nor the input and an output, are one file. EQP_OK, EQP_ERR_MEMORY, or
+ * EQP_ERR_ARGUMENT with one line. */
+int app__check_clashes(const app__looking *l);
+
+/* Whether a restart file's name is a link to a file that the run reads or writes. */
+bool app__leads_to_another(const app__looking *l, const char *name);
+
+#endif
