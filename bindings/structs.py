@@ -36,7 +36,8 @@ ZERO = {"integer": "0", "logical": ".false.", "real": "0", "character": "c_null_
 
 
 class Interface:
-    """The structs, in an order in which each stands behind its members, the constants and the codes."""
+    """The structs, in an order in which each stands behind its members, the constants, the codes, and the functions that
+    the Python package calls."""
 
     def __init__(self):
         paths = sorted(p for folder in ("sampling", "lib") for p in (ROOT / folder / "include/equipoise").glob("*.h"))
@@ -52,6 +53,10 @@ class Interface:
         self.structs = []
         for name in WANTED:
             self.want(name)
+        package = "".join(path.read_text() for path in sorted((HERE / "python/equipoise").glob("_*.py"))
+                          if path.name != "_structs.py")
+        self.functions = [self.world.functions[name] for name in sorted(set(re.findall(r"\beqp_\w+", package)))
+                          if name in self.world.functions and not self.world.functions[name].inline]
 
     @staticmethod
     def macro(text, name):
@@ -115,7 +120,7 @@ class Member:
 
 def python_text(face):
     out = ['# SPDX-License-Identifier: BSD-3-Clause',
-           '"""The structs, constants and codes of the headers. Written by bindings/structs.py."""',
+           '"""The structs, functions, constants and codes of the headers. Written by bindings/structs.py."""',
            'from ctypes import (Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint,',
            '                    c_uint64, c_void_p)', '', f'VERSION = ({", ".join(map(str, face.version))})', '']
     out += [f"{name} = {value}" for name, value in face.constants.items()]
@@ -125,7 +130,23 @@ def python_text(face):
         for m in face.members(name):
             out += [f'        ("{m.name}", {m.python()}),']
         out += ["    ]"]
+    out += ["", "", "# The functions that the package calls: result and arguments. A communicator is an int or a pointer.",
+            "FUNCTIONS = {"]
+    for f in face.functions:
+        result = None if f.returns == "void" else python_kind(face, f.returns.strip() + " result")[1]
+        arguments = [f'("{name}", {kind})' for name, kind in (python_kind(face, p) for p in f.parameters)]
+        out += textwrap.wrap(f'"{f.name}": ({result}, [{", ".join(arguments)}]),', 120, initial_indent="    ",
+                             subsequent_indent="        ")
+    out += ["}"]
     return "\n".join(out) + "\n"
+
+
+def python_kind(face, declaration):
+    """Of an argument or a result; handles, structs and arrays are pointers."""
+    thing = Thing(declaration)
+    if thing.callback or thing.stars or thing.dims or thing.base == "MPI_Comm":
+        return thing.name, "c_char_p" if not thing.callback and (thing.base, thing.stars) == ("char", "*") else "c_void_p"
+    return thing.name, "c_int" if thing.base in face.world.enums else PYTHON[thing.base]
 
 
 def fortran_text(face):

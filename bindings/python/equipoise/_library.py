@@ -4,7 +4,8 @@ import ctypes
 import os
 import pathlib
 import weakref
-from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_bool, c_char_p, c_int, c_void_p
+from types import SimpleNamespace
 
 import numpy
 
@@ -16,6 +17,8 @@ SAMPLING = f"libequipoise-sampling.so.{s.VERSION[0]}"
 
 class Error(Exception):
     """A call that failed: `code` is one of equipoise.ERR_..., the text what the library says of it."""
+
+    __module__ = "equipoise"
 
     def __init__(self, code, text=""):
         super().__init__(text or error_text(code))
@@ -62,77 +65,102 @@ def load():
     return library, version
 
 
-lib, __version__ = load()
+_library, __version__ = load()
 free = ctypes.CDLL(None).free
 free.argtypes, free.restype = [c_void_p], None
 
-_P = c_void_p
-# Results are codes unless said otherwise. A communicator is an int or a pointer: see communicator().
-_FUNCTIONS = {
-    "eqp_error_text": ([c_int], c_char_p),
-    "eqp_cpu_seconds": ([], c_double),
-    "eqp_busy_seconds": ([], c_double),
-    "eqp_wait_begin": ([], None),
-    "eqp_wait_end": ([], None),
-    "eqp_random_uniform": ([c_uint64, c_uint64, c_uint64], c_double),
-    "eqp_hilbert_keys": ([c_int64, _P, _P, _P, _P, c_double, _P], c_int),
-    "eqp_method_count": ([], c_int),
-    "eqp_method_at": ([c_int], POINTER(s.eqp_method)),
-    "eqp_method_find": ([c_char_p], POINTER(s.eqp_method)),
-    "eqp_method_set": ([POINTER(s.eqp_method), c_char_p, c_char_p, _P, _P], c_int),
-    "eqp_choice_parse": ([_P, _P, c_char_p, _P, _P], c_int),
-    "eqp_choices_parse": ([_P, _P, c_char_p, _P, _P, _P], c_int),
-    "eqp_policy_options_parse": ([c_char_p, _P], c_int),
-    "eqp_exchange_plan_parse": ([c_char_p, _P], c_int),
-    "eqp_balance_points": ([_P, _P, _P, _P, _P, _P], c_int),
-    "eqp_send_records": ([_P, c_size_t, c_int64, _P, _P, _P, _P], c_int),
-    "eqp_gather_records": ([_P, c_size_t, c_int64, _P, _P, _P], c_int),
-    "eqp_point_order_create": ([_P, _P, _P], c_int),
-    "eqp_point_order_free": ([_P], None),
-    "eqp_point_order_count": ([_P], c_int64),
-    "eqp_point_order_bring": ([_P, c_size_t, _P, _P], c_int),
-    "eqp_point_order_return": ([_P, c_size_t, _P, _P], c_int),
-    "eqp_regions_create": ([_P, _P, _P, c_int, _P], c_int),
-    "eqp_regions_free": ([_P], None),
-    "eqp_regions_find": ([_P, _P], c_int),
-    "eqp_regions_box": ([_P, c_int, _P, _P], c_int),
-    "eqp_balancer_options_init": ([_P, c_size_t], c_int),
-    "eqp_balancer_create": ([_P, _P, _P, _P, _P], c_int),
-    "eqp_balancer_free": ([_P], None),
-    "eqp_balancer_due": ([_P], c_bool),
-    "eqp_balancer_advise": ([_P, c_int64, _P, _P], c_int),
-    "eqp_balancer_renew": ([_P, c_int64, _P, _P], c_int),
-    "eqp_balancer_begin": ([_P, _P, _P], c_int),
-    "eqp_balancer_record": ([_P, _P, _P], c_int),
-    "eqp_balancer_compare": ([_P, _P, _P, _P], c_int),
-    "eqp_balancer_pack": ([_P, _P, _P], c_int),
-    "eqp_balancer_unpack": ([_P, c_size_t, _P], c_int),
-    "eqp_balancer_map": ([_P], _P),
-    "eqp_balancer_costs": ([_P], _P),
-    "eqp_cost_fit_predict": ([_P, _P], c_double),
-    "eqp_map_shared": ([_P], c_int64),
-    "eqp_map_rank": ([_P, c_int64, _P], c_int),
-    "eqp_map_own_rank": ([_P, c_int64], c_int),
-    "eqp_map_tag_in": ([_P, c_int64, c_int], c_int64),
-    "eqp_survey_heavy": ([_P], c_double),
-    "eqp_survey_pin_below": ([_P], c_uint64),
-    "eqp_survey_weigh": ([_P, _P], c_double),
-    "eqp_survey_reserve": ([_P, c_int64], c_int),
-    "eqp_survey_add_pin": ([_P, c_int64], c_int),
-    "eqp_survey_add_tile": ([_P, _P], c_int),
-    "eqp_survey_add_owner": ([_P, _P], c_int),
-    "eqp_survey_room_for_pins": ([_P, c_int64, _P], c_int),
-    "eqp_survey_took_pins": ([_P, c_int64], c_int),
-    "eqp_evaluation_load": ([_P, c_int, c_double], c_int),
-    "eqp_evaluation_block": ([_P, c_int, c_int64, c_int64, c_int64, c_int], c_int),
-    "eqp_evaluation_need": ([_P, c_int, c_int64, c_int], c_int),
-    "eqp_evaluation_held": ([_P, c_int, c_int64], c_int),
-    "eqp_evaluation_common": ([_P, c_int, c_int64], c_int),
-    "eqp_evaluation_meanwhile": ([_P, c_int, c_int, c_double], c_int),
-}
-for _name, (_arguments, _result) in _FUNCTIONS.items():
-    _function = getattr(lib, _name)
-    _function.argtypes, _function.restype = _arguments, _result
+_WANTED = {"i": "integers", "u": "integers", "f": "numbers", "b": "truth values"}
+_TAKEN = {"i": "iu", "u": "iu", "f": "iuf", "b": "b"}
+
+
+def tested(name, values, kind, shape=None, least=None, most=None):
+    """Values as an array of a type that holds each of them: numpy and ctypes cut numbers to size, this raises what is wrong
+    with the argument of that name. Without values any type will do."""
+    kind = numpy.dtype(kind)
+    try:
+        found = numpy.asarray(values)
+    except ValueError as e:  # rows of different lengths
+        raise ValueError(f"{name}: {e}") from None
+    if shape is not None and found.shape != shape:
+        raise ValueError(f"{name}: an array of shape {shape} is wanted, not {found.shape}" if shape else
+                         f"{name}: one value is wanted, not an array")
+    if found.size == 0:
+        return numpy.empty(found.shape, kind)
+    if found.dtype == object and all(type(value) is int for value in found.flat):
+        raise ValueError(f"{name}: {max(found.flat, key=abs)} does not fit into {kind}")
+    if found.dtype.kind not in _TAKEN[kind.kind]:
+        raise TypeError(f"{name}: {_WANTED[kind.kind]} are wanted, not {found.dtype if found.shape else repr(values)}")
+    if kind.kind in "iu" and (least is not None or most is not None or not numpy.can_cast(found.dtype, kind)):
+        low = numpy.iinfo(kind).min if least is None else least
+        high = numpy.iinfo(kind).max if most is None else most
+        for value in (int(found.min()), int(found.max())):
+            if not low <= value <= high:
+                raise ValueError(f"{name}: {value} is not within {low} and {high}")
+    return numpy.asarray(found, dtype=kind)
+
+
+def numbers(name, values, kind, shape=None, **limits):
+    """The same, contiguous."""
+    return numpy.ascontiguousarray(tested(name, values, kind, shape, **limits))
+
+
+def number(name, value, kind, **limits):
+    """One such number, as Python has it."""
+    if type(value) is int and 0 <= value < 2**31 and kind is not c_bool and not limits:  # nearly all
+        return value
+    return tested(name, value, kind, (), **limits).item()
+
+
+def text(name, value):
+    """A text as C takes it."""
+    if not isinstance(value, str) or "\0" in value:
+        raise TypeError(f"{name}: a text is wanted, not {value!r}")
+    return value.encode()
+
+
+def fill(struct, what, members):
+    """Sets members of a struct by their names."""
+    kinds = dict(struct._fields_)
+    for name, value in members.items():
+        kind = kinds.get(name)
+        if kind is None or issubclass(kind, (ctypes.Structure, c_void_p)) or name == "size":  # of the struct itself
+            raise TypeError(f"{what} has no '{name}'")
+        if issubclass(kind, ctypes.Array):
+            value = tuple(numbers(name, value, kind._type_, (kind._length_,)).tolist())
+        else:
+            value = number(name, value, kind)
+        setattr(struct, name, value)
+    return struct
+
+
+class _Function:
+    """A function of the library whose arguments are tested: structs and arrays go there by their address."""
+
+    def __init__(self, name):
+        result, self.arguments = s.FUNCTIONS[name]
+        self.raw = getattr(_library, name)
+        self.raw.argtypes, self.raw.restype = [kind for _, kind in self.arguments], result
+
+    def convert(self, given):
+        if len(given) != len(self.arguments):
+            raise TypeError(f"{self.raw.__name__}: {len(self.arguments)} arguments are wanted, not {len(given)}")
+        return [self._converted(name, value, kind) for (name, kind), value in zip(self.arguments, given)]
+
+    @staticmethod
+    def _converted(name, value, kind):
+        if kind is c_char_p:
+            return value if value is None or isinstance(value, bytes) else text(name, value)
+        if kind is not c_void_p:
+            return number(name, value, kind)
+        if isinstance(value, (ctypes.Structure, ctypes._SimpleCData)):
+            return byref(value)
+        return address(value) if isinstance(value, numpy.ndarray) else value
+
+    def __call__(self, *given):
+        return self.raw(*self.convert(given))
+
+
+lib = SimpleNamespace(**{name: _Function(name) for name in s.FUNCTIONS})
 
 
 def error_text(code):
@@ -154,21 +182,23 @@ def communicator(comm):
     from mpi4py import MPI
 
     if not isinstance(comm, MPI.Comm):
-        raise TypeError("a communicator of mpi4py is wanted")
+        raise TypeError("comm: a communicator of mpi4py is wanted")
+    if MPI.Is_finalized():
+        raise Error(s.EQP_ERR_STATE, "MPI is finalized")
     if not _same_mpi:
         # Two MPI libraries in one process end in crashes: the one below mpi4py must be the one below us.
-        text, length = ctypes.create_string_buffer(8192), c_int()
-        lib.MPI_Get_library_version(text, byref(length))
-        if text.value.decode().rstrip("\0 \n") != MPI.Get_library_version().rstrip("\0 \n"):
+        said, length = ctypes.create_string_buffer(8192), c_int()
+        _library.MPI_Get_library_version(said, byref(length))
+        if said.value.decode().rstrip("\0 \n") != MPI.Get_library_version().rstrip("\0 \n"):
             raise ImportError("equipoise: mpi4py is linked with another MPI library")
         _same_mpi = True
     kind = c_int if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_int) else c_void_p
-    return c_void_p(kind.from_address(MPI._addressof(comm)).value)
+    return c_void_p(kind.from_address(MPI._addressof(comm)).value).value
 
 
 def address(array):
     """Of the first element; None of no array."""
-    return None if array is None else c_void_p(array.ctypes.data)
+    return None if array is None else array.ctypes.data
 
 
 def owned_array(pointer, n, dtype, shape=()):
@@ -178,5 +208,5 @@ def owned_array(pointer, n, dtype, shape=()):
         free(pointer)
         return numpy.empty((n, *shape), dtype)
     buffer = (ctypes.c_char * nbytes).from_address(pointer.value)
-    weakref.finalize(buffer, free, c_void_p(pointer.value))
+    weakref.finalize(buffer, free, c_void_p(pointer.value)).atexit = False  # others may still look at it then
     return numpy.frombuffer(buffer, dtype=dtype).reshape((n, *shape))
