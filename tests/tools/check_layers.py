@@ -8,6 +8,7 @@ Prints one line per violation, "file:line: what"; exit status 1 if there is any.
 import fnmatch
 import os
 import re
+import subprocess
 import sys
 
 LIBC = set(
@@ -135,13 +136,10 @@ def line_of(text, position):
 
 
 def source_files(root):
-    """Paths relative to root, with /, of everything outside hidden, build and report folders."""
-    found = []
-    for folder, folders, files in os.walk(root):
-        skipped = (".", "build", "report") if folder == root else (".", "__pycache__")
-        folders[:] = sorted(f for f in folders if not f.startswith(skipped))
-        found += [os.path.relpath(os.path.join(folder, f), root).replace(os.sep, "/") for f in sorted(files)]
-    return found
+    """Paths of the source tree relative to root, with /: those that sources.sh prints."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sources.sh")
+    listed = subprocess.run([script, root], stdout=subprocess.PIPE, check=True).stdout
+    return sorted(os.fsdecode(path) for path in listed.split(b"\0") if path)
 
 
 class Tree:

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Feeds check_layers.py with small trees: every kind of violation is found, and a clean tree passes."""
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import check_layers
 
@@ -94,7 +97,7 @@ VIOLATIONS = [
     ("apps/barneshut/drive/run.c", "int fd = open(path, O_CREAT);", "writes a file by O_CREAT"),
     ("lib/include/equipoise/orphan.h", "int x;", "belongs to no layer"),
     ("lib/cellar/x.c", "int x;", "belongs to no layer"),
-    ("elsewhere/x.c", "int x;", "belongs to no layer"),
+    ("scripts/x.c", "int x;", "belongs to no layer"),
 ]
 
 HARMLESS = [
@@ -160,11 +163,28 @@ class CheckLayers(unittest.TestCase):
                 self.assertEqual([f for f in found if "SPDX" in f and f.startswith(path)], found)
                 self.assertEqual(len(found), 1)
 
-    def test_build_folders_are_not_read(self):
-        self.assertEqual(violations_of([("build-x/lib/x.c", "#include <nowhere.h>")]), [])
+    def test_outputs_in_a_release_are_not_read(self):
+        for path in ("build-x/lib/x.c", "report/plots.gp", "plots/plots.gp", "plots.gp", "chains.data", "forces.hdf5"):
+            self.assertEqual(violations_of([(path, "#include <nowhere.h>")]), [])
 
-    def test_a_folder_of_reports_is_left_out_only_at_the_top(self):
-        self.assertEqual(len(violations_of([("apps/report/x.c", "#include <hdf5.h>")])), 1)
+    def test_tracked_files_are_read_and_no_others(self):
+        if not shutil.which("git"):
+            self.skipTest("git is not installed")
+        with tempfile.TemporaryDirectory() as root:
+            for path in ("elsewhere/x.c", "lib/load/x.c", "plots/plots.gp"):
+                write(root, path, "int x;\n")
+            git = ["git", "-C", root]
+            subprocess.run(git + ["init", "-q"], check=True)
+            subprocess.run(git + ["add", "elsewhere/x.c", "lib/load/x.c"], check=True)
+            self.assertEqual(check_layers.source_files(root), ["elsewhere/x.c", "lib/load/x.c"])
+            os.remove(os.path.join(root, "lib/load/x.c"))
+            self.assertEqual(check_layers.source_files(root), ["elsewhere/x.c"])
+
+    def test_a_release_has_every_tracked_file(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        tracked = check_layers.source_files(root)
+        with unittest.mock.patch.dict(os.environ, {"GIT_DIR": os.devnull}):  # as where there is no repository
+            self.assertEqual(set(tracked) - set(check_layers.source_files(root)), set())
 
     def test_the_table_knows_every_name_in_it(self):
         kinds = {kind for _, kind in check_layers.EXTERNAL}

@@ -30,8 +30,7 @@ version=$(awk '/define EQP_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $
     fail "debian/changelog is not of version $version"
 
 mkdir "$tmp/equipoise"
-tar -C "$source" -cf - --exclude='./build*' --exclude='./report*' --exclude='./.git' --exclude=__pycache__ . |
-    tar -C "$tmp/equipoise" -xf -
+"$source/tests/tools/sources.sh" "$source" | tar -C "$source" --null -T - -cf - | tar -C "$tmp/equipoise" -xf -
 cd "$tmp/equipoise"
 unset CFLAGS LDFLAGS CC MPICC
 DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=$(nproc)" dpkg-buildpackage -us -uc -Pnocheck >"$tmp/log" 2>&1 || {

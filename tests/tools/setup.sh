@@ -27,7 +27,7 @@ fake id 'echo 1000'
 fake sudo 'exit 1'
 fake dpkg-query 'for name; do :; done
 case " $MISSING " in *" $name "*) echo not-installed ;; *) echo installed ;; esac'
-fake meson "[ \"\$1\" = --version ] || { mkdir -p '$tmp/build' && : >'$tmp/build/build.ninja'; }" \
+fake meson "[ \"\$1\" = --version ] || { mkdir -p '$tmp/build' '$tmp/build-sanitize' && : >'$tmp/build/build.ninja'; }" \
     '[ -z "${REFUSE-}" ] || { echo "meson.build:1:0: ERROR: Problem encountered: $REFUSE"; exit 1; }'
 fake ninja "[ -e '$tmp/built' ] && echo 'ninja: no work to do.' && exit
 echo "\$*" >>'$tmp/targets'
@@ -66,5 +66,11 @@ grep -q configuring "$tmp/out" || fail 'a partitioner that went away changes not
 rm "$tmp/targets" "$tmp/built"
 setup 0 --all
 ! grep -q product "$tmp/targets" || fail "--all compiles no tests: $(cat "$tmp/targets")"
+# Temporary files lie in one folder that nobody else can write to, under names that nobody can guess.
+mkdir "$tmp/temporary"
+fake clang "ls -l '$tmp/temporary' >>'$tmp/listed'"
+TMPDIR=$tmp/temporary setup 0 --sanitize
+grep -q '^drwx------' "$tmp/listed" && ! grep -v -E '^(total|drwx------)' "$tmp/listed" || fail "$(cat "$tmp/listed")"
+[ -z "$(ls -A "$tmp/temporary")" ] || fail "left: $(ls "$tmp/temporary")"
 [ "$failures" -eq 0 ] || exit 1
 echo "all as expected"
