@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every block of shell commands of a page runs as it stands: one after another, in one shell, each command without error.
-# Of a man page's source, these are the blocks under EXAMPLES. The commands see the folders of a source tree and build/,
-# find the programs and the libraries of that build, and write into a folder that is removed. A block behind a line
-# <!-- not run: REASON --> is left out.
+# The commands see the folders of a source tree and build/, where nothing is installed, and write into a folder that is
+# removed. Of a man page's source, these are the blocks under EXAMPLES; it is read where the programs are installed. A
+# block behind a line <!-- not run: REASON --> is left out.
 # usage: check_page_runs.sh PAGE SOURCE_ROOT BUILD_ROOT
-#        check_page_runs.sh --all SOURCE_ROOT PAGE...   every page that has such blocks is one of these
+#        check_page_runs.sh --all SOURCE_ROOT BUILD_ROOT PAGE...   every page that has such blocks is one of these; their
+#            programs, benches apart, are those that scripts/setup builds; before the first mpirun stands mpi-env.sh
 set -eu
 
 commands_of()
@@ -20,12 +21,19 @@ commands_of()
 
 if [ "$1" = --all ]; then
     cd "$2"
-    missing=
-    for page in *.md docs/*.md man/*.scd; do
-        [ -z "$(commands_of "$page")" ] || [[ " $* " = *" $page "* ]] || missing="$missing $page"
-    done
-    [ -z "$missing" ] || echo "nobody runs the commands of$missing"
-    [ -z "$missing" ]
+    product=$(ninja -C "$3" -t query product)
+    complaints=$(for page in *.md docs/*.md man/*.scd; do
+        commands=$(commands_of "$page")
+        [ -n "$commands" ] || continue
+        [[ " $* " = *" $page "* ]] || echo "nobody runs the commands of $page"
+        for program in $(grep -oE '\bbuild/[[:alnum:]_/-]+' <<<"$commands" | sort -u | grep -v ^build/bench/); do
+            grep -q " ${program#build/}\$" <<<"$product" || echo "$page: scripts/setup does not build $program"
+        done
+        first=$(grep -m 1 -oE '^\. scripts/mpi-env|mpirun' <<<"$commands") || :
+        [[ $first != mpirun || $page = *.scd ]] || echo "$page: mpirun as root wants scripts/mpi-env.sh before it"
+    done)
+    echo "$complaints"
+    [ -z "$complaints" ]
     exit
 fi
 page=$1
@@ -33,17 +41,22 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 ln -s "$2"/{scripts,data,apps,bindings} "$tmp"
 ln -s "$3" "$tmp/build"
-export PATH=$3/apps/barneshut:$3/apps/dislocation:$3/apps/loadbench:$3/apps/referee:$3/apps/report:$3/preload:$PATH
-export PKG_CONFIG_PATH=$3/meson-uninstalled LD_LIBRARY_PATH=$3/lib:$3/sampling
-
-# Machines with few cores and containers, as for all tests.
-source "$2/scripts/mpi-env.sh"
 commands_of "$page" >"$tmp/commands"
 if [ ! -s "$tmp/commands" ]; then
     echo "$page: holds no shell commands"
     exit 1
 fi
 cd "$tmp"
+# A page brings what a reader needs: root's permissions for mpirun, and the folders of libraries that Meson adds for tests.
+unset "${!OMPI_ALLOW_@}" "${!PRTE_ALLOW_@}"
+LD_LIBRARY_PATH=$(tr : '\n' <<<"${LD_LIBRARY_PATH-}" | grep -v -F "$3" | paste -s -d :)
+export LD_LIBRARY_PATH
+case $page in
+*.scd)
+    source scripts/mpi-env.sh
+    source scripts/build-env.sh
+    ;;
+esac
 if ! bash -eux commands >said 2>&1; then
     tail -n 20 said
     echo "$page: the last command above fails"
