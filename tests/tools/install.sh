@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `meson install` into a DESTDIR: everything is there, nothing names the place where it was built or staged, faults of
-# memory are hard to use, and programs of all kinds build against the installed tree, or with Equipoise as a subproject,
-# and run.
+# `meson install` into a DESTDIR, and the prefix moved from there: everything is there, nothing names the place where it was
+# built or staged, faults of memory are hard to use, every program starts and every library loads in an empty environment,
+# and so do programs of all kinds that are built against the installed tree with its folder as rpath. Likewise with
+# Equipoise as a subproject.
 # usage: install.sh SOURCE BUILD PREFIX LIBDIR WITH_LIBRARY(true|false) HARDENED(true|false) COMPILER...
 set -eu
 source=$1 build=$2 prefix=$3 libdir=$4 with_library=$5 hardened=$6
@@ -24,7 +25,15 @@ DESTDIR=$stage meson install -C "$build" --no-rebuild >"$tmp/log" 2>&1 || {
     cat "$tmp/log" >&2
     fail "meson install failed"
 }
-root=$stage$prefix
+if grep -rIl -e "$stage" -e "$build" "$stage" >"$tmp/found"; then
+    fail "these name the build or the staging folder: $(cat "$tmp/found")"
+fi
+root=$tmp/moved
+mv "$stage$prefix" "$root"
+# An empty environment, but for what the machine needs to find its own libraries; Meson adds those of the build to it.
+paths=$(tr : '\n' <<<"${LD_LIBRARY_PATH-}" | grep -v -F "$build" | paste -s -d :)
+unset LD_LIBRARY_PATH
+empty=(env -i "PATH=$PATH" ${paths:+"LD_LIBRARY_PATH=$paths"})
 
 wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipoise-sampling.so" "$libdir/pkgconfig/equipoise-sampling.pc"
     "$libdir/cmake/Equipoise/EquipoiseConfig.cmake" "$libdir/cmake/Equipoise/EquipoiseConfigVersion.cmake")
@@ -52,16 +61,22 @@ fi
 for file in "${wanted[@]}"; do
     [ -s "$root/$file" ] || fail "$file is not installed"
 done
-if [ -e "$root/bin/equipoise-lazy" ] && ! "$root/bin/equipoise-lazy" -n 0 --check "$root/bin/barneshut" >"$tmp/said" 2>&1; then
-    fail "equipoise-lazy: $(cat "$tmp/said")"
+for program in "$root"/bin/*; do
+    "${empty[@]}" "$program" --version >"$tmp/said" 2>&1 || fail "$program does not start: $(cat "$tmp/said")"
+done
+if [ -e "$root/bin/equipoise-lazy" ]; then
+    "${empty[@]}" "$root/bin/equipoise-lazy" -n 0 --report "$tmp/steps.csv" "$root/bin/barneshut" --generate plummer:n=100 \
+        --steps 1 --quiet >"$tmp/said" 2>&1 && [ -s "$tmp/steps.csv" ] || fail "equipoise-lazy: $(cat "$tmp/said")"
 fi
-if grep -rIl -e "$stage" -e "$build" "$stage" >"$tmp/found"; then
-    fail "these name the build or the staging folder: $(cat "$tmp/found")"
-fi
-for library in "$root/$libdir"/*.so; do
-    if readelf -d "$library" | grep -q -E 'R(UN)?PATH.*'"$build"; then
-        fail "$library looks for libraries in the build folder"
+for file in "$root/$libdir"/libequipoise*.so "$root/$libdir"/equipoise/*.so "$root"/bin/*; do
+    [ -e "$file" ] || continue
+    if readelf -d "$file" | grep -q -E 'R(UN)?PATH.*'"$build"; then
+        fail "$file looks for libraries in the build folder"
     fi
+    # Its own neighbours, wherever else there may be some.
+    "${empty[@]}" ldd "$file" >"$tmp/said" 2>&1
+    ! grep -e 'not found' "$tmp/said" && ! grep libequipoise "$tmp/said" | grep -v -F -e "=> $root/" -e "$file:" ||
+        fail "$file does not find its libraries: $(cat "$tmp/said")"
 done
 for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
     readelf -d -l "$file" >"$tmp/elf"
@@ -86,12 +101,7 @@ for library in $needed; do
     esac
 done
 # Every header compiles alone, as C11 and, where there is a C++ compiler, as C++; MPI headers need pkg-config's flags.
-export PKG_CONFIG_PATH=$tmp/pc
-mkdir "$tmp/pc" "$tmp/pc--static"
-for file in "$root/$libdir"/pkgconfig/*.pc; do
-    sed "s|^prefix=.*|prefix=$root|" "$file" >"$tmp/pc/$(basename "$file")"
-    sed "s|^prefix=.*|prefix=$tmp/static|" "$file" >"$tmp/pc--static/$(basename "$file")"
-done
+export PKG_CONFIG_PATH=$root/$libdir/pkgconfig
 package=equipoise-sampling
 $with_library && package=equipoise
 read -r -a flags <<<"$(pkg-config --cflags "$package")"
@@ -200,7 +210,6 @@ for name in "${programs[@]}"; do
     cp "$tmp/$name.c" "$tmp/$name.cc"
 done
 cat "$tmp/all.h" >>"$tmp/$name.cc"
-export LD_LIBRARY_PATH=$root/$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # The installed tree with static libraries alone, where they were built.
 static=false
 if [ -e "$root/$libdir/libequipoise-sampling.a" ]; then
@@ -221,12 +230,14 @@ mpi_words()
 # with_pkg_config NAME [--static]
 with_pkg_config()
 {
-    local package=$1 program=$tmp/pkg-config-$1${2-} libraries=() flags
+    local package=$1 program=$tmp/pkg-config-$1${2-} libraries=(-Wl,-rpath,"$root/$libdir") flags
     [ "$package" = equipoise ] || package=equipoise-$package
-    read -r -a flags <<<"$(PKG_CONFIG_PATH=$tmp/pc${2-} pkg-config --cflags --libs ${2-} "$package")"
+    ! [ "${2-}" ] || PKG_CONFIG_PATH=$tmp/static/$libdir/pkgconfig libraries=()
+    read -r -a flags <<<"$(pkg-config --cflags --libs ${2-} "$package")"
     # A program that calls MPI itself links it itself.
-    [ "$1" != sampling ] && read -r -a libraries <<<"$(if [ -s "$build/mpicc" ]; then mpi_words; else pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link; fi)"
-    "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "$program"
+    # shellcheck disable=SC2207 # a list of words
+    [ "$1" = sampling ] || libraries+=($(if [ -s "$build/mpicc" ]; then mpi_words; else pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link; fi))
+    "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "${empty[@]}" "$program"
 }
 
 # The example in Fortran, as its page says: flags of pkg-config and the wrapper of MPI.
@@ -234,7 +245,8 @@ with_fortran()
 {
     local flags
     read -r -a flags <<<"$(pkg-config --cflags --libs equipoise-fortran)"
-    mpifort "$source/bindings/examples/weights.f90" "${flags[@]}" -o "$tmp/with-fortran" || return
+    mpifort "$source/bindings/examples/weights.f90" "${flags[@]}" -Wl,-rpath,"$root/$libdir" -o "$tmp/with-fortran" &&
+        "${empty[@]}" "$tmp/with-fortran" || return
     # A compiler of another version makes its own files of the modules.
     mkdir "$tmp/own-modules"
     (cd "$tmp/own-modules" && mpifort -fsyntax-only "$root/$libdir/equipoise/fortran"/equipoise{_types,_calls,}.f90)
@@ -247,14 +259,30 @@ with_python()
     local package
     package=$(find "$root" -type d -path '*-packages/equipoise')
     [ -n "$package" ] && [ -s "$package/_where.py" ] || return
-    env -u LD_LIBRARY_PATH LIBRARY='' PACKAGES="${package%/equipoise}" "$source/tests/bindings/python.sh" 1 -c \
+    "${empty[@]}" LIBRARY='' PACKAGES="${package%/equipoise}" "$source/tests/bindings/python.sh" 1 -c \
         "import equipoise._library as l, sys; sys.exit(not l.lib._name.startswith('$root'))" || [ $? -eq 77 ]
+}
+
+# The paths that README names lead to the installed tree.
+with_paths()
+{
+    local prefix=$root paths path
+    paths=$(sed -n "s|/lib/pkgconfig|/$libdir/pkgconfig|; /^export .*prefix/p" "$source/README.md")
+    eval "$paths"
+    for path in "${PATH%%:*}" "${MANPATH%:}" "$PKG_CONFIG_PATH" "$CMAKE_PREFIX_PATH" "$PYTHONPATH/equipoise"; do
+        [ -d "$path" ] || { echo "README.md: $path is not there" && return 1; }
+    done
+    [ "$(command -v barneshut)" = "$root/bin/barneshut" ] && pkg-config --exists equipoise
 }
 
 with_pedantic_cxx()
 {
     c++ -std=c++11 -pedantic -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX "${defines[@]}" "${flags[@]}" -x c++ \
-        -fsyntax-only "$tmp/${programs[-1]}.cc"
+        -fsyntax-only "$tmp/${programs[-1]}.cc" || return
+    ! $with_library || [ -s "$build/mpicc" ] || {
+        mpicxx -std=c++17 "$source/bindings/examples/weights.cpp" $(pkg-config --cflags --libs equipoise) \
+            -Wl,-rpath,"$root/$libdir" -o "$tmp/with-c++" && "${empty[@]}" "$tmp/with-c++"
+    }
 }
 
 # with_cmake LANGUAGE ROOT [OPTION]
@@ -280,7 +308,7 @@ with_cmake()
     } >"$folder/CMakeLists.txt"
     cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$2" && cmake --build "$folder/build" || return
     for name in "${programs[@]}"; do
-        "$folder/build/with-cmake-$name" || return
+        "${empty[@]}" "$folder/build/with-cmake-$name" || return
     done
 }
 
@@ -306,7 +334,7 @@ with_meson()
     } >"$folder/meson.build"
     meson setup "$@" "$folder/build" "$folder" && ninja -C "$folder/build" "${programs[@]}" || return
     for name in "${programs[@]}"; do
-        "$folder/build/$name" || return
+        "${empty[@]}" "$folder/build/$name" || return
     done
 }
 
@@ -325,6 +353,7 @@ for name in "${programs[@]}"; do
     start "pkg-config-$name" with_pkg_config "$name"
     ! $static || start "pkg-config-static-$name" with_pkg_config "$name" --static
 done
+! $with_library || [ ! -d "$root/share/man/man1" ] || [ -z "$(find "$root" -name _where.py)" ] || start paths with_paths
 start meson-installed with_meson installed
 start meson-subproject with_meson subproject -Doptimization=0 -Ddebug=false -Dequipoise:lib="$feature" \
     --force-fallback-for=equipoise,equipoise-sampling,equipoise-io,equipoise-loops,equipoise-models

@@ -12,7 +12,6 @@ import numpy
 from . import _structs as s
 
 NAME = "libequipoise.so"
-SAMPLING = f"libequipoise-sampling.so.{s.VERSION[0]}"
 
 
 class Error(Exception):
@@ -45,12 +44,6 @@ def load():
     tried = []
     for path in candidates():
         try:
-            # The sampler is found where it stands beside it, be it known to the loader or not.
-            folder = os.path.dirname(path)
-            for beside in (os.path.join(folder, SAMPLING), os.path.join(folder, "..", "sampling", SAMPLING)):
-                if folder and os.path.exists(beside):
-                    ctypes.CDLL(beside)
-                    break
             library = ctypes.CDLL(path)
             break
         except OSError as e:
