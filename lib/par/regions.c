@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a place to its part: what an assignment of items with places says of all space. */
+#include "par/regions.h"
 #include "par/comm.h"
 #include "par/points.h"
 
@@ -9,24 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A wall between two sets of parts, or one part. */
-typedef struct node {
-    int axis; /* -1: one part */
-    double wall;
-    int below, above; /* nodes; below of one part: its number */
-} node;
-
-struct eqp_regions {
-    int nparts;
-    int nfilled;        /* parts with items */
-    double *low, *high; /* [3 nparts] boxes around the items of each part; of empty ones INFINITY and -INFINITY */
-    int *filled;        /* [nfilled] in the order of `cut` */
-    node *tree;         /* NULL: parts are intervals of the curve */
-    int nnodes;
-    uint64_t *cut; /* [nfilled] keys from which each part reaches up to the next */
-    double corner[3], side;
-};
-
 void eqp_regions_free(eqp_regions *regions)
 {
     if (regions != NULL) {
@@ -34,6 +17,7 @@ void eqp_regions_free(eqp_regions *regions)
         free(regions->high);
         free(regions->filled);
         free(regions->tree);
+        free(regions->box);
         free(regions->cut);
         free(regions);
     }
@@ -165,7 +149,7 @@ static int grow(eqp_regions *r, begin *list, task *stack)
         int *const part = r->filled + now.first, below = 0, axis = -1;
         double wall = 0.0;
         if (now.n == 1) {
-            r->tree[now.node] = (node){.axis = -1, .below = part[0]};
+            r->tree[now.node] = (eqp__regions_node){.axis = -1, .below = part[0]};
             continue;
         }
         for (int a = 0; a < 3; a++) {
@@ -185,7 +169,7 @@ static int grow(eqp_regions *r, begin *list, task *stack)
         for (int i = 0; i < now.n; i++) {
             part[i] = list[i].part;
         }
-        r->tree[now.node] = (node){axis, wall, r->nnodes, r->nnodes + 1};
+        r->tree[now.node] = (eqp__regions_node){axis, wall, r->nnodes, r->nnodes + 1};
         stack[nstack++] = (task){now.first, below, r->nnodes++};
         stack[nstack++] = (task){now.first + below, now.n - below, r->nnodes++};
     }
@@ -210,8 +194,9 @@ static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last
     return EQP_OK;
 }
 
-/* Walls where they do, else the curve. */
-static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last)
+/* Walls where they do, else the curve, unless walls are wanted. */
+static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, const eqp__walls_wanted *wanted,
+                  int grid[3])
 {
     begin *list = NULL;
     task *stack = NULL;
@@ -219,21 +204,28 @@ static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last)
 
     EQP_TRY(eqp_array_create(&list, r->nfilled, sizeof *list));
     EQP_TRY(eqp_array_create(&stack, r->nfilled, sizeof *stack));
-    EQP_TRY(eqp_array_create(&r->tree, 2 * (int64_t)r->nfilled, sizeof *r->tree));
+    EQP_TRY(eqp_array_create(&r->tree, 2 * (int64_t)r->nparts, sizeof *r->tree));
     EQP_TRY(eqp_array_create(&r->cut, r->nfilled, sizeof *r->cut));
-    code = r->nfilled > 0 ? grow(r, list, stack) : EQP_OK;
-    if (code == EQP_ERR_STATE) {
+    code = wanted != NULL ? eqp__walls_grid(r, wanted, grid) : EQP_ERR_STATE;
+    if (code == EQP_ERR_STATE && (wanted == NULL || r->nfilled == r->nparts)) {
+        r->nnodes = 0;
+        code = r->nfilled > 0 ? grow(r, list, stack) : EQP_OK;
+    }
+    if (code == EQP_ERR_STATE && wanted == NULL) {
         free(r->tree);
         r->tree = NULL;
-        code = cut_curve(r, first, last, list);
+        EQP_TRY(cut_curve(r, first, last, list));
     }
+    EQP_TRY(code);
+    EQP_TRY(r->tree != NULL ? eqp__walls_stand(r, wanted) : EQP_OK);
 done:
     free(list);
     free(stack);
     return code;
 }
 
-static int make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part)
+int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part,
+                      const eqp__walls_wanted *wanted, int grid[3])
 {
     uint64_t *first = NULL, *last = NULL;
     int code = eqp_array_create(&r->low, 3 * (int64_t)r->nparts, sizeof *r->low);
@@ -245,7 +237,7 @@ static int make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const i
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__points_cube(comm, points, r->corner, &r->side));
     EQP_TRY(gather_ends(comm, r, points, part, first, last));
-    EQP_TRY(eqp_agree(comm, divide(r, first, last), NULL));
+    EQP_TRY(eqp_agree(comm, divide(r, first, last, wanted, grid), NULL));
 done:
     free(first);
     free(last);
@@ -276,7 +268,7 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     EQP_TRY(eqp__points_agree(own, code, points, NULL));
     EQP_TRY(eqp_agree_same(own, nparts));
     made->nparts = nparts;
-    EQP_TRY(make(own, made, points, part));
+    EQP_TRY(eqp__regions_make(own, made, points, part, NULL, NULL));
     *regions = made;
     made = NULL;
 done:
@@ -300,7 +292,8 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
     uint64_t key = 0;
     int low = 0, high = regions != NULL ? regions->nfilled : 0;
 
-    if (high == 0 || place == NULL || !isfinite(place[0]) || !isfinite(place[1]) || !isfinite(place[2])) {
+    if (regions == NULL || (high == 0 && regions->nnodes == 0) || place == NULL || !isfinite(place[0]) ||
+        !isfinite(place[1]) || !isfinite(place[2])) {
         return -1;
     }
     if (regions->tree != NULL) {

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the row: numbers of slabs, 0: chosen. */
+/* Of the row: numbers of slabs, 0: chosen; whether parts are numbered along z first. */
 typedef struct own_settings {
     int64_t slabs[3];
+    bool cart;
 } own_settings;
 
 #define MOST_SLABS 65536
@@ -49,6 +50,28 @@ static int choose_grid(const eqp__tile_scope *scope, const eqp_balance_options *
     return eqp_tensor_grid(options->nparts, edge, grid) ? refuse(options, &own) : EQP_OK;
 }
 
+/* As MPI_Cart_rank() numbers the part that tensor.h numbers so. */
+static int cart_number(const int grid[3], int part)
+{
+    return (part % grid[0] * grid[1] + part / grid[0] % grid[1]) * grid[2] + part / grid[0] / grid[1];
+}
+
+/* Shares of the parts as tensor.h numbers them; NULL: equal. *own: memory of the caller's, if they had to be sorted. */
+static int sort_shares(const int grid[3], const eqp_balance_options *options, bool cart, double **own,
+                       const double **share)
+{
+    int code = EQP_OK;
+
+    *share = options->share;
+    if (cart && *share != NULL && (code = eqp_array_create(own, options->nparts, sizeof **own)) == EQP_OK) {
+        for (int p = 0; p < options->nparts; p++) {
+            (*own)[p] = options->share[cart_number(grid, p)];
+        }
+        *share = *own;
+    }
+    return code;
+}
+
 static int add_over_ranks(void *user, int64_t n, double *value)
 {
     return eqp__sum_double(*(MPI_Comm *)user, n, value);
@@ -63,24 +86,30 @@ static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eq
     const eqp__tensor_sum sum = {add_over_ranks, &comm};
     eqp__tensor t = {.n = 0};
     eqp__tile_scope scope;
-    double *wall = NULL;
+    own_settings own;
+    const double *share = NULL;
+    double *wall = NULL, *sorted = NULL;
     int64_t before;
     int grid[3], code;
 
     (void)result;
+    memcpy(&own, &options->settings, sizeof own);
     EQP_TRY(eqp__tile_scope_all(comm, &mine, &before, &scope));
     EQP_TRY(choose_grid(&scope, options, grid));
     if (scope.n == 0) {
         goto done;
     }
     code = eqp_array_create(&wall, (int64_t)grid[0] + grid[1] + grid[2] + 3, sizeof *wall);
-    code = code ? code : eqp__tensor_open(&mine, &scope, grid, options->share, &t);
+    code = code ? code : sort_shares(grid, options, own.cart, &sorted, &share);
+    code = code ? code : eqp__tensor_open(&mine, &scope, grid, share, &t);
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__tensor_cut(&t, &mine, &sum, wall));
     for (int64_t i = 0; i < items->n; i++) {
-        part[i] = eqp_tensor_find(grid, wall, items->point + 3 * i);
+        const int found = eqp_tensor_find(grid, wall, items->point + 3 * i);
+        part[i] = own.cart ? cart_number(grid, found) : found;
     }
 done:
+    free(sorted);
     free(wall);
     eqp__tensor_close(&t);
     return code;
@@ -92,11 +121,16 @@ done:
             "slabs along " axis "; without it those of the grid whose parts have least surface"                        \
     }
 
-static const eqp_option own_options[] = {SLABS("x", 0), SLABS("y", 1), SLABS("z", 2)};
+static const eqp_option own_options[] = {
+    SLABS("x", 0),
+    SLABS("y", 1),
+    SLABS("z", 2),
+    {"cart", EQP_OPTION_FLAG, offsetof(own_settings, cart), 0, false, 0, NULL,
+     "parts are numbered as by MPI_Cart_rank(), along z first; without it along x"}};
 
 const eqp_method eqp__method_tensor = {.name = "tensor",
                                        .summary = "equal work between planes across the whole domain: six neighbours",
                                        .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_SHAPED,
                                        .assign = assign_tensor,
-                                       .noptions = 3,
+                                       .noptions = 4,
                                        .option = own_options};

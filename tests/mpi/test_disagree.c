@@ -305,6 +305,37 @@ static int send_records(const seat *s)
     return code;
 }
 
+static int cut_keys(const seat *s)
+{
+    const uint64_t key[2] = {9, is(s, "key: too large") ? UINT64_MAX : 3};
+    const double work[2] = {1, is(s, "work: -1") ? -1 : 2};
+    int part[2] = {-7, -7};
+    const int code = CALL(s, eqp_cut_keys(s->argument,
+                                          is(s, "n: -1")  ? -1
+                                          : is(s, "n: 1") ? 1
+                                                          : 2,
+                                          is(s, "key: NULL") ? NULL : key, is(s, "work: NULL") ? NULL : work,
+                                          is(s, "part: NULL") ? NULL : part));
+
+    CHECK(!code || part[0] == -7);
+    return code;
+}
+
+static int verify_records(const seat *s)
+{
+    const int64_t id[2] = {2 * s->rank, 2 * s->rank + 1};
+    uint64_t sum[2] = {0, is(s, "sum: another") ? 5 : 0};
+    eqp_message message = {""};
+
+    return CALL(s, eqp_verify_records(s->argument,
+                                      is(s, "n: -1")  ? -1
+                                      : is(s, "n: 1") ? 1
+                                                      : 2,
+                                      is(s, "id: NULL") ? NULL : id, is(s, "element_size: 4 for 8") ? 4 : 8,
+                                      is(s, "record: NULL") ? NULL : id, is(s, "sum: NULL") ? NULL : sum,
+                                      is(s, "message: NULL") ? NULL : &message));
+}
+
 static int meet_all(const seat *s)
 {
     double low[2] = {s->rank, 1}, sum[2] = {s->rank, 1};
@@ -509,6 +540,23 @@ static void rows_of_travel(MPI_Comm comm)
         {"eqp_send_records", send_records, "send: NULL", WRONG},
         {"eqp_send_records", send_records, "nrecv: NULL", WRONG},
         {"eqp_send_records", send_records, "recv: NULL", WRONG},
+        {"eqp_cut_keys", cut_keys, "comm: NULL", ALONE},
+        {"eqp_cut_keys", cut_keys, "n: -1", WRONG},
+        {"eqp_cut_keys", cut_keys, "n: 1", EQP_OK},
+        {"eqp_cut_keys", cut_keys, "key: NULL", WRONG},
+        {"eqp_cut_keys", cut_keys, "key: too large", EQP_ERR_DATA},
+        {"eqp_cut_keys", cut_keys, "work: NULL", SAME},
+        {"eqp_cut_keys", cut_keys, "work: -1", EQP_ERR_DATA},
+        {"eqp_cut_keys", cut_keys, "part: NULL", WRONG},
+        {"eqp_verify_records", verify_records, "comm: NULL", ALONE},
+        {"eqp_verify_records", verify_records, "n: -1", WRONG},
+        {"eqp_verify_records", verify_records, "n: 1", EQP_OK},
+        {"eqp_verify_records", verify_records, "id: NULL", WRONG},
+        {"eqp_verify_records", verify_records, "element_size: 4 for 8", SAME},
+        {"eqp_verify_records", verify_records, "record: NULL", WRONG},
+        {"eqp_verify_records", verify_records, "sum: NULL", WRONG},
+        {"eqp_verify_records", verify_records, "sum: another", NEEDED},
+        {"eqp_verify_records", verify_records, "message: NULL", EQP_OK},
         {"eqp_key_cuts", key_cuts, "comm: NULL", ALONE},
         {"eqp_key_cuts", key_cuts, "n: -1", WRONG},
         {"eqp_key_cuts", key_cuts, "n: 1", EQP_OK},

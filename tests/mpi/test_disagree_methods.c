@@ -4,7 +4,9 @@
 
 #include <equipoise/points.h>
 
-static const double even[3] = {0.5, 0.5}, uneven[3] = {0.25, 0.75};
+/* Shares of the first `parts` parts. */
+static double even[MOST_RANKS], uneven[MOST_RANKS];
+static const double times[2] = {0.25, 0.75};
 
 /* Each row by another method: what the ranks differ in is found before any of them is asked. */
 static eqp_method method_of(const seat *s, bool without_pins)
@@ -24,16 +26,22 @@ static eqp_method method_of(const seat *s, bool without_pins)
     return method;
 }
 
-static eqp_balance_options balance_options(const seat *s, eqp_message *message)
+static eqp_balance_options balance_options(const seat *s, int nparts, eqp_message *message)
 {
-    static const int64_t capacity[2] = {1000, 1000};
+    static int64_t capacity[MOST_RANKS];
     const double *share = is(s, "options.share: others") ? uneven : even;
+    for (int p = 0; p < nparts; p++) {
+        capacity[p] = 1000;
+        even[p] = 1.0 / nparts;
+        uneven[p] = p == 0 ? 0.5 / nparts : p == 1 ? 1.5 / nparts : even[p];
+    }
+    uneven[0] = nparts == 1 ? 1 : uneven[0];
     eqp_balance_options options = {
-        is(s, "options.size: 0") ? 0 : sizeof options,    is(s, "options.nparts: 0") ? 0 : 2,
+        is(s, "options.size: 0") ? 0 : sizeof options,    is(s, "options.nparts: 0") ? 0 : nparts,
         is(s, "options.share: NULL") ? NULL : share,      is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
         is(s, "options.seed: 2 for 1") ? 2 : 1,           is(s, "options.message: NULL") ? NULL : message,
         is(s, "options.part_load: NULL") ? NULL : even,   {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
-        is(s, "options.nphases: 1 for 2") ? 1 : 2,        is(s, "options.times: NULL") ? NULL : uneven,
+        is(s, "options.nphases: 1 for 2") ? 1 : 2,        is(s, "options.times: NULL") ? NULL : times,
         is(s, "options.capacity: NULL") ? NULL : capacity};
 
     options.nphases = is(s, "options.nphases: 17") ? 17 : options.nphases;
@@ -65,7 +73,7 @@ static int balance(const seat *s)
                                is(s, "items.pin: NULL") ? NULL : pin,
                                is(s, "items.pin_weight: NULL") ? NULL : weight,
                                is(s, "items.phase_load: NULL") ? NULL : load};
-    const eqp_balance_options options = balance_options(s, &message);
+    const eqp_balance_options options = balance_options(s, 2, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
     const int code = CALL(s, eqp_balance(s->argument, is(s, "method: NULL") ? NULL : &method,
@@ -182,7 +190,7 @@ static int balance_points(const seat *s)
     point_arrays arrays;
     eqp_message message = {""};
     const eqp_points points = points_of(s, &arrays);
-    const eqp_balance_options options = balance_options(s, &message);
+    const eqp_balance_options options = balance_options(s, 2, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
     const int code =
@@ -192,6 +200,62 @@ static int balance_points(const seat *s)
 
     CHECK(!code || part[0] == -7);
     return code;
+}
+
+static int balance_send(const seat *s)
+{
+    const eqp_method method = method_of(s, true);
+    point_arrays arrays;
+    eqp_message message = {""};
+    const eqp_points points = points_of(s, &arrays);
+    const eqp_balance_options options = balance_options(s, s->size, &message);
+    const int64_t send[2] = {1, 2};
+    const size_t size = is(s, "column.element_size: 4 for 8") ? 4 : is(s, "column.element_size: 0") ? 0 : 8;
+    eqp_point_column column[2] = {
+        {size, is(s, "column.send: NULL") ? NULL : send, is(s, "column.recv: set") ? column : NULL}, {8, send, NULL}};
+    eqp_balance_result result;
+    int64_t n = -7;
+    const int ncolumns = is(s, "ncolumns: 1 for 2") ? 1 : is(s, "ncolumns: 0") ? 0 : 2;
+    const int code = CALL(
+        s, eqp_balance_send(s->argument, is(s, "method: NULL") ? NULL : &method, is(s, "points: NULL") ? NULL : &points,
+                            is(s, "options: NULL") ? NULL : &options, ncolumns, is(s, "column: NULL") ? NULL : column,
+                            is(s, "nrecv: NULL") ? NULL : &n, is(s, "result: NULL") ? NULL : &result));
+
+    CHECK((n == -7) == (code != EQP_OK));
+    for (int c = 0; c < 2 && code == EQP_OK; c++) {
+        free(column[c].recv);
+    }
+    return code;
+}
+
+static int walls(const seat *s)
+{
+    eqp_method method = method_of(s, true);
+    point_arrays arrays;
+    eqp_message message = {""};
+    const eqp_points points = points_of(s, &arrays);
+    const eqp_balance_options options = balance_options(s, 2, &message);
+    eqp_walls_options how = eqp_walls_options_defaults();
+    eqp_regions *regions = NULL;
+    int grid[3];
+
+    how.size = is(s, "how.size: 0") ? 0 : how.size;
+    for (int a = 0; a < 3; a++) {
+        how.low[a] = is(s, "how.low: -2 for -1") ? -2 : -1;
+        how.high[a] = is(s, "how.high: below low") ? -3 : 100;
+        how.least[a] = is(s, "how.least: 0.5 for 0") ? 0.5 : is(s, "how.least: -1") ? -1 : 0;
+    }
+    if (strncmp(s->what, "method", 6) != 0) { /* one that makes boxes */
+        const eqp_method *const tensor = eqp_method_find("tensor");
+        method = *tensor;
+    }
+    int code =
+        CALL(s, eqp_walls(s->argument, is(s, "method: NULL") ? NULL : &method, is(s, "points: NULL") ? NULL : &points,
+                          is(s, "options: NULL") ? NULL : &options, is(s, "how: NULL") ? NULL : &how,
+                          is(s, "grid: NULL") ? NULL : grid, is(s, "regions: NULL") ? NULL : &regions));
+    CHECK((regions == NULL) == (code != EQP_OK));
+    eqp_regions_free(regions);
+    return code == EQP_ERR_STATE && s->what[0] == 'm' ? EQP_OK : code; /* no boxes, which is as right as any */
 }
 
 static void rows_of_methods(MPI_Comm comm)
@@ -274,6 +338,93 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.capacity: NULL", SAME},
         {"eqp_balance_points", balance_points, "part: NULL", WRONG},
         {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
+        {"eqp_balance_send", balance_send, "comm: NULL", ALONE},
+        {"eqp_balance_send", balance_send, "method: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "method.name: another", SAME},
+        {"eqp_balance_send", balance_send, "method.summary: another", EQP_OK},
+        {"eqp_balance_send", balance_send, "method.flags: another", SAME},
+        {"eqp_balance_send", balance_send, "method.assign: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "method.assign_alone: NULL", EQP_OK},
+        {"eqp_balance_send", balance_send, "method.noptions: 0", EQP_OK},
+        {"eqp_balance_send", balance_send, "method.option: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "points: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "points.n: 0", EQP_OK},
+        {"eqp_balance_send", balance_send, "points.n: -1", WRONG},
+        {"eqp_balance_send", balance_send, "points.x: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_balance_send", balance_send, "points.stride: 8 for 0", WRONG},
+        {"eqp_balance_send", balance_send, "points.single: true", SAME},
+        {"eqp_balance_send", balance_send, "points.weight: NULL", SAME},
+        {"eqp_balance_send", balance_send, "points.size: NULL", SAME},
+        {"eqp_balance_send", balance_send, "points.part_now: NULL", EQP_OK},
+        {"eqp_balance_send", balance_send, "points.phase_load: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "options: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "options.size: 0", WRONG},
+        {"eqp_balance_send", balance_send, "options.nparts: 1 for 2", SAME},
+        {"eqp_balance_send", balance_send, "options.nparts: 0", WRONG},
+        {"eqp_balance_send", balance_send, "options.share: NULL", SAME},
+        {"eqp_balance_send", balance_send, "options.share: others", SAME},
+        {"eqp_balance_send", balance_send, "options.imbalance_tol: 0.5 for 1", SAME},
+        {"eqp_balance_send", balance_send, "options.seed: 2 for 1", SAME},
+        {"eqp_balance_send", balance_send, "options.message: NULL", EQP_OK},
+        {"eqp_balance_send", balance_send, "options.part_load: NULL", SAME},
+        {"eqp_balance_send", balance_send, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_send", balance_send, "options.nphases: 1 for 2", SAME},
+        {"eqp_balance_send", balance_send, "options.nphases: 17", WRONG},
+        {"eqp_balance_send", balance_send, "options.times: NULL", SAME},
+        {"eqp_balance_send", balance_send, "options.capacity: NULL", SAME},
+        {"eqp_balance_send", balance_send, "result: NULL", EQP_OK},
+        {"eqp_balance_send", balance_send, "ncolumns: 1 for 2", SAME},
+        {"eqp_balance_send", balance_send, "ncolumns: 0", WRONG},
+        {"eqp_balance_send", balance_send, "column: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "column.element_size: 4 for 8", SAME},
+        {"eqp_balance_send", balance_send, "column.element_size: 0", WRONG},
+        {"eqp_balance_send", balance_send, "column.send: NULL", WRONG},
+        {"eqp_balance_send", balance_send, "column.recv: set", EQP_OK},
+        {"eqp_balance_send", balance_send, "nrecv: NULL", WRONG},
+        {"eqp_walls", walls, "comm: NULL", ALONE},
+        {"eqp_walls", walls, "method: NULL", WRONG},
+        {"eqp_walls", walls, "method.name: another", SAME},
+        {"eqp_walls", walls, "method.summary: another", EQP_OK},
+        {"eqp_walls", walls, "method.flags: another", SAME},
+        {"eqp_walls", walls, "method.assign: NULL", WRONG},
+        {"eqp_walls", walls, "method.assign_alone: NULL", EQP_OK},
+        {"eqp_walls", walls, "method.noptions: 0", EQP_OK},
+        {"eqp_walls", walls, "method.option: NULL", WRONG},
+        {"eqp_walls", walls, "points: NULL", WRONG},
+        {"eqp_walls", walls, "points.n: 0", EQP_OK},
+        {"eqp_walls", walls, "points.n: -1", WRONG},
+        {"eqp_walls", walls, "points.x: NULL", WRONG},
+        {"eqp_walls", walls, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_walls", walls, "points.stride: 8 for 0", WRONG},
+        {"eqp_walls", walls, "points.single: true", SAME},
+        {"eqp_walls", walls, "points.weight: NULL", SAME},
+        {"eqp_walls", walls, "points.size: NULL", SAME},
+        {"eqp_walls", walls, "points.part_now: NULL", EQP_OK},
+        {"eqp_walls", walls, "points.phase_load: NULL", WRONG},
+        {"eqp_walls", walls, "options: NULL", WRONG},
+        {"eqp_walls", walls, "options.size: 0", WRONG},
+        {"eqp_walls", walls, "options.nparts: 1 for 2", SAME},
+        {"eqp_walls", walls, "options.nparts: 0", WRONG},
+        {"eqp_walls", walls, "options.share: NULL", SAME},
+        {"eqp_walls", walls, "options.share: others", SAME},
+        {"eqp_walls", walls, "options.imbalance_tol: 0.5 for 1", SAME},
+        {"eqp_walls", walls, "options.seed: 2 for 1", SAME},
+        {"eqp_walls", walls, "options.message: NULL", EQP_OK},
+        {"eqp_walls", walls, "options.part_load: NULL", SAME},
+        {"eqp_walls", walls, "options.settings: 3 for 0", NEEDED},
+        {"eqp_walls", walls, "options.nphases: 1 for 2", SAME},
+        {"eqp_walls", walls, "options.nphases: 17", WRONG},
+        {"eqp_walls", walls, "options.times: NULL", SAME},
+        {"eqp_walls", walls, "options.capacity: NULL", SAME},
+        {"eqp_walls", walls, "how: NULL", SAME},
+        {"eqp_walls", walls, "how.size: 0", WRONG},
+        {"eqp_walls", walls, "how.low: -2 for -1", SAME},
+        {"eqp_walls", walls, "how.high: below low", WRONG},
+        {"eqp_walls", walls, "how.least: 0.5 for 0", SAME},
+        {"eqp_walls", walls, "how.least: -1", WRONG},
+        {"eqp_walls", walls, "grid: NULL", WRONG},
+        {"eqp_walls", walls, "regions: NULL", WRONG},
         {"eqp_point_order_create", point_order_create, "comm: NULL", ALONE},
         {"eqp_point_order_create", point_order_create, "points: NULL", WRONG},
         {"eqp_point_order_create", point_order_create, "points.n: 0", EQP_OK},

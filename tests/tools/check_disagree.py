@@ -46,7 +46,7 @@ def wanted(headers):
         if re.search(r"\bLocal\b", comment) or "MPI_Comm" not in types and not objects.intersection(types):
             continue
         for argument in arguments.split(","):
-            kind, name = re.search(r"(\w+)[ *]*\b(\w+)\s*$", argument.strip()).groups()
+            kind, name = re.search(r"(\w+)[ *]*\b(\w+)\s*(?:\[\w*\])?$", argument.strip()).groups()
             yield function, name
             given = "const " in argument or re.search(r"\[in,out\] +" + name + r"\b", comment)
             if given and kind not in BY_ADDRESS and len(fields.get(kind, [])) > 1:

@@ -247,6 +247,40 @@ int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *w
  * \param[out] dest  [n] rank of each, ascending: what eqp_send_records() takes; unchanged on error */
 int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest);
 
+/** A rank for each item of a code that has keys of its own, such as those along a Morton curve: the items of a rank are
+ * an interval of keys, ascending with the ranks; equal keys stay together. The most work of a rank is the least that
+ * any such cut has; beyond 2^22 different keys the cut stands between equal runs of them. The result is a property of
+ * keys, work and the number of ranks: it depends neither on the order of items nor on who holds them. Collective, O(n
+ * log n + different keys): each rank gathers 8 bytes for each different key, at most 32 MiB.
+ * \param[in]  n     items of this rank
+ * \param[in]  key   [n] below UINT64_MAX, in any order (borrowed)
+ * \param[in]  work  [n] finite, >= 0; NULL: 1 each, as where the sum over all ranks is 0 (borrowed); on all ranks with
+ *                   items or on none
+ * \param[out] part  [n] rank of each: what eqp_send_records() takes; unchanged on error
+ * \return EQP_OK; EQP_ERR_DATA for a key or work that cannot be; EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW,
+ *         EQP_ERR_MPI */
+int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part);
+
+/** Tells whether a migration, or anything else that moves records, has lost, doubled, made up or changed any. Call it
+ * before with a sum of zeros, which then gets the sum of all ranks' records; call it again whenever they have moved.
+ * Collective, O(bytes), one allreduce of some hundred bytes. Neither order nor ranks matter.
+ *
+ * The sum is 16 bytes: how many records there are, and 64 bits that add up a hash of each. Another number of records is
+ * always found; so is one id in the place of another one. Any other difference is missed with a probability of 2^-64,
+ * or 2^(k - 64) where all records have come 2^k times more or less often; the hash is fixed, so this holds for data
+ * that were not chosen by somebody who wants them missed.
+ * \param[in]     n             records of this rank
+ * \param[in]     id            [n] (borrowed)
+ * \param[in]     element_size  bytes of a record that are to be compared with their id, the same on all ranks; 0: the
+ *                              ids alone
+ * \param[in]     record        [n] elements, padding included (borrowed); NULL where element_size is 0
+ * \param[in,out] sum           zeros: gets the sum; else the sum of an earlier call, which is compared. The same on all
+ *                              ranks; unchanged on error
+ * \param[out]    message       how many are missing or too many, one line; NULL: not wanted
+ * \return EQP_OK; EQP_ERR_DATA where records are not those of the sum; EQP_ERR_ARGUMENT, EQP_ERR_MPI */
+int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t element_size, const void *record,
+                       uint64_t sum[2], eqp_message *message);
+
 #ifdef __cplusplus
 }
 #endif

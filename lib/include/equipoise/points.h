@@ -38,6 +38,27 @@ typedef struct eqp_points {
 int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
                        const eqp_balance_options *options, int *part, eqp_balance_result *result);
 
+/** An array of what items have, one element for each. */
+typedef struct eqp_point_column {
+    size_t element_size; /**< bytes, >= 1, the same on all ranks */
+    const void *send;    /**< [points->n] elements (borrowed) */
+    void *recv;          /**< gets the elements that arrived, owned by the caller: free() */
+} eqp_point_column;
+
+/** eqp_balance_points() for as many parts as ranks, and each item to the rank of its part: arrays of records, or
+ * several arrays of numbers, in one call. What arrives comes by sending rank, else in the sender's order, alike in all
+ * columns. Collective.
+ * \param[in]     points    as there; the coordinates do not travel unless they are in a column
+ * \param[in]     options   as there; nparts is the number of ranks
+ * \param[in]     ncolumns  >= 1, the same on all ranks
+ * \param[in,out] column    [ncolumns] unchanged on error
+ * \param[out]    nrecv     items that arrived; unchanged on error
+ * \param[out]    result    may be NULL
+ * \return as eqp_balance_points() */
+int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
+                     const eqp_balance_options *options, int ncolumns, eqp_point_column *column, int64_t *nrecv,
+                     eqp_balance_result *result);
+
 /** Items in the order of a Hilbert curve, equally many on every rank, and the way there and back: for codes that work
  * in that order, and for methods that want it. */
 typedef struct eqp_point_order eqp_point_order;
@@ -108,6 +129,74 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3]);
  * \param[out] high     [3] unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_UNKNOWN for a part without items */
 int eqp_regions_box(const eqp_regions *regions, int part, double low[3], double high[3]);
+
+/** The box of a part between walls: boxes of all parts meet face to face and overlap nowhere. They fill all space, so
+ * that the outermost are infinite, or the domain of eqp_walls(). Local.
+ * \param[in]  regions  the regions
+ * \param[in]  part     0 to nparts - 1
+ * \param[out] low      [3] unchanged on error
+ * \param[out] high     [3] unchanged on error
+ * \return EQP_OK; EQP_ERR_STATE where parts are intervals of a curve, which have no walls; EQP_ERR_UNKNOWN for a part
+ *         without items; EQP_ERR_ARGUMENT */
+int eqp_regions_walls(const eqp_regions *regions, int part, double low[3], double high[3]);
+
+/** The parts whose regions a box or a ball touches, or anything between: all that is within reach of a box. With reach
+ * 0 it is the box; with low equal to high it is a ball; with the box of a part and a cut-off it is those that this part
+ * gets copies from. A part is named exactly if its region, walls included, has a place there; where parts are intervals
+ * of a curve regions count as wider by some 1e-15 of the cube around all items, so that none is missed. Local,
+ * O(log nparts) for each part that is named, O(nparts) bytes of work.
+ * \param[in]  regions  the regions
+ * \param[in]  low      [3] finite
+ * \param[in]  high     [3] finite, nowhere below low
+ * \param[in]  reach    >= 0
+ * \param[in]  domain   [6] lowest and highest corner of a periodic domain in which all items are: what reaches out of
+ *                      it comes in from the other side. Along an axis whose two ends are equal nothing is periodic.
+ *                      NULL: nowhere
+ * \param[out] part     [nparts] gets the parts, ascending; unchanged on error
+ * \param[out] n        how many; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp_regions_touch(const eqp_regions *regions, const double low[3], const double high[3], double reach,
+                      const double *domain, int *part, int *n);
+
+/** How walls are to stand. */
+typedef struct eqp_walls_options {
+    size_t size;     /**< of this struct as its caller knows it: set by eqp_walls_options_defaults() */
+    double low[3];   /**< lowest corner of the domain; with zeros in low and high the box around all items is meant */
+    double high[3];  /**< highest corner */
+    double least[3]; /**< least width of a part along each axis, such as a cut-off; 0: any, even none */
+} eqp_walls_options;
+
+/** The box around all items, any widths. Local. */
+static inline eqp_walls_options eqp_walls_options_defaults(void)
+{
+    eqp_walls_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/** Divides a domain into a box for each part, so that each has its share of the work: for codes whose ranks own boxes.
+ * The boxes are those of a method whose parts walls tell apart, such as `tensor` and `rcb`; they meet face to face and
+ * fill the domain: eqp_regions_walls(). A wall stands in the middle between the items at its two sides, or is moved
+ * from there as little as the least widths want; then items change sides: whose they are is said by eqp_regions_find().
+ *
+ * Where the walls are planes across the whole domain, as those of `tensor` are, the parts have the numbers that
+ * MPI_Cart_rank() gives to their places in the grid: z counts first. So have `share` and the other arrays of options.
+ * Collective.
+ * \param[in]  comm     any intracommunicator; duplicated for the call
+ * \param[in]  method   a row of the table that needs no pins; the same on all ranks
+ * \param[in]  points   this rank's items
+ * \param[in]  options  as for eqp_balance(), with nparts up to EQP_REGIONS_PARTS; its message says why there are no walls
+ * \param[in]  how      the same on all ranks; NULL: eqp_walls_options_defaults() (borrowed)
+ * \param[out] grid     [3] slabs along x, y, z, for MPI_Cart_create(); zeros where walls are none across the domain;
+ *                      unchanged on error
+ * \param[out] regions  owned by the caller: eqp_regions_free(); unchanged on error
+ * \return EQP_OK; EQP_ERR_STATE where no walls tell the parts apart, and for parts without items but those of a grid;
+ *         EQP_ERR_CAPACITY for a domain in which parts of the least width have no room; EQP_ERR_DATA for items outside
+ *         the domain; else as eqp_balance_points() */
+int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
+              const eqp_walls_options *how, int grid[3], eqp_regions **regions);
 
 #ifdef __cplusplus
 }
