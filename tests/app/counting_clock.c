@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* To be preloaded: clocks of CPU time count how often they were asked, a microsecond each time, so that what depends on
- * measured times is the same in every run. Wall clocks go on as they are. */
+/* To be preloaded: clocks of CPU time count how often they were read, a microsecond each time, so that what depends on
+ * measured times is the same in every run. Wall clocks go on as they are. With SIGNAL_AT_SEND="SIGNAL N" the process
+ * sends itself that signal when it begins its N-th message: a rank fails at a point of its work and not of time. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,4 +21,18 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     time->tv_sec = asked / 1000000;
     time->tv_nsec = asked % 1000000 * 1000;
     return 0;
+}
+
+int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    static long sent;
+    const char *const wanted = getenv("SIGNAL_AT_SEND");
+    int number;
+    long at;
+
+    sent++;
+    if (wanted && sscanf(wanted, "%d %ld", &number, &at) == 2 && sent == at) {
+        (void)kill(getpid(), number);
+    }
+    return PMPI_Isend(data, n, type, to, tag, comm, request);
 }
