@@ -2,8 +2,10 @@
 /* Evaluations as bytes. In this order, all of this machine's byte order: a header of five numbers, loads, common bytes,
  * elements held, then for every phase what parts compute meanwhile, the numbers of its blocks and of its needs, and one
  * column each of the blocks' numbers (which ascend, so that equal evaluations are equal bytes), bytes, elements, homes,
- * users, and of the users' parts. */
+ * users, and of the users' parts; then a checksum. */
 #include "evaluation.h"
+
+#include "base/seal.h"
 
 #include <equipoise/base.h>
 
@@ -11,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t magic = INT64_C(0x33304c4156455145); /* "EQEVAL03" */
+static const int64_t magic = INT64_C(0x34304c4156455145); /* "EQEVAL04" */
 
 enum {
     HEADER = 5, /* magic, parts, phases, which are back, which count ghosts */
@@ -134,7 +136,7 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     if (!e || !size || !bytes) {
         return EQP_ERR_ARGUMENT;
     }
-    total = HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART;
+    total = HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART + EQP__SEAL;
     for (int k = 0; k < e->nphases; k++) {
         if ((code = eqp__needs_keys(e->phase[k].needs, &nkeys[k], &key[k]))) {
             return code;
@@ -158,6 +160,7 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     for (int k = 0; k < e->nphases; k++) {
         EQP_TRY(put_phase(&w, &e->phase[k], e->nparts, nkeys[k], key[k]));
     }
+    eqp__seal(packed, total);
     *size = total;
     *bytes = packed;
     packed = NULL;
@@ -353,6 +356,10 @@ int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
     if (!e || (size > 0 && !bytes)) {
         return EQP_ERR_ARGUMENT;
     }
+    if (!eqp__sealed(bytes, size)) {
+        return EQP_ERR_FORMAT;
+    }
+    size -= EQP__SEAL;
     if ((code = check_head(e, size, head))) {
         return code;
     }

@@ -94,4 +94,8 @@ void eqp__rank_noise_free(eqp_rank_noise *noise);
  * false_alarms; else 0. */
 double eqp__rank_noise_record(eqp_rank_noise *noise, const double *load, bool begins, double false_alarms);
 
+/* Whether bytes can be a policy's memory, but for its truth values, options and counts of noise: numbers that are
+ * finite and in their ranges. */
+bool eqp__policy_can_be(const eqp_policy *policy);
+
 #endif

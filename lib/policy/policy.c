@@ -80,6 +80,30 @@ static bool is_amount(double x)
     return isfinite(x) && x >= 0.0;
 }
 
+bool eqp__policy_can_be(const eqp_policy *p)
+{
+    const eqp_policy_noise *n = &p->noise;
+    const double amount[] = {
+        p->balance_seconds, p->repair_seconds, p->reached,    p->imbalance,      p->sum_mean,     p->work_imbalance,
+        p->promised,        p->broken,         p->cured,      p->patience - 1.0, p->before,       p->map_promised,
+        p->repair_promised, p->repair_reached, p->lost,       n->spread,         n->mean,         n->hidden,
+        n->sum_mean,        n->rise_weight,    n->calm_steps, n->fresh_maps,     n->fresh_square, n->fit_ages};
+    const double number[] = {n->last, n->former, n->now,   n->sum_beyond, n->cured,
+                             n->fit,  n->rise,   n->block, n->calm,       n->fresh};
+    bool can_be = p->steps >= 0 && p->since >= 0 && p->since <= p->steps && p->left >= 0;
+
+    for (size_t i = 0; i < sizeof amount / sizeof amount[0]; i++) {
+        can_be = can_be && is_amount(amount[i]);
+    }
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        can_be = can_be && isfinite(number[i]);
+    }
+    for (int i = 0; i < EQP_POLICY_CHANGES; i++) {
+        can_be = can_be && is_amount(n->change[i]);
+    }
+    return can_be;
+}
+
 /* What a remedy does: it costs seconds, and leaves an imbalance of work and of seconds. */
 typedef struct remedy {
     double cost, promised, reached;

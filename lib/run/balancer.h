@@ -13,6 +13,10 @@
 #include <equipoise/hindsight.h>
 #include <equipoise/lazy_run.h>
 
+/* As candidates of `auto` that have lost: after n trials in vain, at most so many, the other granularities rest for
+ * 2^n - 1 maps. */
+enum { EQP__GRAIN_LOST = 6 };
+
 struct eqp_balancer {
     MPI_Comm comm;            /* owned */
     int rank, nranks, nparts; /* parts: of its maps; ranks, but where others' maps are made */

@@ -3,6 +3,7 @@
 
 #include "policy/noise.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,4 +154,34 @@ const double *eqp__calibration_take(eqp_calibration *c)
     memset(c->load, 0, 3 * (size_t)c->nranks * sizeof *c->load);
     c->steps = 0;
     return c->scaled ? c->factor : NULL;
+}
+
+void eqp__calibration_keep(const eqp_calibration *c, eqp__kept_calibration *kept)
+{
+    *kept = (eqp__kept_calibration){.steps = c->steps,
+                                    .active = c->active,
+                                    .scaled = c->scaled,
+                                    .in_vain = c->in_vain,
+                                    .uneven = c->uneven,
+                                    .noise = c->noise,
+                                    .before = c->before};
+}
+
+bool eqp__calibration_can_be(const eqp__kept_calibration *kept)
+{
+    return kept->steps >= 0 && kept->steps <= INT64_C(1) << 62 && kept->in_vain >= 0 && kept->in_vain < INT_MAX / 2 &&
+           isfinite(kept->uneven) && isfinite(kept->noise) && kept->noise >= 0 && isfinite(kept->before);
+}
+
+void eqp__calibration_take_back(eqp_calibration *c, const eqp__kept_calibration *kept)
+{
+    if (c->load != NULL) {
+        c->steps = kept->steps;
+        c->active = kept->active != 0;
+        c->scaled = kept->scaled != 0;
+        c->in_vain = (int)kept->in_vain;
+        c->uneven = kept->uneven;
+        c->noise = kept->noise;
+        c->before = kept->before;
+    }
 }

@@ -51,4 +51,14 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
  * wrong as the first one. A map is made then: begins anew. */
 const double *eqp__calibration_take(eqp_calibration *c);
 
+/* All but the numbers of ranks, as bytes hold it: plain data; and whether bytes can be that. */
+typedef struct eqp__kept_calibration {
+    int64_t steps, active, scaled, in_vain;
+    double uneven, noise, before;
+} eqp__kept_calibration;
+
+void eqp__calibration_keep(const eqp_calibration *c, eqp__kept_calibration *kept);
+bool eqp__calibration_can_be(const eqp__kept_calibration *kept);
+void eqp__calibration_take_back(eqp_calibration *c, const eqp__kept_calibration *kept);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/feedback_steps.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,4 +136,40 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *makin
         feedback->phase = STEPPING;
     }
     making->method = &feedback->by_loads;
+}
+
+void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept)
+{
+    if (feedback != NULL) {
+        kept->phase = feedback->phase;
+        kept->state = feedback->state;
+    }
+}
+
+bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept)
+{
+    const eqp_feedback_state *s = &kept->state;
+
+    return kept->phase >= STEPPING && kept->phase <= HOLDING && s->checks >= 0 && s->checks < INT_MAX / 2 &&
+           s->best_step >= 0 && s->best_step <= s->checks && isfinite(s->value) && isfinite(s->best);
+}
+
+void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept)
+{
+    if (feedback != NULL) {
+        feedback->phase = (phase)kept->phase;
+        feedback->state = kept->state;
+        feedback->state.options = feedback->options;
+    }
+}
+
+void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c)
+{
+    for (int r = 0; r < nranks; r++) {
+        double best = feedback != NULL ? feedback->best[r] : 0.0;
+        eqp__pass(c, &best, sizeof best);
+        if (c->reads && feedback != NULL) {
+            feedback->best[r] = best >= LEAST_PART ? best : 1.0;
+        }
+    }
 }

@@ -5,6 +5,7 @@
 #define RUN_FEEDBACK_STEPS_H
 
 #include "map/making.h"
+#include "run/bytes.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/feedback.h>
@@ -27,6 +28,19 @@ bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback);
 /* What the map is made by that is made now: by measured loads, so that nothing need be weighed; or, on the way back, as
  * many particles for each rank as it had at its best (borrowed: until the next call). */
 void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *making);
+
+/* What is known of the steps so far, as bytes hold it: plain data; and whether bytes can be that. */
+typedef struct eqp__kept_feedback {
+    int64_t phase;
+    eqp_feedback_state state;
+} eqp__kept_feedback;
+
+void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept);
+bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept);
+void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept);
+
+/* Passes a number for each rank. */
+void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c);
 
 /* Whether measured seconds say how much work each rank has: all have the same relative speed, and times are to decide
  * (eqp_balancer_options.fixed_costs). Local. */

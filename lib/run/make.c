@@ -392,16 +392,13 @@ done:
     return code;
 }
 
-/* As candidates of `auto` that have lost: after n trials in vain the others rest for 2^n - 1 maps. */
-#define MOST_LOST 6
-
 static void conclude_graining(const graining *g, int began, double step, bool automatic)
 {
     eqp_balancer *const b = g->b;
     eqp_auto_answer *best = g->best;
 
     if (g->ntried > 1) {
-        b->grain_lost = g->taken != began ? 0 : b->grain_lost + (b->grain_lost < MOST_LOST);
+        b->grain_lost = g->taken != began ? 0 : b->grain_lost + (b->grain_lost < EQP__GRAIN_LOST);
         b->grain_rest = (1 << b->grain_lost) - 1;
     }
     if (g->taken != began) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/shares.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,16 +259,45 @@ done:
     return code;
 }
 
-void eqp__rank_shares_pass(eqp_rank_shares *shares, bool reads, void *bytes)
+static double *last_of(const eqp_rank_shares *shares)
 {
-    for (int r = 0; r < shares->nranks; r++) {
-        double speed = shares->speed != NULL ? shares->speed[r] : 1.0;
-        char *const at = (char *)bytes + (size_t)r * sizeof speed;
-        if (!reads) {
-            memcpy(at, &speed, sizeof speed);
-        } else if (shares->speed != NULL) {
-            memcpy(&speed, at, sizeof speed);
-            shares->speed[r] = isfinite(speed) && speed >= LEAST_SPEED ? speed : 1.0;
+    return shares->model == &last_speeds ? ((last_speed *)shares->learned)->speed : NULL;
+}
+
+void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c)
+{
+    double *const row[EQP__SHARE_ROWS] = {shares->speed, shares->work, shares->second, last_of(shares)};
+
+    for (int k = 0; k < EQP__SHARE_ROWS; k++) {
+        for (int r = 0; r < shares->nranks; r++) {
+            const double least = k == 0 ? LEAST_SPEED : 0.0, usual = k == 0 ? 1.0 : 0.0;
+            double value = row[k] != NULL ? row[k][r] : usual;
+            eqp__pass(c, &value, sizeof value);
+            if (c->reads && row[k] != NULL) {
+                row[k][r] = isfinite(value) && value >= least ? value : usual;
+            }
         }
+    }
+}
+
+void eqp__rank_shares_keep(const eqp_rank_shares *shares, eqp__kept_shares *kept)
+{
+    *kept = (eqp__kept_shares){shares->maps, shares->steps, shares->evaluations};
+}
+
+bool eqp__rank_shares_can_be(const eqp__kept_shares *kept)
+{
+    const int64_t most = INT64_C(1) << 62;
+
+    return kept->maps >= 0 && kept->maps < INT_MAX / 2 && kept->steps >= 0 && kept->steps <= most &&
+           kept->evaluations >= 0 && kept->evaluations <= most;
+}
+
+void eqp__rank_shares_take_back(eqp_rank_shares *shares, const eqp__kept_shares *kept)
+{
+    if (shares->model != NULL) {
+        shares->maps = (int)kept->maps;
+        shares->steps = kept->steps;
+        shares->evaluations = kept->evaluations;
     }
 }

@@ -4,6 +4,7 @@
 #define RUN_SHARES_H
 
 #include "map/making.h"
+#include "run/bytes.h"
 
 #include <equipoise/balancer.h>
 
@@ -30,7 +31,19 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares);
 /* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
 eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares);
 
-/* Copies the speeds of the present map, [ranks] doubles: into the bytes, or out of them where they can be speeds. */
-void eqp__rank_shares_pass(eqp_rank_shares *shares, bool reads, void *bytes);
+/* Numbers of a rank that bytes hold: its speed, its work and seconds since the last renewal, its last speed. */
+enum { EQP__SHARE_ROWS = 4 };
+
+/* Passes them for all ranks: [EQP__SHARE_ROWS][ranks]. What cannot be is left as if nothing had been seen. */
+void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c);
+
+/* What else is known of the shares: plain data, the same on all ranks; and whether bytes can be that. */
+typedef struct eqp__kept_shares {
+    int64_t maps, steps, evaluations;
+} eqp__kept_shares;
+
+void eqp__rank_shares_keep(const eqp_rank_shares *shares, eqp__kept_shares *kept);
+bool eqp__rank_shares_can_be(const eqp__kept_shares *kept);
+void eqp__rank_shares_take_back(eqp_rank_shares *shares, const eqp__kept_shares *kept);
 
 #endif

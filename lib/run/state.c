@@ -3,6 +3,8 @@
 #include "run/balancer.h"
 #include "run/bytes.h"
 
+#include "base/seal.h"
+
 #include <equipoise/base.h>
 #include <equipoise/units.h>
 
@@ -10,13 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL7";
+/* Begins the bytes; another form gets another name. A checksum ends them. */
+static const char magic[8] = "EQPBAL8";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
     char magic[8];
-    int64_t nranks, nkinds, known, has_map, kept, calibrated, scaled;
+    char word[EQP_WORD_SIZE]; /* the method */
+    int64_t nranks, nkinds, known, has_map, kept, action, grain, grain_lost, grain_rest;
+    int64_t clock, repaired, late;
+    double inline_seconds, take_seconds, memory_made;
     eqp_noise_state noise;
     eqp__table_size table;
     eqp_cost_fit fit;
@@ -28,14 +33,17 @@ typedef struct head {
     eqp_step now;
     eqp_exchange_plan plan;
     eqp_auto_memory memory;
+    eqp__kept_calibration calibration;
+    eqp__kept_shares shares;
+    eqp__kept_feedback feedback;
 } head;
 
-/* Of a rank: its row, what calibration and noise have seen, its speed. */
-#define RANK_BYTES (sizeof(eqp_rank_row) + (5 + EQP__RANK_NOISE_ROWS) * sizeof(double))
+/* Of a rank: its row, what calibration and noise have seen, its speed and what that is learned from, its best part. */
+#define RANK_BYTES (sizeof(eqp_rank_row) + (4 + EQP__RANK_NOISE_ROWS + EQP__SHARE_ROWS + 1) * sizeof(double))
 
 static size_t bytes_of(const head *h)
 {
-    return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table);
+    return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table) + EQP__SEAL;
 }
 
 /* That of all ranks. */
@@ -49,46 +57,64 @@ static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
         eqp__pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
     }
     eqp__pass(c, b->noise.last, EQP__RANK_NOISE_ROWS * n * sizeof(double));
-    eqp__rank_shares_pass(b->shares, c->reads, (void *)c->at);
-    c->at += n * sizeof(double);
+    eqp__rank_shares_pass(b->shares, c);
+    eqp__feedback_steps_pass(b->feedback, b->nranks, c);
+}
+
+static void fill_head(const eqp_balancer *b, head *h)
+{
+    memset(h, 0, sizeof *h); /* no byte is left to chance */
+    memcpy(h->magic, magic, sizeof magic);
+    memcpy(h->word, b->options.method.word, sizeof h->word);
+    h->nranks = b->nranks;
+    h->nkinds = b->model.nkinds;
+    h->table = eqp__table_of(b->map);
+    h->known = b->costs.known;
+    h->has_map = b->has_map;
+    h->kept = b->kept;
+    h->action = b->action;
+    h->grain = b->grain;
+    h->grain_lost = b->grain_lost;
+    h->grain_rest = b->grain_rest;
+    h->clock = b->clock;
+    h->repaired = b->repaired;
+    h->late = b->late;
+    h->inline_seconds = b->inline_seconds;
+    h->take_seconds = b->take_seconds;
+    h->memory_made = b->memory_made;
+    h->fit = b->costs.fit;
+    h->samples = b->costs.samples;
+    h->overhead = b->overheads.costs;
+    h->scatter = b->overheads.scatter;
+    h->steps = b->overheads.steps;
+    h->policy = b->policy;
+    h->noise = b->noise.now;
+    h->totals = b->totals;
+    h->now = b->now;
+    h->plan = b->plan;
+    h->memory = b->memory;
+    eqp__calibration_keep(&b->calibration, &h->calibration);
+    eqp__rank_shares_keep(b->shares, &h->shares);
+    eqp__feedback_steps_keep(b->feedback, &h->feedback);
 }
 
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
 {
     eqp_balancer *const b = (eqp_balancer *)(uintptr_t)balancer;
     unsigned char *made = NULL;
+    head h;
     int code;
 
     if (b == NULL || size == NULL || bytes == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    head h;
-    memset(&h, 0, sizeof h); /* no byte is left to chance */
-    memcpy(h.magic, magic, sizeof magic);
-    h.nranks = b->nranks;
-    h.nkinds = b->model.nkinds;
-    h.table = eqp__table_of(b->map);
-    h.known = b->costs.known;
-    h.has_map = b->has_map;
-    h.kept = b->kept;
-    h.calibrated = b->calibration.active;
-    h.scaled = b->calibration.scaled;
-    h.fit = b->costs.fit;
-    h.samples = b->costs.samples;
-    h.overhead = b->overheads.costs;
-    h.scatter = b->overheads.scatter;
-    h.steps = b->overheads.steps;
-    h.policy = b->policy;
-    h.noise = b->noise.now;
-    h.totals = b->totals;
-    h.now = b->now;
-    h.plan = b->plan;
-    h.memory = b->memory;
+    fill_head(b, &h);
     EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
     eqp__cursor c = {made, false};
     eqp__pass(&c, &h, sizeof h);
     pass_ranks(&c, b);
     eqp__table_write(&c, b->map);
+    eqp__seal(made, bytes_of(&h));
     *size = bytes_of(&h);
     *bytes = made;
 done:
@@ -133,11 +159,72 @@ static bool can_be_plan(const head *h)
            h->plan.node >= 1 && h->nranks % h->plan.node == 0;
 }
 
-/* All but the map, which is there. */
-static void take_head(eqp_balancer *b, const head *h)
+static bool can_be_count(int64_t n)
 {
-    const eqp_policy_options options = b->policy.options;
+    return n >= 0 && n <= INT64_C(1) << 62;
+}
 
+static bool is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+static bool can_be_policy(const head *h)
+{
+    return eqp__policy_can_be(&h->policy) && can_be_bool(&h->policy.has_map) && can_be_bool(&h->policy.repairable) &&
+           eqp__noise_can_be(&h->policy.noise, &h->noise);
+}
+
+/* Numbers of the last step that go on to mean something. */
+static bool can_be_step(const eqp_step *now)
+{
+    return can_be_bool(&now->rebalanced) && isfinite(now->imbalance_promised) && isfinite(now->imbalance_work) &&
+           is_amount(now->load_mean) && is_amount(now->memory_use) && can_be_count(now->map_age) &&
+           memchr(now->chosen, 0, sizeof now->chosen) != NULL && memchr(now->why, 0, sizeof now->why) != NULL;
+}
+
+static bool can_be_map(const head *h)
+{
+    return h->action >= EQP_KEEP && h->action <= EQP_RENEW && h->grain >= 0 && h->grain <= INT32_MAX &&
+           h->grain_lost >= 0 && h->grain_lost <= EQP__GRAIN_LOST && h->grain_rest >= 0 &&
+           h->grain_rest < INT64_C(1) << EQP__GRAIN_LOST && can_be_count(h->clock) && can_be_count(h->repaired) &&
+           can_be_count(h->late) && is_amount(h->inline_seconds) && is_amount(h->take_seconds) &&
+           is_amount(h->memory_made) && h->now.map_age <= h->clock && can_be_count(h->totals.owners) &&
+           can_be_count(h->totals.interactions) && can_be_count(h->totals.weight) && can_be_count(h->totals.draws);
+}
+
+/* Numbers of all ranks that go on to mean something: none is NaN or infinite. What else a row says is the caller's. */
+static bool can_be_ranks(const unsigned char *at, int64_t nranks)
+{
+    const size_t rows = (size_t)nranks * sizeof(eqp_rank_row), all = (size_t)nranks * RANK_BYTES;
+    bool can_be = true;
+    double value;
+
+    for (int64_t r = 0; r < nranks; r++) {
+        eqp_rank_row row;
+        memcpy(&row, at + (size_t)r * sizeof row, sizeof row);
+        can_be =
+            can_be && is_amount(row.load) && is_amount(row.work) && is_amount(row.predicted) && is_amount(row.speed);
+    }
+    for (size_t i = rows; i < all && can_be; i += sizeof value) {
+        memcpy(&value, at + i, sizeof value);
+        can_be = isfinite(value);
+    }
+    return can_be;
+}
+
+static bool can_be_head(const eqp_balancer *b, const head *h, size_t size)
+{
+    return memcmp(h->magic, magic, sizeof magic) == 0 && memchr(h->word, 0, sizeof h->word) != NULL && h->nranks >= 1 &&
+           h->nranks <= INT32_MAX && eqp__can_be_table(&h->table, size) && bytes_of(h) == size && can_be_costs(b, h) &&
+           can_be_plan(h) && can_be_policy(h) && can_be_step(&h->now) && can_be_map(h) &&
+           eqp__auto_can_be(&h->memory) && eqp__calibration_can_be(&h->calibration) &&
+           eqp__rank_shares_can_be(&h->shares) && eqp__feedback_steps_can_be(&h->feedback);
+}
+
+/* Costs hold wherever the work is done. */
+static void take_costs(eqp_balancer *b, const head *h)
+{
     if (!b->options.fixed_costs) {
         b->costs.fit = h->fit;
         b->costs.samples = h->samples;
@@ -148,9 +235,13 @@ static void take_head(eqp_balancer *b, const head *h)
     }
     b->overheads.scatter = h->scatter;
     b->overheads.steps = h->steps;
-    if (h->nranks != b->nranks) { /* what a piece of work costs is all that still holds */
-        return;
-    }
+}
+
+/* All but the costs and the map, which is there. */
+static void take_head(eqp_balancer *b, const head *h)
+{
+    const eqp_policy_options options = b->policy.options;
+
     b->policy = h->policy;
     b->policy.options = options;
     b->noise.now = h->noise;
@@ -158,48 +249,54 @@ static void take_head(eqp_balancer *b, const head *h)
     b->totals = h->totals;
     b->has_map = h->has_map != 0;
     b->kept = h->kept != 0;
+    b->action = (eqp_policy_action)h->action;
+    b->grain = h->grain < b->problem.ngrains ? (int)h->grain : 0;
+    b->grain_lost = (int)h->grain_lost;
+    b->grain_rest = (int)h->grain_rest;
     b->now = h->now;
-    b->now.chosen[sizeof b->now.chosen - 1] = '\0';
-    b->now.why[0] = '\0';
-    b->now.lazy = EQP_LAZY_IDLE;
+    b->now.lazy = b->news = EQP_LAZY_IDLE; /* an offer is not heard of again */
+    b->clock = h->clock;
     b->born = b->clock - 1 - h->now.map_age;
-    b->now.action = EQP_KEEP;
+    b->repaired = h->repaired;
+    b->late = h->late;
+    b->inline_seconds = h->inline_seconds;
+    b->take_seconds = h->take_seconds;
+    b->memory_made = h->memory_made;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
     b->memory = h->memory;
-    b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;
-    b->calibration.scaled = h->scaled != 0 && b->calibration.load != NULL;
+    eqp__calibration_take_back(&b->calibration, &h->calibration);
+    eqp__rank_shares_take_back(b->shares, &h->shares);
+    eqp__feedback_steps_take_back(b->feedback, &h->feedback);
 }
 
 int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
 {
     eqp_balancer *const b = balancer;
+    const unsigned char *const at = bytes;
     eqp_map *map = NULL;
     head h;
-    int code;
+    int code = EQP_OK;
 
     if (b == NULL || bytes == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    if (size < sizeof h) {
+    if (size < sizeof h + EQP__SEAL || !eqp__sealed(bytes, size)) {
         return EQP_ERR_FORMAT;
     }
     memcpy(&h, bytes, sizeof h);
-    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX ||
-        !eqp__can_be_table(&h.table, size) || bytes_of(&h) != size || !can_be_costs(b, &h) || !can_be_plan(&h) ||
-        !eqp__auto_can_be(&h.memory) || !eqp__noise_can_be(&h.policy.noise, &h.noise) ||
-        !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
+    if (!can_be_head(b, &h, size) || !can_be_ranks(at + sizeof h, h.nranks)) {
         return EQP_ERR_FORMAT;
     }
-    eqp__cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
-    if (h.nranks == b->nranks) {
+    if (h.nranks == b->nranks && strcmp(h.word, b->options.method.word) == 0) {
+        eqp__cursor c = {(unsigned char *)(uintptr_t)at + sizeof h, true};
         eqp__cursor table = {c.at + (size_t)h.nranks * RANK_BYTES, true};
         EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
         pass_ranks(&c, b);
         eqp_map_free(b->map);
         b->map = map;
+        take_head(b, &h);
     }
-    take_head(b, &h);
-    code = EQP_OK;
+    take_costs(b, &h);
 done:
     return code;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations as bytes, from elsewhere. The first byte says how many parts and phases the reader has, the rest is
- * merged; what is taken in can be counted by every plan, and packed again. */
+ * merged, with the checksum that belongs to it; what is taken in can be counted by every plan, and packed again. */
 #include "fuzz.h"
+
+#include "base/seal.h"
 
 #include <equipoise/exchange.h>
 
@@ -70,11 +72,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t how = size > 0 ? data[0] : 0;
     const size_t head = size > 0;
+    const size_t sealed = size - head + EQP__SEAL;
     eqp_evaluation *evaluation = create(how);
+    uint8_t *bytes = malloc(sealed);
 
+    fuzz_require(bytes && eqp_evaluation_merge(evaluation, size - head, data + head) == EQP_ERR_FORMAT);
+    memcpy(bytes, data + head, size - head);
+    eqp__seal(bytes, sealed);
     /* Twice: what the first has brought is there when the second is checked. */
     for (int i = 0; i < 2; i++) {
-        const int code = eqp_evaluation_merge(evaluation, size - head, data + head);
+        const int code = eqp_evaluation_merge(evaluation, sealed, bytes);
 
         fuzz_require(code == EQP_OK || code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA ||
                      code == EQP_ERR_OVERFLOW);
@@ -84,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         pack_again(evaluation, how);
     }
+    free(bytes);
     eqp_evaluation_free(evaluation);
     return 0;
 }

@@ -498,6 +498,21 @@ def make_costs():
     save("costs", "empty", "")
 
 
+def make_balancer():
+    """Byte: which run of the balancer; then changes of its bytes: where (4 bytes), what (byte), of how many bytes (byte)."""
+
+    def changes(run, *list):
+        return bytes([run]) + b"".join(struct.pack("<IBB", *change) for change in list)
+
+    for run in range(12):
+        save("balancer", f"run-{run}", changes(run))
+    for name, at in (("magic", 0), ("word", 8), ("ranks", 24), ("counts", 32), ("seconds", 120), ("costs", 300), ("policy", 2000)):
+        for what, value in (("ones", 255), ("zeros", 0), ("large", 127)):
+            save("balancer", f"{name}-{what}", changes(3, (at, value, 8)))
+    save("balancer", "end", changes(5, (2**32 - 1, 255, 8), (2**32 - 9, 1, 1)))
+    save("balancer", "empty", b"")
+
+
 def make_evaluation():
     phases = ((0, 1), (1, 0), (0, 0))
 
@@ -507,11 +522,11 @@ def make_evaluation():
         loads = loads or [1.5 * p for p in range(parts)]
         common = common or [10 * p for p in range(parts)]
         flags = [sum(phase[i] << k for k, phase in enumerate(phases[:n])) for i in (0, 1)]
-        out = bytes([parts - 1 + 16 * n]) + b"EQEVAL01" + struct.pack("<4q", parts, n, *flags)
-        out += struct.pack(f"<{parts}d{parts}q", *loads, *common)
+        out = bytes([parts - 1 + 16 * n]) + b"EQEVAL04" + struct.pack("<4q", parts, n, *flags)
+        out += struct.pack(f"<{parts}d{parts}q{parts}q", *loads, *common, *range(parts))
         for rows in blocks:
             users = [u for row in rows for u in row[4]]
-            out += struct.pack("<2q", len(rows), len(users))
+            out += struct.pack(f"<{parts}d2q", *(0.5 * p for p in range(parts)), len(rows), len(users))
             for column in range(3):
                 out += struct.pack(f"<{len(rows)}q", *(row[column] for row in rows))
             out += struct.pack(f"<{len(rows)}i", *(row[3] for row in rows))
@@ -540,7 +555,7 @@ def make_evaluation():
     save("evaluation", "for-others", b"\x25" + usual[1:])
     save("evaluation", "truncated", usual[:-1])
     save("evaluation", "junk-behind", usual + b"\1")
-    save("evaluation", "blocks-lie", usual[:1 + 8 * 11] + struct.pack("<q", 2**61) + usual[1 + 8 * 12:])
+    save("evaluation", "blocks-lie", usual[:1 + 8 * 17] + struct.pack("<q", 2**61) + usual[1 + 8 * 18:])
     save("evaluation", "empty", b"")
 
 
@@ -632,5 +647,6 @@ make_dd_options()
 make_forces()
 make_words()
 make_costs()
+make_balancer()
 make_evaluation()
 make_traces()

@@ -181,7 +181,7 @@ class Tree:
         if parts[0] == "lib":
             return parts[1] if parts[1] in ROOMS else None
         if parts[0] == "tests":
-            return "unit test" if parts[1] == "unit" else "test"
+            return "unit test" if parts[1] in ("unit", "fuzz") else "test"
         if parts[0] in ("bench", "bindings", "preload"):
             return parts[0]
         if parts[0] == "apps" and len(parts) > 2:

@@ -75,22 +75,12 @@ static void bytes_that_are_none_are_refused(void **state)
     copy[size] = 0;
     assert_int_equal(eqp_evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
     assert_packs_alike(whole, e);
-    /* One wrong byte is noticed or makes other numbers; where it is noticed, nothing has changed. */
-    for (int round = 0; round < 2000; round++) {
-        const int at = below((int)size), value = below(256);
+    for (size_t at = 0; at < size; at++) {
         memcpy(copy, bytes, size);
-        copy[at] = (unsigned char)value;
-        const int code = eqp_evaluation_merge(e, size, copy);
-        if (code == EQP_OK) {
-            eqp_evaluation_free(e);
-            e = evaluation_of(&a, 0, 1);
-        } else {
-            assert_true(code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA);
-            if (round % 20 == 0) {
-                assert_packs_alike(whole, e);
-            }
-        }
+        copy[at] ^= (unsigned char)(1 + below(255));
+        assert_int_equal(eqp_evaluation_merge(e, size, copy), EQP_ERR_FORMAT);
     }
+    assert_packs_alike(whole, e);
     free(copy);
     free(packed);
     eqp_evaluation_free(whole);

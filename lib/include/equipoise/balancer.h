@@ -269,22 +269,25 @@ int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret);
 /** The best schedule itself: eqp_hindsight_schedule() of the same steps. Local; the same on all ranks. */
 int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsight_stretch **schedule);
 
-/** What the balancer knows, as bytes for a restart file: costs, policy, speeds, promise, the map's table of shared
- * owners; not what speed functions have learned of sizes, and not who computes which owner, which the owners' tags say.
- * The same on all ranks: one of them may write it. Local.
+/** What the balancer knows, as bytes for a restart file: costs, the policy's memory and that of `auto`, speeds, noise,
+ * promise, the map's table of shared owners; not what a model of speed as a function of size has learned, not an offer
+ * of a late map, and not who computes which owner, which the owners' tags say. The same on all ranks: one of them may
+ * write it. They end with a checksum. Local.
  * \param[in]  balancer  the balancer
  * \param[out] size      bytes
  * \param[out] bytes     [*size] owned by the caller: free(); unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes);
 
-/** Takes such bytes in, after eqp_balancer_create() for the same kinds of work; on another number of ranks only the
- * costs. The granularity of owners is none of it: the problem begins with its number 0. Every rank gives the same
- * bytes. They are of this machine and this version of the library. Local.
+/** Takes such bytes in, after eqp_balancer_create() for the same kinds of work: then maps are made when they would have
+ * been without the restart. On another number of ranks, or by another method, only the costs are taken, and a map is
+ * due. A problem with several granularities goes on with the number in force when the bytes were packed; with 0 where
+ * only the costs are taken. Every rank gives the same bytes. They are of this machine and this version of the library.
+ * Local.
  * \param[in] balancer  unchanged on error
  * \param[in] size      bytes
  * \param[in] bytes     [size]
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_FORMAT for bytes that are none of a balancer's, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_FORMAT for bytes that are damaged or none of a balancer's, EQP_ERR_MEMORY */
 int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes);
 
 /** Fits the costs to batches of work outside of steps: before the first map. Collective.

@@ -311,15 +311,17 @@ int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const
                          eqp_evaluated *result);
 
 /** Everything as bytes, to be sent elsewhere and taken in there with eqp_evaluation_merge(). *bytes: owned by the
- * caller, free(). Equal evaluations, however they were filled, are equal bytes. Local, O(needs + blocks log blocks).
+ * caller, free(). Equal evaluations, however they were filled, are equal bytes; they end with a checksum. Local,
+ * O(needs + blocks log blocks).
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
 
 /** Adds what another evaluation packed: loads, what is computed meanwhile, elements held and
  * common bytes add up, blocks and needs join. A block
  * that both have declared must be the same in both. Local.
- * \return EQP_OK; EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_DATA for
- * blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the same may be merged again */
+ * \return EQP_OK; EQP_ERR_FORMAT for bytes that are damaged or none of an evaluation's, EQP_ERR_ARGUMENT for other
+ * parts or phases, EQP_ERR_DATA for blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the
+ * same may be merged again */
 int eqp_evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);
 
 #ifdef __cplusplus
