@@ -12,11 +12,12 @@ module equipoise
   use equipoise_types
   use equipoise_calls
   implicit none
-  private :: c_message, c_text, bytes_between, fill_real32, fill_real64, balance, create_balancer, create_regions
+  private :: c_message, c_text, agreed, bytes_between, fill_real32, fill_real64, balance, create_balancer, create_regions
 
   !> An N-body code's balance: eqp_balancer. Freed by eqp_balancer_free(), by all ranks together.
   type :: eqp_balancer
     type(c_ptr) :: handle = c_null_ptr !< for bind(c) functions
+    integer :: nkinds = 1 !< of work, as the problem has them
   end type eqp_balancer
 
   !> Which part each place belongs to: eqp_regions.
@@ -289,7 +290,7 @@ contains
     type(eqp_points), intent(inout) :: points
 
     points%single = .true.
-    points%n = merge(size(x, 2), -1, size(x, 1) == 3)
+    points%n = merge(size(x, 2, kind=c_int64_t), -1_c_int64_t, size(x, 1) == 3)
     if (points%n <= 0) return
     points%x = c_loc(x(1, 1))
     if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
@@ -308,7 +309,7 @@ contains
     type(eqp_points), intent(inout) :: points
 
     points%single = .false.
-    points%n = merge(size(x, 2), -1, size(x, 1) == 3)
+    points%n = merge(size(x, 2, kind=c_int64_t), -1_c_int64_t, size(x, 1) == 3)
     if (points%n <= 0) return
     points%x = c_loc(x(1, 1))
     if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
@@ -337,17 +338,17 @@ contains
     integer(c_int64_t) :: n
 
     n = points%n
-    if (size(part) /= n) points%n = -1
+    if (size(part, kind=c_int64_t) /= n) points%n = -1
     if (present(weight)) then
-      if (size(weight) /= n) points%n = -1
+      if (size(weight, kind=c_int64_t) /= n) points%n = -1
       points%weight = c_loc(weight)
     end if
     if (present(size_of)) then
-      if (size(size_of) /= n) points%n = -1
+      if (size(size_of, kind=c_int64_t) /= n) points%n = -1
       points%size = c_loc(size_of)
     end if
     if (present(part_now)) then
-      if (size(part_now) /= n) points%n = -1
+      if (size(part_now, kind=c_int64_t) /= n) points%n = -1
       points%part_now = c_loc(part_now)
     end if
     wanted = eqp_balance_options_defaults()
@@ -437,6 +438,13 @@ contains
 
   ! ---- Items to where they belong ----
 
+  !> The number of items, if their ranks are as many; else -1, which all ranks are told of.
+  pure integer(c_int64_t) function agreed(ndest, n)
+    integer(c_int64_t), intent(in) :: ndest, n
+
+    agreed = merge(n, -1_c_int64_t, ndest == n)
+  end function agreed
+
   subroutine send_bytes(comm, element, dest, send, nrecv, recv, ierror)
     integer, intent(in) :: comm
     integer(c_size_t), intent(in) :: element
@@ -475,7 +483,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
@@ -496,7 +504,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
@@ -517,7 +525,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
@@ -538,7 +546,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
@@ -559,7 +567,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 4_c_size_t * size(send, 1), &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send, 2)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, 2, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
       recv = arrived
@@ -580,7 +588,7 @@ contains
     memory = c_null_ptr
     n = 0
     ierror = c_send_records(comm%mpi_val, 8_c_size_t * size(send, 1), &
-      merge(size(dest, kind=c_int64_t), -1_c_int64_t, size(dest) == size(send, 2)), dest, c_loc(send), n, memory)
+      agreed(size(dest, kind=c_int64_t), size(send, 2, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
       recv = arrived
@@ -639,7 +647,7 @@ contains
     type(eqp_points) :: points
 
     call fill_real64(x, copy, points)
-    if (size(part) /= points%n) points%n = -1
+    if (size(part, kind=c_int64_t) /= points%n) points%n = -1
     ierror = c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle)
   end subroutine create_regions
 
@@ -720,6 +728,7 @@ contains
     type(eqp_message) :: said
 
     call c_message(c_balancer_create(int(comm, c_int), problem, options, balancer%handle, said), said, ierror, message)
+    if (ierror == EQP_OK) balancer%nkinds = max(1, problem%nkinds)
   end subroutine create_balancer
 
   subroutine balancer_create_f08(comm, problem, options, balancer, ierror, message)
@@ -803,6 +812,7 @@ contains
     if (present(work)) said = work
     said%row = c_loc(row)
     said%count = c_loc(count)
+    if (size(count) /= balancer%nkinds) said%code = EQP_ERR_ARGUMENT
     ierror = c_balancer_record(balancer%handle, said, step)
   end subroutine eqp_balancer_record
 
@@ -817,24 +827,27 @@ contains
     character(len=*), optional, intent(out) :: message
     type(eqp_comparison) :: wanted
     type(eqp_compared), pointer :: found(:)
-    type(eqp_message) :: said
+    type(eqp_message) :: said, none
     type(c_ptr) :: memory
-    integer(c_int) :: code
+    integer(c_int) :: code, other
 
     memory = c_null_ptr
     code = c_choices_parse(c_null_ptr, c_null_ptr, trim(words)//c_null_char, wanted%nchoices, wanted%choice, said)
+    wanted%ncounts = size(parts)
+    wanted%parts = c_loc(parts)
+    ! Without choices the call fails on all ranks, and this one says why.
     if (code == EQP_OK) then
-      wanted%ncounts = size(parts)
-      wanted%parts = c_loc(parts)
       code = c_balancer_compare(balancer%handle, wanted, memory, said)
-      if (code == EQP_OK) then
-        call c_f_pointer(memory, found, [wanted%nchoices * wanted%ncounts])
-        rows = found
-        rows%method = c_null_ptr
-        call eqp_free(memory)
-      end if
-      call eqp_free(wanted%choice)
+    else
+      other = c_balancer_compare(balancer%handle, eqp_comparison(), memory, none)
     end if
+    if (code == EQP_OK) then
+      call c_f_pointer(memory, found, [wanted%nchoices * wanted%ncounts])
+      rows = found
+      rows%method = c_null_ptr
+      call eqp_free(memory)
+    end if
+    call eqp_free(wanted%choice)
     call c_message(code, said, ierror, message)
   end subroutine eqp_balancer_compare
 

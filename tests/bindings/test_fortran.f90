@@ -53,6 +53,7 @@ program test_fortran
   call print_parts("sfc")
   call test_arrays()
   call test_errors()
+  call test_one_rank()
   call test_records()
   call test_balancer()
   call MPI_Finalize()
@@ -130,24 +131,10 @@ contains
     character(len=200) :: message
     type(eqp_balancer_options) :: options
     type(eqp_settings) :: settings
-    real(c_double) :: few(1)
     integer :: ierror
 
     call eqp_balance_points(MPI_COMM_WORLD, "no such", x, other, ierror, message=message)
     call check(ierror == EQP_ERR_ARGUMENT .and. index(message, "balance: ") == 1, "no such method: "//trim(message))
-    few = 1
-    if (rank == 0) then
-      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=few)
-    else
-      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=weight)
-    end if
-    call check(ierror == EQP_ERR_ARGUMENT, "too few weights on one rank: an error on all")
-    if (rank == 0) then
-      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x(1:2, :), other, ierror)
-    else
-      call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror)
-    end if
-    call check(ierror == EQP_ERR_ARGUMENT, "two coordinates on one rank: an error on all")
     call eqp_balancer_options_init(options, ierror)
     call check(ierror == EQP_OK .and. options%calibrate, "options have their defaults")
     call eqp_choice_parse("sfc:nonsense=1", options%method, ierror, message)
@@ -161,6 +148,51 @@ contains
     call check(eqp_error_text(EQP_ERR_MEMORY) == "out of memory", "the text of a code")
     call check(eqp_version() /= "", "a version")
   end subroutine test_errors
+
+  !> An argument that is wrong on one rank is an error on all of them. tests/tools/check_disagree.py wants a row for every
+  !! collective function of C.
+  subroutine all_fail(what, ierror)
+    character(len=*), intent(in) :: what
+    integer, intent(in) :: ierror
+
+    call check(ierror /= EQP_OK, what//" is wrong on one rank")
+  end subroutine all_fail
+
+  !> Items for all ranks but one, which has one less.
+  integer function but_one(m)
+    integer, intent(in) :: m
+
+    but_one = merge(m - 1, m, rank == 0)
+  end function but_one
+
+  subroutine test_one_rank()
+    real(real64), allocatable :: columns(:, :)
+    real(real64) :: y(3, n)
+    integer(int32), allocatable :: all32(:)
+    real(real64), allocatable :: all64(:)
+    type(eqp_regions) :: regions
+    integer(c_int) :: to(n)
+    integer :: ierror
+
+    y = x
+    to = 0
+    call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=weight(1:but_one(n)))
+    call all_fail("eqp_balance_points: weight", ierror)
+    call eqp_balance_points(MPI_COMM_WORLD, "rcb", x(1:but_one(3), :), other, ierror)
+    call all_fail("eqp_balance_points: x", ierror)
+    call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other(1:but_one(n)), ierror)
+    call all_fail("eqp_balance_points: part", ierror)
+    call eqp_send_records(MPI_COMM_WORLD, to(1:but_one(n)), y, columns, ierror)
+    call all_fail("eqp_send_records: dest", ierror)
+    if (rank == 0) then
+      call eqp_gather_records(MPI_COMM_WORLD, to, all32, ierror)
+    else
+      call eqp_gather_records(MPI_COMM_WORLD, weight, all64, ierror)
+    end if
+    if (ranks > 1) call all_fail("eqp_gather_records: send", ierror)
+    call eqp_regions_create(MPI_COMM_WORLD, y, part(1:but_one(n)), 7, regions, ierror)
+    call all_fail("eqp_regions_create: part", ierror)
+  end subroutine test_one_rank
 
   subroutine test_records()
     type(item), allocatable, target :: items(:)
@@ -185,8 +217,6 @@ contains
     call eqp_send_records(MPI_COMM_WORLD, to, real(x, real64), columns, ierror)
     call check(ierror == EQP_OK .and. size(columns, 1) == 3 .and. size(columns, 2) == narrived, "columns likewise")
     call eqp_free(memory)
-    call eqp_send_records(MPI_COMM_WORLD, to(1:merge(0, n, rank == 0)), real(x, real64), columns, ierror)
-    call check(ierror == EQP_ERR_ARGUMENT, "too few ranks on one rank: an error on all")
     call eqp_regions_create(MPI_COMM_WORLD, real(x, real64), part, 7, regions, ierror)
     call check(ierror == EQP_OK, "regions")
     do k = 1, n
@@ -205,6 +235,7 @@ contains
     type(eqp_rank_row) :: row
     type(eqp_step) :: said
     type(eqp_work) :: work
+    type(eqp_compared), allocatable :: rows(:)
     character(len=200) :: message
     integer :: ierror, owner
 
@@ -214,14 +245,32 @@ contains
     call check(ierror == EQP_ERR_ARGUMENT .and. message /= "", "a survey is needed")
     problem%survey = c_funloc(survey)
     problem%user = c_loc(given)
+    problem%nkinds = merge(-1, 1, rank == 0)
+    call eqp_balancer_create(MPI_COMM_WORLD, problem, options, balancer, ierror)
+    call all_fail("eqp_balancer_create: problem", ierror)
+    problem%nkinds = 1
+    call eqp_policy_options_parse("1", options%policy, ierror)
     call eqp_balancer_create(MPI_COMM_WORLD%mpi_val, problem, options, balancer, ierror, message)
     call check(ierror == EQP_OK, message)
     row%load = 1
     call eqp_balancer_record(balancer, row, [1_int64], said, ierror)
     call check(ierror == EQP_OK .and. abs(said%load_max - 1) < 1e-12, "a step")
+    if (rank == 0) then
+      call eqp_balancer_record(balancer, row, [1_int64, 2_int64], said, ierror)
+    else
+      call eqp_balancer_record(balancer, row, [1_int64], said, ierror)
+    end if
+    call all_fail("eqp_balancer_record: count", ierror)
+    call eqp_balancer_compare(balancer, trim(merge("nonsense", "sfc     ", rank == 0)), [2_int64], rows, ierror, message)
+    call all_fail("eqp_balancer_compare: words", ierror)
+    call check(rank /= 0 .or. index(message, "nonsense") > 0, "the rank with the mistake says it: "//message)
+    call eqp_balancer_compare(balancer, "sfc", [merge(0_int64, 2_int64, rank == 0)], rows, ierror, message)
+    call all_fail("eqp_balancer_compare: parts", ierror)
     fails = .true.
+    call eqp_balancer_advise(balancer, 5_int64, advice, placement, ierror, message)
+    call all_fail("eqp_balancer_advise: survey", ierror)
     call eqp_balancer_renew(balancer, 5_int64, advice, placement, ierror, message)
-    call check(ierror == EQP_ERR_STATE .and. .not. associated(placement), "one rank's callback fails: all do")
+    call check(ierror == EQP_ERR_STATE .and. .not. associated(placement), "eqp_balancer_renew: one rank's survey fails")
     fails = .false.
     call eqp_balancer_renew(balancer, 5_int64, advice, placement, ierror)
     call check(ierror == EQP_OK .and. advice%action == EQP_RENEW, "the next call is as good as any")

@@ -3,6 +3,8 @@
 """Every argument of every collective public function, and every field of what it is given, has a row in
 tests/mpi/test_disagree*.c, where one rank differs in it.
 
+And every collective function that the C++ header or the Fortran module calls has one in their test in tests/bindings.
+
 A function is collective if it takes a communicator, or an object made with one, and its comment does not say "Local".
 
 usage: check_disagree.py SOURCE_ROOT
@@ -16,6 +18,8 @@ DECLARATION = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^(?:int|void|double|\w
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
 BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table: a copy is none
 ROW = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*"([\w.]+):')
+BINDINGS = {"tests/bindings/test_cpp.cpp": "lib/include/equipoise/equipoise.hpp",
+            "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise_calls.f90"}
 
 
 def read(path):
@@ -65,6 +69,20 @@ def complaints(root):
         yield f"{function}: no row for {argument}"
     for function, argument in sorted(rows - needed):
         yield f"{function}: a row for {argument}, which it does not have"
+    yield from unbound(root, {function for function, _ in needed})
+
+
+def unbound(root, functions):
+    """What a binding calls and its test does not; what frees has no argument that ranks could differ in."""
+    for test, binding in BINDINGS.items():
+        called = {name.replace("eqp_fortran_", "eqp_") for name in
+                  re.findall(r'\b(eqp_\w+)[("]', uncommented(read(os.path.join(root, binding))))}
+        called -= {name for name in called if re.search(r"_free$|^eqp_agree$|^eqp_comm_", name)}
+        tried = set(re.findall(r'"(eqp_\w+): \w+', read(os.path.join(root, test))))
+        if not called & functions:
+            yield f"{binding}: no collective functions"
+        for function in sorted(called & functions - tried):
+            yield f"{test}: no row for {function}"
 
 
 def main(arguments):

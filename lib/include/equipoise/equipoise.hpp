@@ -6,9 +6,9 @@
  * equipoise::check() around it and the `get()` of a handle. What a function does, what it costs, whether it is
  * collective: the C function of that name says so.
  *
- * A code that is not EQP_OK becomes an equipoise::error. Collective calls fail on all ranks or on none, and so do
- * these: all ranks throw. An exception that leaves a callback of a problem ends the balancer's call on all ranks: it is
- * thrown again on the rank where it came from, as an equipoise::error on the others. */
+ * A code that is not EQP_OK becomes an equipoise::error. Collective calls fail on all ranks or on none: if an argument
+ * is wrong on one rank, or a callback of a problem throws there, that rank throws what says so when the call is over,
+ * and the other ranks throw an equipoise::error with its line. */
 #ifndef EQUIPOISE_EQUIPOISE_HPP
 #define EQUIPOISE_EQUIPOISE_HPP
 
@@ -24,6 +24,7 @@
 #include <equipoise/units.h>
 
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -76,6 +77,95 @@ inline void check(int code, const eqp_message &message)
         throw error(code, message.text);
     }
 }
+
+namespace detail
+{
+
+/** A collective call: an exception that this rank has for it is thrown when all ranks know. */
+class collective
+{
+  public:
+    explicit collective(MPI_Comm comm) noexcept : m_comm(comm)
+    {
+    }
+    /** Makes arguments, as far as they can be made. */
+    template <class Prepare> void prepare(Prepare prepare) noexcept
+    {
+        try {
+            prepare();
+        } catch (...) {
+            throws(std::current_exception());
+        }
+    }
+
+    /** Tests an argument; the text names it. */
+    void expect(bool holds, const char *text) noexcept
+    {
+        prepare([&] {
+            if (!holds) {
+                throw error(EQP_ERR_ARGUMENT, text);
+            }
+        });
+    }
+
+    /** Of several exceptions the first counts. */
+    void throws(std::exception_ptr thrown) noexcept
+    {
+        m_thrown = m_thrown ? m_thrown : std::move(thrown);
+    }
+
+    /** An argument of the C function, which fails on all ranks without it. */
+    template <class T> T *given(T *argument) const noexcept
+    {
+        return m_thrown ? nullptr : argument;
+    }
+
+    /** Ends the call on all ranks alike. code: the result of the C function, the same on all ranks. called: it has
+     * called functions of the problem, on all ranks; one that has no code may have thrown. */
+    void end(int code, eqp_message message = {""}, bool called = false) const
+    {
+        int told = code == EQP_OK ? EQP_OK : EQP_ERR_REMOTE, agreed = code;
+
+        if (m_thrown) {
+            told = read(code != EQP_OK ? code : EQP_ERR_INTERNAL, &message);
+        }
+        if (code != EQP_ERR_MPI && (code != EQP_OK || called)) {
+            agreed = eqp_agree(m_comm, told, &message);
+        }
+        if (m_thrown) {
+            std::rethrow_exception(m_thrown);
+        }
+        check(agreed == EQP_ERR_REMOTE ? code : agreed, message);
+    }
+
+  private:
+    /* The line and the code of what was thrown. */
+    int read(int other, eqp_message *message) const noexcept
+    {
+        int rank = -1, code = other;
+
+        (void)MPI_Comm_rank(m_comm, &rank);
+        try {
+            std::rethrow_exception(m_thrown);
+        } catch (const error &e) {
+            code = e.code() < 0 ? e.code() : other;
+            eqp_message_set(message, "rank %d: %s", rank, e.what());
+        } catch (const std::bad_alloc &) {
+            code = EQP_ERR_MEMORY;
+            eqp_message_set(message, "rank %d: %s", rank, eqp_error_text(code));
+        } catch (const std::exception &e) {
+            eqp_message_set(message, "rank %d: %s", rank, e.what());
+        } catch (...) {
+            eqp_message_set(message, "rank %d: an exception", rank);
+        }
+        return code;
+    }
+
+    MPI_Comm m_comm;
+    std::exception_ptr m_thrown;
+};
+
+} // namespace detail
 
 /** A borrowed array: what std::span is from C++20 on. Made of a pointer and a size, an array, and everything that has
  * data() and size(), such as std::vector, std::array and std::span; no array at all is NULL. */
@@ -176,11 +266,26 @@ template <class T> class array
     std::size_t m_size = 0;
 };
 
-/** \name How objects are freed. Those of balancers and orders are collective. */
+namespace detail
+{
+
+/** After MPI_Finalize() an object that has communicators cannot be freed. */
+inline bool finalized() noexcept
+{
+    int over = 0;
+
+    return MPI_Finalized(&over) != MPI_SUCCESS || over != 0;
+}
+
+} // namespace detail
+
+/** \name How objects are freed. Those of balancers and orders are collective, and do nothing after MPI_Finalize(). */
 ///@{
 inline void free_object(eqp_balancer *object) noexcept
 {
-    eqp_balancer_free(object);
+    if (!detail::finalized()) {
+        eqp_balancer_free(object);
+    }
 }
 inline void free_object(eqp_evaluation *object) noexcept
 {
@@ -212,7 +317,9 @@ inline void free_object(eqp_move_plan *object) noexcept
 }
 inline void free_object(eqp_point_order *object) noexcept
 {
-    eqp_point_order_free(object);
+    if (!detail::finalized()) {
+        eqp_point_order_free(object);
+    }
 }
 inline void free_object(eqp_regions *object) noexcept
 {
@@ -322,17 +429,34 @@ inline int size_of(MPI_Comm comm)
     return size;
 }
 
-/** eqp_balance_points(): a part for each item, by a method of the table such as "rcb". Collective. */
-inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const eqp_points &points,
-                                       balance_options options = {}, eqp_balance_result *result = nullptr)
+namespace detail
+{
+
+/** eqp_balance_points() of what a call has so far. */
+inline std::vector<int> balance_points(collective call, MPI_Comm comm, const std::string &method,
+                                       const eqp_points &points, balance_options options, eqp_balance_result *result)
 {
     eqp_message message = {""};
-    std::vector<int> part(points.n > 0 ? static_cast<std::size_t>(points.n) : 0);
+    std::vector<int> part;
 
+    call.prepare([&] {
+        part.resize(points.n > 0 ? static_cast<std::size_t>(points.n) : 0);
+        options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts;
+    });
     options.message = &message;
-    options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts;
-    check(eqp_balance_points(comm, eqp_method_find(method.c_str()), &points, &options, part.data(), result), message);
+    call.end(
+        eqp_balance_points(comm, eqp_method_find(method.c_str()), call.given(&points), &options, part.data(), result),
+        message);
     return part;
+}
+
+} // namespace detail
+
+/** eqp_balance_points(): a part for each item, by a method of the table such as "rcb". Collective. */
+inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const eqp_points &points,
+                                       const balance_options &options = {}, eqp_balance_result *result = nullptr)
+{
+    return detail::balance_points(detail::collective(comm), comm, method, points, options, result);
 }
 
 /** The same of positions and their weights; without weights all items weigh the same. */
@@ -341,12 +465,11 @@ inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method,
                                        eqp_balance_result *result = nullptr)
 {
     eqp_points points = x.points();
+    detail::collective call(comm);
 
-    if (weight.data() != nullptr && weight.size() != x.size()) {
-        throw error(EQP_ERR_ARGUMENT, "there are not as many weights as positions");
-    }
+    call.expect(weight.data() == nullptr || weight.size() == x.size(), "weight: not as many as positions");
     points.weight = weight.data();
-    return balance_points(comm, method, points, options, result);
+    return detail::balance_points(call, comm, method, points, options, result);
 }
 
 /** eqp_send_records(): each item to the rank `dest` says; returns those that arrived. Collective. */
@@ -356,10 +479,11 @@ array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
     static_assert(std::is_trivially_copyable_v<T>, "items travel as bytes");
     std::int64_t n = 0;
     T *arrived = nullptr;
+    detail::collective call(comm);
 
-    /* A rank that has another number than places is told by all: the call is collective. */
-    const std::int64_t given = std::size(items) == dest.size() ? static_cast<std::int64_t>(dest.size()) : -1;
-    check(eqp_send_records(comm, sizeof(T), given, dest.data(), std::data(items), &n, &arrived));
+    call.expect(std::size(items) == dest.size(), "dest: not as many as items");
+    call.end(eqp_send_records(comm, sizeof(T), static_cast<std::int64_t>(dest.size()), dest.data(), std::data(items),
+                              call.given(&n), &arrived));
     return array<T>(arrived, n);
 }
 
@@ -371,11 +495,13 @@ array<T> gather_records(MPI_Comm comm, const C &items)
     std::int64_t n = 0;
     T *all = nullptr;
 
-    check(eqp_gather_records(comm, sizeof(T), static_cast<std::int64_t>(std::size(items)), std::data(items), &n, &all));
+    detail::collective(comm).end(
+        eqp_gather_records(comm, sizeof(T), static_cast<std::int64_t>(std::size(items)), std::data(items), &n, &all));
     return array<T>(all, n);
 }
 
-/** eqp_balancer_options with their defaults; a word such as "interaction:pins=2" chooses the method. */
+/** eqp_balancer_options with their defaults; a word such as "interaction:pins=2" chooses the method. A word that cannot
+ * be throws here, on this rank: let all ranks read the same word. */
 struct balancer_options : eqp_balancer_options {
     balancer_options()
     {
@@ -418,8 +544,7 @@ class survey
 };
 
 /** What a code tells the balancer of itself: eqp_problem, with functions that may be lambdas and may throw. Those that
- * are left empty are those that the code has not got; only `survey` is needed. What `close` and `base` throw cannot end
- * the call on other ranks: it is thrown on this one when the call is over. */
+ * are left empty are those that the code has not got; only `survey` is needed. */
 struct problem {
     std::vector<double> nominal;            /**< of each kind of work; empty: one kind */
     unsigned once = 0;                      /**< as in eqp_problem */
@@ -478,14 +603,19 @@ class balancer
 {
   public:
     balancer(MPI_Comm comm, problem code, const balancer_options &options = {})
-        : m_code(std::make_unique<functions>(std::move(code)))
     {
-        const eqp_problem plain = m_code->plain();
+        eqp_problem plain{};
         eqp_message message = {""};
         eqp_balancer *made = nullptr;
+        detail::collective call(comm);
 
-        m_code->ends(eqp_balancer_create(comm, &plain, &options, &made, &message), message);
+        call.prepare([&] {
+            m_code = std::make_unique<functions>(std::move(code));
+            plain = m_code->plain();
+        });
+        call.end(eqp_balancer_create(comm, call.given(&plain), &options, &made, &message), message);
         m_balancer.reset(made);
+        check(eqp_comm_create(comm, m_code->comm()));
     }
 
     balancer(balancer &&other) noexcept = default;
@@ -521,21 +651,19 @@ class balancer
     /** Takes a step in. */
     eqp_step record(const eqp_work &work)
     {
-        eqp_step step{};
-
-        m_code->ends(eqp_balancer_record(get(), &work, &step), {""});
-        return step;
+        return recorded(call(), work);
     }
 
     /** A step of one evaluation: what this rank did, and its work by kinds. */
     eqp_step record(eqp_rank_row &row, view<const std::int64_t> count)
     {
         eqp_work work{};
+        detail::collective now = call();
 
+        now.expect(count.size() == m_code->nkinds(), "count: not as many as kinds of work");
         work.row = &row;
         work.count = count.data();
-        work.code = count.size() == m_code->nkinds() ? EQP_OK : EQP_ERR_ARGUMENT;
-        return record(work);
+        return recorded(now, work);
     }
 
     eqp_step record(eqp_rank_row &row, std::initializer_list<std::int64_t> count)
@@ -551,12 +679,18 @@ class balancer
         eqp_choice *choices = nullptr;
         eqp_compared *rows = nullptr;
 
-        check(eqp_choices_parse(m_code->own(), nullptr, words.c_str(), &wanted.nchoices, &choices, &message), message);
+        detail::collective now = call();
+
+        now.expect(parts.size() <= INT_MAX, "parts: too many");
+        now.prepare([&] {
+            check(eqp_choices_parse(m_code->own(), nullptr, words.c_str(), &wanted.nchoices, &choices, &message),
+                  message);
+        });
         array<eqp_choice> kept(choices, wanted.nchoices);
         wanted.choice = choices;
         wanted.ncounts = static_cast<int>(parts.size());
         wanted.parts = parts.data();
-        m_code->ends(eqp_balancer_compare(get(), &wanted, &rows, &message), message);
+        m_code->ends(now, eqp_balancer_compare(get(), now.given(&wanted), &rows, &message), message);
         return comparison(std::move(kept),
                           array<eqp_compared>(rows, static_cast<std::int64_t>(wanted.nchoices) * wanted.ncounts));
     }
@@ -647,32 +781,49 @@ class balancer
             return plain;
         }
 
-        /* Ends a call of the library: an exception that a function has thrown goes on from here. */
-        void ends(int code, const eqp_message &message)
+        functions(const functions &) = delete;
+        functions &operator=(const functions &) = delete;
+        ~functions()
         {
-            const std::exception_ptr thrown = std::exchange(m_thrown, nullptr);
-
-            if (thrown) {
-                std::rethrow_exception(thrown);
+            if (!detail::finalized()) {
+                eqp_comm_free(&m_comm);
             }
-            check(code, message);
+        }
+        /** The balancer's own, by which ranks hear of exceptions. */
+        MPI_Comm *comm() noexcept
+        {
+            return &m_comm;
+        }
+        bool calling() const noexcept
+        {
+            return m_calling;
+        }
+
+        /** Ends a call of the library: an exception that a function has thrown goes on from here. */
+        void ends(detail::collective now, int code, const eqp_message &message = {""})
+        {
+            now.throws(std::exchange(m_thrown, nullptr));
+            now.end(code, message, std::exchange(m_called, false));
         }
 
       private:
         template <class Call> static int guarded(void *user, Call call) noexcept
         {
             functions &self = *static_cast<functions *>(user);
+            int code = EQP_OK;
 
+            self.m_called = self.m_calling = true;
             try {
                 call(self.m_code);
-                return EQP_OK;
             } catch (const error &e) {
-                return self.keep(e.code() != EQP_OK ? e.code() : EQP_ERR_INTERNAL);
+                code = self.keep(e.code() < 0 ? e.code() : EQP_ERR_INTERNAL);
             } catch (const std::bad_alloc &) {
-                return self.keep(EQP_ERR_MEMORY);
+                code = self.keep(EQP_ERR_MEMORY);
             } catch (...) {
-                return self.keep(EQP_ERR_INTERNAL);
+                code = self.keep(EQP_ERR_INTERNAL);
             }
+            self.m_calling = false;
+            return code;
         }
         int keep(int code) noexcept
         {
@@ -712,14 +863,8 @@ class balancer
         }
         static int advance_of(void *user, eqp_message *message)
         {
-            return guarded(user, [&](problem &code) {
-                try {
-                    code.advance();
-                } catch (const std::exception &e) {
-                    eqp_message_set(message, "%s", e.what());
-                    throw;
-                }
-            });
+            (void)message; /* all ranks hear of what is thrown */
+            return guarded(user, [&](problem &code) { code.advance(); });
         }
         static int label_of(void *user, std::int64_t first)
         {
@@ -728,14 +873,34 @@ class balancer
 
         problem m_code;
         std::exception_ptr m_thrown;
+        bool m_called = false, m_calling = false;
+        MPI_Comm m_comm = MPI_COMM_NULL;
     };
 
-    template <class Call> advice advised(Call call)
+    /* A collective call of the balancer begins. */
+    detail::collective call() const
     {
+        if (m_code == nullptr || m_code->calling()) {
+            throw error(EQP_ERR_STATE, m_code == nullptr ? "balancer: moved from" : "balancer: not from a callback");
+        }
+        return detail::collective(*m_code->comm());
+    }
+
+    eqp_step recorded(const detail::collective &now, const eqp_work &work)
+    {
+        eqp_step step{};
+
+        m_code->ends(now, eqp_balancer_record(get(), now.given(&work), &step));
+        return step;
+    }
+
+    template <class Call> advice advised(Call advise)
+    {
+        const detail::collective now = call();
         eqp_advice plain{};
         eqp_message message = {""};
 
-        m_code->ends(call(&plain, &message), message);
+        m_code->ends(now, advise(&plain, &message), message);
         return {plain.action, plain.changed,
                 view<const eqp_placement>(plain.placement, static_cast<std::size_t>(plain.nplacements)), plain.bytes};
     }
