@@ -65,21 +65,49 @@ PY
 
 # Of many ranks and steps groups are shown, each by its largest rank, and every k-th step.
 mkdir many
-echo '{"schema": 1, "steps": [], "compare": [], "ranks": 300}' >many/report.json
+awk 'BEGIN { printf "{\"schema\": 1, \"seed\": \"steps\", \"steps\": ["
+             for (s = 0; s < 5000; s++) printf "%s\n {\"step\": %d, \"rebalanced\": %s, \"why\": \"[a], {\\\"%d\\\"\", \"ghosts_total\": %s}", \
+                 s ? "," : "", s, s == 4321 ? "true" : "false", s, s % 5 ? s : "null"
+             print "],\n\"compare\": [], \"ranks\": 300}" }' >many/report.json
 awk 'BEGIN { print "step,rank,load,predicted,busy_seconds"
              for (s = 0; s < 1000; s++) for (r = 0; r < 300; r++) print s "," r "," r + 1 ",," r + 2 }' >many/loads.csv
 expect 1 many -o many.html
-python3 - <<'PY' || fail "many ranks"
+python3 - <<'PY' || fail "many ranks or steps"
 import base64, json, re, zlib
 text = re.search(r'id="data">([^<]*)<', open("many.html", encoding="utf-8").read()).group(1)
 data = zlib.decompress(base64.b64decode(text))
 n = int.from_bytes(data[:4], "little")
-loads, rest = json.loads(data[4:4 + n])["runs"][0]["loads"], data[4 + n:]
+run, rest = json.loads(data[4:4 + n])["runs"][0], data[4 + n:]
+loads = run["loads"]
 assert (loads["group"], loads["ranks"]) == (2, 150) and loads["steps"] * loads["ranks"] <= 65536
 assert (loads["steps"] - 1) * loads["every"] < 1000 <= loads["steps"] * loads["every"]
 cells = loads["ranks"] * loads["steps"]
 force = [(rest[i] + 256 * rest[cells + i]) * loads["scale"][0] / 65535 for i in range(loads["ranks"])]
 assert all(abs(f - 2 * (i + 1)) < 0.01 for i, f in enumerate(force)), force[:4]
+steps, totals = run["report"]["steps"], run["report"]["totals"]
+known = [s for s in range(5000) if s % 5]
+assert (totals["steps"], totals["maps"], totals["every"]) == (5000, 1, 8)
+assert totals["ghosts_total"] == {"sum": sum(known), "known": len(known)}
+assert [s["step"] for s in steps] == [4321 if s == 4320 else s for s in range(0, 5000, 8)] + [4999]
+assert all(s["why"] == f'[a], {{"{s["step"]}"' for s in steps) and run["report"]["seed"] == "steps"
+PY
+
+# The memory of a run with --report is the same for any number of steps.
+python3 - "$barneshut" "$view" <<'PY' || fail "memory of many steps"
+import os, subprocess, sys
+
+def peak(*words):
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, words
+    return usage.ru_maxrss
+
+def run(steps):
+    words = ["--generate", "plummer:n=20", "--dt", "0.001", "--quiet", "--steps", str(steps), "--report"]
+    return peak(sys.argv[1], *words, f"steps-{steps}"), peak(sys.argv[2], f"steps-{steps}", "-o", "steps.html")
+
+few, many = run(1500), run(6000)
+assert many[0] < few[0] + 3000 and many[1] < few[1] + 2000, (few, many)
 PY
 
 # A page into a pipe, by way of a link, and over an older one that not all may read.
@@ -112,6 +140,10 @@ damage report.json head -c 700 three/report.json
 refused 'bad/report.json: line' bad -o page.html
 damage report.json echo '[]'
 refused "'schema' or 'steps' is missing" bad -o page.html
+damage report.json sed '4,$s/"rebalanced": /&"/' three/report.json
+refused 'bad/report.json: line 6: ' bad -o page.html
+damage report.json sed 's/"command": /&:/' three/report.json
+refused "bad/report.json: line $(grep -n '"command"' three/report.json | cut -d: -f1): " bad -o page.html
 damage loads.csv head -n 1 three/loads.csv
 refused 'bad/loads.csv: holds no loads' bad -o page.html
 damage loads.csv awk 'BEGIN { FS = OFS = "," } NR > 1 { $16 = -1 } 1' three/loads.csv

@@ -80,7 +80,8 @@ class Run {
     return found;
   }
   last() { return this.report.steps.length ? this.report.steps[this.report.steps.length - 1].step : 0; }
-  at(step) { return this.report.steps.find(s => s.step === step) || this.report.steps[0]; }
+  // The step, or of a long run the last one before it that is there.
+  at(step) { return this.report.steps.findLast(s => s.step <= step) || this.report.steps[0]; }
 }
 
 async function readPage() {

@@ -5,13 +5,9 @@ const $ = id => document.getElementById(id);
 const partsOfStep = [["force", "force"], ["exchange", "exchange"], ["rest", "rest"], ["wait", "waiting"], ["balance", "balancing"]];
 const colours = ["#2a78d6", "#eb6834", "#1b9e77", "#7b3fb5", "#b8860b", "#d6336c", "#5f6b76", "#0b7285", "#74b816", "#c92a2a"];
 
-function sum(run, key) { return run.report.steps.reduce((total, step) => total + (step[key] || 0), 0); }
-function mean(run, key) {
-  const known = run.report.steps.filter(step => Number.isFinite(step[key]));
-  return known.length ? known.reduce((total, step) => total + step[key], 0) / known.length : null;
-}
+function sum(run, key) { return run.report.totals[key].sum; }
+function mean(run, key) { return run.report.totals[key].known ? sum(run, key) / run.report.totals[key].known : null; }
 function isComparison(run) { return run.report.compare && run.report.compare.length > 0; }
-function maps(run) { return run.report.steps.filter(step => step.rebalanced).length; }
 
 // A sentence for each run: what uneven loads cost.
 function verdictOf(run) {
@@ -28,14 +24,14 @@ function fillSummary(page) {
     ["host", r => r.report.host || "–"], ["date", r => r.report.date || "–"],
   ];
   if (measured.length) rows.splice(3, 0,
-    ["method", r => r.report.balance], ["steps", r => count(r.report.steps.length)],
+    ["method", r => r.report.balance], ["steps", r => count(r.report.totals.steps)],
     ["imbalance measured, mean", r => percent(mean(r, "imbalance_measured"))],
     ["imbalance predicted, mean", r => percent(mean(r, "imbalance_predicted"))],
     ["force, slowest rank, sum", r => seconds(sum(r, "force_seconds_max"))],
     ["force, mean rank, sum", r => seconds(sum(r, "force_seconds_mean"))],
     ["balancing, sum", r => seconds(sum(r, "balance_seconds"))],
     ["ghosts per step", r => count(Math.round(mean(r, "ghosts_total")))],
-    ["maps made or repaired", r => count(maps(r))]);
+    ["maps made or repaired", r => count(r.report.totals.maps)]);
   $("verdict").append(...measured.map(run => make("p", {}, verdictOf(run))));
   $("summary").append(table("Seconds are CPU seconds.", ["", ...page.runs.map(r => r.label)],
     rows.map(([name, value]) => [name, ...page.runs.map(run => ({ text: value(run) || "–" }))])));
@@ -88,7 +84,7 @@ function drawParts(run, step, most) {
 // ---- imbalance ----
 function imbalanceChart(run, step, most) {
   const steps = run.report.steps, of = key => steps.map(s => [s.step, s[key]]);
-  return chart({ title: `${run.label}: imbalance over the steps`, xLabel: "step", yText: v => percent(v), now: step, most,
+  return chart({ title: `${run.label}: imbalance over the steps${run.report.totals.every > 1 ? `, ${every(run)}` : ""}`, xLabel: "step", yText: v => percent(v), now: step, most,
     lines: [{ name: "predicted", colour: "var(--predicted)", dash: "5 3", points: of("imbalance_predicted") },
       { name: "measured", colour: "var(--measured)", points: of("imbalance_measured") }],
     marks: steps.filter(s => s.rebalanced).map(s => ({ x: s.step, text: `step ${s.step}: ${s.action || "renew"}${s.why ? ", " + s.why : ""}` })) });
@@ -178,6 +174,7 @@ function fillCompare(page) {
 }
 
 // ---- numbers ----
+function every(run) { return run.report.totals.every > 1 ? `one step of ${run.report.totals.every}, with a new map if there is one` : "every step"; }
 function fillNumbers(page) {
   const columns = [["imbalance_predicted", percent], ["imbalance_measured", percent], ["force_seconds_max", seconds],
     ["force_seconds_mean", seconds], ["step_seconds_predicted", seconds], ["step_seconds_measured", seconds],
@@ -185,7 +182,7 @@ function fillNumbers(page) {
   for (const run of page.runs) {
     const rows = run.report.steps.map(s => [count(s.step), ...columns.map(([key, text]) =>
       ({ text: text(s[key]), key, value: s[key] })), { text: s.action || "", left: true }, { text: s.why || "", left: true }]);
-    const body = make("div", { class: "wide" }), details = make("details", {}, make("summary", {}, `${run.label}: every step`), body);
+    const body = make("div", { class: "wide" }), details = make("details", {}, make("summary", {}, `${run.label}: ${every(run)}`), body);
     details.addEventListener("toggle", () => {
       if (details.open && !body.firstChild) body.append(table("", ["step", ...columns.map(([key]) => key), "action", "why"], rows));
     });

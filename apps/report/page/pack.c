@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 256, MOST_CELLS = 1 << 16, MOST_SIDE = 256, SECONDS = 4, MOST_RANKS = 1 << 16 };
+enum { MOST_ROWS = 256, MOST_CELLS = 1 << 16, MOST_STEPS = 1024, MOST_SIDE = 256, SECONDS = 4, MOST_RANKS = 1 << 16 };
 
 int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at)
 {
@@ -85,7 +85,8 @@ static int read_loads(const char *path, table *t, eqp_message *message)
     }
     t->group = (t->loads.ranks + MOST_ROWS - 1) / MOST_ROWS;
     t->rows = (t->loads.ranks + t->group - 1) / t->group;
-    t->every = (t->seen * t->rows + MOST_CELLS - 1) / MOST_CELLS;
+    const int64_t most = MOST_CELLS / t->rows < MOST_STEPS ? MOST_CELLS / t->rows : MOST_STEPS;
+    t->every = (t->seen + most - 1) / most;
     t->steps = (t->seen + t->every - 1) / t->every;
     t->seen = 0;
     for (int k = 0; k < SECONDS; k++) {
@@ -226,26 +227,6 @@ done:
 
 /* ---- a run ---- */
 
-static int read_report(const char *path, json_t **json, eqp_message *message)
-{
-    json_error_t error;
-
-    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (*json == NULL && json_error_code(&error) == json_error_cannot_open_file) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
-        return EQP_ERR_IO;
-    }
-    if (*json == NULL) {
-        eqp_message_set(message, "%.200s: line %d: %.80s", path, error.line, error.text);
-        return EQP_ERR_FORMAT;
-    }
-    if (!json_is_integer(json_object_get(*json, "schema")) || !json_is_array(json_object_get(*json, "steps"))) {
-        eqp_message_set(message, "%.250s: is no report: 'schema' or 'steps' is missing", path);
-        return EQP_ERR_FORMAT;
-    }
-    return EQP_OK;
-}
-
 /* A key that is there where there is something to show. */
 static int set_if_any(json_t *run, const char *key, json_t *value)
 {
@@ -266,7 +247,7 @@ int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **
         code = path[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
     }
     EQP_TRY(code);
-    EQP_TRY(read_report(path[0], &report, message));
+    EQP_TRY(app_pack_report(path[0], &report, message));
     EQP_TRY(read_loads(path[1], &t, message));
     EQP_TRY(pack_loads(&t, bytes, &loads));
     EQP_TRY(pack_traffic(path[2], t.loads.ranks, &traffic, message));

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a page shows of a run, as numbers: a JSON object and bytes that it names by their places.
  *
- *     {"label", "report": report.json as it is, "loads": {...}, "traffic": {...}, "samples": {...}}
+ *     {"label", "report": {...}, "loads": {...}, "traffic": {...}, "samples": {...}}
  *
+ * report   report.json. Of its "steps" some keys, and of a long run one step of "totals": {"every"}, one with a new map
+ *          if there is one, and the last step. "totals" has also the number of "steps" and of "maps", and of some keys
+ *          the "sum" of all steps and of how many it is "known"
  * loads    "ranks", "steps", "first", "every", "group", "scale": [4], "at": 16-bit numbers, low bytes of all and then
  *          their high bytes: of force, exchange, busy, balance seconds each [steps][ranks], 65535 being the scale. Of a
  *          large run every `every`-th step is there, and of `group` ranks the largest.
@@ -32,6 +35,9 @@ int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number);
 
 /* A run; *json: owned by the caller. Codes as app_page_write(). */
 int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message);
+
+/* report.json at path, in memory that does not grow with its steps. */
+int app_pack_report(const char *path, json_t **json, eqp_message *message);
 
 /* samples.bin at path, whose ranks are below nranks; *json stays NULL where there is no such file. */
 int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **json, eqp_message *message);
