@@ -110,7 +110,7 @@ bool eqp__hdf5_probe(const eqp__probe *p)
     for (int64_t at = 0; at + 8 <= p->size; at = at == 0 ? 512 : 2 * at) {
         unsigned char word[8];
 
-        if (eqp__file_read(p->fd, "", word, sizeof word, at, NULL) != EQP_OK) {
+        if (eqp__source_read(p->source, word, sizeof word, at, NULL) != EQP_OK) {
             return false;
         }
         if (memcmp(word, signature, sizeof word) == 0) {

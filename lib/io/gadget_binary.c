@@ -44,8 +44,7 @@ static int64_t after(const record *r)
 
 typedef struct reader {
     const char *path;
-    int fd;
-    int64_t size;
+    eqp__source source;
     bool big, labelled;
 } reader;
 
@@ -103,14 +102,14 @@ static int find_record(const reader *r, int64_t at, record *found, eqp_message *
 {
     unsigned char word[4];
     uint32_t length;
-    int rc = eqp__file_read(r->fd, r->path, word, sizeof word, at, message);
+    int rc = eqp__source_read(&r->source, word, sizeof word, at, message);
 
     if (rc != EQP_OK) {
         return rc;
     }
     length = eqp__get_u32(word, r->big);
-    for (int64_t bytes = length; bytes <= r->size - at - 8; bytes += (int64_t)1 << 32) {
-        rc = eqp__file_read(r->fd, r->path, word, sizeof word, at + 4 + bytes, message);
+    for (int64_t bytes = length; bytes <= r->source.size - at - 8; bytes += (int64_t)1 << 32) {
+        rc = eqp__source_read(&r->source, word, sizeof word, at + 4 + bytes, message);
         if (rc != EQP_OK) {
             return rc;
         }
@@ -119,9 +118,9 @@ static int find_record(const reader *r, int64_t at, record *found, eqp_message *
             return EQP_OK;
         }
     }
-    if (at + 8 + (int64_t)length > r->size) {
+    if (at + 8 + (int64_t)length > r->source.size) {
         eqp_message_set(message, "%s: truncated: the record at byte %lld needs %lld bytes, the file has %lld", r->path,
-                        (long long)at, (long long)length + 8, (long long)(r->size - at));
+                        (long long)at, (long long)length + 8, (long long)(r->source.size - at));
     } else {
         eqp_message_set(message, "%s: damaged: the record at byte %lld ends with another length than it starts with",
                         r->path, (long long)at);
@@ -192,7 +191,7 @@ static int load_own_header(const reader *r, const record *at, eqp__file *file, e
     int rc = EQP_ERR_FORMAT;
 
     if (at->bytes <= UINT32_MAX && is_own_header((uint32_t)at->bytes)) {
-        rc = eqp__file_read(r->fd, r->path, head, (size_t)at->bytes, at->offset, message);
+        rc = eqp__source_read(&r->source, head, (size_t)at->bytes, at->offset, message);
         for (int form = 0; rc == EQP_OK && form < OWN_HEADERS; form++) {
             const int ntypes = own_types(form, at->bytes);
             eqp__header h = file->header;
@@ -223,7 +222,7 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
 {
     unsigned char head[HEADER_BYTES];
     record found;
-    int rc = eqp__file_read(r->fd, r->path, head, 8, 0, message);
+    int rc = eqp__source_read(&r->source, head, 8, 0, message);
 
     if (rc != EQP_OK) {
         return rc;
@@ -238,7 +237,7 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
     if (found.bytes != HEADER_BYTES) {
         rc = load_own_header(r, &found, file, message);
     } else {
-        rc = eqp__file_read(r->fd, r->path, head, sizeof head, found.offset, message);
+        rc = eqp__source_read(&r->source, head, sizeof head, found.offset, message);
         if (rc == EQP_OK) {
             parse_header(head, r->big, &file->header);
         }
@@ -302,7 +301,7 @@ static int next_block(const reader *r, int order, bool has_masses, int64_t *at, 
         eqp_message_set(message, "%s: damaged: no block label at byte %lld", r->path, (long long)*at);
         return EQP_ERR_FORMAT;
     }
-    rc = eqp__file_read(r->fd, r->path, label, sizeof label, found.offset, message);
+    rc = eqp__source_read(&r->source, label, sizeof label, found.offset, message);
     *at = after(&found);
     *which = BLOCKS;
     for (int b = 0; b < BLOCKS; b++) {
@@ -316,7 +315,7 @@ static int next_block(const reader *r, int order, bool has_masses, int64_t *at, 
 /* Walks all records to the end of the file, also those that nobody needs: that is how truncation shows. */
 static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS], detail *d, eqp_message *message)
 {
-    for (int order = 0; at < r->size; order++) {
+    for (int order = 0; at < r->source.size; order++) {
         record found;
         int which, rc = next_block(r, order, numbers[BLOCK_MASS] > 0, &at, &which, message);
 
@@ -382,12 +381,12 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
 
 static int load(eqp__file *file, eqp_message *message)
 {
-    reader r = {.path = file->path, .fd = -1};
+    reader r = {.path = file->path, .source = {.fd = -1}};
     detail *d = NULL;
     int64_t next = 0;
     int rc = eqp_array_create(&d, 1, sizeof *d);
 
-    rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &r.fd, &r.size, message);
+    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, -1, &r.source, message);
     rc = rc != EQP_OK ? rc : load_header(&r, file, &next, message);
     rc = rc != EQP_OK ? rc : load_blocks(&r, next, file, d, message);
     if (rc == EQP_OK) {
@@ -396,7 +395,8 @@ static int load(eqp__file *file, eqp_message *message)
         file->detail = d;
         d = NULL;
     }
-    eqp__file_close(r.fd);
+    file->size = r.source.size;
+    eqp__source_close(&r.source);
     free(d);
     return rc;
 }
@@ -407,8 +407,7 @@ static double get_real(const unsigned char *p, int item, bool big)
 }
 
 typedef struct source {
-    const char *path;
-    int fd;
+    eqp__source source;
     bool big;
     unsigned char *buffer; /* for up to EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
 } source;
@@ -422,7 +421,7 @@ static int read_reals(const source *s, const block *b, int width, int64_t first,
     for (int64_t done = 0; done < n;) {
         int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
         int rc =
-            eqp__file_read(s->fd, s->path, s->buffer, (size_t)(now * row), b->offset + (first + done) * row, message);
+            eqp__source_read(&s->source, s->buffer, (size_t)(now * row), b->offset + (first + done) * row, message);
 
         if (rc != EQP_OK) {
             return rc;
@@ -441,8 +440,8 @@ static int read_ids(const source *s, const block *b, int64_t first, int64_t n, i
 {
     for (int64_t done = 0; done < n;) {
         int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
-        int rc = eqp__file_read(s->fd, s->path, s->buffer, (size_t)(now * b->item),
-                                b->offset + (first + done) * b->item, message);
+        int rc = eqp__source_read(&s->source, s->buffer, (size_t)(now * b->item), b->offset + (first + done) * b->item,
+                                  message);
 
         if (rc != EQP_OK) {
             return rc;
@@ -462,9 +461,9 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 {
     const detail *d = file->detail;
     const eqp__header *h = &file->header;
-    source s = {.path = file->path, .fd = -1, .big = d->big};
-    int64_t size, place = first, massive = first;
-    int rc = eqp__file_open(file->path, &s.fd, &size, message);
+    source s = {.source = {.fd = -1}, .big = d->big};
+    int64_t place = first, massive = first;
+    int rc = eqp__source_open(file->path, file->size, &s.source, message);
 
     rc = rc != EQP_OK ? rc : eqp_array_create(&s.buffer, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, 3 * sizeof(double));
     for (int t = 0; t < type; t++) {
@@ -484,7 +483,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
         rc = read_reals(&s, &d->at[BLOCK_MASS], 1, massive, n, (double *const[]){to->m}, message);
     }
     free(s.buffer);
-    eqp__file_close(s.fd);
+    eqp__source_close(&s.source);
     return rc;
 }
 

@@ -34,6 +34,7 @@ typedef struct eqp__header {
 typedef struct eqp__file {
     char *path;
     int64_t first, n; /* its particles in the global order */
+    int64_t size;     /* of what a packed file holds, once it is loaded; -1: not known */
     eqp__header header;
     void *detail; /* the format's own */
 } eqp__file;
@@ -44,9 +45,26 @@ typedef struct eqp__pieces {
     char **path; /* [n] */
 } eqp__pieces;
 
+/* source.c. An open file. {.fd = -1} is none. */
+typedef struct eqp__source {
+    const char *path; /* (borrowed) */
+    int fd;
+    void *packed; /* by gzip: zlib's file; else NULL */
+    int64_t size; /* of what it holds */
+} eqp__source;
+
+/* size: of what it holds, as found before; -1: not known, and then a packed file is unpacked once. On error source is
+ * not touched. */
+int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message);
+int eqp__source_read(const eqp__source *source, void *to, size_t bytes, int64_t offset, eqp_message *message);
+void eqp__source_close(eqp__source *source);
+
+/* What a file is that begins with these bytes, if it is a known one that nobody here reads; else NULL. */
+const char *eqp__source_stranger(const unsigned char *head, size_t length);
+
 /* The start of a file, from which its format is told. */
 typedef struct eqp__probe {
-    int fd;
+    const eqp__source *source;
     int64_t size;
     size_t length; /* of head */
     unsigned char head[4096];

@@ -107,7 +107,8 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
         return rc;
     }
     file = &s->file[s->info.nfiles];
-    *file = (eqp__file){.path = path, .first = s->info.n, .header = {.has_velocities = true, .has_masses = true}};
+    *file = (eqp__file){
+        .path = path, .first = s->info.n, .size = -1, .header = {.has_velocities = true, .has_masses = true}};
     rc = s->format->load(file, message);
     if (rc != EQP_OK) {
         free(path);

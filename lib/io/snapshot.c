@@ -16,38 +16,54 @@ static const eqp__format *const formats[] = {
     &eqp__format_text,
 };
 
-static int find_format(const char *path, const eqp__format **found, eqp_message *message)
+static int probe_all(const eqp__source *source, const eqp__format **found, eqp_message *message)
 {
     eqp__probe *probe = NULL;
-    int fd = -1, rc = eqp_array_create(&probe, 1, sizeof *probe);
+    const char *stranger;
+    int rc = eqp_array_create(&probe, 1, sizeof *probe);
 
-    if (rc == EQP_OK) {
-        rc = eqp__file_open(path, &fd, &probe->size, message);
-    }
-    if (rc == EQP_OK && probe->size == 0) {
-        eqp_message_set(message, "%s: is empty", path);
-        rc = EQP_ERR_FORMAT;
-    }
     if (rc != EQP_OK) {
         goto done;
     }
-    probe->fd = fd;
+    probe->source = source;
+    probe->size = source->size;
     probe->length = probe->size < (int64_t)sizeof probe->head ? (size_t)probe->size : sizeof probe->head;
-    rc = eqp__file_read(fd, path, probe->head, probe->length, 0, message);
+    rc = eqp__source_read(source, probe->head, probe->length, 0, message);
     if (rc != EQP_OK) {
         goto done;
     }
-    for (int i = 0; i < (int)(sizeof formats / sizeof *formats); i++) {
+    stranger = eqp__source_stranger(probe->head, probe->length);
+    for (int i = 0; !stranger && i < (int)(sizeof formats / sizeof *formats); i++) {
         if (formats[i]->probe(probe)) {
+            if (source->packed && formats[i]->probe == eqp__hdf5_probe) {
+                stranger =
+                    "is an HDF5 file packed by gzip: unpack it with 'gunzip -k' (HDF5 has compression of its own)";
+                break;
+            }
             *found = formats[i];
             goto done;
         }
     }
-    eqp_message_set(message, "%s: is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text)", path);
+    eqp_message_set(message, "%s: %s", source->path,
+                    stranger ? stranger
+                             : "is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text, LAMMPS, XYZ)");
     rc = EQP_ERR_FORMAT;
 done:
-    eqp__file_close(fd);
     free(probe);
+    return rc;
+}
+
+static int find_format(const char *path, const eqp__format **found, eqp_message *message)
+{
+    eqp__source source = {.fd = -1};
+    int rc = eqp__source_open(path, -1, &source, message);
+
+    if (rc == EQP_OK && source.size == 0) {
+        eqp_message_set(message, "%s: is empty", path);
+        rc = EQP_ERR_FORMAT;
+    }
+    rc = rc != EQP_OK ? rc : probe_all(&source, found, message);
+    eqp__source_close(&source);
     return rc;
 }
 

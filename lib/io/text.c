@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain text: one particle per line. One pass finds where every 1024th line starts, so that a slice parses itself only.
- */
+/* Text: one particle per line. One pass finds where every 1024th line starts, so that a slice parses itself only. */
+#include "io/text.h"
 #include "io/c_locale.h"
-#include "io/internal.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINE_BYTES = 1 << 16, STRIDE = 1024, NUMBERS = 7, TYPE = 1, NTYPES = 6 };
+enum { STRIDE = 1024, TYPE = 1, NTYPES = 6, COMMENT_BYTES = 4096 };
 
 typedef struct mark {
     int64_t offset, line; /* where a line starts, and the number of the line before it */
 } mark;
 
 typedef struct detail {
-    bool with_id; /* lines `id m x y z vx vy vz` after three header lines */
+    eqp__layout layout;
     int64_t nmarks, capacity;
     mark *at; /* [nmarks] of particles 0, STRIDE, 2 STRIDE, ... */
 } detail;
-
-typedef struct reader {
-    const char *path;
-    int fd;
-    int64_t size, offset; /* of the file; of the next byte to fetch */
-    int64_t line;         /* number of the last line given out, from 1 */
-    size_t begin, end;    /* what is fetched and not given out: buffer[begin .. end) */
-    char *buffer;         /* [LINE_BYTES + 1] */
-} reader;
-
-typedef struct line {
-    char *text;
-    int64_t offset;
-    bool ended; /* by a newline; otherwise by the end of the file */
-} line;
 
 static bool probe(const eqp__probe *p)
 {
@@ -46,204 +28,221 @@ static bool probe(const eqp__probe *p)
     return true;
 }
 
-static int reader_open(reader *r, const char *path, eqp_message *message)
+static int next_particle(eqp__text *r, const eqp__layout *layout, eqp__text_line *at, eqp_message *message)
 {
-    int rc;
-
-    *r = (reader){.path = path, .fd = -1};
-    rc = eqp_array_create(&r->buffer, LINE_BYTES + 1, 1);
-    return rc != EQP_OK ? rc : eqp__file_open(path, &r->fd, &r->size, message);
+    return layout->every ? eqp__text_next(r, at, message) : eqp__text_next_data(r, at, message);
 }
 
-static void reader_close(reader *r)
+/* The line is taken apart. role: what is wrong is said of it too. */
+static int parse_particle(const eqp__text *r, const eqp__layout *l, char *line, int64_t *id, int64_t *kind,
+                          double number[EQP__TEXT_NUMBERS], eqp_message *message)
 {
-    eqp__file_close(r->fd);
-    free(r->buffer);
-}
+    char what[64], *field;
 
-static int refuse(const reader *r, const char *what, eqp_message *message)
-{
-    eqp_message_set(message, "%s: line %lld: %s", r->path, (long long)r->line, what);
-    return EQP_ERR_FORMAT;
-}
+    for (int c = 0; c < l->ncolumns; c++) {
+        const int role = l->role[c];
+        bool good = eqp__text_field(&line, l->separator, &field);
 
-static int fetch(reader *r, eqp_message *message)
-{
-    size_t room, bytes;
-    int rc;
-
-    memmove(r->buffer, r->buffer + r->begin, r->end - r->begin);
-    r->end -= r->begin;
-    r->begin = 0;
-    room = LINE_BYTES - r->end;
-    bytes = r->size - r->offset < (int64_t)room ? (size_t)(r->size - r->offset) : room;
-    rc = eqp__file_read(r->fd, r->path, r->buffer + r->end, bytes, r->offset, message);
-    if (rc == EQP_OK) {
-        r->offset += (int64_t)bytes;
-        r->end += bytes;
-    }
-    return rc;
-}
-
-/* The next line of any kind; text NULL at the end of the file. */
-static int next_line(reader *r, line *found, eqp_message *message)
-{
-    char *stop = memchr(r->buffer + r->begin, '\n', r->end - r->begin);
-    size_t length;
-
-    if (!stop && r->offset < r->size) {
-        int rc = fetch(r, message);
-
-        if (rc != EQP_OK) {
-            return rc;
+        if (good && role < EQP__TEXT_NUMBERS) {
+            good = eqp__text_real(field, &number[role]);
+        } else if (good && role < EQP__TEXT_ROLES) {
+            good = eqp__text_integer(field, role == EQP__TEXT_ID ? id : kind);
         }
-        stop = memchr(r->buffer, '\n', r->end);
-    }
-    if (r->begin == r->end) {
-        found->text = NULL;
-        return EQP_OK;
-    }
-    r->line++;
-    if (!stop && r->offset < r->size) {
-        return refuse(r, "is longer than 65535 bytes", message);
-    }
-    length = stop ? (size_t)(stop - r->buffer) - r->begin : r->end - r->begin;
-    *found = (line){.text = r->buffer + r->begin, .offset = r->offset - (int64_t)(r->end - r->begin), .ended = stop};
-    found->text[length] = '\0';
-    r->begin += length + (stop ? 1 : 0);
-    if (memchr(found->text, '\0', length)) {
-        return refuse(r, "holds a zero byte: damaged, or no text", message);
-    }
-    return EQP_OK;
-}
-
-/* The next line that is neither blank nor a comment. */
-static int next_data(reader *r, line *found, eqp_message *message)
-{
-    for (;;) {
-        int rc = next_line(r, found, message);
-        const char *p = found->text;
-
-        if (rc != EQP_OK || !p) {
-            return rc;
-        }
-        while (isspace((unsigned char)*p)) {
-            p++;
-        }
-        if (*p != '\0' && *p != '#') {
-            return EQP_OK;
-        }
-    }
-}
-
-static int count_columns(const char *p)
-{
-    for (int n = 0;; n++) {
-        while (isspace((unsigned char)*p)) {
-            p++;
-        }
-        if (*p == '\0' || *p == '#') {
-            return n;
-        }
-        while (*p != '\0' && !isspace((unsigned char)*p)) {
-            p++;
-        }
-    }
-}
-
-static bool ends_token(char c)
-{
-    return c == '\0' || c == '#' || isspace((unsigned char)c);
-}
-
-static bool parse_real(char **at, double *value)
-{
-    char *p = *at, *stop;
-
-    while (isspace((unsigned char)*p)) {
-        p++;
-    }
-    *value = strtod(p, &stop);
-    /* Fortran writes 1.0D+00. */
-    if (stop != p && (*stop == 'D' || *stop == 'd') && (isdigit((unsigned char)stop[-1]) || stop[-1] == '.')) {
-        *stop = 'e';
-        *value = strtod(p, &stop);
-    }
-    *at = stop;
-    return stop != p && ends_token(*stop);
-}
-
-static bool parse_integer(char **at, int64_t *value)
-{
-    char *p = *at, *stop;
-
-    errno = 0;
-    *value = strtoll(p, &stop, 10);
-    *at = stop;
-    return stop != p && ends_token(*stop) && errno == 0;
-}
-
-static int parse_particle(const reader *r, char *p, bool with_id, int64_t *id, double number[NUMBERS],
-                          eqp_message *message)
-{
-    char what[64];
-
-    if (with_id && !parse_integer(&p, id)) {
-        return refuse(r, "column 1 is not an integer", message);
-    }
-    for (int c = 0; c < NUMBERS; c++) {
-        if (!parse_real(&p, &number[c])) {
-            snprintf(what, sizeof what, "column %d is not a number", c + 1 + with_id);
-            return refuse(r, what, message);
+        if (!good) {
+            snprintf(what, sizeof what, "column %d is not %s", c + 1,
+                     role == EQP__TEXT_ID || role == EQP__TEXT_KIND ? "an integer" : "a number");
+            return eqp__text_refuse(r, what, message);
         }
     }
     return EQP_OK;
+}
+
+/* A comma or semicolon behind the first field, or anywhere in a line of names; tabs only where there are names, since
+ * numbers are told apart by any blanks. */
+static char find_separator(const char *line, bool of_names)
+{
+    const char *p = line;
+
+    if (!of_names) {
+        p += strspn(p, " \t");
+        p += strcspn(p, " \t,;#\r");
+        p += strspn(p, " \t\r");
+        return *p == ',' || *p == ';' ? *p : '\0';
+    }
+    p = line + strcspn(line, ",;");
+    return *p != '\0' ? *p : strchr(line, '\t') ? '\t' : '\0';
+}
+
+static bool is_number(const char *line, char separator)
+{
+    char copy[64], *p = copy, *field;
+    double value;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    return eqp__text_field(&p, separator, &field) && eqp__text_real(field, &value);
 }
 
 /* Three lines: any integer, the number of particles, the time. `at` holds the first. */
-static int parse_headers(reader *r, line *at, eqp__header *h, eqp_message *message)
+static int parse_headers(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_message *message)
 {
     int64_t number[2];
+    char *field, *p;
     int rc;
 
     for (int i = 0; i < 2; i++) {
-        char *p = at->text;
-
-        if (!parse_integer(&p, &number[i]) || count_columns(p) != 0) {
-            return refuse(r, "neither 'm x y z vx vy vz' nor a header of integer, number of particles, time", message);
+        p = at->text;
+        if (!eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &number[i]) || eqp__text_count(p, 0) != 0) {
+            return eqp__text_refuse(r, "neither 'm x y z vx vy vz' nor a header of integer, number of particles, time",
+                                    message);
         }
-        rc = next_data(r, at, message);
+        rc = eqp__text_next_data(r, at, message);
         if (rc != EQP_OK) {
             return rc;
         }
         if (!at->text) {
-            return refuse(r, "the header of three lines ends here: truncated?", message);
+            return eqp__text_refuse(r, "the header of three lines ends here: truncated?", message);
         }
     }
-    {
-        char *p = at->text;
-
-        if (!parse_real(&p, &h->time) || count_columns(p) != 0) {
-            return refuse(r, "the third header line is not the time", message);
-        }
+    if (eqp__text_count(at->text, 0) != 1 || !eqp__text_reals(at->text, 1, &l->time)) {
+        return eqp__text_refuse(r, "the third header line is not the time", message);
     }
     if (number[1] < 1) {
-        return refuse(r, "the header above says that there are no particles", message);
+        return eqp__text_refuse(r, "the header above says that there are no particles", message);
     }
-    h->total[TYPE] = number[1];
-    h->total_mask = UINT64_MAX;
-    return next_data(r, at, message);
+    l->n = number[1];
+    l->whole = true;
+    eqp__layout_set(l, EQP__TEXT_ID, 0);
+    for (int c = 0; c < EQP__TEXT_NUMBERS; c++) {
+        eqp__layout_set(l, c, c + 1);
+    }
+    snprintf(l->format, sizeof l->format, "text with ids");
+    return eqp__text_next_data(r, at, message);
+}
+
+/* Names in the first line, or in the comment above the first one if they are as many as the columns. */
+static bool find_names(eqp__layout *l, const eqp__text_line *at, char *comment, bool has_names)
+{
+    bool found = false;
+
+    l->separator = find_separator(at->text, has_names);
+    if (has_names) {
+        found = eqp__layout_by_names(l, at->text);
+    } else if (comment[0] != '\0' &&
+               eqp__text_count(comment, l->separator) == eqp__text_count(at->text, l->separator)) {
+        found = eqp__layout_by_names(l, comment);
+    }
+    if (found) {
+        snprintf(l->format, sizeof l->format, "text with named columns");
+    }
+    return found;
+}
+
+/* at: the first line of data. */
+static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__layout *l, eqp_message *message)
+{
+    const bool has_names = !is_number(at->text, find_separator(at->text, false));
+    char what[160];
+    int n;
+
+    if (find_names(l, at, comment, has_names)) {
+        return has_names ? eqp__text_next_data(r, at, message) : EQP_OK;
+    }
+    n = eqp__text_count(at->text, l->separator);
+    if (has_names) {
+        return eqp__text_refuse(r, "is not 'm x y z vx vy vz', and names no columns x, y, z: in no known format",
+                                message);
+    }
+    if (n == 3) {
+        /* One line without an end is the beginning of a longer one. */
+        if (!at->ended) {
+            return eqp__text_refuse(r, "ends behind three numbers: truncated?", message);
+        }
+        l->exact = true;
+    } else if (n < EQP__TEXT_NUMBERS) {
+        snprintf(what, sizeof what,
+                 "has %d columns, and is not 'm x y z vx vy vz' nor 'x y z': name them in a first line", n);
+        return eqp__text_refuse(r, what, message);
+    }
+    for (int c = n == 3 ? 1 : 0; c < (n == 3 ? 4 : EQP__TEXT_NUMBERS); c++) {
+        eqp__layout_set(l, c, n == 3 ? c - 1 : c);
+    }
+    snprintf(l->format, sizeof l->format, n == 3 ? "text x y z" : "text");
+    return EQP_OK;
+}
+
+/* The first line that is neither blank nor a comment, and the comment before it without its signs. */
+static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYTES], eqp_message *message)
+{
+    comment[0] = '\0';
+    for (;;) {
+        int rc = eqp__text_next(r, at, message);
+        const char *p = at->text;
+
+        if (rc != EQP_OK || !p) {
+            return rc;
+        }
+        p += strspn(p, " \t\r");
+        if (*p != '\0' && *p != '#') {
+            return EQP_OK;
+        }
+        if (*p == '#') {
+            p += strspn(p, "#% \t");
+            snprintf(comment, COMMENT_BYTES, "%s", p);
+        }
+    }
+}
+
+/* `at` becomes the first particle's line. */
+static int find_layout(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_message *message)
+{
+    char comment[COMMENT_BYTES];
+    bool found = false;
+    int rc;
+
+    *l = (eqp__layout){.n = -1};
+    memset(l->role, EQP__TEXT_NO_ROLE, sizeof l->role);
+    for (int i = 0; i < EQP__TEXT_ROLES; i++) {
+        l->column[i] = -1;
+    }
+    rc = eqp__layout_of_atoms(r, l, &found, message);
+    if (rc != EQP_OK || found) {
+        return rc != EQP_OK ? rc : next_particle(r, l, at, message);
+    }
+    eqp__text_seek(r, 0, 0);
+    rc = find_first(r, at, comment, message);
+    if (rc != EQP_OK || !at->text) {
+        return rc;
+    }
+    return eqp__text_count(at->text, 0) == 1 && find_separator(at->text, true) == '\0'
+               ? parse_headers(r, at, l, message)
+               : find_columns(r, at, comment, l, message);
+}
+
+/* The signs of truncation that text can give. Lines typed by hand may end without a newline; codes that write headers
+ * also write newlines. */
+static int check_line(const eqp__text *r, const eqp__layout *l, const eqp__text_line *at, int columns,
+                      eqp_message *message)
+{
+    if (!at->ended && l->whole) {
+        return eqp__text_refuse(r, "ends without a newline: truncated?", message);
+    }
+    if (!at->ended && eqp__text_count(at->text, l->separator) < columns) {
+        return eqp__text_refuse(r, "has fewer columns than the first: truncated?", message);
+    }
+    if (l->exact && eqp__text_count(at->text, l->separator) != columns) {
+        return eqp__text_refuse(r, "has another number of columns than the first", message);
+    }
+    return EQP_OK;
 }
 
 /* Counts the particles from the first on, which `at` holds, and marks every STRIDE-th. */
-static int index_lines(reader *r, line *at, detail *d, int64_t *n, eqp_message *message)
+static int index_lines(eqp__text *r, eqp__text_line *at, detail *d, int64_t *n, eqp_message *message)
 {
-    int columns = count_columns(at->text);
+    const int columns = eqp__text_count(at->text, d->layout.separator);
     int64_t count = 0;
+    int rc = EQP_OK;
 
-    while (at->text) {
-        int rc = EQP_OK;
-
+    while (rc == EQP_OK && at->text) {
         if (count % STRIDE == 0) {
             rc = eqp_array_reserve(&d->at, &d->capacity, d->nmarks + 1, sizeof *d->at);
             if (rc == EQP_OK) {
@@ -251,59 +250,86 @@ static int index_lines(reader *r, line *at, detail *d, int64_t *n, eqp_message *
             }
         }
         count++;
-        /* The signs of truncation that text can give. Lines typed by hand may end without a newline; codes that write
-         * headers also write newlines. */
-        if (rc == EQP_OK && !at->ended && (d->with_id || count_columns(at->text) < columns)) {
-            rc = refuse(
-                r, d->with_id ? "ends without a newline: truncated?" : "has fewer columns than the first: truncated?",
-                message);
+        rc = rc != EQP_OK ? rc : check_line(r, &d->layout, at, columns, message);
+        if (rc == EQP_OK && d->layout.counted && count == d->layout.n) {
+            break; /* the next line may be anything */
         }
-        rc = rc != EQP_OK ? rc : next_data(r, at, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        rc = rc != EQP_OK ? rc : next_particle(r, &d->layout, at, message);
     }
     *n = count;
-    return EQP_OK;
+    return rc;
 }
 
-static int load_text(reader *r, eqp__file *file, detail *d, eqp_message *message)
+/* The first line tells now, not at the first slice, that this is some other text. Ids that are names are none. */
+static int check_first(eqp__text *r, detail *d, eqp_message *message)
+{
+    eqp__layout *l = &d->layout;
+    double number[EQP__TEXT_NUMBERS];
+    char what[128], *field, *p;
+    int64_t id, kind;
+    eqp__text_line at;
+    int rc;
+
+    eqp__text_seek(r, d->at[0].offset, d->at[0].line);
+    rc = next_particle(r, l, &at, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    p = at.text;
+    if (strcmp(l->format, "text with named columns") == 0 && eqp__layout_has(l, EQP__TEXT_ID, 1)) {
+        for (int c = 0; c <= l->column[EQP__TEXT_ID] && eqp__text_field(&p, l->separator, &field); c++) {
+            if (c == l->column[EQP__TEXT_ID] && !eqp__text_integer(field, &id)) {
+                l->role[c] = EQP__TEXT_NO_ROLE;
+                l->column[EQP__TEXT_ID] = -1;
+            }
+        }
+        eqp__text_seek(r, d->at[0].offset, d->at[0].line);
+        rc = next_particle(r, l, &at, message);
+        p = at.text;
+    }
+    if (rc == EQP_OK && parse_particle(r, l, p, &id, &kind, number, NULL) != EQP_OK) {
+        snprintf(what, sizeof what, "is not %s: in no known format",
+                 strcmp(l->format, "text") == 0            ? "'m x y z vx vy vz'"
+                 : strcmp(l->format, "text with ids") == 0 ? "'id m x y z vx vy vz'"
+                                                           : "a particle with numbers in all columns that are needed");
+        rc = eqp__text_refuse(r, what, message);
+    }
+    return rc;
+}
+
+static int load_text(eqp__text *r, eqp__file *file, detail *d, eqp_message *message)
 {
     eqp__header *h = &file->header;
-    double number[NUMBERS];
-    int64_t id;
-    line at;
-    int rc = next_data(r, &at, message);
+    eqp__layout *l = &d->layout;
+    eqp__text_line at = {.text = NULL};
+    int rc = find_layout(r, &at, l, message);
 
-    if (rc == EQP_OK && at.text && count_columns(at.text) == 1) {
-        d->with_id = true;
-        rc = parse_headers(r, &at, h, message);
+    if (rc == EQP_OK && (!at.text || l->n == 0)) {
+        eqp_message_set(message, "%s: holds no particles", r->source.path);
+        rc = EQP_ERR_FORMAT;
     }
+    rc = rc != EQP_OK ? rc : index_lines(r, &at, d, &h->n[TYPE], message);
+    if (rc == EQP_OK && l->counted && h->n[TYPE] == l->n) {
+        rc = eqp__layout_check_rest(r, l, message);
+    }
+    rc = rc != EQP_OK ? rc : check_first(r, d, message);
     if (rc != EQP_OK) {
         return rc;
     }
-    if (!at.text) {
-        eqp_message_set(message, "%s: holds no particles", r->path);
-        return EQP_ERR_FORMAT;
-    }
-    rc = index_lines(r, &at, d, &h->n[TYPE], message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    /* The first line tells now, not at the first slice, that this is some other text. */
-    r->line = d->at[0].line;
-    r->offset = d->at[0].offset;
-    r->begin = r->end = 0;
-    rc = next_data(r, &at, message);
-    if (rc == EQP_OK && parse_particle(r, at.text, d->with_id, &id, number, NULL) != EQP_OK) {
-        rc = refuse(r, d->with_id ? "is not 'id m x y z vx vy vz'" : "is not 'm x y z vx vy vz': in no known format",
-                    message);
-    }
-    h->has_ids = d->with_id;
+    h->has_ids = eqp__layout_has(l, EQP__TEXT_ID, 1);
+    h->has_velocities = eqp__layout_has(l, EQP__TEXT_VX, 3);
+    h->has_masses = eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds > 0;
+    h->note = l->note;
+    h->time = l->time;
+    h->box_size = l->box;
     h->ntypes = NTYPES;
     h->nfiles = 1;
-    snprintf(h->format, sizeof h->format, "text%s", d->with_id ? " with ids" : "");
-    return rc;
+    if (l->n >= 0) {
+        h->total[TYPE] = l->n;
+        h->total_mask = UINT64_MAX;
+    }
+    snprintf(h->format, sizeof h->format, "%s", l->format);
+    return EQP_OK;
 }
 
 static void release(void *detail_)
@@ -311,6 +337,7 @@ static void release(void *detail_)
     detail *d = detail_;
 
     if (d) {
+        free(d->layout.mass);
         free(d->at);
         free(d);
     }
@@ -320,10 +347,11 @@ static int load(eqp__file *file, eqp_message *message)
 {
     detail *d = NULL;
     eqp__c_locale c;
-    reader r;
-    int rc = reader_open(&r, file->path, message);
+    eqp__text r;
+    int rc = eqp__text_open(&r, file->path, -1, message);
 
     eqp__c_locale_enter(&c);
+    file->size = r.source.size;
     rc = rc != EQP_OK ? rc : eqp_array_create(&d, 1, sizeof *d);
     rc = rc != EQP_OK ? rc : load_text(&r, file, d, message);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
@@ -333,34 +361,54 @@ static int load(eqp__file *file, eqp_message *message)
         d = NULL;
     }
     eqp__c_locale_leave(&c);
-    reader_close(&r);
+    eqp__text_close(&r);
     release(d);
     return rc;
 }
 
-static int read_lines(reader *r, const detail *d, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
+/* Fractions of a box become places; a kind of particle has a mass. */
+static int complete(const eqp__text *r, const eqp__layout *l, int64_t kind, double number[EQP__TEXT_NUMBERS],
+                    eqp_message *message)
+{
+    if (l->scaled) {
+        const double s[3] = {number[EQP__TEXT_X], number[EQP__TEXT_Y], number[EQP__TEXT_Z]};
+
+        for (int c = 0; c < 3; c++) {
+            number[EQP__TEXT_X + c] = l->origin[c] + s[0] * l->edge[0][c] + s[1] * l->edge[1][c] + s[2] * l->edge[2][c];
+        }
+    }
+    if (l->nkinds > 0) {
+        if (kind < 1 || kind > l->nkinds) {
+            return eqp__text_refuse(r, "is of a type without a mass", message);
+        }
+        number[EQP__TEXT_MASS] = l->mass[kind - 1];
+    }
+    return EQP_OK;
+}
+
+static int read_lines(eqp__text *r, const detail *d, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                       eqp_message *message)
 {
-    double *const column[NUMBERS] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
+    double *const column[EQP__TEXT_NUMBERS] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
 
-    r->offset = d->at[first / STRIDE].offset;
-    r->line = d->at[first / STRIDE].line;
+    eqp__text_seek(r, d->at[first / STRIDE].offset, d->at[first / STRIDE].line);
     for (int64_t i = -(first % STRIDE); i < n; i++) {
-        double number[NUMBERS];
-        int64_t id = 0;
-        line at;
-        int rc = next_data(r, &at, message);
+        double number[EQP__TEXT_NUMBERS] = {0};
+        int64_t id = 0, kind = 0;
+        eqp__text_line at;
+        int rc = next_particle(r, &d->layout, &at, message);
 
         if (rc == EQP_OK && !at.text) {
-            rc = refuse(r, "the file ends early: it has changed since it was opened", message);
+            rc = eqp__text_refuse(r, "the file ends early: it has changed since it was opened", message);
         }
         if (rc == EQP_OK && i >= 0) {
-            rc = parse_particle(r, at.text, d->with_id, &id, number, message);
+            rc = parse_particle(r, &d->layout, at.text, &id, &kind, number, message);
+            rc = rc != EQP_OK ? rc : complete(r, &d->layout, kind, number, message);
         }
         if (rc != EQP_OK) {
             return rc;
         }
-        for (int c = 0; i >= 0 && c < NUMBERS; c++) {
+        for (int c = 0; i >= 0 && c < EQP__TEXT_NUMBERS; c++) {
             if (column[c]) {
                 column[c][i] = number[c];
             }
@@ -376,14 +424,14 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
                      eqp_message *message)
 {
     eqp__c_locale c;
-    reader r;
-    int rc = reader_open(&r, file->path, message);
+    eqp__text r;
+    int rc = eqp__text_open(&r, file->path, file->size, message);
 
     (void)type;
     eqp__c_locale_enter(&c);
     rc = rc != EQP_OK ? rc : read_lines(&r, file->detail, first, n, to, message);
     eqp__c_locale_leave(&c);
-    reader_close(&r);
+    eqp__text_close(&r);
     return rc;
 }
 

@@ -101,14 +101,16 @@ static int load(eqp__file *file, eqp_message *message)
     unsigned char head[HEADER_BYTES];
     eqp__header *h = &file->header;
     eqp__tipsy *t = NULL;
+    eqp__source source = {.fd = -1};
     int64_t size;
-    int fd = -1, rc = eqp_array_create(&t, 1, sizeof *t);
+    int rc = eqp_array_create(&t, 1, sizeof *t);
 
-    rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &fd, &size, message);
-    rc = rc != EQP_OK ? rc : eqp__file_read(fd, file->path, head, sizeof head, 0, message);
+    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, -1, &source, message);
+    rc = rc != EQP_OK ? rc : eqp__source_read(&source, head, sizeof head, 0, message);
     if (rc != EQP_OK) {
         goto done;
     }
+    file->size = size = source.size;
     if (!eqp__tipsy_parse(head, size, t) || t->bytes != size) {
         eqp_message_set(message, "%s: TIPSY: %s: its header needs %lld bytes, the file has %lld", file->path,
                         size < t->bytes ? "truncated" : "damaged", (long long)t->bytes, (long long)size);
@@ -130,7 +132,7 @@ static int load(eqp__file *file, eqp_message *message)
         t = NULL;
     }
 done:
-    eqp__file_close(fd);
+    eqp__source_close(&source);
     free(t);
     return rc;
 }
@@ -158,24 +160,25 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 {
     const eqp__tipsy *t = file->detail;
     unsigned char *buffer = NULL;
-    int64_t size, start = t->header_bytes;
-    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, MOST_RECORD_BYTES);
+    eqp__source source = {.fd = -1};
+    int64_t start = t->header_bytes;
+    int bytes, kind = 0, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, MOST_RECORD_BYTES);
 
     for (kind = 0; type_of_kind[kind] != type; kind++) {
         start += t->n[kind] * bytes_of(kind, t->place_bytes, t->velocity_bytes);
     }
     bytes = bytes_of(kind, t->place_bytes, t->velocity_bytes);
-    rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &fd, &size, message);
+    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, file->size, &source, message);
     for (int64_t done = 0; rc == EQP_OK && done < n;) {
         int64_t now = n - done < ROWS ? n - done : ROWS;
 
-        rc = eqp__file_read(fd, file->path, buffer, (size_t)(now * bytes), start + (first + done) * bytes, message);
+        rc = eqp__source_read(&source, buffer, (size_t)(now * bytes), start + (first + done) * bytes, message);
         if (rc == EQP_OK) {
             unpack(buffer, bytes, t, now, done, to);
         }
         done += now;
     }
-    eqp__file_close(fd);
+    eqp__source_close(&source);
     free(buffer);
     return rc;
 }

@@ -168,15 +168,29 @@ cp limited.hdf5 original
 cmp original limited.hdf5 || fail "a failed write has cost the old file"
 [ -z "$(find . -name '*.part')" ] || fail "a failed write leaves its beginning"
 
-# Open boundaries: a file's periodic box is mentioned, once, and quietly not.
+# Open boundaries: a file's periodic box is mentioned, once, and quietly not. So is all else of a cosmological header.
 python3 -c '
 import struct
-head = struct.pack("<6I6d2d2i6IiI4d", 0, 3, 0, 0, 0, 0, *[0.0, 1.0] + [0.0] * 4, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 1, 25.0, 0, 0, 0)
-with open("box.dat", "wb") as out:
-    for b in (head.ljust(256, b"\0"), struct.pack("<9f", *range(9)), bytes(36), struct.pack("<3I", 5, 5, 5)):
-        out.write(struct.pack("<I", len(b)) + b + struct.pack("<I", len(b)))'
+def save(name, *cosmology):
+    head = struct.pack("<6I6d2d2i6IiI4d", 0, 3, 0, 0, 0, 0, *[0.0, 1.0] + [0.0] * 4, *cosmology[:2], 0, 0, 0, 3, 0, 0, 0, 0, 0,
+                       1, 25.0, *cosmology[2:])
+    with open(name, "wb") as out:
+        for b in (head.ljust(256, b"\0"), struct.pack("<9f", *range(9)), bytes(36), struct.pack("<3I", 5, 5, 5)):
+            out.write(struct.pack("<I", len(b)) + b + struct.pack("<I", len(b)))
+save("box.dat", 0, 0, 0, 0, 0)
+save("cosmos.dat", 0.5, 1.0, 0.3, 0.7, 0.7)'
 expect 3 box.dat --steps 1
 [ "$(grep -c 'periodic box of edge 25;' err)" -eq 1 ] || fail "the box: $(cat err)"
+expect 2 cosmos.dat --steps 0 --G 43
+[ "$(wc -l <err)" -eq 1 ] && grep -q 'note: cosmos.dat: .*G = 43, softening = 0.01 and the units.*scale factor 0.5 and h = 0.7 are not' err ||
+    fail "a cosmological header: $(cat err)"
+# Places alone: --compare takes them, a run wants masses, and without velocities it starts at rest.
+printf 'x,y,z,m\n0,0,0,1\n1,0,0,1\n0,1,0,1\n' | tee rest.csv | cut -d, -f1-3 | gzip >places.csv.gz
+expect 2 places.csv.gz --compare count,sfc --parts 2
+[ "$(wc -l <err)" -eq 1 ] && grep -q 'no velocities.*at rest; has no masses: all are equal' err || fail "places: $(cat err)"
+refused_by_all 'places.csv.gz: has no masses, which forces need' places.csv.gz --steps 0
+expect 2 rest.csv --steps 1
+[ "$(wc -l <err)" -eq 1 ] && grep -q 'no velocities: all particles are at rest$' err || fail "at rest: $(cat err)"
 expect 3 box.dat --steps 1 --quiet
 [ "$(grep -c periodic err)" -eq 0 ] || fail "the box, quietly: $(cat err)"
 printf '# nothing but words\n\n' >empty.txt

@@ -461,6 +461,12 @@ static void put_rest(maker *m)
         put_real(m, group, "Omega0", 0.3);
         H5Gclose(group);
     }
+    group = put_group(m, "Cosmology");
+    if (group >= 0) {
+        put_integer(m, group, "Cosmological run", 0);
+        put_real(m, group, "Omega_m", 0.3);
+        H5Gclose(group);
+    }
 }
 
 /* In memory, then as bytes into a real file. */

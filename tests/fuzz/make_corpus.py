@@ -5,6 +5,7 @@
     tests/fuzz/make_corpus.py
 
 Small whole inputs of every variant, and some that are damaged by hand. The same bytes every time."""
+import gzip
 import pathlib
 import struct
 import zlib
@@ -81,14 +82,19 @@ def make_gadget():
     half = gadget(counts=(1, 1, 0, 0, 0, 0), totals=(2, 2, 0, 0, 0, 0), nfiles=2)
     save("gadget", "set", b"\x80" + half + half)
     save("gadget", "set-that-disagrees", b"\x80" + half + half[:100] + b"\7" + half[101:])
+    for order, word in (("<", "little"), (">", "big")):
+        for count in "Iq":
+            own = struct.pack(f"{order}6{count}6q6d3di4x", 1, 2, 0, 1, 0, 0, 1, 2, 0, 1, 0, 0, 0, 2.5, *[0.0] * 4, 0.5, 0, 50, 1)
+            save("gadget", f"gadget4-{word}-{count}", b"\0" + record(order, own) + gadget(1, order)[264:])
+    save("gadget", "packed", b"\0" + gzip.compress(one, mtime=0))
     many = gadget(nfiles=0x7fffffff)
     save("gadget", "set-of-2-31", b"\x80" + many + many)
 
 
-def tipsy(order=">", gas=1, dark=2, star=1, n=None, ndim=3, pad=0):
+def tipsy(order=">", gas=1, dark=2, star=1, n=None, ndim=3, pad=0, doubles=0):
     out = struct.pack(order + "d6I", 0.5, gas + dark + star if n is None else n, ndim, gas, dark, star, pad)
     for count, width in ((gas, 12), (dark, 9), (star, 11)):
-        out += numbers(order, "f", (count if count < 100 else 0) * width)
+        out += numbers(order, "f", (count if count < 100 else 0) * (width + 3 * doubles))
     return out
 
 
@@ -96,6 +102,9 @@ def make_tipsy():
     for order, word in ((">", "big"), ("<", "little")):
         save("tipsy", word, tipsy(order))
         save("tipsy", word + "-dark-only", tipsy(order, 0, 5, 0))
+        save("tipsy", word + "-doubles", tipsy(order, doubles=1))
+        save("tipsy", word + "-all-doubles", tipsy(order, doubles=2))
+        save("tipsy", word + "-short-header", tipsy(order)[:28] + tipsy(order)[32:])
         save("tipsy", word + "-junk-in-the-pad", tipsy(order, pad=0x12345678))
     save("tipsy", "one-dimension", tipsy(ndim=1))
     save("tipsy", "truncated", tipsy()[:-1])
@@ -125,6 +134,21 @@ def make_text():
     save("text", "hexadecimal", "0x1p-1 0 0 0x10 0 0 0\n")
     save("text", "words", "not a snapshot\n")
     save("text", "large", "1 1e18 -1e18 1e300 4e-320 0 0\n")
+    save("text", "places", "0 0 0\n1 2 3\n")
+    save("text", "names", 'id,"Position_X [kpc]",y,z;,mass\n1,0,0,0,1\n2,1,2,"3",4\n')
+    save("text", "names-in-a-comment", "# x y z m\n0 0 0 1\n1 2 3 4\n")
+    save("text", "tabs", "x\ty\tz\tvx\tvy\tvz\n0\t0\t0\t1\t1\t1\n")
+    save("text", "xyz", "2\na comment\nH 0 0 0\nO 1 2 3\n2\nnext\nH 0 0 0\nO 1 2 3\n")
+    save("text", "xyz-extended", '1\nLattice="1 0 0" Properties=species:S:1:pos:R:3:mass:R:1:id:I:1\nH 0 0 0 1 7\n')
+    save("text", "xyz-count", "99999999\n\nH 0 0 0\n")
+    head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS"
+    save("text", "dump", head + " pp pp pp\n0 1\n0 1\n0 1\nITEM: ATOMS id type x y z mass\n1 1 0 0 0 1\n2 1 1 2 3 1\n")
+    save("text", "dump-tilted", head + " xy xz yz pp pp pp\n0 1 0.5\n0 1 0\n0 1 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 1\n")
+    save("text", "dump-general", head + " abc origin\n1 0 0 0\n0 1 0 0\n0 0 1e308 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 9\n")
+    data = "title\n\n2 atoms\n1 atom types\n0 1 xlo xhi\n\nMasses\n\n1 12.0 # C\n\n"
+    save("text", "data", data + "Atoms # full\n\n1 1 1 0 0 0 0\n2 1 1 0 1 2 3\n\nVelocities\n\n1 0 0 0\n2 0 0 0\n")
+    save("text", "data-without-style", data + "Atoms\n\n1 1 0 0 0\n2 1 1 2 3\n")
+    save("text", "packed", gzip.compress(b"x y z\n0 0 0\n1 2 3\n", mtime=0))
 
 
 def make_options():

@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "slow.h"
 
@@ -137,6 +138,20 @@ static inline void save_part(const char *path, const unsigned char *p, size_t n)
 static inline void save(const char *path, const bytes *b)
 {
     save_part(path, b->p, b->n);
+}
+
+static inline void save_packed(const char *path, const void *p, size_t n)
+{
+    gzFile file = gzopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, p, (unsigned)n), (int)n);
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+static inline void save_packed_text(const char *path, const char *text)
+{
+    save_packed(path, text, strlen(text));
 }
 
 static inline void save_text(const char *path, const char *text)

@@ -6,7 +6,6 @@
 
 #include <locale.h>
 #include <math.h>
-#include <zlib.h>
 
 static void check_line(const network *w, int version)
 {
@@ -103,21 +102,12 @@ static void a_surface_of_version_4_is_one(void **state)
     network_free(&w);
 }
 
-static void save_packed(const char *path, const char *text)
-{
-    gzFile file = gzopen(path, "wb");
-
-    assert_non_null(file);
-    assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), (int)strlen(text));
-    assert_int_equal(gzclose(file), Z_OK);
-}
-
 static void packed_files_are_known_by_their_content(void **state)
 {
     network w;
 
     (void)state;
-    save_packed(in_folder("packed.data"), LINE_TEXT);
+    save_packed_text(in_folder("packed.data"), LINE_TEXT);
     w = network_good(in_folder("packed.data"), 2);
     check_line(&w, 5);
     network_free(&w);
@@ -133,9 +123,9 @@ static void several_files_are_one_network(void **state)
 
     (void)state;
     save_text(in_folder("net.data.0"), replaced(HEADER_TEXT FIRST_TEXT, "Segments =   1", "Segments = 4"));
-    save_packed(in_folder("net.data.1.gz"), "nodalData =\n# the second\n" SECOND_TEXT);
+    save_packed_text(in_folder("net.data.1.gz"), "nodalData =\n# the second\n" SECOND_TEXT);
     save_text(in_folder("net.data.2"), "# nothing here\n");
-    save_packed(in_folder("net.data.3"), THIRD_TEXT);
+    save_packed_text(in_folder("net.data.3"), THIRD_TEXT);
     for (int i = 0; i < 2; i++) {
         for (int64_t most = 1; most < 4; most++) {
             network w = network_good(in_folder(name[i]), most);

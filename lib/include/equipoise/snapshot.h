@@ -14,8 +14,15 @@
  *   GADGET-4's own; where a type has a mass in the header, that is taken, and not the one of the block;
  * - TIPSY, big-endian ("standard") or little-endian, also with places, or places and velocities, in double precision;
  *   gas, dark matter and stars become types 0, 1 and 4;
- * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; or three header lines (any integer,
- *   the number of particles, the time) and then lines `id m x y z vx vy vz`. All particles are of type 1.
+ * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; three header lines
+ * (any integer, the number of particles, the time) and then lines `id m x y z vx vy vz`; or columns in any order that a
+ *   first line, or the comment above the numbers, names (x or pos_x, vx or velocity_x, m or mass, id, ...), separated
+ * by blanks, commas, semicolons or tabs, with or without quotes and units in brackets;
+ * - LAMMPS dump and data files, XYZ and extended XYZ: places, ids, masses and, but for data files, velocities, where
+ *   there are any. Of several frames the first is read. Scaled places become places in the box, which may be tilted.
+ *
+ * All particles of text are of type 1. All but HDF5 may be packed by gzip: each call then unpacks the file from its
+ * beginning, in constant memory.
  *
  * *Order.* A snapshot has one global order: file after file, within a file by type, within a type as stored. Slices are
  * ranges of it.

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bytes of a file, plain or packed by gzip. Packed ones are unpacked as they are read, in constant memory: who goes
+ * back starts anew, so that readers go forward. */
+#include "io/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { SKIP_BYTES = 1 << 16 };
+
+/* Files that people take for snapshots, by their first bytes, and what to do with them. */
+static const struct {
+    size_t at, bytes;
+    const char *sign, *what;
+} strangers[] = {
+    {0, 6,
+     "\xfd"
+     "7zXZ\0",
+     "is packed by xz: unpack it with 'xz -dk'"},
+    {0, 3, "BZh", "is packed by bzip2: unpack it with 'bunzip2 -k'"},
+    {0, 4, "\x28\xb5\x2f\xfd", "is packed by Zstandard: unpack it with 'zstd -d'"},
+    {0, 4, "\x04\x22\x4d\x18", "is packed by LZ4: unpack it with 'lz4 -d'"},
+    {0, 4, "\x02\x21\x4c\x18", "is packed by LZ4: unpack it with 'lz4 -d'"},
+    {0, 4, "LZIP", "is packed by lzip: unpack it with 'lzip -dk'"},
+    {0, 4, "\x89LZO", "is packed by lzop: unpack it with 'lzop -d'"},
+    {0, 2, "\x1f\x9d", "is packed by compress: unpack it with 'uncompress'"},
+    {0, 4, "PK\3\4", "is a zip archive: unpack it with 'unzip'"},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "is a 7-Zip archive: unpack it with '7z x'"},
+    {257, 5, "ustar", "is a tar archive: unpack it with 'tar xf'"},
+    {0, 6, "\x93NUMPY", "is a NumPy array: save it as text with numpy.savetxt"},
+    {0, 4, "CDF\1", "is a NetCDF file, which is not read"},
+    {0, 4, "CDF\2", "is a NetCDF file, which is not read"},
+    {0, 9, "SIMPLE  =", "is a FITS file, which is not read"},
+    {0, 2, "\xff\xfe", "is text in UTF-16: save it as UTF-8"},
+    {0, 2, "\xfe\xff", "is text in UTF-16: save it as UTF-8"},
+    {0, 23, "version https://git-lfs", "is a pointer of Git LFS, not the file itself: get it with 'git lfs pull'"},
+    {0, 14, "<!DOCTYPE html", "is a web page, not the file itself"},
+    {0, 5, "<html", "is a web page, not the file itself"},
+};
+
+const char *eqp__source_stranger(const unsigned char *head, size_t length)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        if (length >= strangers[i].at + strangers[i].bytes &&
+            memcmp(head + strangers[i].at, strangers[i].sign, strangers[i].bytes) == 0) {
+            return strangers[i].what;
+        }
+    }
+    return NULL;
+}
+
+static int explain(const eqp__source *s, eqp_message *message)
+{
+    int code = Z_OK;
+
+    (void)gzerror(s->packed, &code);
+    if (code == Z_MEM_ERROR) {
+        return EQP_ERR_MEMORY;
+    }
+    if (code == Z_ERRNO) {
+        eqp_message_set(message, "%s: %s", s->path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    eqp_message_set(message, "%s: packed by gzip: %s behind byte %lld of what it holds", s->path,
+                    code == Z_BUF_ERROR || code == Z_OK ? "truncated" : "damaged", (long long)gztell(s->packed));
+    return EQP_ERR_FORMAT;
+}
+
+/* Reads up to `bytes`; *got is less at the end only. */
+static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t *got, eqp_message *message)
+{
+    *got = 0;
+    while (*got < bytes) {
+        size_t left = bytes - *got;
+        int n = gzread(s->packed, to + *got, left < SKIP_BYTES ? (unsigned)left : SKIP_BYTES), code;
+
+        (void)gzerror(s->packed, &code);
+        if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+            return explain(s, message);
+        }
+        if (n == 0) {
+            break;
+        }
+        *got += (size_t)n;
+    }
+    return EQP_OK;
+}
+
+static int seek_to(const eqp__source *s, int64_t offset, eqp_message *message)
+{
+    if (gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0) {
+        return explain(s, message);
+    }
+    return EQP_OK;
+}
+
+/* What the file says of its size may be wrong, and is cut to 32 bits. */
+static int measure(eqp__source *s, eqp_message *message)
+{
+    unsigned char *skipped = NULL;
+    size_t got = SKIP_BYTES;
+    int rc = eqp_array_create(&skipped, SKIP_BYTES, 1);
+
+    s->size = 0;
+    while (rc == EQP_OK && got == SKIP_BYTES) {
+        rc = unpack(s, skipped, SKIP_BYTES, &got, message);
+        s->size += (int64_t)got;
+    }
+    free(skipped);
+    return rc;
+}
+
+int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message)
+{
+    eqp__source s = {.path = path, .fd = -1};
+    unsigned char sign[3] = {0};
+    int rc = eqp__file_open(path, &s.fd, &s.size, message);
+
+    if (rc == EQP_OK && s.size >= 18) {
+        rc = eqp__file_read(s.fd, path, sign, sizeof sign, 0, message);
+    }
+    if (rc == EQP_OK && sign[0] == 0x1f && sign[1] == 0x8b && sign[2] == 8) {
+        s.packed = gzdopen(s.fd, "rb");
+        rc = s.packed ? EQP_OK : EQP_ERR_MEMORY;
+        if (rc == EQP_OK && size < 0) {
+            rc = measure(&s, message);
+        } else if (rc == EQP_OK) {
+            s.size = size;
+        }
+    }
+    if (rc != EQP_OK) {
+        eqp__source_close(&s);
+        return rc;
+    }
+    *source = s;
+    return EQP_OK;
+}
+
+int eqp__source_read(const eqp__source *s, void *to, size_t bytes, int64_t offset, eqp_message *message)
+{
+    size_t got = 0;
+    int rc;
+
+    if (!s->packed) {
+        return eqp__file_read(s->fd, s->path, to, bytes, offset, message);
+    }
+    rc = seek_to(s, offset, message);
+    rc = rc != EQP_OK ? rc : unpack(s, to, bytes, &got, message);
+    if (rc == EQP_OK && got < bytes) {
+        eqp_message_set(message, "%s: truncated: what is packed ends at byte %lld", s->path,
+                        (long long)(offset + (int64_t)got));
+        rc = EQP_ERR_FORMAT;
+    }
+    return rc;
+}
+
+void eqp__source_close(eqp__source *s)
+{
+    if (s->packed) {
+        (void)gzclose(s->packed); /* with the descriptor */
+    } else {
+        eqp__file_close(s->fd);
+    }
+    *s = (eqp__source){.fd = -1};
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text of molecular dynamics codes: LAMMPS dump and data files, XYZ and extended XYZ. Of several frames the first is
+ * read. (LAMMPS manual, "dump", "read_data"; extended XYZ as ASE and OVITO write it.) */
+#include "io/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NAMES_BYTES = 4096, HEADER_LINES = 200 };
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
+static int next_or_end(eqp__text *t, eqp__text_line *at, eqp_message *message)
+{
+    int rc = eqp__text_next(t, at, message);
+
+    return rc != EQP_OK || at->text ? rc : eqp__text_refuse(t, "ends within the header: truncated?", message);
+}
+
+/* The number of particles that a line claims; every one needs a line of at least 6 bytes ("0 0 0"). */
+static int take_count(const eqp__text *t, const char *field, eqp__layout *l, eqp_message *message)
+{
+    char copy[32];
+
+    snprintf(copy, sizeof copy, "%s", field);
+    if (!eqp__text_integer(copy, &l->n) || l->n < 0) {
+        return eqp__text_refuse(t, "is no number of atoms", message);
+    }
+    if (l->n > t->source.size / 6 + 1) {
+        return eqp__text_refuse(t, "counts more atoms than the file has room for: truncated?", message);
+    }
+    l->counted = true;
+    return EQP_OK;
+}
+
+/* Bounds of the box: lo hi; lo hi and a tilt; or (abc origin) an edge and a component of the origin. */
+static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_message *message)
+{
+    const bool general = strstr(heading, "abc") != NULL, tilted = strstr(heading, "xy") != NULL;
+    const bool periodic = strstr(heading, " p") != NULL;
+    double row[3][4] = {{0}};
+
+    for (int k = 0; k < 3; k++) {
+        eqp__text_line at;
+        int rc = next_or_end(t, &at, message);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        if (!eqp__text_reals(at.text, general ? 4 : tilted ? 3 : 2, row[k])) {
+            return eqp__text_refuse(t, "is no bound of the box", message);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int c = 0; c < 3; c++) {
+            l->edge[k][c] = general ? row[k][c] : 0;
+        }
+        l->origin[k] = row[k][general ? 3 : 0];
+    }
+    if (!general) {
+        const double xy = row[0][2], xz = row[1][2], yz = row[2][2];
+        const double low = fmin(fmin(0, xy), fmin(xz, xy + xz)), high = fmax(fmax(0, xy), fmax(xz, xy + xz));
+
+        /* The bounds of a tilted box are those of the corners. */
+        l->origin[0] -= low;
+        l->origin[1] -= fmin(0, yz);
+        l->edge[0][0] = row[0][1] - high - l->origin[0];
+        l->edge[1][0] = xy;
+        l->edge[1][1] = row[1][1] - fmax(0, yz) - l->origin[1];
+        l->edge[2][0] = xz;
+        l->edge[2][1] = yz;
+        l->edge[2][2] = row[2][1] - l->origin[2];
+    }
+    for (int k = 0; k < 3 && periodic; k++) {
+        l->box = fmax(l->box, sqrt(l->edge[k][0] * l->edge[k][0] + l->edge[k][1] * l->edge[k][1] +
+                                   l->edge[k][2] * l->edge[k][2]));
+    }
+    return EQP_OK;
+}
+
+/* The columns of a dump; those of old ones are not named. */
+static int take_columns(const eqp__text *t, const char *heading, eqp__layout *l, eqp_message *message)
+{
+    static const char old[] = "id type xs ys zs";
+    char names[NAMES_BYTES];
+
+    snprintf(names, sizeof names, "%s", heading[strspn(heading, " \t\r")] != '\0' ? heading : old);
+    if (!eqp__layout_by_names(l, names)) {
+        return eqp__text_refuse(t, "names no places of atoms (x y z, xs ys zs, xu yu zu or xsu ysu zsu)", message);
+    }
+    return l->counted ? EQP_OK : eqp__text_refuse(t, "comes before the number of atoms", message);
+}
+
+static int read_dump(eqp__text *t, eqp__layout *l, eqp_message *message)
+{
+    eqp__text_line at = {.text = NULL};
+    int rc = EQP_OK;
+
+    snprintf(l->format, sizeof l->format, "LAMMPS dump");
+    l->every = l->whole = true;
+    while (rc == EQP_OK) {
+        rc = next_or_end(t, &at, message);
+        if (rc != EQP_OK || !begins(at.text, "ITEM:")) {
+            continue; /* the contents of an item that says nothing here */
+        }
+        if (begins(at.text, "ITEM: ATOMS")) {
+            return take_columns(t, at.text + strlen("ITEM: ATOMS"), l, message);
+        }
+        if (begins(at.text, "ITEM: NUMBER OF ATOMS")) {
+            rc = next_or_end(t, &at, message);
+            rc = rc != EQP_OK ? rc : take_count(t, at.text, l, message);
+        } else if (begins(at.text, "ITEM: BOX BOUNDS")) {
+            char heading[128];
+
+            snprintf(heading, sizeof heading, "%s", at.text + strlen("ITEM: BOX BOUNDS"));
+            rc = take_bounds(t, heading, l, message);
+        } else if (strcmp(at.text, "ITEM: TIME") == 0) {
+            rc = next_or_end(t, &at, message);
+            (void)(rc == EQP_OK && eqp__text_reals(at.text, 1, &l->time));
+        }
+    }
+    return rc;
+}
+
+/* Where the type and the places of an atom stand (from 0), by the style that a data file names. */
+static const struct {
+    const char *style;
+    int type, x, mass; /* mass 0: by type */
+} styles[] = {
+    {"atomic", 1, 2, 0},    {"charge", 1, 3, 0},     {"bond", 2, 3, 0},       {"angle", 2, 3, 0},
+    {"molecular", 2, 3, 0}, {"full", 2, 4, 0},       {"amoeba", 2, 4, 0},     {"sphere", 1, 4, 0},
+    {"ellipsoid", 1, 4, 0}, {"dipole", 1, 3, 0},     {"dielectric", 1, 3, 0}, {"body", 1, 4, 3},
+    {"line", 2, 5, 0},      {"tri", 2, 5, 0},        {"peri", 1, 4, 0},       {"electron", 1, 5, 0},
+    {"dpd", 1, 3, 0},       {"edpd", 1, 4, 0},       {"mdpd", 1, 3, 0},       {"tdpd", 1, 2, 0},
+    {"sph", 1, 5, 0},       {"meso", 1, 5, 0},       {"spin", 1, 2, 0},       {"template", 1, 5, 0},
+    {"smd", 1, 10, 4},      {"wavepacket", 1, 8, 0}, {"bpm/sphere", 2, 5, 0}, {"oxdna", 1, 2, 0},
+    {"hybrid", 1, 2, 0},
+};
+
+/* Without a style the columns tell: three more may be image flags. A third one that is whole is a molecule or a type.
+ */
+static int guess_style(const char *row, int *type, int *x)
+{
+    char copy[256], *p = copy, *field;
+    const int n = eqp__text_count(row, 0), bare = n >= 8 ? n - 3 : n;
+    bool whole = false;
+
+    snprintf(copy, sizeof copy, "%s", row);
+    for (int c = 0; c < 3 && eqp__text_field(&p, 0, &field); c++) {
+        whole = strspn(field, "+-0123456789") == strlen(field);
+    }
+    *x = bare - 3;
+    *type = bare > 5 && whole ? 2 : 1;
+    return bare >= 5 && bare <= 7 ? EQP_OK : EQP_ERR_FORMAT;
+}
+
+static int set_style(const eqp__text *t, const char *hint, const char *row, eqp__layout *l, eqp_message *message)
+{
+    char name[32] = "";
+    int type = 0, x = 0, mass = 0;
+
+    (void)sscanf(hint, " # %31s", name);
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        if (strcmp(styles[i].style, name) == 0) {
+            type = styles[i].type;
+            x = styles[i].x;
+            mass = styles[i].mass;
+        }
+    }
+    if (x == 0 && guess_style(row, &type, &x) != EQP_OK) {
+        return eqp__text_refuse(t, "is of no known atom style: say which in the line 'Atoms # STYLE'", message);
+    }
+    eqp__layout_set(l, EQP__TEXT_ID, 0);
+    eqp__layout_set(l, EQP__TEXT_KIND, type);
+    for (int c = 0; c < 3; c++) {
+        eqp__layout_set(l, EQP__TEXT_X + c, x + c);
+    }
+    if (mass > 0) {
+        eqp__layout_set(l, EQP__TEXT_MASS, mass);
+    }
+    return EQP_OK;
+}
+
+/* A section's heading, alone in its line but for a comment. */
+static bool is_heading(const char *line, const char *name)
+{
+    const size_t length = strlen(name);
+
+    line += strspn(line, " \t");
+    if (strncmp(line, name, length) != 0) {
+        return false;
+    }
+    line += length + strspn(line + length, " \t\r");
+    return *line == '\0' || *line == '#';
+}
+
+/* Masses of types 1 to n; where types have names instead, no masses are known. */
+static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *message)
+{
+    int rc = EQP_OK;
+
+    if (n > EQP__TEXT_KINDS) {
+        return eqp__text_refuse(t, "belongs to more than 65536 atom types", message);
+    }
+    rc = eqp_array_create(&l->mass, n, sizeof *l->mass);
+    for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
+        eqp__text_line at;
+        char *p, *field;
+        int64_t type;
+
+        rc = eqp__text_next_data(t, &at, message);
+        if (rc == EQP_OK && !at.text) {
+            return eqp__text_refuse(t, "ends within the masses: truncated?", message);
+        }
+        p = at.text;
+        if (rc != EQP_OK || !eqp__text_field(&p, 0, &field)) {
+            break;
+        }
+        if (!eqp__text_integer(field, &type)) {
+            l->nkinds = 0;
+            n = i; /* names */
+        } else if (type < 1 || type > n || !eqp__text_reals(p, 1, &l->mass[type - 1])) {
+            rc = eqp__text_refuse(t, "is no mass of an atom type", message);
+        } else {
+            l->nkinds = i + 1 == n ? n : 0;
+        }
+    }
+    return rc;
+}
+
+/* Header lines end with what they count. */
+static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes, eqp_message *message)
+{
+    char *p = line, *value, *what, *more = line;
+    int rc = EQP_OK;
+
+    if (eqp__text_field(&p, 0, &value) && eqp__text_field(&p, 0, &what)) {
+        if (strcmp(what, "atoms") == 0 && !l->counted) {
+            rc = take_count(t, value, l, message);
+        } else if (strcmp(what, "atom") == 0 && eqp__text_field(&p, 0, &more) && strcmp(more, "types") == 0 &&
+                   !eqp__text_integer(value, ntypes)) {
+            rc = eqp__text_refuse(t, "is no number of atom types", message);
+        }
+    }
+    return rc;
+}
+
+/* Leaves the text before the first atom. Masses may come behind the atoms. */
+static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
+{
+    int64_t ntypes = 0, offset = -1, before = 0;
+    eqp__text_line at;
+    bool has_masses = false;
+    int rc = eqp__text_next(t, &at, message); /* the first line is a title */
+
+    snprintf(l->format, sizeof l->format, "LAMMPS data");
+    l->whole = false;
+    while (rc == EQP_OK) {
+        rc = eqp__text_next_data(t, &at, message);
+        if (rc != EQP_OK || !at.text) {
+            break;
+        }
+        if (is_heading(at.text, "Masses") && !has_masses) {
+            has_masses = true;
+            rc = read_masses(t, ntypes, l, message);
+        } else if (is_heading(at.text, "Atoms") && offset < 0) {
+            char hint[64];
+
+            snprintf(hint, sizeof hint, "%s", at.text + strcspn(at.text, "A") + strlen("Atoms"));
+            rc = eqp__text_next_data(t, &at, message);
+            if (rc == EQP_OK && !at.text) {
+                return eqp__text_refuse(t, "ends before the atoms: truncated?", message);
+            }
+            offset = at.offset;
+            before = t->line - 1;
+            rc = rc != EQP_OK ? rc : set_style(t, hint, at.text, l, message);
+        } else if (is_heading(at.text, "Velocities")) {
+            eqp_message_set(&l->note, "velocities, which stand in another order than the places, are left out");
+        } else if (offset < 0) {
+            rc = take_header(t, at.text, l, &ntypes, message);
+        }
+    }
+    if (rc == EQP_OK && (offset < 0 || !l->counted)) {
+        eqp_message_set(message, "%s: LAMMPS data, but without %s", t->source.path,
+                        offset < 0 ? "a section Atoms: truncated?" : "a number of atoms");
+        rc = EQP_ERR_FORMAT;
+    }
+    if (rc == EQP_OK) {
+        eqp__text_seek(t, offset, before);
+        if (eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds == 0) {
+            /* Types are not needed then. */
+            l->nkinds = 0;
+            l->role[l->column[EQP__TEXT_KIND]] = EQP__TEXT_NO_ROLE;
+        }
+    }
+    return rc;
+}
+
+/* Does a line early in the file count atoms, as in "32000 atoms"? */
+static int is_data(eqp__text *t, bool *is, eqp_message *message)
+{
+    eqp__text_line at = {.text = NULL};
+    int rc = eqp__text_next(t, &at, message);
+
+    *is = false;
+    for (int i = 0; rc == EQP_OK && at.text && i < HEADER_LINES && !*is; i++) {
+        long long n;
+        int end = 0;
+
+        rc = eqp__text_next_data(t, &at, message);
+        if (rc == EQP_OK && at.text && sscanf(at.text, " %lld atoms %n", &n, &end) == 1 && end > 0) {
+            *is = at.text[end] == '\0' || at.text[end] == '#';
+        }
+        /* Header lines are short, and begin with a number. */
+        if (rc == EQP_OK && at.text && !*is && (strlen(at.text) > 160 || eqp__text_count(at.text, 0) > 7)) {
+            break;
+        }
+    }
+    return rc;
+}
+
+/* Properties=species:S:1:pos:R:3:mass:R:1 of the second line. */
+static bool take_properties(eqp__layout *l, const char *line)
+{
+    static const struct {
+        const char *name;
+        int role, width;
+    } known[] = {{"pos", EQP__TEXT_X, 3},       {"positions", EQP__TEXT_X, 3},   {"velo", EQP__TEXT_VX, 3},
+                 {"vel", EQP__TEXT_VX, 3},      {"velocities", EQP__TEXT_VX, 3}, {"velocity", EQP__TEXT_VX, 3},
+                 {"masses", EQP__TEXT_MASS, 1}, {"mass", EQP__TEXT_MASS, 1},     {"id", EQP__TEXT_ID, 1},
+                 {"index", EQP__TEXT_ID, 1}};
+    const char *p = strstr(line, "Properties=");
+    int column = 0, used = 0, width;
+    char name[64], type;
+
+    if (!p) {
+        return false;
+    }
+    p += strlen("Properties=");
+    p += *p == '"';
+    while (p && sscanf(p, "%63[^: \"]:%c:%d%n", name, &type, &width, &used) == 3 && width > 0 &&
+           width <= EQP__TEXT_COLUMNS && column <= EQP__TEXT_COLUMNS) {
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            for (int c = 0; c < width && width == known[i].width && strcmp(known[i].name, name) == 0; c++) {
+                eqp__layout_set(l, known[i].role + c, column + c);
+            }
+        }
+        column += width;
+        p += used;
+        p = *p == ':' ? p + 1 : NULL;
+    }
+    return eqp__layout_has(l, EQP__TEXT_X, 3);
+}
+
+/* The first particle of XYZ: an element and three numbers, or three numbers alone. 0: it is none; else the column of x.
+ */
+static int find_x(const char *line)
+{
+    char copy[512], *p = copy, *field;
+    double value[3];
+    const int n = eqp__text_count(line, 0);
+
+    snprintf(copy, sizeof copy, "%s", line);
+    if (n == 3) {
+        return eqp__text_reals(p, 3, value) ? 0 : -1;
+    }
+    return n > 3 && eqp__text_field(&p, 0, &field) && eqp__text_reals(p, 3, value) ? 1 : -1;
+}
+
+/* A number of atoms, any line, atoms. */
+static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message)
+{
+    char count[32] = "", comment[NAMES_BYTES] = "", rest;
+    int64_t offset = 0, line = 0;
+    eqp__text_line at = {.text = NULL};
+    int x = -1;
+    int rc = eqp__text_next(t, &at, message);
+
+    if (rc == EQP_OK && at.text && sscanf(at.text, "%31s %c", count, &rest) == 1 &&
+        strspn(count, "0123456789") == strlen(count)) {
+        rc = eqp__text_next(t, &at, message);
+        if (rc == EQP_OK && at.text) {
+            snprintf(comment, sizeof comment, "%s", at.text);
+            rc = eqp__text_next(t, &at, message);
+        }
+        x = rc == EQP_OK && at.text ? find_x(at.text) : -1;
+        offset = at.offset;
+        line = t->line - 1;
+    }
+    /* Columns with names may have any order, so that the first may be no place. */
+    *is = rc == EQP_OK && (x >= 0 || (at.text && strstr(comment, "Properties=")));
+    if (!*is) {
+        return rc;
+    }
+    snprintf(l->format, sizeof l->format, "XYZ");
+    l->every = true;
+    rc = take_count(t, count, l, message);
+    if (rc == EQP_OK && !take_properties(l, comment)) {
+        for (int c = 0; c < 3; c++) {
+            eqp__layout_set(l, EQP__TEXT_X + c, (x < 0 ? 1 : x) + c);
+        }
+    }
+    eqp__text_seek(t, offset, line);
+    return rc;
+}
+
+int eqp__layout_of_atoms(eqp__text *t, eqp__layout *l, bool *found, eqp_message *message)
+{
+    eqp__text_line at = {.text = NULL};
+    int rc = eqp__text_next(t, &at, message);
+
+    *found = rc == EQP_OK && at.text && begins(at.text, "ITEM:");
+    if (rc != EQP_OK || !at.text) {
+        return rc;
+    }
+    eqp__text_seek(t, 0, 0);
+    if (*found) {
+        return read_dump(t, l, message);
+    }
+    rc = read_xyz(t, l, found, message);
+    if (rc != EQP_OK || *found) {
+        return rc;
+    }
+    eqp__text_seek(t, 0, 0);
+    rc = is_data(t, found, message);
+    eqp__text_seek(t, 0, 0);
+    return rc != EQP_OK || !*found ? rc : read_data(t, l, message);
+}
+
+int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
+{
+    const bool dump = begins(l->format, "LAMMPS dump"), xyz = begins(l->format, "XYZ");
+    eqp__text_line at = {.text = NULL};
+    char *p, *field;
+    int64_t n;
+    int rc;
+
+    if (!dump && !xyz) {
+        return EQP_OK;
+    }
+    rc = eqp__text_next_data(t, &at, message);
+    if (rc != EQP_OK || !at.text) {
+        return rc;
+    }
+    p = at.text;
+    if (dump ? !begins(at.text, "ITEM:") : !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &n)) {
+        return eqp__text_refuse(t, "comes behind as many atoms as were counted", message);
+    }
+    eqp_message_set(&l->note, "has several frames, of which the first is read");
+    return EQP_OK;
+}

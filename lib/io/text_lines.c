@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines and fields of text. */
+#include "io/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { LINE_BYTES = 1 << 16 };
+
+int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message)
+{
+    int rc;
+
+    *text = (eqp__text){.source = {.fd = -1}};
+    rc = eqp_array_create(&text->buffer, LINE_BYTES + 1, 1);
+    return rc != EQP_OK ? rc : eqp__source_open(path, size, &text->source, message);
+}
+
+void eqp__text_close(eqp__text *text)
+{
+    eqp__source_close(&text->source);
+    free(text->buffer);
+}
+
+void eqp__text_seek(eqp__text *text, int64_t offset, int64_t line)
+{
+    text->offset = offset;
+    text->line = line;
+    text->begin = text->end = 0;
+}
+
+int eqp__text_refuse(const eqp__text *text, const char *what, eqp_message *message)
+{
+    eqp_message_set(message, "%s: line %lld: %s", text->source.path, (long long)text->line, what);
+    return EQP_ERR_FORMAT;
+}
+
+static int fetch(eqp__text *t, eqp_message *message)
+{
+    size_t room, bytes;
+    int rc;
+
+    memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
+    t->end -= t->begin;
+    t->begin = 0;
+    room = LINE_BYTES - t->end;
+    bytes = t->source.size - t->offset < (int64_t)room ? (size_t)(t->source.size - t->offset) : room;
+    rc = eqp__source_read(&t->source, t->buffer + t->end, bytes, t->offset, message);
+    if (rc == EQP_OK) {
+        t->offset += (int64_t)bytes;
+        t->end += bytes;
+    }
+    return rc;
+}
+
+int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* that spreadsheets put before UTF-8 */
+    char *stop = memchr(t->buffer + t->begin, '\n', t->end - t->begin);
+    size_t length;
+
+    if (!stop && t->offset < t->source.size) {
+        int rc = fetch(t, message);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        stop = memchr(t->buffer, '\n', t->end);
+    }
+    if (t->begin == t->end) {
+        found->text = NULL;
+        return EQP_OK;
+    }
+    t->line++;
+    if (!stop && t->offset < t->source.size) {
+        return eqp__text_refuse(t, "is longer than 65535 bytes", message);
+    }
+    length = stop ? (size_t)(stop - t->buffer) - t->begin : t->end - t->begin;
+    *found = (eqp__text_line){
+        .text = t->buffer + t->begin, .offset = t->offset - (int64_t)(t->end - t->begin), .ended = stop};
+    found->text[length] = '\0';
+    t->begin += length + (stop ? 1 : 0);
+    if (memchr(found->text, '\0', length)) {
+        return eqp__text_refuse(t, "holds a zero byte: damaged, or no text", message);
+    }
+    if (found->offset == 0 && strncmp(found->text, mark, 3) == 0) {
+        found->text += 3;
+    }
+    return EQP_OK;
+}
+
+int eqp__text_next_data(eqp__text *t, eqp__text_line *found, eqp_message *message)
+{
+    for (;;) {
+        int rc = eqp__text_next(t, found, message);
+        const char *p = found->text;
+
+        if (rc != EQP_OK || !p) {
+            return rc;
+        }
+        while (isspace((unsigned char)*p)) {
+            p++;
+        }
+        if (*p != '\0' && *p != '#') {
+            return EQP_OK;
+        }
+    }
+}
+
+static char *skip_blanks(char *p, char but)
+{
+    while (isspace((unsigned char)*p) && *p != but) {
+        p++;
+    }
+    return p;
+}
+
+/* The end of a field that begins with a quote; doubled quotes are kept as they are. */
+static char *end_of_quoted(char *p)
+{
+    const char quote = *p++;
+
+    while (*p != '\0' && (*p != quote || p[1] == quote)) {
+        p += *p == quote ? 2 : 1;
+    }
+    return p;
+}
+
+bool eqp__text_field(char **at, char separator, char **field)
+{
+    char *p = skip_blanks(*at, separator), *stop, *next;
+
+    if (*p == '\0' || *p == '#') {
+        *at = p;
+        return false;
+    }
+    if (separator == 0) {
+        for (stop = p; *stop != '\0' && *stop != '#' && !isspace((unsigned char)*stop); stop++) {
+        }
+        next = *stop == '\0' || *stop == '#' ? stop : stop + 1;
+        /* Zeros are written between fields only: a comment is cut off. */
+        *stop = '\0';
+        *field = p;
+        *at = next;
+        return true;
+    }
+    *field = p;
+    if (*p == '"' || *p == '\'') {
+        stop = end_of_quoted(p);
+        *field = p + 1;
+        next = *stop == '\0' ? stop : stop + 1;
+        next += strcspn(next, (const char[]){separator, '\0'});
+    } else {
+        next = p + strcspn(p, (const char[]){separator, '#', '\0'});
+        for (stop = next; stop > p && isspace((unsigned char)stop[-1]); stop--) {
+        }
+    }
+    *at = *next == separator ? next + 1 : next;
+    if (*next == '#') {
+        *next = '\0';
+    }
+    *stop = '\0';
+    return true;
+}
+
+/* As eqp__text_field() finds them, in a line that is only read. */
+int eqp__text_count(const char *line, char separator)
+{
+    const char *p = line;
+    int n = 0;
+
+    for (;; n++) {
+        while (isspace((unsigned char)*p) && *p != separator) {
+            p++;
+        }
+        if (*p == '\0' || *p == '#') {
+            return n;
+        }
+        if (separator == 0) {
+            while (*p != '\0' && *p != '#' && !isspace((unsigned char)*p)) {
+                p++;
+            }
+        } else {
+            if (*p == '"' || *p == '\'') {
+                p = end_of_quoted((char *)(uintptr_t)p);
+            }
+            while (*p != '\0' && *p != '#' && *p != separator) {
+                p++;
+            }
+            p += *p == separator;
+        }
+    }
+}
+
+/* Fortran writes 1.0D+00. */
+bool eqp__text_real(char *field, double *value)
+{
+    char *stop;
+
+    *value = strtod(field, &stop);
+    if (stop != field && (*stop == 'D' || *stop == 'd') && (isdigit((unsigned char)stop[-1]) || stop[-1] == '.')) {
+        *stop = 'e';
+        *value = strtod(field, &stop);
+    }
+    return stop != field && *stop == '\0';
+}
+
+bool eqp__text_integer(char *field, int64_t *value)
+{
+    double real;
+    char *stop;
+
+    errno = 0;
+    *value = strtoll(field, &stop, 10);
+    if (stop != field && *stop == '\0' && errno == 0) {
+        return true;
+    }
+    /* Tables of real numbers have ids like 1.0 and 1e3. */
+    if (errno == 0 && eqp__text_real(field, &real) && fabs(real) <= 9007199254740992.0 && real == floor(real)) {
+        *value = (int64_t)real;
+        return true;
+    }
+    return false;
+}
+
+bool eqp__text_reals(char *line, int n, double *value)
+{
+    for (int i = 0; i < n; i++) {
+        char *field;
+
+        if (!eqp__text_field(&line, 0, &field) || !eqp__text_real(field, &value[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void eqp__layout_set(eqp__layout *layout, int role, int column)
+{
+    if (column >= EQP__TEXT_COLUMNS || layout->column[role] >= 0) {
+        return;
+    }
+    layout->column[role] = column;
+    layout->role[column] = (int8_t)role;
+    layout->ncolumns = column + 1 > layout->ncolumns ? column + 1 : layout->ncolumns;
+}
+
+bool eqp__layout_has(const eqp__layout *layout, int first, int n)
+{
+    bool has = true;
+
+    for (int i = first; i < first + n; i++) {
+        has &= layout->column[i] >= 0;
+    }
+    return has;
+}
