@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* equipoise-compare: what any code's run has recorded, divided again by every method. */
+#include "drive/greedy.h"
 #include "drive/output.h"
 
 #include "../report/compare.h"
@@ -108,6 +109,29 @@ static int choose_methods(referee *r, eqp_message *message)
     return EQP_OK;
 }
 
+/* A cap needs a trace that says something of memory, and a list of caps parts that it divides. */
+static int check_memory(const referee *r, eqp_message *message)
+{
+    const app_run_settings *run = &r->settings.run;
+    const bool capped = run->capacities.n > 0 || run->capacities.of_mean > 0;
+    eqp_message inner = {""};
+    int code = EQP_OK;
+
+    if (capped && !rf_memory_known(r->trace, capped)) {
+        eqp_message_set(&inner, "the trace says nothing of memory: a table has it in columns 'memory', 'block' and "
+                                "'block_bytes', or 'bytes'");
+        EQP_TRY(EQP_ERR_ARGUMENT);
+    }
+    for (int i = 0; i < run->nparts_list; i++) {
+        EQP_TRY(app_memory_cap_check(&run->capacities, run->parts[i], &inner));
+    }
+done:
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --memory-cap: %s", program_name, inner.text);
+    }
+    return code;
+}
+
 static int prepare(referee *r, eqp_message *message)
 {
     int64_t at = 0;
@@ -116,7 +140,9 @@ static int prepare(referee *r, eqp_message *message)
     EQP_TRY(find_phase(r, &at, message));
     EQP_TRY(find_parts(r, message));
     EQP_TRY(choose_methods(r, message));
-    EQP_TRY(rf_problem_create(r->comm, r->trace, at, (int)r->settings.cycle, &r->problem));
+    EQP_TRY(check_memory(r, message));
+    EQP_TRY(rf_problem_create(r->comm, r->trace, at, (int)r->settings.cycle, &r->settings.run.capacities,
+                              (uint64_t)r->settings.run.seed, &r->problem));
     EQP_TRY(r->problem.nmoving > 0 ? EQP_OK : EQP_ERR_DATA);
 done:
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -166,6 +192,7 @@ static int compare(referee *r, rf_result *result, eqp_message *message)
                                    .parts = run->parts,
                                    .network = &scaled,
                                    .plan = plan,
+                                   .capacities = run->capacities,
                                    .on_rows = show,
                                    .on_map = take_map,
                                    .user = r};
@@ -225,12 +252,14 @@ done:
 
 static int work(referee *r, const char *command, eqp_message *message)
 {
-    rf_result result = {.settings = &r->settings,
-                        .problem = &r->problem,
-                        .comparison = {.program = program_name, .run = &r->settings.run, .comm = r->comm}};
+    rf_result result = {
+        .settings = &r->settings,
+        .problem = &r->problem,
+        .comparison = {.program = program_name, .run = &r->settings.run, .comm = r->comm, .recorded = true}};
     int code;
 
     EQP_TRY(read_trace(r, message));
+    result.comparison.unitless = !r->trace->timed;
     EQP_TRY(prepare(r, message));
     EQP_TRY(compare(r, &result, message));
     EQP_TRY(eqp_agree(r->comm, r->rank == 0 ? write_all(r, &result, command, message) : EQP_OK, message));
@@ -274,7 +303,8 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
 static int answer(const void *values, char **text, eqp_message *message)
 {
     (void)message;
-    return app_run_asks(((const rf_settings *)values)->run.compare_text) ? app_run_list_methods(NULL, text) : EQP_OK;
+    return app_run_asks(((const rf_settings *)values)->run.compare_text) ? app_run_list_methods(&rf_methods, text)
+                                                                         : EQP_OK;
 }
 
 static int complete(void *values, eqp_message *message)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "compare.h"
 
-#include "run_compare_report.h"
-
 #include <equipoise/base.h>
 
 #include <stdint.h>
@@ -71,28 +69,59 @@ void app_compare_free(app_comparison *comparison)
     comparison->n = 0;
 }
 
+/* What a step is made of, and in which unit. */
+static void print_terms(FILE *stream, const app_comparison *c)
+{
+    const eqp_network *network = &c->network;
+    const char *unit = c->unitless ? "" : " s";
+
+    fprintf(stream, "imbalance: of the %s loads; next: of the same assignment one step later\n",
+            c->recorded ? "recorded" : "modelled");
+    fprintf(stream, "step: modelled, with %.3g%s a message, %.3g%s a byte, %d rank%s on a node; every method with %s\n",
+            network->alpha, unit, network->beta, unit, network->node, network->node > 1 ? "s" : "",
+            c->run->exchange_auto ? "its cheapest exchange plan" : "the exchange plan of --exchange");
+    if (c->unitless) {
+        fprintf(stream, "loads, steps and what messages cost are in the trace's own unit, which it does not say\n");
+    }
+    fprintf(stream, "in it: %s; not in it: making maps\n",
+            c->recorded ? "loads and messages"
+                        : "forces, CPU time outside them, messages that forces do not hide, collective calls");
+}
+
+app_compare_look app_comparison_look(const app_comparison *comparison)
+{
+    return (app_compare_look){.grain_size = comparison->grain_size,
+                              .memory = comparison->recorded,
+                              .exact = comparison->recorded,
+                              .unitless = comparison->unitless};
+}
+
 int app_compare_text(const app_comparison *comparison, char **text)
 {
-    static const char format[] = "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
-                                 "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
-                                 "in it: forces, CPU time outside them, messages that forces do not hide, collective "
-                                 "calls; not in it: making maps\n\n"
-                                 "%s\n";
-    const eqp_network *network = &comparison->network;
-    const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";
-    const char *plan = comparison->run->exchange_auto ? "every method with its cheapest exchange plan"
-                                                      : "every method with the exchange plan of --exchange";
+    const app_compare_look look = app_comparison_look(comparison);
     char *table = NULL, *verdict = NULL, *made = NULL;
-    int size, code;
+    size_t size = 0;
+    FILE *stream = NULL;
+    int code;
 
-    EQP_TRY(app_compare_table(comparison->n, comparison->rows, comparison->grain_size, &table));
-    EQP_TRY(app_compare_verdict(comparison->n, comparison->rows, &verdict));
-    size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
-    EQP_TRY(eqp_array_create(&made, (int64_t)size + 1, 1));
-    snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
-    *text = made;
+    EQP_TRY(app_compare_table(comparison->n, comparison->rows, &look, &table));
+    EQP_TRY(app_compare_verdict(comparison->n, comparison->rows, &look, &verdict));
+    stream = open_memstream(&made, &size);
+    EQP_TRY(stream != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    fprintf(stream, "%s\n", table);
+    print_terms(stream, comparison);
+    fprintf(stream, "\n%s\n", verdict);
+    code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
 done:
+    if (stream != NULL && fclose(stream) != 0) {
+        code = EQP_ERR_MEMORY;
+    }
     free(table);
     free(verdict);
+    if (code == EQP_OK) {
+        *text = made;
+        made = NULL;
+    }
+    free(made);
     return code;
 }

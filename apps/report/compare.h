@@ -10,6 +10,7 @@
 #ifndef APP_COMPARE_H
 #define APP_COMPARE_H
 
+#include "run_compare_report.h"
 #include "run_record.h"
 
 typedef struct app_comparison {
@@ -18,6 +19,8 @@ typedef struct app_comparison {
     MPI_Comm comm;
     eqp_balancer *balancer; /* of a run that app_compare_first() is for */
     const int *grain_size;  /* [granularities] most particles of an owner in each; NULL: they are not chosen */
+    bool recorded;          /* loads are those of a trace, and nothing else is known of a step */
+    bool unitless;          /* and they are no seconds */
     /* set by app_compare() */
     eqp_network network;
     int n;
@@ -34,5 +37,8 @@ void app_compare_free(app_comparison *comparison);
 /* What a person reads: the table, what it means, which method to use. Owned by the caller. EQP_OK or EQP_ERR_MEMORY.
  * Local. */
 int app_compare_text(const app_comparison *comparison, char **text);
+
+/* How its rows are shown. */
+app_compare_look app_comparison_look(const app_comparison *comparison);
 
 #endif

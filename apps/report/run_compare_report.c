@@ -144,6 +144,12 @@ static double imbalance_of(const eqp_compared *row)
     return row->evaluated.imbalance;
 }
 
+/* Whether a map fits into memory, as far as that is known. */
+static bool fits(const eqp_compared *row)
+{
+    return row->evaluated.memory_use <= 1.0;
+}
+
 static double ghosts_of(const eqp_compared *row)
 {
     return (double)row->evaluated.ghosts_total;
@@ -175,7 +181,26 @@ static int add_percent(eqp_table *table, const char *format, double share)
     return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
 }
 
-static int add_work(eqp_table *table, const group *g, const eqp_compared *row, const int *grain_size, bool cycle)
+/* What the columns of a table depend on. */
+typedef struct columns {
+    app_compare_look look;
+    bool cycle, memory;
+} columns;
+
+static int add_memory(eqp_table *table, const eqp_compared *row)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double bytes = row->evaluated.memory_max;
+    int k = 0;
+
+    while (bytes >= 999.5 && k < 5) {
+        bytes /= 1000.0;
+        k++;
+    }
+    return eqp_table_cell(table, "%.3g %s%s", bytes, unit[k], fits(row) ? " " : "!");
+}
+
+static int add_work(eqp_table *table, const group *g, const eqp_compared *row, const columns *c)
 {
     const eqp_evaluated *e = &row->evaluated;
     int code;
@@ -183,24 +208,26 @@ static int add_work(eqp_table *table, const group *g, const eqp_compared *row, c
     EQP_TRY(eqp_table_cell(table, "%d", row->parts));
     EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
                                    : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
-    EQP_TRY(grain_size != NULL ? eqp_table_cell(table, "%d", grain_size[row->grain]) : EQP_OK);
+    EQP_TRY(c->look.grain_size != NULL ? eqp_table_cell(table, "%d", c->look.grain_size[row->grain]) : EQP_OK);
     EQP_TRY(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
-    EQP_TRY(cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
+    EQP_TRY(c->cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
     EQP_TRY(add_percent(table, "%.2f%%", row->imbalance_next));
     EQP_TRY(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
     EQP_TRY(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
     EQP_TRY(eqp_table_cell(table, "%d", e->neighbours_max));
+    EQP_TRY(c->memory ? add_memory(table, row) : EQP_OK);
 done:
     return code;
 }
 
-static int add_time(eqp_table *table, const group *g, const eqp_compared *row)
+static int add_time(eqp_table *table, const group *g, const eqp_compared *row, const columns *c)
 {
     char plan[EQP_EXCHANGE_NAME_SIZE];
     int code;
 
     eqp_exchange_plan_name(&row->evaluated.plan, plan);
-    EQP_TRY(eqp_table_cell(table, "%.4g%s", 1e3 * seconds_of(row), mark(g, row, seconds_of)));
+    EQP_TRY(
+        eqp_table_cell(table, "%.4g%s", (c->look.unitless ? 1.0 : 1e3) * seconds_of(row), mark(g, row, seconds_of)));
     EQP_TRY(add_percent(table, "%.1f%%", efficiency_of(row)));
     EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN))));
     EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE))));
@@ -210,7 +237,7 @@ done:
     return code;
 }
 
-static int with_legend(const eqp_table *table, bool sized, bool cycle, char **text)
+static int with_legend(const eqp_table *table, const columns *c, char **text)
 {
     static const char common[] =
         "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
@@ -219,79 +246,122 @@ static int with_legend(const eqp_table *table, bool sized, bool cycle, char **te
                                     "load, each summed over its phases\n";
     static const char of_sizes[] =
         "group: most particles of an owner, the best for the method; balance: with trying all\n";
+    static const char of_memory[] = "memory: of the part that needs most; ! more than a part has: not recommended\n";
     char *lines = NULL, *longer;
     int code = eqp_table_text(table, &lines);
 
     if (code != EQP_OK) {
         return code;
     }
-    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles + sizeof of_sizes);
+    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles + sizeof of_sizes + sizeof of_memory);
     if (longer == NULL) {
         free(lines);
         return EQP_ERR_MEMORY;
     }
-    strcat(strcat(strcat(longer, common), cycle ? of_cycles : ""), sized ? of_sizes : "");
+    strcat(strcat(longer, common), c->cycle ? of_cycles : "");
+    strcat(strcat(longer, c->look.grain_size != NULL ? of_sizes : ""), c->memory ? of_memory : "");
     *text = longer;
     return EQP_OK;
 }
 
-int app_compare_table(int n, const eqp_compared *rows, const int *grain_size, char **text)
+static columns find_columns(int n, const eqp_compared *rows, const app_compare_look *look)
 {
-    static const char *const all[] = {"parts",      "method",   "group",  "imbalance",  "cycle eff.",
-                                      "next",       "ghosts",   "most",   "neighbours", "step ms",
-                                      "efficiency", "vs count", "vs sfc", "balance s",  "exchange"};
-    enum { ALL = sizeof all / sizeof all[0], GRAIN = 2, CYCLE = 4 };
-    const char *header[ALL];
-    eqp_table *table = NULL;
-    bool cycle = false;
-    int ncolumns = 0, code;
+    columns c = {.look = look != NULL ? *look : (app_compare_look){NULL}};
 
     for (int i = 0; i < n; i++) {
-        cycle = cycle || has_phases(&rows[i]);
+        c.cycle = c.cycle || has_phases(&rows[i]);
+        c.memory = c.memory || rows[i].evaluated.memory_use > 0 || (c.look.memory && rows[i].evaluated.memory_max > 0);
     }
-    for (int c = 0; c < ALL; c++) {
-        if ((cycle || c != CYCLE) && (grain_size != NULL || c != GRAIN)) {
-            header[ncolumns++] = all[c];
+    return c;
+}
+
+static int create_table(const columns *c, int *ncolumns, eqp_table **table)
+{
+    const struct {
+        const char *name;
+        bool wanted;
+    } all[] = {{"parts", true},
+               {"method", true},
+               {"group", c->look.grain_size != NULL},
+               {"imbalance", true},
+               {"cycle eff.", c->cycle},
+               {"next", true},
+               {"ghosts", true},
+               {"most", true},
+               {"neighbours", true},
+               {"memory", c->memory},
+               {c->look.unitless ? "step" : "step ms", true},
+               {"efficiency", true},
+               {"vs count", true},
+               {"vs sfc", true},
+               {"balance s", true},
+               {"exchange", true}};
+    const char *header[sizeof all / sizeof all[0]];
+
+    *ncolumns = 0;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        if (all[k].wanted) {
+            header[(*ncolumns)++] = all[k].name;
         }
     }
-    code = eqp_table_create(ncolumns, header, &table);
-    for (int i = 0; i < n && code == EQP_OK;) {
+    return eqp_table_create(*ncolumns, header, table);
+}
+
+int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *look, char **text)
+{
+    const columns c = find_columns(n, rows, look);
+    eqp_table *table = NULL;
+    int ncolumns, code;
+
+    EQP_TRY(create_table(&c, &ncolumns, &table));
+    for (int i = 0; i < n;) {
         const group g = group_of(n - i, rows + i);
-        for (int c = 0; c < ncolumns && i > 0 && code == EQP_OK; c++) {
-            code = eqp_table_cell(table, "%s", "");
+        for (int k = 0; k < ncolumns && i > 0; k++) {
+            EQP_TRY(eqp_table_cell(table, "%s", ""));
         }
-        for (int k = 0; k < g.n && code == EQP_OK; k++) {
-            code = add_work(table, &g, &g.row[k], grain_size, cycle);
-            code = code == EQP_OK ? add_time(table, &g, &g.row[k]) : code;
+        for (int k = 0; k < g.n; k++) {
+            EQP_TRY(add_work(table, &g, &g.row[k], &c));
+            EQP_TRY(add_time(table, &g, &g.row[k], &c));
         }
         i += g.n;
     }
-    if (code == EQP_OK) {
-        code = with_legend(table, grain_size != NULL, cycle, text);
-    }
+    EQP_TRY(with_legend(table, &c, text));
+done:
     eqp_table_free(table);
     return code;
 }
 
-/* The fastest of a group. `auto` takes what another row also shows, so that one is named if it is as fast; and the
- * curve if it is nearly as fast. */
-static const eqp_compared *winner(const group *g)
+/* Which of two maps is to be preferred: one that fits into memory, or needs less; else the faster one, by a margin. */
+static bool is_better(const eqp_compared *row, const eqp_compared *best, double margin)
 {
+    if (!fits(row) || !fits(best)) {
+        return row->evaluated.memory_use < best->evaluated.memory_use;
+    }
+    return seconds_of(row) < seconds_of(best) * margin;
+}
+
+/* The fastest of a group that fits, else the one that needs least memory. `auto` takes what another row also shows, so
+ * that one is named if it is as fast; and the curve if it is nearly as fast. */
+static const eqp_compared *winner(const group *g, const app_compare_look *look)
+{
+    const double enough = look != NULL && look->exact ? ALIKE : NO_GAIN;
     const eqp_compared *best = &g->row[0], *simple = find(g, SIMPLE);
 
     for (int i = 1; i < g->n; i++) {
         const eqp_compared *row = &g->row[i];
         const double margin = strcmp(best->method, AUTOMATIC) == 0 ? 1 + ALIKE : 1 - ALIKE;
-        best = seconds_of(row) < seconds_of(best) * margin ? row : best;
+        best = is_better(row, best, margin) ? row : best;
     }
-    return simple != NULL && seconds_of(simple) <= seconds_of(best) * (1 + NO_GAIN) ? simple : best;
+    return simple != NULL && fits(simple) && seconds_of(simple) <= seconds_of(best) * (1 + enough) ? simple : best;
 }
 
-const eqp_compared *app_compare_winner(int n, const eqp_compared *rows)
+const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const app_compare_look *look)
 {
     const group g = n > 0 ? group_of(n, rows) : (group){0, rows};
 
-    return n > 0 ? winner(&g) : NULL;
+    const eqp_compared *best = n > 0 ? winner(&g, look) : NULL;
+
+    return best != NULL && fits(best) ? best : NULL;
 }
 
 /* What the sentences are about. */
@@ -300,16 +370,25 @@ typedef struct findings {
     const eqp_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */
     const eqp_compared *last;    /* at the largest with at least half efficiency; NULL: there is none */
     const eqp_compared *fastest; /* of all */
+    const eqp_compared *misfit;  /* at the largest number of parts where no map fits into memory; NULL: there is none */
+    bool work, parts;            /* there is any; there is more than one */
     group last_group;
 } findings;
 
-static findings look(int n, const eqp_compared *rows)
+static findings look_through(int n, const eqp_compared *rows, const app_compare_look *look)
 {
     findings f = {0};
 
     for (int i = 0; i < n;) {
         const group g = group_of(n - i, rows + i);
-        const eqp_compared *best = winner(&g);
+        const eqp_compared *best = winner(&g, look);
+        i += g.n;
+        f.work = f.work || best->evaluated.load_max > 0;
+        f.parts = f.parts || best->parts > 1;
+        if (!fits(best)) {
+            f.misfit = best;
+            continue;
+        }
         f.first = f.first == NULL ? best : f.first;
         if (efficiency_of(best) >= HALF) {
             f.last = best;
@@ -319,7 +398,6 @@ static findings look(int n, const eqp_compared *rows)
             f.beyond = best;
         }
         f.fastest = f.fastest == NULL || seconds_of(best) < seconds_of(f.fastest) ? best : f.fastest;
-        i += g.n;
     }
     return f;
 }
@@ -342,7 +420,7 @@ static void say_gain(FILE *stream, const findings *f, const char *method)
     }
 }
 
-static void say_reach(FILE *stream, const findings *f)
+static void say_reach(FILE *stream, const findings *f, const app_compare_look *look)
 {
     if (f->last == NULL) {
         fprintf(stream, "This problem scales to fewer than %d parts, the fewest that were compared: ", f->first->parts);
@@ -366,21 +444,22 @@ static void say_reach(FILE *stream, const findings *f)
     say_gain(stream, f, STRAW_MAN);
     say_gain(stream, f, AS_RUN);
     if (strcmp(f->last->method, SIMPLE) == 0 && f->last_group.n > 1) {
-        fprintf(stream, "; nothing that was compared is more than 1%% faster");
+        fprintf(stream, "; nothing that was compared is %sfaster", look != NULL && look->exact ? "" : "more than 1% ");
     }
     fprintf(stream, ".");
 }
 
-static void say_fastest(FILE *stream, const findings *f)
+static void say_fastest(FILE *stream, const findings *f, const app_compare_look *look)
 {
-    const double efficiency = efficiency_of(f->fastest);
+    const bool unitless = look != NULL && look->unitless;
+    const double efficiency = efficiency_of(f->fastest), step = (unitless ? 1.0 : 1e3) * seconds_of(f->fastest);
+    const char *unit = unitless ? "" : " ms";
 
     if (f->fastest == f->last) {
-        fprintf(stream, " No step is shorter: %.4g ms.", 1e3 * seconds_of(f->fastest));
+        fprintf(stream, " No step is shorter: %.4g%s.", step, unit);
         return;
     }
-    fprintf(stream, " The shortest step, %.4g ms, is at %d parts with ", 1e3 * seconds_of(f->fastest),
-            f->fastest->parts);
+    fprintf(stream, " The shortest step, %.4g%s, is at %d parts with ", step, unit, f->fastest->parts);
     say_method(stream, f->fastest);
     if (efficiency < HALF) {
         fprintf(stream, "; only %.0f%% of it is work", 100.0 * efficiency);
@@ -388,7 +467,32 @@ static void say_fastest(FILE *stream, const findings *f)
     fprintf(stream, ".");
 }
 
-int app_compare_verdict(int n, const eqp_compared *rows, char **text)
+/* Where nothing fits, nothing is recommended: what comes nearest is told. */
+static void say_misfit(FILE *stream, const findings *f)
+{
+    const eqp_evaluated *e = &f->misfit->evaluated;
+
+    fprintf(stream, "%sNo map into %d part%s that was compared fits into memory: with ",
+            f->first != NULL || !f->work || !f->parts ? " " : "", f->misfit->parts, f->misfit->parts == 1 ? "" : "s");
+    say_method(stream, f->misfit);
+    fprintf(stream, ", which comes nearest, a part needs %.4g bytes, %.0f%% of what it has.", e->memory_max,
+            100.0 * e->memory_use);
+}
+
+static void say_all(FILE *stream, const findings *f, const app_compare_look *look)
+{
+    if (!f->work || !f->parts) {
+        fprintf(stream, "Nothing to balance: %s.", !f->work ? "nothing has a load" : "there is one part");
+    } else if (f->first != NULL) {
+        say_reach(stream, f, look);
+        say_fastest(stream, f, look);
+    }
+    if (f->misfit != NULL) {
+        say_misfit(stream, f);
+    }
+}
+
+int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look *look, char **text)
 {
     char *made = NULL;
     size_t size = 0;
@@ -402,9 +506,8 @@ int app_compare_verdict(int n, const eqp_compared *rows, char **text)
     if (stream == NULL) {
         return EQP_ERR_MEMORY;
     }
-    const findings f = look(n, rows);
-    say_reach(stream, &f);
-    say_fastest(stream, &f);
+    const findings f = look_through(n, rows, look);
+    say_all(stream, &f, look);
     broken = ferror(stream);
     if (fclose(stream) != 0 || broken || made == NULL) {
         free(made);

@@ -7,12 +7,22 @@
 #include "output/report.h"
 #include <equipoise/whatif.h>
 
+#include <stdbool.h>
+
 /* The method of a row that is the map of the run itself. It stands at one number of parts; plots leave it out. */
 #define APP_COMPARE_AS_RUN "as-run"
 
-/* The row that the verdict names of those with the first row's number of parts: the fastest one, or sfc where that is
- * within 1 %. NULL for n < 1. */
-const eqp_compared *app_compare_winner(int n, const eqp_compared *rows);
+/* How rows are shown. Zeros: as those of a run. */
+typedef struct app_compare_look {
+    const int *grain_size; /* [granularities] most particles of an owner in each; NULL: they are not chosen */
+    bool memory;           /* what parts need is shown where there are no caps, too */
+    bool exact;            /* maps cost nothing: the fastest is named, not sfc where that is nearly as fast */
+    bool unitless;         /* loads and steps are no seconds, but of a unit that nobody has named */
+} app_compare_look;
+
+/* The row that the verdict names of those with the first row's number of parts: of those that fit into memory the
+ * fastest one, or sfc where that is within 1 %. look: NULL: zeros. NULL for n < 1, and where none fits. */
+const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const app_compare_look *look);
 
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. grain_size: [granularities]
  * most particles of an owner in each; NULL: they are not chosen. EQP_OK or EQP_ERR_MEMORY. */
@@ -21,13 +31,15 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const i
 /* One line for each row, a blank one between numbers of parts. An asterisk marks the smallest imbalance, number of
  * ghosts and step time of each number of parts; what a step gains over count and over sfc is blank where these were
  * not compared. Where a step is a cycle of several phases there is
- * a column for its efficiency, where granularities are chosen one for their sizes. What the columns mean stands below.
- * grain_size: as there. text: owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
-int app_compare_table(int n, const eqp_compared *rows, const int *grain_size, char **text);
+ * a column for its efficiency, where granularities are chosen one for their sizes, where memory is capped one for the
+ * part that needs most. What the columns mean stands below. look: NULL: zeros. text: owned by the caller, free().
+ * EQP_OK or EQP_ERR_MEMORY. */
+int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *look, char **text);
 
-/* Which method to use, and up to how many parts: some sentences, one line. text: owned by the caller, free(). EQP_OK,
+/* Which method to use, and up to how many parts: some sentences, one line; a map that does not fit into memory is never
+ * the one. look: NULL: zeros. text: owned by the caller, free(). EQP_OK,
  * EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for n < 1. */
-int app_compare_verdict(int n, const eqp_compared *rows, char **text);
+int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look *look, char **text);
 
 /* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency (.png and .svg) into dir, where
  * compare.csv is; leaves compare.gp. Codes as app_plot_loads(); EQP_ERR_ARGUMENT also unless every

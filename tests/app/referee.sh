@@ -5,6 +5,7 @@
 source "$(dirname "$0")/lib.sh"
 make_trace=$1
 
+printf 'item load\n0 1\n' >plain.csv
 for format in csv tsv vt boxes charm; do
     python3 "$make_trace" $format $format 216 3 4
 done
@@ -141,6 +142,8 @@ for seed in range(3):
             if method != "auto": # which has tried them all
                 auto = found["auto", parts]
                 assert auto["step_seconds"] <= row["step_seconds"] * (1 + 1e-9), (seed, file, method, parts, auto, row)
+            if method == "greedy":
+                assert row["load_max"] <= optimum[parts] * (1 + 1e-12), (seed, file, parts, row, optimum)
             if file == "line.csv" and method == "sfc":
                 assert abs(row["load_max"] - contiguous[parts]) < 1e-9, (seed, parts, row, contiguous)
             if file == "line.csv" and method in ("count", "feedback"):
@@ -158,6 +161,77 @@ for seed in range(3):
             assert row["bytes_total"] == sum(c for a, b, c in edges if part[a] != part[b]), (seed, method, row)
 PY
 python3 small.py || fail "small sets"
+
+# Tasks that share blocks: each is held once by every part that has a task of it. A map of no imbalance is known, with four
+# blocks a part, and there is room for four; the run's own and those of other methods do not fit, or are uneven. Rank 3
+# was idle: its file says so.
+cat >blocks.py <<'PY'
+import json, random
+rng = random.Random(5)
+parts = [[] for _ in range(4)]
+for p in range(4):  # of 12 blocks three are in one part each, and one of another part's
+    for k in range(4):
+        parts[p] += [((3 * p + k) % 12, w) for w in rng.sample(range(1, 20), 3)]
+    parts[p].append((3 * p, 150 - sum(w for _, w in parts[p])))
+tasks = [t for part in parts for t in part]
+rng.shuffle(tasks)
+ranks = [[], [], [], []]
+for i, (block, load) in enumerate(tasks):
+    user = {"task_working_bytes": 1.1e8, "task_footprint_bytes": 1024, "shared_id": block, "shared_bytes": 1.6e9,
+            "rank_working_bytes": 9.8e8}
+    rank = block % 3
+    ranks[rank].append({"entity": {"id": 4 * i + 3, "home": rank, "type": "object", "migratable": True}, "node": rank,
+                        "time": load, "user_defined": user})
+for r in range(4):
+    json.dump({"metadata": {"rank": r, "type": "LBDatafile"}, "phases": [{"id": 0, "tasks": ranks[r]}]},
+              open(f"blocks/toy.{r}.json", "w"))
+PY
+mkdir blocks
+python3 blocks.py
+echo 'Notes on the tasks.' >blocks/NOTES.md
+expect 1 blocks --memory-cap 8000000000 --report fits --map fits.map
+grep -q 'NOTES.md is passed over' out && grep -q ', 4 ranks;' out && grep -q '4 parts: no largest load is below 150000 ms (even share); greedy reaches it' out ||
+    fail "blocks: $(cat out)"
+expect 3 blocks --memory-cap 8000000000 --quiet --map three.map
+cmp fits.map three.map || fail "greedy depends on the ranks"
+expect 1 blocks --memory-cap 4G
+grep -q 'No map into 4 parts that was compared fits' out && grep -q 'all items, blocks and ranks need' out && ! grep -q 'Use ' out ||
+    fail "nothing fits: $(cat out)"
+refused 'no map that was compared fits into memory' blocks --memory-cap 4G --map none.map
+refused '3 capacities do not divide 4 parts' blocks --memory-cap 8G,8G,9G
+refused 'the trace says nothing of memory' plain.csv --parts 2 --memory-cap 8G
+expect 1 csv/items.csv --memory-cap 1.01mean --compare sfc,greedy --quiet --report bytes
+python3 - <<'PY' || fail "memory"
+import csv, json
+report = json.load(open("fits/report.json"))
+rows = {r["method"]: r for r in report["compare"]}
+task = {4 * i + 3: t for i, t in enumerate([t for r in range(4) for t in json.load(open(f"blocks/toy.{r}.json"))["phases"][0]["tasks"]])}
+task = {t["entity"]["id"]: t for t in task.values()}
+part = {int(r["item"]): int(r["part"]) for r in csv.DictReader(open("fits.map"))}
+held = []
+for p in range(4):
+    mine = [task[i] for i in part if part[i] == p]
+    assert sum(t["time"] for t in mine) == 150, (p, mine)
+    held.append(9.8e8 + 1.1e8 + 1024 * len(mine) + 1.6e9 * len({t["user_defined"]["shared_id"] for t in mine}))
+assert rows["greedy"]["memory_max"] == max(held) <= 8e9 and rows["greedy"]["imbalance"] < 1e-12, (rows, held)
+assert rows["sfc"]["memory_use"] > 1 and rows["as-run"]["imbalance"] > 0.3 and rows["auto"]["memory_use"] <= 1, rows
+assert report["bounds"] == [{"parts": 4, "load_max": 150.0, "why": "even share", "nearest": "greedy", "reached": True}], report
+rows = json.load(open("bytes/report.json"))["compare"]
+assert all(r["memory_use"] <= 1 for r in rows if r["method"] == "greedy"), rows
+PY
+
+# Ranks that had nothing, loads that are nothing or that count, and what equipoise-lazy reports of ranks.
+printf 'item,load,rank\n' >idle.csv
+for i in 0 1 2 3 4 5 6 7 8; do echo "$i,7,$((i % 3))" >>idle.csv; done
+expect 1 idle.csv --ranks 4 --report idle-report
+grep -q 'as-run *33.33%' out && grep -q ' 4 ranks' out && grep -q 'below 21 (heaviest items' out && ! grep -q 'step ms' out || fail "idle: $(cat out)"
+refused 'rank 2 occurs, but there are 2 ranks' idle.csv --ranks 2
+sed 's/,7,/,0,/' idle.csv >zero.csv
+expect 1 zero.csv
+grep -q 'Nothing to balance: nothing has a load' out || fail "no load: $(cat out)"
+printf 'step,rank,cpu_seconds\n0,0,1\n0,1,3\n1,0,1\n1,1,3\n' >steps.csv
+expect 1 steps.csv
+grep -q 'as-run *50.00%' out && grep -q 'each rank is one item' out || fail "steps: $(cat out)"
 
 # Loads may count anything: with free messages all that depends on the unit is seconds.
 awk -F, -v OFS=, 'NR > 1 { $5 *= 2 ^ 50 } { print }' OFMT=%.17g CONVFMT=%.17g csv/items.csv >large.csv
@@ -201,7 +275,6 @@ refused 'cut.dat: a dump of Charm' cut.dat
 tail -n 1 boxes/LBC.txt >headless.txt
 refused 'headless.txt: line 1: not a trace' headless.txt
 refused 'not one trace' vt/data.0.json csv/items.csv
-printf 'item load\n0 1\n' >plain.csv
 refused 'give --parts' plain.csv
 refused 'no phase 9' csv/items.csv --phase 9
 refused 'has 2 phases from there on' csv/items.csv --phase 1 --cycle 3

@@ -86,7 +86,7 @@ static char *verdict_of(int n, const eqp_compared *rows)
 {
     char *text = NULL;
 
-    assert_int_equal(app_compare_verdict(n, rows, &text), EQP_OK);
+    assert_int_equal(app_compare_verdict(n, rows, NULL, &text), EQP_OK);
     assert_non_null(text);
     assert_null(strchr(text, '\n'));
     return text;
@@ -139,7 +139,7 @@ static void winners_are_marked_and_gains_are_told(void **state)
         at = strchr(at, '\n');
         *at++ = '\0';
     }
-    assert_int_equal(n, 2 + 3 + 1 + 2 + 2); /* header, rule, a group, a blank line, a group, what it means */
+    assert_int_equal(n, 2 + 3 + 1 + 2 + 3); /* header, rule, a group, a blank line, a group, what it means */
     assert_string_equal(line[5], "");
     /* Imbalance, ghosts, step time. */
     assert_true(strstr(line[2], "50.00%*") == NULL && strchr(line[2], '*') == NULL);
@@ -156,6 +156,8 @@ static void winners_are_marked_and_gains_are_told(void **state)
     assert_non_null(strstr(line[6], "50.00%*"));
     assert_non_null(strstr(line[7], "50.00%*"));
     assert_non_null(strstr(line[7], " 2*"));
+    assert_non_null(strstr(line[0], "memory"));
+    assert_non_null(strstr(line[3], "3 MB "));
     free(text);
     assert_int_equal(app_compare_table(0, NULL, NULL, &text), EQP_OK);
     assert_non_null(strstr(text, "vs sfc"));
@@ -171,7 +173,7 @@ static void each_row_has_its_size(void **state)
 
     (void)state;
     rows[0].grain = 1;
-    assert_int_equal(app_compare_table(2, rows, size, &text), EQP_OK);
+    assert_int_equal(app_compare_table(2, rows, &(app_compare_look){.grain_size = size}, &text), EQP_OK);
     assert_non_null(strstr(text, "parts  method  group  imbalance"));
     assert_non_null(strstr(text, "sfc        16    50.00% "));
     assert_non_null(strstr(text, "rcb       128    25.00%*"));
@@ -267,7 +269,7 @@ static void the_verdict_knows_problems_that_are_too_small(void **state)
     text = verdict_of(2, rows + 2); /* `auto` took one that was not compared */
     assert_non_null(strstr(text, "with auto (tiles)"));
     free(text);
-    assert_int_equal(app_compare_verdict(0, NULL, &text), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_compare_verdict(0, NULL, NULL, &text), EQP_ERR_ARGUMENT);
 }
 
 static void the_map_of_a_run_is_a_row_of_its_own(void **state)
@@ -280,10 +282,64 @@ static void the_map_of_a_run_is_a_row_of_its_own(void **state)
     (void)state;
     assert_non_null(strstr(text, "Use rcb there, 40.0% less time than with count, 25.0% less time than as-run."));
     free(text);
-    assert_ptr_equal(app_compare_winner(5, rows), &rows[1]); /* of 4 parts */
-    assert_ptr_equal(app_compare_winner(3, rows + 2), &rows[4]);
-    assert_ptr_equal(app_compare_winner(2, rows + 2), &rows[2]); /* the run was better than count */
-    assert_null(app_compare_winner(0, rows));
+    assert_ptr_equal(app_compare_winner(5, rows, NULL), &rows[1]); /* of 4 parts */
+    assert_ptr_equal(app_compare_winner(3, rows + 2, NULL), &rows[4]);
+    assert_ptr_equal(app_compare_winner(2, rows + 2, NULL), &rows[2]); /* the run was better than count */
+    assert_null(app_compare_winner(0, rows, NULL));
+}
+
+/* No map that does not fit is named, however fast it is. */
+static void maps_that_do_not_fit_are_marked_and_not_recommended(void **state)
+{
+    eqp_compared rows[] = {row_of("sfc", 4, 4, 4, 0.0, 30), row_of("rcb", 4, 8, 4, 1.0, 20),
+                           row_of("count", 4, 9, 4, 1.5, 20)};
+    char *text;
+
+    (void)state;
+    rows[0].evaluated.memory_use = 1.25;
+    assert_int_equal(app_compare_table(3, rows, NULL, &text), EQP_OK);
+    assert_ptr_equal(strchr(text, '!'), strstr(text, "3 MB!") + 4); /* of the first row; then in the legend */
+    assert_non_null(strstr(text, "! more than a part has: not recommended"));
+    free(text);
+    text = verdict_of(3, rows);
+    assert_non_null(strstr(text, "Use rcb there, 100.0% more time than with sfc, 11.1% less time than with count."));
+    assert_ptr_equal(app_compare_winner(3, rows, NULL), &rows[1]);
+    free(text);
+    rows[1].evaluated.memory_use = 1.5;
+    rows[2].evaluated.memory_use = 1.125;
+    text = verdict_of(3, rows);
+    assert_string_equal(text,
+                        "No map into 4 parts that was compared fits into memory: with count, which comes nearest, "
+                        "a part needs 3e+06 bytes, 112% of what it has.");
+    assert_null(app_compare_winner(3, rows, NULL));
+    free(text);
+}
+
+static void a_trace_has_its_own_unit_and_no_margin(void **state)
+{
+    const app_compare_look look = {.exact = true, .unitless = true};
+    eqp_compared rows[] = {row_of("sfc", 4, 4020, 4000, 0.005, 30), row_of("rcb", 4, 4000, 4000, 0.0, 20)};
+    char *text;
+
+    (void)state;
+    assert_ptr_equal(app_compare_winner(2, rows, NULL), &rows[0]);
+    assert_ptr_equal(app_compare_winner(2, rows, &look), &rows[1]);
+    assert_int_equal(app_compare_table(2, rows, &look, &text), EQP_OK);
+    assert_null(strstr(text, "step ms"));
+    assert_non_null(strstr(text, " 4.02 "));
+    free(text);
+    assert_int_equal(app_compare_verdict(2, rows, &look, &text), EQP_OK);
+    assert_non_null(strstr(text, "Use rcb there, 0.5% less time than with sfc. No step is shorter: 4."));
+    assert_null(strstr(text, "ms"));
+    free(text);
+    rows[0] = row_of("sfc", 1, 4, 4, 0.0, 0);
+    text = verdict_of(1, rows);
+    assert_string_equal(text, "Nothing to balance: there is one part.");
+    free(text);
+    rows[0] = row_of("sfc", 4, 0, 0, 0.0, 0);
+    text = verdict_of(1, rows);
+    assert_string_equal(text, "Nothing to balance: nothing has a load.");
+    free(text);
 }
 
 static void a_row_without_any_time_is_no_trouble(void **state)
@@ -350,7 +406,7 @@ static int table(void *rows)
 static int verdict(void *rows)
 {
     char *text = NULL;
-    int code = app_compare_verdict(2, rows, &text);
+    int code = app_compare_verdict(2, rows, NULL, &text);
 
     free(text);
     return code;
@@ -391,6 +447,8 @@ int main(void)
         cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),
         cmocka_unit_test(the_verdict_knows_problems_that_are_too_small),
         cmocka_unit_test(the_map_of_a_run_is_a_row_of_its_own),
+        cmocka_unit_test(maps_that_do_not_fit_are_marked_and_not_recommended),
+        cmocka_unit_test(a_trace_has_its_own_unit_and_no_margin),
         cmocka_unit_test(a_row_without_any_time_is_no_trouble),
         cmocka_unit_test(plots_are_drawn),
         cmocka_unit_test(too_little_memory_is_told),

@@ -109,7 +109,8 @@ static int evaluate(rf_problem *p, const eqp_network *network, const eqp_exchang
     for (int k = 0; k < p->ncycle; k++) {
         rf_problem_turn(p, k);
         EQP_TRY(eqp_evaluation_create(p->trace->nranks, 1, out, ghosts, &evaluation[k]));
-        EQP_TRY(rf_problem_tell(p, 0, 1, false, evaluation[k]));
+        EQP_TRY(rf_problem_cap(p, p->trace->nranks, evaluation[k]));
+        EQP_TRY(rf_problem_tell(p, p->trace->nranks, 0, 1, false, evaluation[k]));
     }
     EQP_TRY(eqp_evaluation_cycle(p->ncycle, row->phases.times, evaluation, network, plan, row->phase, &row->evaluated));
     row->cycle = (eqp_cycle){.efficiency = 1.0 / (1.0 + row->evaluated.imbalance)};

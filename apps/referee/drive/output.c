@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
+#include "memory.h"
+
 #include "output/file.h"
 #include "output/report.h"
 #include "run_compare_report.h"
@@ -21,8 +23,38 @@ void rf_result_free(rf_result *result)
     app_compare_free(&result->comparison);
     free(result->later);
     free(result->part);
+    free(result->nearest);
+    result->nearest = NULL;
     result->later = NULL;
     result->part = NULL;
+}
+
+/* Relative distance to a bound that counts as reaching it: sums of loads are rounded. */
+#define REACHED 1e-9
+
+static int find_nearest(rf_result *r)
+{
+    const app_comparison *c = &r->comparison;
+    rf_nearest *at = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&r->nearest, c->n, sizeof *r->nearest));
+    for (int i = 0; i < c->n; i++) {
+        const eqp_compared *row = &c->rows[i];
+        if (i == 0 || row->parts != row[-1].parts) {
+            at = &r->nearest[r->nnearest++];
+            at->parts = row->parts;
+            EQP_TRY(rf_bound_find(r->problem, row->parts, &at->bound));
+            rf_memory_prove(r->problem->trace, &r->problem->capacities, row->parts, &at->proof);
+        }
+        if (row->evaluated.memory_use <= 1.0 &&
+            (at->row == NULL || row->evaluated.load_max < at->row->evaluated.load_max)) {
+            at->row = row;
+            at->reached = row->evaluated.load_max <= at->bound.load * (1 + REACHED);
+        }
+    }
+done:
+    return code;
 }
 
 /* The run stands before the methods of its number of parts. */
@@ -45,6 +77,7 @@ int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result
         result->part[c->n] = judged->part[i];
         c->rows[c->n++] = rows[i];
     }
+    EQP_TRY(find_nearest(result));
 done:
     return code;
 }
@@ -86,7 +119,8 @@ done:
 /* How the maps do in all later phases. */
 static int later_table(const rf_result *r, char **text)
 {
-    static const char *const header[] = {"parts", "method", "mean", "worst", "load max s", "vs run", "moved"};
+    const char *const header[] = {
+        "parts", "method", "mean", "worst", r->problem->trace->timed ? "load max s" : "load max", "vs run", "moved"};
     enum { COLUMNS = sizeof header / sizeof header[0] };
     const app_comparison *c = &r->comparison;
     eqp_table *table = NULL;
@@ -137,6 +171,24 @@ static void print_title(FILE *stream, const rf_result *r)
     }
 }
 
+/* The lower bound of the largest load, and the method that comes nearest. */
+static void print_bound(FILE *stream, const rf_result *r, const rf_nearest *near)
+{
+    const bool timed = r->problem->trace->timed;
+
+    fprintf(stream, "%d part%s: no largest load is below %.6g%s (%s); ", near->parts, near->parts == 1 ? "" : "s",
+            (timed ? 1e3 : 1.0) * near->bound.load, timed ? " ms" : "", near->bound.why);
+    if (near->row == NULL) {
+        fprintf(stream, "no map fits into memory%s%s\n",
+                near->proof.text[0] != '\0' ? ": " : ", but nothing proves that none can", near->proof.text);
+    } else if (near->reached) {
+        fprintf(stream, "%s reaches it\n", near->row->method);
+    } else {
+        fprintf(stream, "%s comes nearest, %.2g%% above\n", near->row->method,
+                100.0 * (near->row->evaluated.load_max / near->bound.load - 1.0));
+    }
+}
+
 int rf_result_text(const rf_result *result, char **text)
 {
     const rf_result *const r = result;
@@ -150,7 +202,12 @@ int rf_result_text(const rf_result *result, char **text)
     stream = open_memstream(&made, &size);
     EQP_TRY(stream != NULL ? EQP_OK : EQP_ERR_MEMORY);
     print_title(stream, r);
-    fprintf(stream, "\n%s", rows);
+    fprintf(stream, "\n%s\n", rows);
+    for (int i = 0; i < r->nnearest; i++) {
+        if (r->nearest[i].bound.load > 0) {
+            print_bound(stream, r, &r->nearest[i]);
+        }
+    }
     if (later != NULL) {
         fprintf(stream,
                 "\nThe same maps in the %" PRId64 " later phases: imbalance, and the sum of the largest loads\n\n%s"
@@ -172,7 +229,25 @@ done:
     return code;
 }
 
-static int set_head(const rf_result *r, const char *command, eqp_report *report)
+enum { BOUND_FIELDS = 5 };
+
+/* field: [nnearest][BOUND_FIELDS] */
+static void list_bounds(const rf_result *r, eqp_field *field)
+{
+    for (int i = 0; i < r->nnearest; i++) {
+        const rf_nearest *near = &r->nearest[i];
+        const eqp_field of[BOUND_FIELDS] = {
+            eqp_field_count("parts", near->parts),
+            eqp_field_real("load_max", near->bound.load),
+            eqp_field_text("why", near->bound.why),
+            eqp_field_text("nearest", near->row != NULL ? near->row->method : NULL),
+            eqp_field_bool("reached", near->reached),
+        };
+        memcpy(field + (ptrdiff_t)i * BOUND_FIELDS, of, sizeof of);
+    }
+}
+
+static int set_head(const rf_result *r, const char *command, const eqp_field *bounds, eqp_report *report)
 {
     const rf_trace *t = r->problem->trace;
     const eqp_network *network = &r->comparison.network;
@@ -189,6 +264,8 @@ static int set_head(const rf_result *r, const char *command, eqp_report *report)
         eqp_field_count("phases", t->nphases),
         eqp_field_count("phase", t->phase[r->problem->at]),
         eqp_field_count("cycle", r->problem->ncycle),
+        eqp_field_text("load_unit", t->timed ? "s" : "not said"),
+        eqp_field_list("bounds", r->nnearest, BOUND_FIELDS, bounds),
         eqp_field_count("trace_ranks", t->nranks),
         eqp_field_real("network_alpha", network->alpha),
         eqp_field_real("network_beta", network->beta),
@@ -279,10 +356,13 @@ int rf_result_report(const rf_result *result, const char *command, eqp_message *
     const rf_result *const r = result;
     const char *dir = r->settings->run.report;
     eqp_report *report = NULL;
+    eqp_field *bounds = NULL;
     int code;
 
+    EQP_TRY(eqp_array_create(&bounds, (int64_t)r->nnearest * BOUND_FIELDS, sizeof *bounds));
+    list_bounds(r, bounds);
     EQP_TRY(eqp_report_create("equipoise-compare", dir, &report, message));
-    EQP_TRY(set_head(r, command, report));
+    EQP_TRY(set_head(r, command, bounds, report));
     EQP_TRY(app_compare_add(report, r->comparison.n, r->comparison.rows, NULL));
     EQP_TRY(write_later(r, message));
     EQP_TRY(r->problem->trace->nranks > 0 ? write_loads(r, message) : EQP_OK);
@@ -291,6 +371,7 @@ int rf_result_report(const rf_result *result, const char *command, eqp_message *
     code = app_compare_plot(dir, r->comparison.n, r->comparison.rows, note) == EQP_ERR_MEMORY ? EQP_ERR_MEMORY : EQP_OK;
 done:
     eqp_report_free(report);
+    free(bounds);
     return code;
 }
 
@@ -320,7 +401,8 @@ static const eqp_compared *find_row(const rf_result *r)
     const app_comparison *c = &r->comparison;
 
     if (r->settings->method == NULL) {
-        return app_compare_winner(c->n, c->rows);
+        const app_compare_look look = app_comparison_look(c);
+        return app_compare_winner(c->n, c->rows, &look);
     }
     for (int i = 0; i < c->n; i++) {
         if (strcmp(c->rows[i].method, r->settings->method) == 0) {
@@ -340,6 +422,11 @@ int rf_result_map(const rf_result *result, eqp_message *message)
     const int *part;
     int code;
 
+    if (row == NULL && r->settings->method == NULL) {
+        eqp_message_set(message, "equipoise-compare: --map: no map that was compared fits into memory; --method METHOD "
+                                 "writes one all the same");
+        return EQP_ERR_ARGUMENT;
+    }
     if (row == NULL) {
         eqp_message_set(message, "equipoise-compare: --method: '%.60s' is none of the methods that were compared",
                         r->settings->method);

@@ -3,10 +3,20 @@
 #ifndef RF_OUTPUT_H
 #define RF_OUTPUT_H
 
+#include "bounds.h"
 #include "judge.h"
 #include "settings.h"
 
 #include "compare.h"
+
+/* The most even map into a number of parts, and the lower bound. */
+typedef struct rf_nearest {
+    int parts;
+    rf_bound bound;
+    const eqp_compared *row; /* of the lowest largest load that fits into memory; NULL: none fits */
+    bool reached;            /* that row reaches the bound */
+    eqp_message proof;       /* the bound that keeps every map from fitting, if there is one; else empty */
+} rf_nearest;
 
 /* A comparison with the row of the run among its rows, where there is one. */
 typedef struct rf_result {
@@ -15,9 +25,11 @@ typedef struct rf_result {
     app_comparison comparison; /* rows: owned */
     rf_later *later;           /* [comparison.n] of each row; owned */
     int **part;                /* [comparison.n] borrowed; NULL inside: not kept, or the run's */
+    int nnearest;
+    rf_nearest *nearest; /* [nnearest] of each number of parts; owned */
 } rf_result;
 
-/* From the rows of the library's comparison (taken over) and what was judged beside. */
+/* From the rows of the library's comparison (taken over) and what was judged beside; result->problem is set. */
 int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result);
 void rf_result_free(rf_result *result);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
+#include "bounds.h"
+#include "greedy.h"
+
 #include "../../shell/run_files.h"
 
 #include <equipoise/base.h>
@@ -226,12 +229,22 @@ void rf_problem_unscale(const rf_problem *problem, eqp_compared *row)
     row->step_next /= problem->scale;
 }
 
-int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, rf_problem *problem)
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, const eqp_capacities *capacities,
+                      uint64_t seed, rf_problem *problem)
 {
     rf_problem *const p = problem;
     int code;
 
-    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .ncycle = ncycle, .begin = at, .now = at};
+    *p = (rf_problem){.comm = comm,
+                      .trace = trace,
+                      .at = at,
+                      .ncycle = ncycle,
+                      .begin = at,
+                      .now = at,
+                      .seed = seed,
+                      .capped = capacities->n > 0 || capacities->of_mean > 0,
+                      .capacities = *capacities};
+    p->measured = rf_memory_known(trace, p->capped);
     p->scale = find_scale(trace, at, ncycle);
     p->quantum = find_quantum(trace, at, ncycle, p->scale);
     MPI_Comm_rank(comm, &p->rank);
@@ -393,7 +406,43 @@ done:
     return code;
 }
 
-int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool loads_only, eqp_evaluation *evaluation)
+/* A byte is an element that a part holds. */
+static const eqp_memory bytes_held = {.held = 1.0};
+
+/* Rank 0 tells of memory, as blocks count once for a part. */
+static int tell_memory(const rf_problem *p, int nparts, eqp_evaluation *evaluation)
+{
+    double *bytes = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&bytes, nparts, sizeof *bytes));
+    EQP_TRY(rf_memory_of_parts(p->trace, p->part, nparts, bytes));
+    for (int k = 0; k < nparts; k++) {
+        EQP_TRY(bytes[k] < 0x1p62 ? eqp_evaluation_held(evaluation, k, (int64_t)ceil(bytes[k])) : EQP_ERR_OVERFLOW);
+    }
+done:
+    free(bytes);
+    return code;
+}
+
+int rf_problem_cap(const rf_problem *problem, int nparts, eqp_evaluation *evaluation)
+{
+    const eqp_capacities *has = &problem->capacities;
+    double *capacity = NULL;
+    int code;
+
+    EQP_TRY(has->n > 0 ? eqp_array_create(&capacity, nparts, sizeof *capacity) : EQP_OK);
+    for (int p = 0; p < nparts && capacity != NULL; p++) {
+        capacity[p] = has->bytes[p % has->n];
+    }
+    EQP_TRY(eqp_evaluation_memory(evaluation, problem->measured ? &bytes_held : NULL, capacity, has->of_mean));
+done:
+    free(capacity);
+    return code;
+}
+
+int rf_problem_tell(const rf_problem *problem, int nparts, int piece, int npieces, bool loads_only,
+                    eqp_evaluation *evaluation)
 {
     const rf_problem *const p = problem;
     const rf_trace *t = p->trace;
@@ -405,8 +454,8 @@ int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool load
     app_slice(t->n, piece, npieces, &first, &count);
     for (int64_t i = first; i < first + count; i++) {
         EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], p->scale * rf_trace_load(t, p->now)[i]));
-        EQP_TRY(eqp_evaluation_held(evaluation, p->part[i], 1));
     }
+    EQP_TRY(piece == 0 && p->measured && !loads_only ? tell_memory(p, nparts, evaluation) : EQP_OK);
     app_slice(loads_only ? 0 : nedges, piece, npieces, &first, &count);
     for (int64_t k = first; k < first + count; k++) {
         EQP_TRY(tell_edge(p, k < t->ncommon ? k : own + k - t->ncommon, evaluation));
@@ -422,7 +471,7 @@ static int trace_map(void *user, int nparts, const eqp_map *map, const eqp_place
     int code;
 
     EQP_TRY(rf_problem_gather(p, nparts, map, placement));
-    EQP_TRY(rf_problem_tell(p, p->rank, p->nranks, loads_only, evaluation));
+    EQP_TRY(rf_problem_tell(p, nparts, p->rank, p->nranks, loads_only, evaluation));
 done:
     return code;
 }
@@ -481,5 +530,8 @@ eqp_problem rf_problem_functions(rf_problem *problem)
                          .survey = survey,
                          .base = t->fixed != NULL ? base : NULL,
                          .trace = trace_map,
+                         .own = &rf_methods,
+                         .assign = rf_bound_assign,
+                         .memory = problem->measured ? &bytes_held : NULL,
                          .advance = problem->at + 2 * problem->ncycle <= t->nphases ? advance : NULL};
 }

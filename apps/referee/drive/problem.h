@@ -5,6 +5,7 @@
 
 #include "../trace/trace.h"
 
+#include <equipoise/balancer.h>
 #include <equipoise/problem.h>
 #include <equipoise/whatif.h>
 
@@ -30,11 +31,16 @@ typedef struct rf_problem {
     double scale;   /* a power of two: the balancer sees loads and messages times this, as it counts in nanoseconds */
     double quantum; /* seconds of a unit of work, scaled */
     int *part;      /* [trace->n] of each item, as far as known */
+    uint64_t seed;
+    bool measured;             /* what parts need in memory is known and told */
+    bool capped;               /* parts have no more than: */
+    eqp_capacities capacities; /* borrowed */
 } rf_problem;
 
-/* at: index of a phase, with which ncycle phases of the trace begin, 1 to EQP_CYCLE_PHASES. Local; the trace stays
- * where it is. */
-int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, rf_problem *problem);
+/* at: index of a phase, with which ncycle phases of the trace begin, 1 to EQP_CYCLE_PHASES. capacities: of parts
+ * (copied but for its array). Local; the trace stays where it is. */
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, const eqp_capacities *capacities,
+                      uint64_t seed, rf_problem *problem);
 void rf_problem_free(rf_problem *problem);
 
 /* What the balancer asks. */
@@ -56,7 +62,11 @@ void rf_problem_turn(rf_problem *problem, int k);
 /* The phases of a cycle: each comes once. */
 eqp_cycle_turns rf_problem_cycle(const rf_problem *problem);
 
+/* Says to an evaluation what parts have in memory. Local. */
+int rf_problem_cap(const rf_problem *problem, int nparts, eqp_evaluation *evaluation);
+
 /* Tells an evaluation what problem->part makes of the phase `now`: piece `piece` of `npieces` of it. Local. */
-int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool loads_only, eqp_evaluation *evaluation);
+int rf_problem_tell(const rf_problem *problem, int nparts, int piece, int npieces, bool loads_only,
+                    eqp_evaluation *evaluation);
 
 #endif

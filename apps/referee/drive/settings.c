@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include "greedy.h"
+
 #include <equipoise/cycle.h>
 
 #include <string.h>
@@ -60,7 +62,6 @@ static const app_option_text texts[] = {
     {.name = "false-alarms", .absent = true},
     {.name = "lazy", .absent = true},
     {.name = "share", .absent = true},
-    {.name = "memory-cap", .absent = true},
     {.name = "schedule", .absent = true},
     {.name = "costs", .absent = true},
     {.name = "sample-strategy", .absent = true},
@@ -69,9 +70,15 @@ static const app_option_text texts[] = {
     {.name = "forces", .absent = true},
     {.name = "output", .absent = true},
     {.name = "output-every", .absent = true},
+    {.name = "memory-cap",
+     .help = "recommend no map by which a part needs more memory: bytes (K, M, G, T; a list is repeated),\n"
+             "or so many times what a part needs in the mean"},
+    {.name = "imbalance-tol",
+     .help = "imbalance at which methods stop, max / mean - 1: maps cost nothing here",
+     .fallback = "0"},
     {.name = "compare",
      .help = "divide the items by each of these methods; 'help' lists them",
-     .fallback = "count,sfc,rcb,auto"},
+     .fallback = "count,sfc,rcb,greedy,auto"},
     {.name = "parts", .help = "numbers of parts, 1 to 65536 each; without it as many as the trace has ranks"},
     {.name = "exchange", .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: cheapest"},
     {.name = "report", .help = "write report.json, compare.csv, phases.csv, loads.csv (of the run) and plots there"},
@@ -108,6 +115,8 @@ const app_command_line *rf_settings_table(void)
 int rf_settings_complete(rf_settings *s, eqp_message *message)
 {
     const bool given = app_options_given(&command_line, s, "parts");
+    const char *memory = s->run.memory_text;
+    eqp_message inner = {""};
     int code;
 
     while (s->npaths < RF_MOST_FILES && s->path[s->npaths] != NULL) {
@@ -122,18 +131,23 @@ int rf_settings_complete(rf_settings *s, eqp_message *message)
         return EQP_ERR_ARGUMENT;
     }
     if (!app_options_given(&command_line, s, "compare") && eqp_method_find("rcb") == NULL) {
-        s->run.compare_text = "count,sfc,tiles,auto"; /* a build without Zoltan */
+        s->run.compare_text = "count,sfc,tiles,greedy,auto"; /* a build without Zoltan */
     }
     s->run.snapshot = s->path[0];
     s->run.costs = 1; /* loads are what the trace says */
     s->has_phase = app_options_given(&command_line, s, "phase");
     s->run.parts_text = given ? s->run.parts_text : "1"; /* until the trace is read */
-    EQP_TRY(app_run_choose("equipoise-compare", NULL, &s->run, message));
+    s->run.memory_text = NULL;                           /* likewise: a list of caps is checked then, too */
+    EQP_TRY(app_run_choose("equipoise-compare", &rf_methods, &s->run, message));
     s->run.parts_text = given ? s->run.parts_text : NULL;
+    EQP_TRY(app_memory_cap_parse(memory != NULL ? memory : "none", &s->run.capacities, &inner));
     if (s->map != NULL && s->run.nparts_list > 1) {
         eqp_message_set(message, "equipoise-compare: --map: one number of parts, not %d", s->run.nparts_list);
         code = EQP_ERR_ARGUMENT;
     }
 done:
+    if (code != EQP_OK && inner.text[0] != '\0') {
+        eqp_message_set(message, "equipoise-compare: --memory-cap: %s", inner.text);
+    }
     return code;
 }

@@ -180,7 +180,7 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* What an item needs in memory: its own bytes, and those of its block and of its rank. */
+/* Records the memory of an item, of its block and of its rank. */
 static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item, eqp_message *message)
 {
     const rf_needs *needs = &row->needs;

@@ -11,7 +11,7 @@
 /* Nobody has said it. */
 #define RF_NONE INT64_MIN
 
-/* What an item needs in memory: bytes, 0 to 2^60. Zeros are nothing. */
+/* Memory of an item in bytes, 0 to 2^60. */
 typedef struct rf_needs {
     bool known;
     double held, working; /* wherever it is, and while it is computed */
@@ -61,11 +61,11 @@ int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int6
 /* One that is none between items. */
 void rf_build_leave_out(rf_build *build);
 
-/* The file at hand is that of one rank; and it says how many ranks there were. */
+/* Declares the rank whose file is being read, and the number of ranks. */
 void rf_build_rank(rf_build *build, int64_t rank);
 int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message);
 
-/* Whether the loads that follow are seconds, else of no known unit: the same in all files. */
+/* Declares the unit of the loads that follow: seconds, or unknown. The same in all files. */
 int rf_build_timed(rf_build *build, bool timed, eqp_message *message);
 
 /* Makes the trace. lenient: edges to unknown items are left out and counted, not refused. nranks: declared by the user;
@@ -105,7 +105,7 @@ typedef struct rf_vt_names {
 
 /* The readers: of a file that was told by its beginning. */
 int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message);
-/* Whether a text begins as a table does: its first line that is no comment is a header with a column that is read. */
+/* True if the first line that is no comment is the header of a table of items or edges. */
 bool rf_is_table(const char *text);
 int rf_read_boxes(rf_build *build, const char *path, eqp_message *message);
 /* EQP_ERR_UNKNOWN for JSON of another kind. names: of the files before this one. */

@@ -47,7 +47,7 @@ done:
     return code;
 }
 
-/* Loads of repeated phases that others have to be filled into: see copy_rows(). */
+/* Number of loads that copy_rows() will copy. */
 static int64_t count_copies(const rf_build *b, const int64_t *own, const rf_trace *t);
 
 static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t, eqp_message *message)
@@ -167,7 +167,7 @@ done:
     return code;
 }
 
-/* Calls with each phase that has a row of its own while a file says that it is like the one before it. */
+/* The next phase with a row of its own that the file repeats from its predecessor; p: the last one, -1 at first. */
 static int64_t next_copy(const rf_trace *t, const int64_t *own, const rf_kept_repeat *repeat, int64_t p)
 {
     const int64_t end = first_phase(t, repeat->last + 1);
@@ -231,7 +231,7 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->file > y->file) - (x->file < y->file);
 }
 
-/* 0: nobody has declared them. */
+/* Declared number of ranks, or 0. */
 static int declared_ranks(const rf_build *b, int nranks)
 {
     return nranks > 0 ? nranks : b->nranks != RF_NONE ? (int)b->nranks : 0;
@@ -333,7 +333,7 @@ static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *
     return EQP_OK;
 }
 
-/* What items, blocks and ranks need in memory. */
+/* Memory of items, blocks and ranks. */
 static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
 {
     rf_memory *m = &t->memory;

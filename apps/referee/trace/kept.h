@@ -36,7 +36,7 @@ typedef struct rf_kept_repeat {
     int64_t first, last, row, end;
 } rf_kept_repeat;
 
-/* What a file says of its rank. */
+/* A file and the rank that wrote it. */
 typedef struct rf_kept_file {
     const char *path; /* borrowed */
     int64_t rank;     /* whose file it is; RF_NONE: not said */

@@ -220,7 +220,7 @@ static int look_at(file *f, eqp_message *message)
     return broken ? EQP_ERR_IO : size == 0 ? EQP_ERR_FORMAT : EQP_OK;
 }
 
-/* What spans the files of a trace. */
+/* State shared by all files of a trace. */
 typedef struct spanning {
     rf_keys known; /* Charm++'s objects */
     rf_vt_names names;

@@ -17,8 +17,8 @@ typedef struct rf_edge {
     int64_t bytes;    /* -1: not said; then what is sent are the bytes of `from` */
 } rf_edge;
 
-/* What items need in memory. A rank needs its own bytes, those that its items hold, the most that one of them works
- * with, and each block that its items share once. */
+/* Memory of items. A rank needs its own bytes, those that its items hold, the largest working set of one item, and each
+ * block that its items share once. */
 typedef struct rf_memory {
     double *held;        /* [n] bytes of an item wherever it is; NULL: the trace says nothing of memory */
     double *working;     /* [n] bytes while it is computed */
@@ -54,7 +54,7 @@ typedef struct rf_trace {
     eqp_message note;    /* what was not read, for the user; empty: all was */
 } rf_trace;
 
-/* What the caller knows of a trace. */
+/* Facts about a trace that the caller supplies. */
 typedef struct rf_trace_known {
     const char *edges; /* a text file of edges, or NULL */
     int64_t phase;     /* whose positions are to be kept; -1: the first one */

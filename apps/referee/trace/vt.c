@@ -57,7 +57,7 @@ static int get_real(const json_t *object, const char *name, double *value)
     return EQP_OK;
 }
 
-/* What messages may call an element: its kind, its sequence number, and its home or -1. False: it has no such name. */
+/* The name of an element in messages: kind, sequence number, and home or -1. False if it has none. */
 static bool get_name(const json_t *entity, int64_t name[RF_KEY_WORDS])
 {
     name[2] = -1;
@@ -108,7 +108,7 @@ done:
     return code;
 }
 
-/* What vt's load balancer knows of a task's memory. */
+/* The memory of a task, as vt's CCM balancer defines it. */
 static int read_needs(reading *r, const json_t *task, rf_row *row)
 {
     static const char *const names[] = {"task_footprint_bytes", "task_working_bytes", "task_serialized_bytes",
