@@ -364,7 +364,8 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
             return rc;
         }
         for (int b = 0; b < BLOCKS; b++) {
-            bool optional = b == BLOCK_ID && r->labelled;
+            /* A file of places alone has ids; without a block behind it, that of velocities was cut off. */
+            bool optional = r->labelled && (b == BLOCK_ID || (b == BLOCK_VEL && d->at[BLOCK_ID].offset != 0));
 
             if (d->at[b].offset == 0 && numbers[b] > 0 && !optional) {
                 eqp_message_set(message, "%s: ends before the block %.4s: truncated?", r->path, labels[b]);
@@ -373,6 +374,7 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
         }
     }
     h->has_ids = d->at[BLOCK_ID].offset != 0;
+    h->has_velocities = d->at[BLOCK_VEL].offset != 0;
     if (d->all_masses) {
         eqp_message_set(&h->note, "masses stand in the header and in the block MASS: those of the header are taken");
     }

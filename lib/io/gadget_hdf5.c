@@ -163,10 +163,12 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     return rc != EQP_OK ? rc : eqp__header_check(file, message);
 }
 
-/* Some codes keep the cosmology, and whether there is one, in a group of its own: GADGET-4 and AREPO, SWIFT. */
+/* Some codes keep the cosmology, and whether there is one, by other names or in a group of its own: GIZMO, GADGET-4 and
+ * AREPO, SWIFT. */
 static const struct {
     const char *group, *comoving, *omega0, *omega_lambda, *hubble;
-} cosmologies[] = {{"Parameters", "ComovingIntegrationOn", "Omega0", "OmegaLambda", "HubbleParam"},
+} cosmologies[] = {{"Header", "ComovingIntegrationOn", "Omega_Matter", "Omega_Lambda", "HubbleParam"},
+                   {"Parameters", "ComovingIntegrationOn", "Omega0", "OmegaLambda", "HubbleParam"},
                    {"Cosmology", "Cosmological run", "Omega_m", "Omega_lambda", "h"}};
 
 static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comoving, eqp_message *message)
@@ -212,6 +214,25 @@ static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_me
         H5Gclose(group);
     }
     return rc;
+}
+
+/* Units of length, by the attributes that codes write: GADGET-4 and AREPO, GIZMO, EAGLE, SWIFT. */
+static void find_units(eqp__file *file, hid_t opened)
+{
+    static const char *const names[][2] = {{"Header", "UnitLength_in_cm"},     {"Header", "UnitLength_In_CGS"},
+                                           {"Parameters", "UnitLength_in_cm"}, {"Parameters", "UnitLength_In_CGS"},
+                                           {"Units", "UnitLength_in_cm"},      {"Units", "Unit length in cgs (U_L)"}};
+
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        hid_t group = -1;
+        double unit;
+
+        if (eqp__hdf5_open_group(file->path, opened, names[i][0], &group, NULL) == EQP_OK) {
+            file->header.has_units |=
+                eqp__hdf5_get_reals(file->path, group, names[i][1], 0, 1, &unit, NULL) == EQP_OK && unit != 1;
+            H5Gclose(group);
+        }
+    }
 }
 
 /* The power of a that turns stored velocities into peculiar ones, where the file tells. */
@@ -274,7 +295,7 @@ static int check_type(eqp__file *file, hid_t opened, int type, bool *there, doub
 static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_message *message)
 {
     eqp__header *h = &file->header;
-    int with[QUANTITIES] = {0}, types = 0;
+    int with[QUANTITIES] = {0};
 
     for (int t = 0; t < h->ntypes; t++) {
         bool there[QUANTITIES] = {false};
@@ -283,7 +304,6 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
         if (rc != EQP_OK) {
             return rc;
         }
-        types += h->n[t] > 0;
         for (int q = 0; q < QUANTITIES; q++) {
             with[q] += there[q];
         }
@@ -291,9 +311,6 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
             h->left_out[t] = h->n[t];
             h->n[t] = 0;
         }
-    }
-    if (types > 0 && with[PLACES] == 0) {
-        return damaged(file, "no type of particles has a dataset Coordinates", message);
     }
     if (with[IDS] > 0 && with[IDS] < with[PLACES]) {
         return damaged(file, "only some types of particles have ids", message);
@@ -372,6 +389,9 @@ static int load(eqp__file *file, eqp_message *message)
         rc = load_cosmology(file, opened, i, &comoving, message);
     }
     rc = rc != EQP_OK ? rc : load_scale_factor(file, opened, comoving, message);
+    if (rc == EQP_OK) {
+        find_units(file, opened);
+    }
     rc = rc != EQP_OK ? rc : check_types(file, opened, &exponent, message);
     close_type(opened, -1);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);

@@ -6,25 +6,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_PIECES = 4096, NAME_BYTES = 1024 };
 
-/* The piece `name` in the folder of `path`; owned by the caller. */
-static int beside(const char *path, const char *name, char **piece)
+static int join(const char *path, size_t folder, const char *name, char **piece)
 {
-    const char *slash = strrchr(path, '/'), *last = strrchr(name, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, bytes;
-    char *made;
+    size_t bytes = folder + strlen(name) + 1;
+    char *made = malloc(bytes);
 
-    name = last ? last + 1 : name;
-    bytes = folder + strlen(name) + 1;
-    made = malloc(bytes);
     if (!made) {
         return EQP_ERR_MEMORY;
     }
     snprintf(made, bytes, "%.*s%s", (int)folder, path, name);
     *piece = made;
     return EQP_OK;
+}
+
+/* The piece `name` below the folder of `path`, or in that folder if it was made elsewhere; owned by the caller. */
+static int beside(const char *path, const char *name, char **piece)
+{
+    const char *slash = strrchr(path, '/'), *last = strrchr(name, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+
+    if (last && name[0] != '/' && !strstr(name, "..")) {
+        int rc = join(path, folder, name, piece);
+
+        if (rc != EQP_OK || access(*piece, F_OK) == 0) {
+            return rc;
+        }
+        free(*piece);
+    }
+    return join(path, folder, last ? last + 1 : name, piece);
 }
 
 /* Most types of a file have the same pieces in the same order. */

@@ -26,6 +26,7 @@ typedef struct eqp__header {
     double time, redshift, box_size, omega0, omega_lambda, hubble;
     double velocity_factor; /* what is read = what is stored x this */
     bool cosmological, has_ids;
+    bool has_units;
     bool has_velocities, has_masses;      /* of all particles of the file */
     int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without places: in total, but not in n */
     eqp_message note;                     /* what else was left out or assumed; "": nothing */

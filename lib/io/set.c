@@ -204,6 +204,7 @@ static void set_info(eqp_snapshot *s)
     s->info.omega_lambda = h->omega_lambda;
     s->info.hubble = h->hubble;
     s->info.cosmological = h->cosmological;
+    s->info.has_units = h->has_units;
     s->info.has_velocities = s->info.has_masses = true;
     for (int k = 0; k < s->info.nfiles; k++) {
         s->info.has_velocities &= s->file[k].header.has_velocities;
@@ -332,11 +333,16 @@ static int load_files(eqp_snapshot *s, const char *path, eqp_message *message)
 int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
 {
     bool is_virtual;
+    int64_t left_out = 0;
     int rc = load_virtual(s, path, &is_virtual, message);
 
     rc = rc != EQP_OK || is_virtual ? rc : load_files(s, path, message);
+    for (int t = 0; t < EQP_SNAPSHOT_TYPES; t++) {
+        left_out |= s->left_out[t];
+    }
     if (rc == EQP_OK && s->info.n == 0) {
-        eqp_message_set(message, "%s: holds no particles", path);
+        eqp_message_set(message, "%s: %s", path,
+                        left_out > 0 ? "no type of particles has a dataset Coordinates" : "holds no particles");
         rc = EQP_ERR_FORMAT;
     }
     if (rc == EQP_OK) {

@@ -111,6 +111,29 @@ static void velocities_and_masses_may_be_missing(void **state)
     }
 }
 
+/* The second file of a set may hold tracers alone. */
+static void a_file_of_tracers_belongs_to_its_set(void **state)
+{
+    eqp_snapshot *opened;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        spec s = usual();
+
+        memset(s.n, 0, sizeof s.n);
+        s.n[k ? 3 : 1] = 2;
+        s.total[0] = s.total[4] = 0;
+        s.total[1] = s.total[3] = 2;
+        s.nfiles = 2;
+        save_spec(in_folder(k ? "s.1" : "s.0"), &s);
+    }
+    rename_all(in_folder("s.1"), 3, "Coordinates", NULL);
+    opened = open_good(in_folder("s"));
+    assert_int_equal(eqp_snapshot_get_info(opened)->n, 2);
+    assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
+    eqp_snapshot_close(opened);
+}
+
 /* SWIFT: Time is the age, the scale factor stands beside it, a flag says that the run is cosmological, and velocities
  * are peculiar. */
 static void the_scale_factor_may_stand_beside_the_time(void **state)
@@ -118,7 +141,7 @@ static void the_scale_factor_may_stand_beside_the_time(void **state)
     (void)state;
     for (int64_t comoving = 0; comoving < 2; comoving++) {
         spec s = usual();
-        const double a = 0.25, omega = 0.3;
+        const double a = 0.25, omega = 0.3, kiloparsec = 3.08567758e21;
         hid_t file, group;
         eqp_snapshot *opened;
 
@@ -133,8 +156,12 @@ static void the_scale_factor_may_stand_beside_the_time(void **state)
         put_numbers(&s, group, "Cosmological run", 1, H5T_STD_I32LE, H5T_NATIVE_INT64, &comoving);
         put_numbers(&s, group, "Omega_m", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
         H5Gclose(group);
+        group = H5Gcreate2(file, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        put_numbers(&s, group, "Unit length in cgs (U_L)", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &kiloparsec);
+        H5Gclose(group);
         H5Fclose(file);
         opened = open_good(in_folder("a"));
+        assert_true(eqp_snapshot_get_info(opened)->has_units);
         assert_true(eqp_snapshot_get_info(opened)->cosmological == (comoving == 1));
         assert_true(eqp_snapshot_get_info(opened)->time == (comoving ? a : 77));
         assert_true(eqp_snapshot_get_info(opened)->omega0 == (comoving ? omega : 0));
@@ -162,7 +189,8 @@ static void save_virtual(const spec *s, const char *source)
         for (int k = 0; k < 2; k++) {
             char piece[64], dataset_name[64];
 
-            snprintf(piece, sizeof piece, "p.%d", k);
+            /* A path of the machine that made it leads nowhere here: the name counts. */
+            snprintf(piece, sizeof piece, k ? "/elsewhere/p.%d" : "p.%d", k);
             snprintf(dataset_name, sizeof dataset_name, "%s/%s", source, name[q]);
             H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){4 * (hsize_t)k, 0}, NULL, half, NULL);
             assert_true(H5Pset_virtual(properties, space, piece, dataset_name, part) >= 0);
@@ -292,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_names_of_other_codes_are_read, files_clear),
         cmocka_unit_test_setup(types_without_places_are_left_out, files_clear),
+        cmocka_unit_test_setup(a_file_of_tracers_belongs_to_its_set, files_clear),
         cmocka_unit_test_setup(velocities_and_masses_may_be_missing, files_clear),
         cmocka_unit_test_setup(the_scale_factor_may_stand_beside_the_time, files_clear),
         cmocka_unit_test_setup(a_virtual_file_is_read_through_its_pieces, files_clear),

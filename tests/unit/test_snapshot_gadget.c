@@ -18,8 +18,10 @@ typedef struct spec {
     double time, redshift, omega0;
     int64_t first; /* place of its first particle in the global order */
     bool energy;   /* a further block at the end */
-    int own;       /* GADGET-4's own header: 1 to 4; else 0 */
-    bool both;     /* masses of all particles in the block, those of the header too */
+    int own_types;
+    int own;      /* GADGET-4's own header: 1 to 4; else 0 */
+    bool at_rest; /* without velocities */
+    bool both;    /* masses of all particles in the block, those of the header too */
 } spec;
 
 static const spec mixed = {.format = 1,
@@ -49,14 +51,17 @@ static bytes own_header_of(const spec *s)
 {
     bytes b = {0};
 
-    for (int t = 0; t < TYPES; t++) {
-        put_word(&b, (uint64_t)s->n[t], s->own <= 2 ? 8 : 4, s->big);
+    for (int t = 0; t < s->own_types; t++) {
+        put_word(&b, (uint64_t)(t < TYPES ? s->n[t] : 0), s->own <= 2 ? 8 : 4, s->big);
     }
-    for (int t = 0; t < TYPES; t++) {
-        put_word(&b, (uint64_t)s->total[t], 8, s->big);
+    while (b.n % 8 != 0) {
+        put_word(&b, 0xabababab, 4, s->big);
     }
-    for (int t = 0; t < TYPES; t++) {
-        put_real(&b, s->mass[t], 8, s->big);
+    for (int t = 0; t < s->own_types; t++) {
+        put_word(&b, (uint64_t)(t < TYPES ? s->total[t] : 0), 8, s->big);
+    }
+    for (int t = 0; t < s->own_types; t++) {
+        put_real(&b, t < TYPES ? s->mass[t] : 0, 8, s->big);
     }
     put_real(&b, s->time, 8, s->big);
     put_real(&b, s->redshift, 8, s->big);
@@ -144,8 +149,10 @@ static bytes file_of(const spec *s)
     put_record(&file, s, "HEAD", &block);
     block = vectors_of(s, 1);
     put_record(&file, s, "POS ", &block);
-    block = vectors_of(s, 4);
-    put_record(&file, s, "VEL ", &block);
+    if (!s->at_rest) {
+        block = vectors_of(s, 4);
+        put_record(&file, s, "VEL ", &block);
+    }
     if (s->id) {
         block = (bytes){0};
         for (int64_t i = 0; i < count_of(s); i++) {
@@ -202,12 +209,13 @@ static void every_variant_gives_the_same_particles(void **state)
 static void headers_of_gadget_4_give_the_same_particles(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 16; variant++) {
+    for (int variant = 0; variant < 48; variant++) {
         spec s = mixed;
         particles whole;
         eqp_snapshot *opened;
 
         s.own = 1 + variant % 4;
+        s.own_types = variant < 16 ? TYPES : variant < 32 ? TYPES - 1 : TYPES + 2; /* the last one has no particles */
         s.format = variant & 4 ? 2 : 1;
         s.big = variant & 8;
         save_spec(in_folder("a"), &s);
@@ -215,7 +223,7 @@ static void headers_of_gadget_4_give_the_same_particles(void **state)
         check_slices(in_folder("a"), &whole);
         opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
-        assert_int_equal(eqp_snapshot_get_info(opened)->ntypes, TYPES);
+        assert_int_equal(eqp_snapshot_get_info(opened)->ntypes, s.own_types);
         eqp_snapshot_close(opened);
         if (variant < 2) {
             bytes file = file_of(&s);
@@ -285,6 +293,16 @@ static void ids_that_are_not_there_follow_the_order(void **state)
     assert_false(eqp_snapshot_get_info(opened)->has_ids);
     eqp_snapshot_close(opened);
     particles_free(&whole);
+    s.at_rest = true;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "before the block VEL");
+    s.id = 4;
+    save_spec(in_folder("a"), &s);
+    opened = open_good(in_folder("a"));
+    assert_false(eqp_snapshot_get_info(opened)->has_velocities);
+    eqp_snapshot_close(opened);
+    s.at_rest = false;
+    s.id = 0;
     s.format = 1;
     save_spec(in_folder("b"), &s);
     refuse_open(in_folder("b"), EQP_ERR_FORMAT, "");

@@ -275,6 +275,7 @@ static void add_note(eqp_message *note, const char *what)
 /* One line for all that a reader of the results should know of the file. */
 static void note_input(const eqp_snapshot_info *info, const bh_settings *settings, eqp_message *note)
 {
+    const bool has_cosmology = info->omega0 > 0 || (info->hubble > 0 && info->hubble != 1);
     char what[256];
 
     *note = info->note;
@@ -284,13 +285,19 @@ static void note_input(const eqp_snapshot_info *info, const bh_settings *setting
     if (!info->has_masses) {
         add_note(note, "has no masses: all are equal, 1 in total");
     }
-    if (info->cosmological || info->omega0 > 0 || (info->hubble > 0 && info->hubble != 1)) {
-        const int used = snprintf(what, sizeof what,
-                                  "is cosmological: assumed are G = %g, softening = %g and the units of "
-                                  "the file; the scale factor %g",
-                                  settings->G, settings->softening, info->time);
-        snprintf(what + used, sizeof what - (size_t)used, " and h = %g are not applied to lengths and masses",
-                 info->hubble);
+    if (info->cosmological || has_cosmology || info->has_units) {
+        snprintf(what, sizeof what, "%s: assumed are G = %g, softening = %g and the units of the file",
+                 info->cosmological ? "is cosmological"
+                 : has_cosmology    ? "names a cosmology"
+                                    : "has units of its own",
+                 settings->G, settings->softening);
+        add_note(note, what);
+    }
+    if (info->cosmological || (info->hubble > 0 && info->hubble != 1)) {
+        const int used = info->cosmological ? snprintf(what, sizeof what, "the scale factor %g and ", info->time) : 0;
+
+        snprintf(what + used, sizeof what - (size_t)used, "h = %g %s not applied to lengths and masses", info->hubble,
+                 used > 0 ? "are" : "is");
         add_note(note, what);
     }
     if (info->box_size > 0) {

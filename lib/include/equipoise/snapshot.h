@@ -87,6 +87,7 @@ typedef struct eqp_snapshot_info {
     double omega_lambda;                /**< as stored; 0 if the format has none */
     double hubble;                      /**< h, as stored; 0 if the format has none */
     bool cosmological;                  /**< velocities are converted from u, see above */
+    bool has_units;                     /**< the file names its units; values come as stored all the same */
     bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
     bool has_velocities;                /**< otherwise they are read as 0 */
     bool has_masses;                    /**< otherwise they are read as 1 / n each */
