@@ -78,28 +78,47 @@ static bool can_be_memory(const eqp_memory *memory)
     return can_be;
 }
 
-static int take_problem(eqp_balancer *b, const eqp_problem *problem)
+/* A condition, and the line for when it does not hold; the first such line stays. */
+static bool holds(bool condition, const char *line, eqp_message *message)
+{
+    if (!condition && message->text[0] == '\0') {
+        eqp_message_set(message, "balancer: %s", line);
+    }
+    return condition;
+}
+
+static int take_problem(eqp_balancer *b, const eqp_problem *problem, eqp_message *message)
 {
     const int nkinds = problem->nkinds > 0 ? problem->nkinds : 1;
-    bool can_be = problem->survey != NULL && problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS &&
-                  problem->nphases >= 0 && problem->nphases <= EQP_PHASES_MAX &&
-                  (problem->nphases == 0 || (problem->back != NULL && problem->ghosts != NULL)) &&
-                  isfinite(problem->branch) && problem->branch >= 0 && problem->ngrains >= 0 &&
-                  (problem->ngrains <= 1 || problem->grain != NULL) && can_be_methods(problem->own);
+    bool can_be = holds(problem->survey != NULL, "problem: there is no survey", message) &&
+                  holds(problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS, "problem: nkinds is out of range", message) &&
+                  holds(problem->nphases >= 0 && problem->nphases <= EQP_PHASES_MAX &&
+                            (problem->nphases == 0 || (problem->back != NULL && problem->ghosts != NULL)),
+                        "problem: nphases is out of range, or back or ghosts is missing", message) &&
+                  holds(isfinite(problem->branch) && problem->branch >= 0, "problem: branch is negative or not finite",
+                        message) &&
+                  holds(problem->ngrains >= 0 && (problem->ngrains <= 1 || problem->grain != NULL),
+                        "problem: ngrains is negative, or grain is missing", message) &&
+                  holds(can_be_methods(problem->own), "problem: own is no table of methods", message);
 
     b->problem = *problem;
     if (problem->memory != NULL) {
         b->bounds.known = true;
         b->bounds.model = *problem->memory;
-        can_be = can_be && can_be_memory(problem->memory);
+        can_be = can_be && holds(can_be_memory(problem->memory), "problem: memory is negative or not finite", message);
     }
     for (int k = 0; k < nkinds && can_be; k++) {
         b->nominal[k] = problem->nominal != NULL ? problem->nominal[k] : 1.0;
-        can_be = is_positive(b->nominal[k]);
+        can_be = holds(is_positive(b->nominal[k]), "problem: nominal is not positive and finite", message);
     }
     b->model = (eqp_work_model){.nkinds = nkinds, .nominal = b->nominal, .once = problem->once};
-    const int code = can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
-    return code == EQP_OK ? eqp__overheads_init(&b->overheads, problem->overhead) : code;
+    int code = can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
+
+    if (code == EQP_OK) {
+        code = eqp__overheads_init(&b->overheads, problem->overhead);
+        (void)holds(code != EQP_ERR_ARGUMENT, "problem: overhead is negative or not finite", message);
+    }
+    return code;
 }
 
 /* Whether a word that people could write is meant. */
@@ -134,16 +153,24 @@ static bool can_be_model(const eqp_speed_model *model)
     return model != NULL && model->name && model->create && model->add && model->divide && model->free;
 }
 
-static bool can_be_options(const eqp_balancer_options *o)
+static bool can_be_options(const eqp_balancer_options *o, eqp_message *message)
 {
-    return eqp__can_be_choice(&o->method) && isfinite(o->imbalance_tol) && o->imbalance_tol >= 0 &&
-           isfinite(o->fresh_tol) && o->fresh_tol >= 0 && isfinite(o->assign_tol) && o->assign_tol >= 0 &&
-           eqp__network_valid(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
-           eqp__can_be_speeds(o->share.nspeeds, o->share.speed) && eqp__can_be_capacities(&o->capacities) &&
-           (o->share.kind != EQP_SHARE_MODEL || can_be_model(o->share.model));
+    const double tol[] = {o->imbalance_tol, o->fresh_tol, o->assign_tol};
+    bool can_be = holds(eqp__can_be_choice(&o->method), "options: there is no such method", message);
+
+    for (int k = 0; k < 3 && can_be; k++) {
+        can_be = holds(isfinite(tol[k]) && tol[k] >= 0,
+                       "options: imbalance_tol, fresh_tol or assign_tol is negative or not finite", message);
+    }
+    return can_be && holds(eqp__network_valid(&o->network), "options: the network is none", message) &&
+           holds(o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
+                     eqp__can_be_speeds(o->share.nspeeds, o->share.speed) &&
+                     (o->share.kind != EQP_SHARE_MODEL || can_be_model(o->share.model)),
+                 "options: share has speeds that are not positive and finite, or no model", message) &&
+           holds(eqp__can_be_capacities(&o->capacities), "options: capacities are not positive and finite", message);
 }
 
-static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
+static int take_options(eqp_balancer *b, const eqp_balancer_options *options, eqp_message *message)
 {
     int code;
 
@@ -159,12 +186,18 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     }
     b->plan = b->options.plan;
     b->left = INT64_MAX;
-    EQP_TRY(can_be_options(&b->options) ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(b->options.capacities.n > 0 && b->nranks % b->options.capacities.n != 0 ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(can_be_options(&b->options, message) ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(holds(b->options.capacities.n == 0 || b->nranks % b->options.capacities.n == 0,
+                  "options: the number of capacities does not divide the number of ranks", message)
+                ? EQP_OK
+                : EQP_ERR_ARGUMENT);
     b->bounds = eqp__memory_with(b, &b->options.capacities);
-    EQP_TRY(eqp_policy_init(&b->policy, &b->options.policy));
-    EQP_TRY(
-        eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares));
+    code = eqp_policy_init(&b->policy, &b->options.policy);
+    (void)holds(code != EQP_ERR_ARGUMENT, "options: the policy is out of range", message);
+    EQP_TRY(code);
+    code = eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares);
+    (void)holds(code != EQP_ERR_ARGUMENT, "options: share does not fit the number of ranks", message);
+    EQP_TRY(code);
     EQP_TRY(eqp__feedback_steps_create(&b->options, b->nranks, &b->feedback));
     if (!b->options.handed_out && b->feedback == NULL && b->options.share.kind <= EQP_SHARE_SPEEDS) {
         const bool measures = b->options.calibrate && b->options.policy.mode == EQP_POLICY_AUTO;
@@ -313,8 +346,8 @@ done:
     return code;
 }
 
-/* All that can fail on one rank. *print: of what must be alike. */
-static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t *print,
+/* All that can fail on one rank. print: of the problem and of the options, which must be alike. */
+static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t print[2],
                 eqp_message *message)
 {
     int code;
@@ -322,16 +355,17 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     MPI_Comm_rank(b->comm, &b->rank);
     MPI_Comm_size(b->comm, &b->nranks);
     b->nparts = b->nranks;
-    EQP_TRY(take_problem(b, problem));
-    EQP_TRY(take_options(b, options));
+    EQP_TRY(take_problem(b, problem, message));
+    EQP_TRY(take_options(b, options, message));
     EQP_TRY(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
     EQP_TRY(take_lazy(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     EQP_TRY(eqp_hindsight_create(&b->hindsight));
     EQP_TRY(eqp__rank_noise_create(b->nranks, &b->noise));
-    const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
-    *print = eqp_fingerprint(0, 3, prints);
+    const int64_t prints[] = {print_options(&b->options), (int64_t)options->size};
+    print[0] = print_problem(b);
+    print[1] = eqp_fingerprint(0, 2, prints);
 done:
     return code;
 }
@@ -340,8 +374,9 @@ int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_bal
                         eqp_balancer **balancer, eqp_message *message)
 {
     eqp_balancer *made = NULL;
+    eqp_message said = {""};
     MPI_Comm own = MPI_COMM_NULL;
-    int64_t print = 0;
+    int64_t print[2] = {0}, pair[4];
     int code = eqp_comm_create(comm, &own);
 
     if (code != EQP_OK) {
@@ -351,15 +386,22 @@ int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_bal
     code = code == EQP_OK ? eqp_array_create(&made, 1, sizeof *made) : code;
     if (made != NULL) {
         made->comm = own;
-        code = fill(made, problem, options, &print, message);
+        code = fill(made, problem, options, print, &said);
     }
-    code = eqp__agree_alike(own, code, code == EQP_OK ? print : 0);
+    eqp__put_value(pair, print[0]);
+    eqp__put_value(pair + 2, print[1]);
+    code = eqp__agree_least(own, code, 4, pair, &said);
+    if (code == EQP_OK && (eqp__pair_differs(pair) || eqp__pair_differs(pair + 2))) {
+        code = EQP_ERR_ARGUMENT;
+        eqp_message_set(&said, "balancer: the ranks differ in the %s", eqp__pair_differs(pair) ? "problem" : "options");
+    }
     if (code == EQP_OK) {
         code = eqp_route_fit(own, &made->plan);
     }
     if (code != EQP_OK) {
-        if (message != NULL && message->text[0] == '\0') {
-            eqp_message_set(message, "balancer: %s", eqp_error_text(code));
+        (void)holds(false, eqp_error_text(code), &said);
+        if (message != NULL) {
+            *message = said;
         }
         if (made == NULL) {
             eqp_comm_free(&own);

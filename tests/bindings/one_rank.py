@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One rank's mistake in Python: every collective call of the package gets wrong values of every parameter on one rank, by
 turns, and all ranks raise with the line that names it. Callbacks that raise on one rank. Objects after their end."""
+import copy
 import faulthandler
 import gc
 import inspect
@@ -48,7 +49,7 @@ def on_one_rank(what, call, good, wrong, name):
     said = f"{what} {({k: v for k, v in wrong.items() if good.get(k) is not v})!r:.90} on rank {guilty}: {e!r}"
     check(isinstance(e, Exception) and (name in str(e) or "nonsense" in str(e)), said)
     if comm.rank != guilty:
-        check(isinstance(e, equipoise.Error) and f"rank {guilty}: " in str(e), said)
+        check(isinstance(e, equipoise.Error) and str(e).startswith((f"rank {guilty}: ", "balancer: ")), said)
 
 
 class Code:
@@ -113,10 +114,14 @@ OTHERS = {
     "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
     "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
     "Regions.__init__": [{"x": X.astype("f4")}, {"nparts": 5}],
+    "Balancer.__init__": [{"method": "count", "says": "options"}, {"seed": 2, "says": "options"},
+                          {"problem": type("Other", (Code,), {"once": 1})(), "says": "problem"}],
+    "Balancer.renew": [{"left": 6}], "Balancer.compare": [{"methods": "sfc"}, {"parts": [1, 3]}],
     "Balancer.record": [{"evaluations": 2}, {"moved": True}, {"last": None}, {"sum": np.ones(3)}, {"low": None}],
 }
 # What each parameter of each call takes, and what is wrong for it beside an object() and, said of all, text for numbers.
 X_ROW = (X, [X[:, :2], X[0], X.astype(complex), "text", None, X.tolist() + [[1, 2]]])
+FINITE = (X, [*X_ROW[1], X * np.inf])
 COLUMNS = {"x": X_ROW, "weight": (W, REALS), "size": (ZERO, WHOLE), "part_now": (ZERO, [*WHOLE, ZERO + 2**32])}
 STEPS = (5, SCALAR)
 CALLS = {
@@ -129,25 +134,25 @@ CALLS = {
         "items": (W, [v for v in RECORDS if not isinstance(v, np.ndarray) or v.dtype != np.float32 and v.size == N]),
         "dest": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + comm.size, ZERO - 1])}),
     "gather_records": (partial(equipoise.gather_records, comm), {"items": (W, [np.array([None] * N), 3.0, [[1.0], [1.0, 2.0]]])}),
-    "PointOrder.__init__": (lambda **named: equipoise.PointOrder(comm, **named).free(), COLUMNS),
+    "PointOrder.__init__": (lambda **named: equipoise.PointOrder(comm, **named).free(), COLUMNS | {"x": FINITE}),
     "PointOrder.bring": (ORDER.bring, {"items": (W, [v for v in RECORDS if getattr(v, "dtype", None) != np.float32])}),
     "PointOrder.give_back": (ORDER.give_back, {"items": (np.ones(len(ORDER)), [np.ones(len(ORDER) + 1), 3.0])}),
     "Regions.__init__": (lambda **named: equipoise.Regions(comm, **named), {
-        "x": X_ROW, "part": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + 4, ZERO - 1, None]), "nparts": (4, [*SCALAR, 2**32])}),
+        "x": FINITE, "part": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + 4, ZERO - 1, None]), "nparts": (4, [*SCALAR, 2**32])}),
     "Balancer.__init__": (lambda **named: equipoise.Balancer(comm, **named).free(), {
         "problem": (CODE, []), "method": ("sfc", [3, "sfc:nonsense=2"]), "rebalance": ("repair", ["seldom", 2.5, True]),
-        "share": ([1.0], ["some", ["a"], [1j]]), "plan": ("log", ["nonsense", 3]),
+        "share": ([1.0], ["some", ["a"], [1j], [], [-1.0]]), "plan": ("log", ["nonsense", 3]),
         # Of the others, by the names of members.
-        "seed": (1, [*SCALAR, -1]), "imbalance_tol": (0.02, ["0.02", [0.1, 0.2]]), "calibrate": (True, [1, "no", 0.0]),
+        "seed": (1, [*SCALAR, -1]), "imbalance_tol": (0.02, ["0.02", [0.1, 0.2], -1, np.nan]), "calibrate": (True, [1, "no", 0.0]),
         "size": (None, [8])}),
     "Balancer.advise": (BALANCER.advise, {"left": STEPS}),
     "Balancer.renew": (BALANCER.renew, {"left": STEPS}),
     "Balancer.begin": (BALANCER.begin, {}),
     "Balancer.record": (BALANCER.record, {
-        "count": ([1, 2], KINDS), "load": (1.0, ["1", [1.0, 2.0], None]), "last": ([1, 2], KINDS),
-        "evaluations": (1, SCALAR), "moved": (False, [0, "no"]), "code": (0, SCALAR),
-        "sum": (np.ones(2), [[1.0, 2.0], np.ones(2, "f4"), np.ones(4)[::2], np.ones((2, 2))]),
-        "low": (np.ones(1), [[1.0], np.ones(1, int)]), "busy_seconds": (1.0, ["1", 1j])}),
+        "count": ([1, 2], KINDS), "load": (1.0, ["1", [1.0, 2.0], None, -1.0, np.nan]), "last": ([1, 2], KINDS),
+        "evaluations": (1, [*SCALAR, -1]), "moved": (False, [0, "no"]), "code": (0, [*SCALAR, 3]),
+        "sum": (np.ones(2), [[1.0, 2.0], np.ones(2, "f4"), np.ones(4)[::2], np.ones((2, 2)), np.ones(40)]),
+        "low": (np.ones(1), [[1.0], np.ones(1, int), np.full(1, np.nan)]), "busy_seconds": (1.0, ["1", 1j])}),
     "Balancer.compare": (BALANCER.compare, {
         "methods": ("sfc,count", [3, "sfc,nonsense"]), "parts": ([1, 2], [[0, 2], [0.5, 2], ["a", "b"], [2**64, 1], [True]])}),
 }
@@ -170,8 +175,9 @@ def mistakes_of_one_rank():
             if p.name in good and p.default is p.empty:
                 on_one_rank(name, call, good, {k: v for k, v in good.items() if k != p.name}, p.name)
         for other in OTHERS.get(name, []):
+            says, other = other.get("says", next(iter(other))), {k: v for k, v in other.items() if k != "says"}
             e = raised(call, **(good | other if comm.rank == comm.size - 1 else good))
-            check(isinstance(e, equipoise.Error) and next(iter(other)) in str(e), f"{name}, {other} on one rank: {e!r}")
+            check(isinstance(e, equipoise.Error) and says in str(e), f"{name}, {other} on one rank: {e!r}")
         e = raised(call, **good)
         check(e is None, f"{name}: the next call is as good as any: {e!r}")
 
@@ -255,7 +261,13 @@ def numbers_are_not_cut():
 
 
 def objects_after_their_end():
-    mine, order = balancer(CODE), equipoise.PointOrder(comm, X)
+    own = comm.Dup()
+    mine, order = equipoise.Balancer(own, CODE, "sfc"), equipoise.PointOrder(own, X)
+    own.Free()  # they have one of their own
+    check("rank 0: " in str(raised(mine.renew, 3 if comm.rank else "3")) or comm.rank == 0, "a mistake is told all the same")
+    for once in (mine, order, mine.map):
+        for copier in (copy.copy, copy.deepcopy):
+            check(isinstance(raised(copier, once), TypeError), "there is no second one to free")
     regions = [equipoise.Regions(comm, X, ZERO, 1) for _ in range(3)]
     map, placement = mine.map, mine.renew(3).placement.copy()
     arrived = equipoise.gather_records(comm, W)

@@ -216,7 +216,7 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
          [&](bool wrong) { called("open", wrong, [&] { balancer.renew(3); }); }},
         {"eqp_balancer_renew: close", "callback",
          [&](bool wrong) { called("close", wrong, [&] { balancer.renew(3); }); }},
-        {"eqp_balancer_advise: trace", "callback",
+        {"eqp_balancer_advise: survey", "callback",
          [&](bool wrong) { called("survey", wrong, [&] { balancer.advise(3); }); }},
         {"eqp_balancer_compare: aspect", "callback", [&](bool wrong) { called("aspect", wrong, compare); }},
         {"eqp_balancer_compare: base", "callback", [&](bool wrong) { called("base", wrong, compare); }},
@@ -224,16 +224,16 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
         {"eqp_balancer_compare: trace", "callback", [&](bool wrong) { called("trace", wrong, compare); }},
     };
     int guilty = 0;
-    for (const mistake &row : rows) {
+    for (const mistake &each : rows) {
         const std::string line = "rank " + std::to_string(guilty = (guilty + 1) % size) + ": ";
         std::string text;
         alarm(10); /* nobody waits for a rank that does not come */
-        const int code = code_of([&] { row.make(rank == guilty); }, &text);
+        const int thrown = code_of([&] { each.make(rank == guilty); }, &text);
         alarm(0);
-        const bool heard = row.says == nullptr ||
-                           (text.find(row.says) != std::string::npos && (text.find(line) == 0) == (rank != guilty));
-        if (code == EQP_OK || !heard) {
-            std::fprintf(stderr, "rank %d: %s on rank %d: %d '%s'\n", rank, row.call, guilty, code, text.c_str());
+        const bool heard = each.says == nullptr ||
+                           (text.find(each.says) != std::string::npos && (text.find(line) == 0) == (rank != guilty));
+        if (thrown == EQP_OK || !heard) {
+            std::fprintf(stderr, "rank %d: %s on rank %d: %d '%s'\n", rank, each.call, guilty, thrown, text.c_str());
             failures++;
         }
     }

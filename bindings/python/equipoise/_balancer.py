@@ -2,7 +2,7 @@
 """One object that keeps an N-body code balanced: <equipoise/balancer.h>, problem.h and survey.h."""
 import contextlib
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, c_bool, c_double, c_int, c_int64, c_size_t, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_bool, c_double, c_int, c_int64, c_size_t, c_void_p
 from types import SimpleNamespace
 
 import numpy
@@ -91,14 +91,16 @@ class Survey(Handle):
             first = first.tolist()
         check(lib.eqp_survey_reserve(handle, len(owners)))
         room, place = c_void_p(), owners.ctypes.data
+        room_for, took = lib.eqp_survey_room_for_pins.raw, lib.eqp_survey_took_pins.raw
+        add = lib.eqp_survey_add_owner.raw
         for i in range(len(owners)):
             if first is not None:
                 n = first[i + 1] - first[i]
-                check(lib.eqp_survey_room_for_pins(handle, n, room))
+                check(room_for(handle, n, byref(room)))
                 if n > 0:
                     ctypes.memmove(room, pin.ctypes.data + 8 * first[i], 8 * n)
-                check(lib.eqp_survey_took_pins(handle, n))
-            check(lib.eqp_survey_add_owner(handle, place + i * owner_dtype.itemsize))
+                check(took(handle, n))
+            check(add(handle, place + i * owner_dtype.itemsize))
         self.at_home += int((owners["home"] == self._rank).sum())
 
 
@@ -176,6 +178,9 @@ _CALLBACKS = {
 }
 
 
+DIFFER = "the ranks differ in left, or an owner cannot be"
+
+
 class Balancer(Shared):
     """Keeps a code balanced. Making, freeing and all that is said to be so is collective.
 
@@ -196,7 +201,7 @@ class Balancer(Shared):
         wanted = self._options(method, rebalance, share, plan, options)
         handle = c_void_p()
         yield self._code(), wanted, handle, s.eqp_message()
-        self._handle, self._comm = handle.value, comm
+        self._made(handle.value, comm)
 
     def _options(self, method, rebalance, share, plan, options):
         wanted, message = s.eqp_balancer_options(), s.eqp_message()
@@ -299,30 +304,33 @@ class Balancer(Shared):
         return SimpleNamespace(action=advice.action, changed=advice.changed, bytes=advice.bytes,
                                placement=_rows(advice.placement, advice.nplacements, _placement_dtype))
 
-    @collective("eqp_balancer_advise", meets=False)
+    @collective("eqp_balancer_advise", DIFFER, meets=False)
     def advise(self, left):
         """What to do before a step, `left` being the steps to come: `action`, `changed`, `bytes` and `placement`, an array
         of owners that live here with `tag` and `home`. Collective."""
         return self._advised(left)
 
-    @collective("eqp_balancer_renew")
+    @collective("eqp_balancer_renew", DIFFER)
     def renew(self, left):
         """A new map, due or not. Collective."""
         return self._advised(left)
 
-    @collective("eqp_balancer_begin")
+    @collective("eqp_balancer_begin", "an owner that cannot be")
     def begin(self):
         """A first map before anything is known. Collective."""
         return self._advised()
 
-    @collective("eqp_balancer_record", "evaluations or moved, or in which of last, sum and low are given, and how many")
+    @collective("eqp_balancer_record", "the ranks differ in evaluations, moved, or in how many of last, sum and low are given")
     def record(self, count, load, *, last=None, evaluations=0, moved=False, code=0, sum=None, low=None, **row):
         """Takes a step in: work of each kind, CPU seconds in forces, and what else an eqp_rank_row holds
         (busy_seconds=...). sum, low: arrays of float64 that become sums and minima of all ranks. Returns what
         eqp_step says, and this rank's `row`. Collective."""
         rank_row = fill(s.eqp_rank_row(), "a row", {"load": load, **row})
-        work, step = s.eqp_work(row=ctypes.addressof(rank_row)), s.eqp_step()
-        fill(work, "a step", {"evaluations": evaluations, "moved": moved, "code": code})
+        if not 0.0 <= rank_row.load < float("inf"):
+            raise ValueError(f"load: {load} is negative or not finite")
+        work, step = s.eqp_work(row=ctypes.addressof(rank_row), code=number("code", code, c_int, most=0)), s.eqp_step()
+        work.evaluations = number("evaluations", evaluations, c_int64, least=0)
+        fill(work, "a step", {"moved": moved})
         kept = []
         for name, values in (("count", count), ("last", last)):
             if values is not None or name == "count":
@@ -331,11 +339,13 @@ class Balancer(Shared):
                     raise ValueError(f"{name}: numbers of {self._nkinds} kinds of work are wanted")
                 kept[-1] = numpy.ascontiguousarray(kept[-1])
                 setattr(work, name, address(kept[-1]))
-        for name, values in (("sum", sum), ("low", low)):
+        for name, values, most in (("sum", sum, s.EQP_MEET_SUMS), ("low", low, s.EQP_MEET_LOWS)):
             if values is not None:
                 if not isinstance(values, numpy.ndarray) or values.dtype != numpy.float64 or \
                         values.ndim != 1 or not values.flags.carray:
                     raise TypeError(f"{name}: an array of float64 is wanted")
+                if len(values) > most or name == "low" and numpy.isnan(values).any():
+                    raise ValueError(f"{name}: at most {most} numbers are wanted, no NaN among minima")
                 setattr(work, "n" + name + "s", len(values))
                 setattr(work, name, address(values))
         yield work, step
@@ -343,7 +353,7 @@ class Balancer(Shared):
         found.row = _plain(rank_row)
         return found
 
-    @collective("eqp_balancer_compare")
+    @collective("eqp_balancer_compare", "the ranks differ in methods or parts, or a part is no int")
     def compare(self, methods, parts):
         """What methods ("sfc,rcb", "all") would make of numbers of parts: rows by parts, then by method, as eqp_compared
         has them. Collective."""

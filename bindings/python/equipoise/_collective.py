@@ -21,6 +21,9 @@ class Handle:
             raise Error(s.EQP_ERR_STATE, f"{type(self).__name__}: freed, or used after the callback that it was lent to")
         return self._handle
 
+    def __reduce__(self):
+        raise TypeError(f"{type(self).__name__}: a copy would be freed twice")
+
 
 class Shared(Handle):
     """An object that all ranks make and free together."""
@@ -41,6 +44,11 @@ class Shared(Handle):
         if self._handle is not None:
             handle, self._handle = self._meet(), None
             self._free(handle)
+            self._comm.Free()
+
+    def _made(self, handle, comm):
+        """The communicator is a copy: the caller may free its own."""
+        self._handle, self._comm = handle, comm.Dup()
 
     def __enter__(self):
         return self
@@ -84,15 +92,15 @@ def _message_of(arguments):
     return None
 
 
-def collective(name, alike=None, meets=True):
+def collective(name, alike="", meets=True):
     """Makes a collective call of a generator, which yields all arguments of the C function but the first, goes on when
     the function has succeeded, and returns the result.
 
     After an exception in the generator the C function gets zeros and NULL: the other ranks are in the call, so this rank
     makes it, and it fails on all of them. They then hear the line of the exception.
 
-    alike: arguments in which ranks may differ, for a C function whose error does not name them. meets: the ranks always
-    meet in the C function; else they meet before it."""
+    alike: a line for EQP_ERR_ARGUMENT of a C function that has none. meets: the ranks always meet in the C function; else
+    they meet before it."""
     function, creates = getattr(lib, name), name.endswith("_create")
 
     def decorate(generator):
@@ -121,8 +129,8 @@ def collective(name, alike=None, meets=True):
                     called, owner._raised, owner._called = owner._called, None, False
                 if code == s.EQP_ERR_MPI:
                     check(code)
-                if code == s.EQP_ERR_ARGUMENT and alike is not None:
-                    message = s.eqp_message(text=f"{generator.__name__}: the ranks differ in {alike}".encode())
+                if code == s.EQP_ERR_ARGUMENT and (message is None or not message.text):
+                    message = s.eqp_message(text=f"{generator.__name__}: {alike}".encode())
                 if code != s.EQP_OK or called:  # the same on all ranks
                     _agree(comm, code, raised, message)
                 return _result(steps)

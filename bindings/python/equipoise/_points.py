@@ -9,6 +9,9 @@ from ._collective import Handle, Shared, collective
 from ._library import address, check, fill, lib, number, numbers, owned_array, tested, text
 
 
+SAME = "the ranks differ in the type of items"
+
+
 class _Points:
     """An eqp_points with the arrays that it borrows. Without a number of them arrays are as C wants them, or copied."""
 
@@ -29,6 +32,12 @@ class _Points:
         self.c.weight = self.column("weight", weight, numpy.float64)
         self.c.size = self.column("size", size, numpy.int64)
         self.c.part_now = self.column("part_now", part_now, numpy.intc)
+
+    def finite(self):
+        """Itself; for functions of C that do not say what is not finite."""
+        if not numpy.isfinite(self.kept[0]).all():
+            raise ValueError("x: a position that is not finite")
+        return self
 
     def column(self, name, values, kind):
         if values is None:
@@ -81,10 +90,13 @@ def _records(items):
         raise ValueError(f"items: {e}") from None
     if items.ndim < 1 or items.dtype.hasobject:
         raise TypeError("items: an array of numbers or of structs of numbers is wanted")
-    return numpy.ascontiguousarray(items), items.dtype.itemsize * int(numpy.prod(items.shape[1:], dtype=numpy.int64))
+    element = items.dtype.itemsize * int(numpy.prod(items.shape[1:], dtype=numpy.int64))
+    if element == 0:
+        raise ValueError("items: rows of no bytes")
+    return numpy.ascontiguousarray(items), element
 
 
-@collective("eqp_send_records", "the type of items")
+@collective("eqp_send_records", SAME)
 def send_records(comm, items, dest):
     """Each item, a row of an array of any type, to the rank that dest names; returns the array of those that arrived:
     eqp_send_records(). Collective."""
@@ -95,7 +107,7 @@ def send_records(comm, items, dest):
     return owned_array(arrived, n.value, items.dtype, items.shape[1:])
 
 
-@collective("eqp_gather_records", "the type of items")
+@collective("eqp_gather_records", SAME)
 def gather_records(comm, items):
     """The items of all ranks, on every rank: eqp_gather_records(). Collective."""
     items, element = _records(items)
@@ -109,11 +121,12 @@ class PointOrder(Shared):
 
     _free = lib.eqp_point_order_free
 
-    @collective("eqp_point_order_create", "the type of x, or in whether weight or size is given")
+    @collective("eqp_point_order_create", "the ranks differ in the type of x, or in whether weight or size is given")
     def __init__(self, comm, x, weight=None, *, size=None, part_now=None):
-        points, handle = _Points(x, weight, size, part_now), c_void_p()
+        points, handle = _Points(x, weight, size, part_now).finite(), c_void_p()
         yield points.c, handle
-        self._handle, self._comm, self._n = handle.value, comm, points.n
+        self._made(handle.value, comm)
+        self._n = points.n
 
     def __len__(self):
         return lib.eqp_point_order_count(self._open())
@@ -126,12 +139,12 @@ class PointOrder(Shared):
         yield element, items, to
         return to
 
-    @collective("eqp_point_order_bring", "the type of items")
+    @collective("eqp_point_order_bring", SAME)
     def bring(self, items):
         """A column into the order. Collective."""
         return self._along(items, self._n, len(self))
 
-    @collective("eqp_point_order_return", "the type of items")
+    @collective("eqp_point_order_return", SAME)
     def give_back(self, items):
         """A column to where the items are: eqp_point_order_return(). Collective."""
         return self._along(items, len(self), self._n)
@@ -140,10 +153,10 @@ class PointOrder(Shared):
 class Regions(Handle):
     """Which part each place belongs to: eqp_regions. Collective to make, else local."""
 
-    @collective("eqp_regions_create", "the type of x or in nparts")
+    @collective("eqp_regions_create", "the ranks differ in the type of x or in nparts")
     def __init__(self, comm, x, part, nparts):
-        nparts, handle = number("nparts", nparts, c_int), c_void_p()
-        points = _Points(x)
+        nparts, handle = number("nparts", nparts, c_int, least=1, most=s.EQP_REGIONS_PARTS), c_void_p()
+        points = _Points(x).finite()
         part = numbers("part", part, numpy.intc, (points.n,), least=0, most=nparts - 1)
         yield points.c, part, nparts, handle
         self._handle = handle.value
