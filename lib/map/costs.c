@@ -127,7 +127,7 @@ int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings
     double told[EQP__COSTS_TOLD] = {0};
     int code = eqp__costs_tell(costs, timings, told);
 
-    code = eqp__meet(comm, code, 0, NULL, EQP__COSTS_TOLD, told);
+    code = eqp__meet(comm, code, 0, NULL, EQP__COSTS_TOLD, told, NULL);
     return code == EQP_OK ? eqp__costs_hear(costs, told, correlation) : code;
 }
 

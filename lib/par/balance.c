@@ -44,7 +44,7 @@ static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
     return true;
 }
 
-static int check_options(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
+int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
 {
     if (!method || !method->assign || !method->name || !o || (method->noptions > 0 && !method->option)) {
         return refuse(message, EQP_ERR_ARGUMENT, "no method or no options");
@@ -176,7 +176,18 @@ typedef struct complete {
     int64_t *particles;
     double *weight;
     int *part;
+    double *sums;             /* [3 nparts + FEW] work */
+    int64_t *count;           /* [nparts] work */
+    double all;               /* items of all ranks */
+    double heaviest, quantum; /* their largest weight; of rounded weights */
+    bool cycles;              /* they have loads of phases */
 } complete;
+
+/* Numbers of describe() beside those of the parts. */
+enum { FEW = 4 };
+
+/* Items, weights and loads of phases, added up over the ranks. */
+enum { SUMS = 2 + EQP_CYCLE_PHASES };
 
 /* The cost of item i over a cycle, unless it has a weight. */
 static double cost_of(const eqp_balance_items *t, const eqp_balance_options *o, int64_t i)
@@ -196,6 +207,8 @@ static int complete_open(const eqp_balance_items *items, const eqp_balance_optio
 {
     int code = eqp_array_create(&c->part, items->n, sizeof *c->part);
 
+    code = code ? code : eqp_array_create(&c->sums, 3 * (int64_t)options->nparts + FEW, sizeof *c->sums);
+    code = code ? code : eqp_array_create(&c->count, options->nparts, sizeof *c->count);
     c->items = *items;
     if (!code && !items->particles && !(code = eqp_array_create(&c->particles, items->n, sizeof *c->particles))) {
         for (int64_t i = 0; i < items->n; i++) {
@@ -212,33 +225,17 @@ static int complete_open(const eqp_balance_items *items, const eqp_balance_optio
     return code;
 }
 
-/* What no method could add up. */
-static int check_total(MPI_Comm comm, const eqp_balance_items *items, int nphases)
-{
-    double total[1 + EQP_CYCLE_PHASES] = {0};
-
-    for (int64_t i = 0; i < items->n; i++) {
-        total[0] += items->weight[i];
-        for (int k = 0; items->phase_load && k < nphases; k++) {
-            total[1 + k] += items->phase_load[i * nphases + k];
-        }
-    }
-    int code = eqp__sum_double(comm, 1 + nphases, total);
-    for (int k = 0; !code && k <= nphases; k++) {
-        code = isfinite(total[k]) ? EQP_OK : EQP_ERR_OVERFLOW;
-    }
-    return code;
-}
-
 static void complete_close(complete *c)
 {
     free(c->particles);
     free(c->weight);
     free(c->part);
+    free(c->sums);
+    free(c->count);
 }
 
 /* How even the phases came out. Without loads of phases nothing travels. */
-static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, int cycles,
+static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, bool cycles,
                           const int *part, eqp_balance_result *r)
 {
     eqp_cycle cycle = {.efficiency = 1 / (1 + r->imbalance), .imbalance = {r->imbalance}};
@@ -263,121 +260,157 @@ done:
     return code;
 }
 
-/* What came out, over all ranks. */
-static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, const int *part,
-                    eqp_balance_result *r)
+/* What came out, over all ranks. Weights as given are sums of rounded ones and of remainders that are rounded, too: all
+ * sums are exact, and the same on any ranks. */
+static int describe(MPI_Comm comm, const complete *c, const double *given, const eqp_balance_options *o,
+                    const int *part, eqp_balance_result *r)
 {
+    const eqp_balance_items *t = &c->items;
+    const double fine = c->quantum > 0 ? eqp__quantum(c->quantum, c->all) : 0;
+    double *const load = c->sums, *const rest = load + o->nparts, *const count = rest + o->nparts;
+    double *const few = count + o->nparts;
     eqp_part_loads loads;
-    int64_t sum[3] = {t->n, 0, 0};
-    double largest = 0, all;
-    int code = eqp_parts_load_all(comm, t->n, t->weight, part, o->nparts, o->share, NULL, &loads);
+    int code = EQP_OK;
 
+    memset(c->sums, 0, (3 * (size_t)o->nparts + FEW) * sizeof *c->sums);
     for (int64_t i = 0; i < t->n; i++) {
-        int now = t->part_now ? t->part_now[i] : -1;
-        largest = fmax(largest, t->weight[i]);
+        const int now = t->part_now ? t->part_now[i] : -1;
+        load[part[i]] += t->weight[i];
+        rest[part[i]] += given ? eqp__round_to(fine, given[i] - t->weight[i]) : 0;
+        count[part[i]]++;
         if (now >= 0 && now < o->nparts && now != part[i]) {
-            sum[1]++;
-            sum[2] += t->size ? t->size[i] : 0;
+            few[1]++;
+            few[2] += t->size ? (double)(t->size[i] >> 32) : 0;
+            few[3] += t->size ? (double)(t->size[i] & UINT32_MAX) : 0;
         }
     }
-    if (code || (code = eqp__sum_int64(comm, 3, sum))) {
-        return code;
+    few[0] = (double)t->n;
+    EQP_TRY(eqp__sum_exact(comm, 3 * (int64_t)o->nparts + FEW, c->sums));
+    for (int p = 0; p < o->nparts; p++) {
+        load[p] += rest[p];
+        c->count[p] = (int64_t)count[p];
     }
-    if (MPI_Allreduce(&largest, &all, 1, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (!isfinite(loads.total)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    eqp__part_loads_finish(o->nparts, o->share, load, c->count, &loads);
+    EQP_TRY(isfinite(loads.total) ? EQP_OK : EQP_ERR_OVERFLOW);
     r->imbalance = loads.imbalance;
     r->load_max = loads.max;
     r->load_mean = loads.mean;
     r->empty_parts = loads.empty;
-    r->items = sum[0];
-    r->moved = sum[1];
-    r->moved_bytes = sum[2];
-    r->imbalance_floor = eqp__imbalance_floor(all, loads.mean, o->nparts, o->share);
+    r->items = (int64_t)few[0];
+    r->moved = (int64_t)few[1];
+    r->moved_bytes = (int64_t)(((uint64_t)(int64_t)few[2] << 32) + (uint64_t)few[3]);
+    r->imbalance_floor = eqp__imbalance_floor(c->heaviest, loads.mean, o->nparts, o->share);
     r->within = r->imbalance <= o->imbalance_tol + EQP__IMBALANCE_SLACK;
     r->curve_better = !r->within && r->imbalance_curve < r->imbalance;
     r->imbalance_unrepaired = isnan(r->imbalance_unrepaired) ? r->imbalance : r->imbalance_unrepaired;
-    return EQP_OK;
+done:
+    return code;
+}
+
+void eqp__balance_same(const eqp_method *method, const eqp_balance_options *o, eqp__same same[EQP__BALANCE_SAME])
+{
+    enum { SETTINGS = sizeof o->settings / sizeof(int64_t) };
+    const eqp__same these[EQP__BALANCE_SAME] = {
+        {eqp__print_text(method->flags, method->name), "the method"},
+        {o->nparts, "the number of parts"},
+        {eqp_fingerprint(0, o->nparts, o->share), "the shares"},
+        {eqp__bits_of(o->imbalance_tol), "the imbalance tolerance"},
+        {(int64_t)o->seed, "the seed"},
+        {eqp_fingerprint(0, o->nparts, o->part_load), "the measured loads"},
+        {eqp_fingerprint(0, SETTINGS, &o->settings), "the options of the method"},
+        {o->nphases, "the number of phases"},
+        {eqp_fingerprint(0, o->nphases, o->times), "the times of phases"},
+        {eqp_fingerprint(0, o->nparts, o->capacity), "the capacities"}};
+
+    memcpy(same, these, sizeof these);
+}
+
+/* What no method could add up is infinite. */
+static void sum_loads(const complete *c, const eqp_balance_options *o, double sum[SUMS])
+{
+    const eqp_balance_items *t = &c->items;
+
+    sum[0] = (double)t->n;
+    for (int64_t i = 0; i < t->n; i++) {
+        sum[1] += t->weight[i];
+        for (int k = 0; t->phase_load && k < o->nphases; k++) {
+            sum[2 + k] += t->phase_load[i * o->nphases + k];
+        }
+    }
 }
 
 /* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
- * *cycles: whether items have loads of phases. Collective. */
+ * Finds what the ranks have to know of all items. Collective. */
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
-                         const eqp_balance_options *o, int *cycles, eqp_message *message)
+                         const eqp_balance_options *o, complete *c, eqp_message *message)
 {
-    enum { OPTIONS = 10, ARRAYS = 8, SETTINGS = sizeof o->settings / sizeof(int64_t) };
-    static const char *const what[OPTIONS] = {"the method",
-                                              "the number of parts",
-                                              "the shares",
-                                              "the imbalance tolerance",
-                                              "the seed",
-                                              "the measured loads",
-                                              "the options of the method",
-                                              "the number of phases",
-                                              "the times of phases",
-                                              "the capacities"};
-    int64_t pair[OPTIONS + ARRAYS][2];
+    double sum[SUMS] = {0};
+    enum { OPTIONS = EQP__BALANCE_SAME, ARRAYS = 8 };
+    eqp__same same[OPTIONS];
+    int64_t pair[OPTIONS + ARRAYS + 1][2];
 
-    for (int k = 0; k < OPTIONS + ARRAYS; k++) {
+    for (int k = 0; k <= OPTIONS + ARRAYS; k++) {
         pair[k][0] = pair[k][1] = INT64_MAX;
     }
     if (!code) {
-        const int64_t option[OPTIONS] = {eqp__print_text(method->flags, method->name),
-                                         o->nparts,
-                                         eqp_fingerprint(0, o->nparts, o->share),
-                                         eqp__bits_of(o->imbalance_tol),
-                                         (int64_t)o->seed,
-                                         eqp_fingerprint(0, o->nparts, o->part_load),
-                                         eqp_fingerprint(0, SETTINGS, &o->settings),
-                                         o->nphases,
-                                         eqp_fingerprint(0, o->nphases, o->times),
-                                         eqp_fingerprint(0, o->nparts, o->capacity)};
         const void *array[ARRAYS] = {t->weight, t->particles, t->size,       t->point,
                                      t->source, t->pin_first, t->pin_weight, t->phase_load};
 
+        eqp__balance_same(method, o, same);
         for (int k = 0; k < OPTIONS; k++) {
-            eqp__put_value(pair[k], option[k]);
+            eqp__put_value(pair[k], same[k].value);
         }
         for (int k = 0; k < ARRAYS && t->n > 0; k++) {
             eqp__put_value(pair[OPTIONS + k], array[k] != NULL);
         }
+        for (int64_t i = 0; i < t->n; i++) {
+            c->heaviest = fmax(c->heaviest, c->weight[i]);
+        }
+        pair[OPTIONS + ARRAYS][0] = ~eqp__rank_of_double(c->heaviest);
+        sum_loads(c, o, sum);
     }
-    code = eqp__agree_least(comm, code, 2 * (OPTIONS + ARRAYS), pair[0], message);
+    code = eqp__meet(comm, code, 2 * (OPTIONS + ARRAYS) + 1, pair[0], SUMS, sum, message);
     for (int k = 0; k < OPTIONS + ARRAYS && !code; k++) {
         if (eqp__pair_differs(pair[k])) {
             eqp_message_set(message, "balance: %s%s", k < OPTIONS ? "the ranks differ in " : "",
-                            k < OPTIONS ? what[k] : "an array is given on some ranks only");
+                            k < OPTIONS ? same[k].what : "an array is given on some ranks only");
             code = EQP_ERR_ARGUMENT;
         }
     }
-    *cycles = pair[OPTIONS + ARRAYS - 1][0] == 1;
+    for (int k = 1; k < SUMS && !code; k++) {
+        code = isfinite(sum[k]) ? EQP_OK : refuse(message, EQP_ERR_OVERFLOW, "the weights have no finite sum");
+    }
+    c->cycles = pair[OPTIONS + ARRAYS - 1][0] == 1;
+    c->heaviest = eqp__double_of_rank(~pair[OPTIONS + ARRAYS][0]);
+    c->all = sum[0];
+    c->quantum = eqp__quantum(c->heaviest, c->all);
     return code;
 }
 
-static int run_method(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
-                      const eqp_balance_options *options, int *part, eqp_balance_result *result, eqp_message *message)
+int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
+                         eqp_message *message)
 {
     complete c = {0};
     eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
     eqp_balance_options here = eqp_balance_options_defaults();
-    int cycles = 0;
 
+    code = code ? code : eqp__balance_options_check(method, options, message);
+    code = code ? code : check_arrays(method, items, options, part, message);
+    code = code ? code : check_values(items, options->nphases, message);
     code = code ? code : complete_open(items, options, &c);
-    EQP_TRY(agree_on_call(comm, code, method, items, options, &cycles, message));
+    EQP_TRY(agree_on_call(comm, code, method, items, options, &c, message));
     here = *options;
     here.message = message;
-    EQP_TRY(eqp__weights_round(comm, items->n, c.weight));
-    EQP_TRY(check_total(comm, &c.items, options->nphases));
+    for (int64_t i = 0; i < items->n; i++) {
+        c.weight[i] = eqp__round_to(c.quantum, c.weight[i]);
+    }
     EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
     if (options->capacity) { /* the same on all ranks */
         EQP_TRY(eqp__capacity_all(comm, &c.items, &here, !(method->flags & EQP_SHAPED), c.part, &r));
     }
-    c.items.weight = items->weight ? items->weight : c.weight; /* as given: what came out is not rounded */
-    EQP_TRY(describe(comm, &c.items, options, c.part, &r));
-    EQP_TRY(describe_cycle(comm, &c.items, options, cycles, c.part, &r));
+    EQP_TRY(describe(comm, &c, items->weight, options, c.part, &r));
+    EQP_TRY(describe_cycle(comm, &c.items, options, c.cycles, c.part, &r));
     if (items->n > 0) {
         memcpy(part, c.part, (size_t)items->n * sizeof *part);
     }
@@ -402,10 +435,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     if (code) {
         return code;
     }
-    code = check_options(method, options, &message);
-    code = code ? code : check_arrays(method, items, options, part, &message);
-    code = code ? code : check_values(items, options->nphases, &message);
-    code = run_method(own, code, method, items, options, part, result, &message);
+    code = eqp__balance_checked(own, EQP_OK, method, items, options, part, result, &message);
     if (code && options && options->message) {
         *options->message = message;
     }

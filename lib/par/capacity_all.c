@@ -56,9 +56,9 @@ static int gather(const eqp_balance_items *items, const int *part, eqp__collect 
     int code;
 
     EQP_TRY(eqp__collect_announce(way, items->n, &g->n));
-    EQP_TRY(eqp__collect_array(way, g->n, sizeof *g->size, items->size, &g->size));
-    EQP_TRY(eqp__collect_array(way, g->n, sizeof *g->weight, items->weight, &g->weight));
-    EQP_TRY(eqp__collect_array(way, g->n, sizeof *part, part, &g->part));
+    EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, sizeof *g->size, items->size, &g->size));
+    EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, sizeof *g->weight, items->weight, &g->weight));
+    EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, sizeof *part, part, &g->part));
 done:
     return code;
 }

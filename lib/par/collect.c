@@ -2,23 +2,28 @@
 #include "par/collect.h"
 
 #include "par/comm.h"
+#include "par/exchange.h"
 
 #include <equipoise/par.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+int eqp__collect_prepare(MPI_Comm comm, eqp__collect *c)
+{
+    int code;
+
+    EQP_TRY(eqp__comm_shape(comm, &c->rank, &c->nranks));
+    c->comm = comm;
+    EQP_TRY(eqp_array_create(&c->to_root, c->nranks, sizeof *c->to_root));
+    EQP_TRY(eqp_array_create(&c->from_all, c->nranks, sizeof *c->from_all));
+done:
+    return code;
+}
+
 int eqp__collect_open(MPI_Comm comm, eqp__collect *c)
 {
-    int code = eqp__comm_shape(comm, &c->rank, &c->nranks);
-
-    if (code) {
-        return code;
-    }
-    c->comm = comm;
-    code = eqp_array_create(&c->to_root, c->nranks, sizeof *c->to_root);
-    code = code ? code : eqp_array_create(&c->from_all, c->nranks, sizeof *c->from_all);
-    return eqp_agree(comm, code, NULL);
+    return eqp_agree(comm, eqp__collect_prepare(comm, c), NULL);
 }
 
 void eqp__collect_close(eqp__collect *c)
@@ -30,15 +35,23 @@ void eqp__collect_close(eqp__collect *c)
 int eqp__collect_announce(eqp__collect *c, int64_t n, int64_t *total)
 {
     c->to_root[0] = n;
-    return eqp_exchange_counts(c->comm, c->to_root, c->from_all, total);
+    if (EQP__WAITS(MPI_Gather(&n, 1, MPI_INT64_T, c->from_all, 1, MPI_INT64_T, 0, c->comm)) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *total = 0;
+    for (int r = 0; c->rank == 0 && r < c->nranks; r++) {
+        *total += c->from_all[r];
+    }
+    return EQP_OK;
 }
 
-int eqp__collect_array(const eqp__collect *c, int64_t total, size_t size, const void *mine, void *array)
+int eqp__collect_array(const eqp__collect *c, int code, int64_t total, size_t size, const void *mine, void *array)
 {
     void *elements = NULL;
-    int code = eqp_agree(c->comm, eqp_array_create(&elements, total, size), NULL);
 
-    code = code ? code : eqp_exchange(c->comm, size, c->to_root, mine, c->from_all, elements);
+    code = code ? code : eqp_array_create(&elements, total, size);
+
+    code = eqp__exchange(c->comm, code, EQP__MESSAGE_BYTES, size, c->to_root, mine, c->from_all, elements);
     memcpy(array, &elements, sizeof elements);
     return code;
 }

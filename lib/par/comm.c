@@ -217,7 +217,7 @@ static int hold_meeting(MPI_Comm comm, meeting *m)
     return code;
 }
 
-int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum)
+int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum, eqp_message *message)
 {
     meeting m = {.nleast = 1 + nleast, .nsum = nsum};
     eqp__agreement a;
@@ -233,7 +233,7 @@ int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, dou
     for (int k = 0; k < m.nleast; k++) {
         a.all[k] = m.word[k].least;
     }
-    EQP_TRY(close_agreement(&a, least, NULL));
+    EQP_TRY(close_agreement(&a, least, message));
     for (int k = 0; k < nsum; k++) {
         sum[k] = m.word[m.nleast + k].sum;
     }
@@ -339,15 +339,17 @@ done:
     return code;
 }
 
+/* Most numbers that are added at once. */
+#define PIECE ((int64_t)1 << 24)
+
 /* Adds in place, a piece at a time where MPI could not count the whole. Reduce and broadcast instead of allreduce,
  * which is free to round in another order on each rank. */
 static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Datatype type)
 {
-    const int64_t piece = 1 << 24;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    for (int64_t at = 0; at < n && !code; at += piece) {
-        int count = (int)(n - at < piece ? n - at : piece);
+    for (int64_t at = 0; at < n && !code; at += PIECE) {
+        int count = (int)(n - at < PIECE ? n - at : PIECE);
         char *part = (char *)value + (size_t)at * size;
         if (EQP__WAITS(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm)) !=
                 MPI_SUCCESS ||
@@ -366,6 +368,17 @@ int eqp__sum_double(MPI_Comm comm, int64_t n, double *value)
 int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
 {
     return sum_values(comm, n, value, sizeof *value, MPI_INT64_T);
+}
+
+int eqp__sum_exact(MPI_Comm comm, int64_t n, double *value)
+{
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int count = (int)(n - at < PIECE ? n - at : PIECE);
+        if (EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm)) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
 }
 
 static int check_numbers(int n, int most, const double *values)
@@ -388,7 +401,7 @@ int eqp_meet(MPI_Comm comm, int code, int nlows, double *low, int nsums, double 
     for (int k = 0; k < nsums && !code; k++) {
         sums[k] = sum[k];
     }
-    code = eqp__meet(comm, code, 2 + EQP_MEET_LOWS, least, EQP_MEET_SUMS, sums);
+    code = eqp__meet(comm, code, 2 + EQP_MEET_LOWS, least, EQP_MEET_SUMS, sums, NULL);
     code = !code && eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : code;
     for (int k = 0; k < nlows && !code; k++) {
         low[k] = eqp__double_of_rank(least[2 + k]);
@@ -410,7 +423,7 @@ static int agree_on_array(MPI_Comm comm, int64_t n, const void *value, double fe
     int64_t pair[2];
 
     eqp__put_value(pair, n);
-    const int met = eqp__meet(comm, code, 2, pair, FEW, few);
+    const int met = eqp__meet(comm, code, 2, pair, FEW, few, NULL);
     return met ? met : eqp__pair_differs(pair) ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 

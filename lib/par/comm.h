@@ -4,6 +4,7 @@
 #define EQUIPOISE_PAR_COMM_H
 
 #include <equipoise/par.h>
+#include <math.h>
 
 /* Marks an MPI call that may wait for other ranks; its value is the call's. */
 #define EQP__WAITS(call) (eqp_wait_begin(), eqp__waited(call))
@@ -51,7 +52,7 @@ enum { EQP__MEET_MOST = 256 };
 /* eqp__agree_least() with sums of nsum doubles, in the same allreduce, in the order of the ranks: the same bits on all
  * of them. nleast, nsum: the same on all ranks, at most EQP__AGREE_MOST and EQP__MEET_MOST
  * sum: [nsum] of this rank; then of all ranks; unchanged on error */
-int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum);
+int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum, eqp_message *message);
 
 /* Numbers in the order of doubles, for their least; NaN comes first or last. */
 int64_t eqp__rank_of_double(double x);
@@ -73,6 +74,12 @@ static inline int eqp__pair_differs(const int64_t least[2])
     return least[0] != INT64_MAX && least[0] != ~least[1];
 }
 
+/* A number that has to be the same on all ranks, and what it is of. */
+typedef struct eqp__same {
+    int64_t value;
+    const char *what;
+} eqp__same;
+
 /* eqp_fingerprint() of a text; NULL is as an empty one. */
 int64_t eqp__print_text(int64_t print, const char *text);
 
@@ -83,9 +90,21 @@ int64_t eqp__bits_of(double x);
 int eqp__sum_double(MPI_Comm comm, int64_t n, double *value);
 int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value);
 
+/* eqp__sum_double() where all sums are exact, whoever adds up what in which order: half the calls. */
+int eqp__sum_exact(MPI_Comm comm, int64_t n, double *value);
+
 /* Rounds weights >= 0 of all ranks to multiples of one power of two, so small that 2^52 of it are more than all weights
  * together. Then sums of any of them are exact, whoever adds up what in which order, and what is decided by sums does
- * not depend on the ranks. Weights that overflow together stay as they are. Collective. */
+ * not depend on the ranks. Collective, one meeting. */
 int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight);
+
+/* That power of two for `total` numbers of at most `most`, 0: smaller than all doubles, so that nothing is rounded. */
+double eqp__quantum(double most, double total);
+
+/* x as such a multiple. */
+static inline double eqp__round_to(double quantum, double x)
+{
+    return quantum > 0 ? rint(x / quantum) * quantum : x;
+}
 
 #endif

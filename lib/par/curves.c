@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and cuts them alike. */
 #include "par/comm.h"
+#include "par/exchange.h"
 #include "par/methods.h"
 
 #include <equipoise/assign.h>
@@ -47,12 +48,16 @@ static void join_runs(const runs *r, int nranks, const int64_t *items, const dou
 }
 
 /* Gathers the number of items and with it the number of run pieces of every rank. */
-static int gather_shape(MPI_Comm comm, int nranks, runs *r, int64_t *items, int64_t *pieces, int64_t *npieces)
+static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *items, int64_t *pieces, int64_t *npieces)
 {
     int64_t before = 0;
 
     if (MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
+    }
+    for (int k = 0; k < nranks; k++) {
+        r->before += k < rank ? items[k] : 0;
+        r->total += items[k];
     }
     r->length = r->total / MOST_RUNS + (r->total % MOST_RUNS != 0);
     r->length = r->length > 0 ? r->length : 1;
@@ -70,23 +75,20 @@ static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const doubl
 {
     int64_t *items = shape, *pieces = shape + nranks, npieces;
     double *mine = NULL, *piece = NULL, *joined = NULL;
-    int code = gather_shape(comm, nranks, r, items, pieces, &npieces);
+    int code;
 
-    if (code) {
-        return code;
-    }
+    EQP_TRY(gather_shape(comm, rank, nranks, r, items, pieces, &npieces));
     code = eqp_array_create(&mine, pieces[rank], sizeof *mine);
     code = code ? code : eqp_array_create(&piece, npieces, sizeof *piece);
     code = code ? code : eqp_array_create(&joined, count_runs(r, 0, r->total), sizeof *joined);
     if (!code) {
         sum_runs(r, load, mine);
     }
-    if (!(code = eqp_agree(comm, code, NULL)) &&
-        !(code = eqp_gather_all(comm, sizeof *mine, pieces[rank], mine, pieces, piece))) {
-        join_runs(r, nranks, items, piece, joined);
-        *all = joined;
-        joined = NULL;
-    }
+    EQP_TRY(eqp__gather_all(comm, code, sizeof *mine, pieces[rank], mine, pieces, piece));
+    join_runs(r, nranks, items, piece, joined);
+    *all = joined;
+    joined = NULL;
+done:
     free(mine);
     free(piece);
     free(joined);
@@ -106,33 +108,38 @@ static void read_parts(const runs *r, const int64_t *first, int *part)
     }
 }
 
-int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
-                   int *part)
+/* code: of this rank so far */
+static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
+                     int optimal, int *part)
 {
-    int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
+    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks);
     int64_t *first = NULL, *shape = NULL;
     double *all = NULL;
     runs r = {.n = n};
 
-    if (code || (code = eqp_scan_int64(comm, n, &r.before, &r.total))) {
-        return code;
+    if (failed) {
+        return failed;
     }
-    code = eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first);
+    code = code ? code : eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first);
     code = code ? code : eqp_array_create(&shape, 2 * (int64_t)nranks, sizeof *shape);
-    if ((code = eqp_agree(comm, code, NULL)) || (code = gather_runs(comm, rank, nranks, &r, load, shape, &all))) {
-        goto done;
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(gather_runs(comm, rank, nranks, &r, load, shape, &all));
     int64_t nruns = count_runs(&r, 0, r.total);
     code = optimal ? eqp_cuts_optimal(nruns, all, options->nparts, options->share, first, NULL)
                    : eqp_cuts_from_shares(nruns, all, options->nparts, options->share, first);
-    if (!(code = eqp_agree(comm, code, NULL))) {
-        read_parts(&r, first, part);
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    read_parts(&r, first, part);
 done:
     free(first);
     free(shape);
     free(all);
     return code;
+}
+
+int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
+                   int *part)
+{
+    return cut_curve(comm, EQP_OK, n, load, options, optimal, part);
 }
 
 static int assign_count(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
@@ -145,9 +152,7 @@ static int assign_count(MPI_Comm comm, const eqp_balance_items *items, const eqp
     for (int64_t i = 0; !code && i < items->n; i++) {
         load[i] = (double)items->particles[i];
     }
-    if (!(code = eqp_agree(comm, code, NULL))) {
-        code = eqp__cut_curve(comm, items->n, load, options, 0, part);
-    }
+    code = cut_curve(comm, code, items->n, load, options, 0, part);
     free(load);
     return code;
 }

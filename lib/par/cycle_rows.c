@@ -33,13 +33,13 @@ static int gather(const eqp_balance_items *items, int nphases, const int *part, 
     int code;
 
     EQP_TRY(eqp__collect_announce(way, items->n, &g->n));
-    EQP_TRY(eqp__collect_array(way, g->n, sizeof *g->weight, items->weight, &g->weight));
-    EQP_TRY(eqp__collect_array(way, g->n, sizeof *g->particles, items->particles, &g->particles));
+    EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, sizeof *g->weight, items->weight, &g->weight));
+    EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, sizeof *g->particles, items->particles, &g->particles));
     if (nphases > 1) {
-        EQP_TRY(
-            eqp__collect_array(way, g->n, (size_t)nphases * sizeof *g->phase_load, items->phase_load, &g->phase_load));
+        EQP_TRY(eqp__collect_array(way, EQP_OK, g->n, (size_t)nphases * sizeof *g->phase_load, items->phase_load,
+                                   &g->phase_load));
     }
-    EQP_TRY(part != NULL ? eqp__collect_array(way, g->n, sizeof *part, part, &g->part)
+    EQP_TRY(part != NULL ? eqp__collect_array(way, EQP_OK, g->n, sizeof *part, part, &g->part)
                          : eqp_agree(way->comm, eqp_array_create(&g->part, g->n, sizeof *g->part), NULL));
 done:
     return code;

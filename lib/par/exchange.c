@@ -54,15 +54,17 @@ int eqp__exchange_counts(MPI_Comm comm, int code, int64_t same, const int64_t *s
     if (!code) {
         code = !send_count || !recv_count ? EQP_ERR_ARGUMENT : eqp__sum_counts(nranks, send_count, 1, &sum);
     }
+    /* So that no rank can get more than it can count. */
+    for (int r = 0; r < nranks && !code; r++) {
+        code = send_count[r] > INT64_MAX / nranks ? EQP_ERR_OVERFLOW : EQP_OK;
+    }
     if ((code = eqp__agree_alike(comm, code, same))) {
         return code;
     }
     if (EQP__WAITS(MPI_Alltoall(send_count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    if ((code = eqp_agree(comm, eqp__sum_counts(nranks, recv_count, 1, &sum), NULL))) {
-        return code;
-    }
+    (void)eqp__sum_counts(nranks, recv_count, 1, &sum);
     if (total) {
         *total = sum;
     }
@@ -161,7 +163,7 @@ static int exchange_dense(const exchange *x, int *counts)
 
 /* What all ranks have to know before they start. */
 typedef struct tally {
-    uint64_t failed;     /* ranks whose arguments are wrong */
+    uint64_t failed;     /* ranks whose arguments are wrong, or that lack memory */
     uint64_t difference; /* marks of what is sent less marks of what is expected: 0 if that is the same */
     uint64_t large;      /* ranks with more bytes than an int counts */
     uint64_t pairs;      /* pairs of ranks with something to say */
@@ -173,7 +175,36 @@ static uint64_t mark(int from, int to, int64_t count)
     return count == 0 ? 0 : eqp_random_bits((uint64_t)count, (uint64_t)from, (uint64_t)to);
 }
 
-static int take_tally(const exchange *x, int code, tally *all)
+/* Marks of the element size that a rank passes on in a ring less those that it expects: 0 in sum if it is the same. */
+static uint64_t mark_size(const exchange *x)
+{
+    const int former = (x->rank + x->nranks - 1) % x->nranks;
+
+    return eqp_random_bits(x->size, (uint64_t)x->rank, UINT64_MAX) -
+           eqp_random_bits(x->size, (uint64_t)former, UINT64_MAX);
+}
+
+/* What both ways take: requests for messages, and four counts per rank. */
+typedef struct work {
+    requests posted;
+    int *counts;
+} work;
+
+static int allocate_work(const exchange *x, work *w)
+{
+    int64_t pieces = 0;
+    int code;
+
+    for (int r = 0; r < x->nranks; r++) {
+        pieces += r == x->rank ? 0 : count_pieces(x, x->send_count[r]) + count_pieces(x, x->recv_count[r]);
+    }
+    EQP_TRY(pieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&w->posted.list, pieces, sizeof(MPI_Request)));
+    EQP_TRY(eqp_array_create(&w->counts, 4 * (int64_t)x->nranks, sizeof *w->counts));
+done:
+    return code;
+}
+
+static int take_tally(const exchange *x, int code, work *w, tally *all)
 {
     int64_t sent = 0, received = 0;
     uint64_t mine[4] = {0}, sum[4];
@@ -190,9 +221,11 @@ static int take_tally(const exchange *x, int code, tally *all)
     if (!code && ((sent > 0 && !x->send) || (received > 0 && !x->recv))) {
         code = EQP_ERR_ARGUMENT;
     }
+    code = code ? code : allocate_work(x, w);
     if (code) {
         mine[0] = 1;
     } else {
+        mine[1] = mark_size(x);
         mine[2] = (size_t)sent * x->size > x->piece || (size_t)received * x->size > x->piece;
         for (int r = 0; r < x->nranks; r++) {
             mine[1] += mark(x->rank, r, x->send_count[r]) - mark(r, x->rank, x->recv_count[r]);
@@ -206,20 +239,6 @@ static int take_tally(const exchange *x, int code, tally *all)
     return code;
 }
 
-/* Work for the way that was chosen: requests for messages, else integer counts. */
-static int allocate_work(const exchange *x, int dense, requests *posted, int **counts)
-{
-    int64_t pieces = 0;
-
-    if (dense) {
-        return eqp_array_create(counts, 4 * (int64_t)x->nranks, sizeof **counts);
-    }
-    for (int r = 0; r < x->nranks; r++) {
-        pieces += r == x->rank ? 0 : count_pieces(x, x->send_count[r]) + count_pieces(x, x->recv_count[r]);
-    }
-    return pieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&posted->list, pieces, sizeof(MPI_Request));
-}
-
 int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, const int64_t *send_count,
                   const void *send, const int64_t *recv_count, void *recv)
 {
@@ -230,8 +249,7 @@ int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, co
                   .recv_count = recv_count,
                   .send = send,
                   .recv = recv};
-    requests posted = {0};
-    int *counts = NULL;
+    work w = {.counts = NULL};
     tally all = {0};
 
     int failed = eqp__comm_shape(comm, &x.rank, &x.nranks);
@@ -239,24 +257,19 @@ int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, co
     if (failed) {
         return failed;
     }
-    code = take_tally(&x, code, &all);
-    if (all.failed) {
-        return eqp_agree(comm, code, NULL);
-    }
-    if (code || all.difference) {
-        return code ? code : EQP_ERR_ARGUMENT;
-    }
+    code = take_tally(&x, code, &w, &all);
+    EQP_TRY(all.failed ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(all.difference ? EQP_ERR_ARGUMENT : EQP_OK);
     /* Where most ranks talk to most, the library's own algorithms beat a message per pair. */
-    int dense = !all.large && all.pairs > (uint64_t)x.nranks * (uint64_t)x.nranks / 4;
-    code = eqp__agree_alike(comm, allocate_work(&x, dense, &posted, &counts), (int64_t)element_size);
-    if (!code && dense) {
-        code = exchange_dense(&x, counts);
-    } else if (!code) {
+    if (!all.large && all.pairs > (uint64_t)x.nranks * (uint64_t)x.nranks / 4) {
+        code = exchange_dense(&x, w.counts);
+    } else {
         copy_own(&x);
-        code = exchange_messages(&x, &posted);
+        code = exchange_messages(&x, &w.posted);
     }
-    free(counts);
-    free(posted.list);
+done:
+    free(w.counts);
+    free(w.posted.list);
     return code;
 }
 

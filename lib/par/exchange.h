@@ -25,8 +25,10 @@ int eqp__exchange_counts(MPI_Comm comm, int code, int64_t same, const int64_t *s
 int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
                     void *recv);
 
-/* eqp_move_apply(), likewise. */
+/* eqp_move_apply() and eqp_move_return(), likewise. */
 int eqp__move_apply(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                     const void *send, void *recv);
+int eqp__move_return(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                     const void *send, void *recv);
 
 #endif

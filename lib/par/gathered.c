@@ -31,8 +31,7 @@ static int gather_pin_first(eqp__gathered *g, const eqp_balance_items *items)
     for (int64_t i = 0; !code && i < items->n; i++) {
         count[i] = items->pin_first[i + 1] - items->pin_first[i];
     }
-    code = eqp_agree(g->way.comm, code, NULL);
-    code = code ? code : eqp__collect_array(&g->way, g->n + 1, sizeof *count, count, &g->pin_first);
+    code = eqp__collect_array(&g->way, code, g->n + 1, sizeof *count, count, &g->pin_first);
     for (int64_t i = 0; !code && i <= g->n; i++) {
         int64_t here = i < g->n ? g->pin_first[i] : 0;
         g->pin_first[i] = sum;
@@ -54,12 +53,13 @@ static int gather_pins(eqp__gathered *g, const eqp_balance_items *items)
     }
     if ((code = eqp_sum_int64(g->way.comm, 1, &weighted)) || (code = gather_pin_first(g, items)) ||
         (code = eqp__collect_announce(&g->way, npins, &g->npins)) ||
-        (code = eqp__collect_array(&g->way, g->npins, sizeof *g->pin, items->pin, &g->pin))) {
+        (code = eqp__collect_array(&g->way, EQP_OK, g->npins, sizeof *g->pin, items->pin, &g->pin))) {
         return code;
     }
     g->has_pins = true;
-    return weighted ? eqp__collect_array(&g->way, g->npins, sizeof *g->pin_weight, items->pin_weight, &g->pin_weight)
-                    : EQP_OK;
+    return weighted
+               ? eqp__collect_array(&g->way, EQP_OK, g->npins, sizeof *g->pin_weight, items->pin_weight, &g->pin_weight)
+               : EQP_OK;
 }
 
 int eqp__gathered_open(MPI_Comm comm, const eqp_balance_items *items, const int *part, eqp__gathered *g)
@@ -67,8 +67,9 @@ int eqp__gathered_open(MPI_Comm comm, const eqp_balance_items *items, const int 
     int code = eqp__collect_open(comm, &g->way);
 
     if (code || (code = eqp__collect_announce(&g->way, items->n, &g->n)) ||
-        (code = eqp__collect_array(&g->way, g->n, sizeof *g->weight, items->weight, &g->weight)) ||
-        (code = eqp__collect_array(&g->way, g->n, sizeof *g->part, part, &g->part)) || (code = gather_pins(g, items))) {
+        (code = eqp__collect_array(&g->way, EQP_OK, g->n, sizeof *g->weight, items->weight, &g->weight)) ||
+        (code = eqp__collect_array(&g->way, EQP_OK, g->n, sizeof *g->part, part, &g->part)) ||
+        (code = gather_pins(g, items))) {
         return code;
     }
     return EQP_OK;
@@ -79,7 +80,7 @@ int eqp__gathered_points(eqp__gathered *g, const eqp_balance_items *items)
     int64_t all = 0;
     int code = eqp__collect_announce(&g->way, items->n, &all);
 
-    return code ? code : eqp__collect_array(&g->way, all, 3 * sizeof *g->point, items->point, &g->point);
+    return code ? code : eqp__collect_array(&g->way, EQP_OK, all, 3 * sizeof *g->point, items->point, &g->point);
 }
 
 int eqp__gathered_phases(eqp__gathered *g, const eqp_balance_items *items, int nphases)
@@ -88,7 +89,7 @@ int eqp__gathered_phases(eqp__gathered *g, const eqp_balance_items *items, int n
     int code = eqp__collect_announce(&g->way, items->n, &all);
 
     return code ? code
-                : eqp__collect_array(&g->way, all, (size_t)nphases * sizeof *g->phase_load, items->phase_load,
+                : eqp__collect_array(&g->way, EQP_OK, all, (size_t)nphases * sizeof *g->phase_load, items->phase_load,
                                      &g->phase_load);
 }
 

@@ -114,7 +114,7 @@ static int meet(quantiles *q, int code, int nparts, const double *share, range *
         least[4] = (int64_t)(q->key[0] ^ (uint64_t)1 << 63);
         least[5] = (int64_t)(~q->key[q->n - 1] ^ (uint64_t)1 << 63);
     }
-    EQP_TRY(eqp__meet(q->comm, code, 6, least, 3, sum));
+    EQP_TRY(eqp__meet(q->comm, code, 6, least, 3, sum, NULL));
     EQP_TRY(eqp__pair_differs(least) || eqp__pair_differs(least + 2) ? EQP_ERR_ARGUMENT : EQP_OK);
     EQP_TRY(sum[0] + sum[1] * 0x1p-32 <= 0x1p30 ? EQP_OK : EQP_ERR_OVERFLOW);
     const int64_t total = (int64_t)sum[0] * ((int64_t)1 << 32) + (int64_t)sum[1];

@@ -4,6 +4,8 @@
 #ifndef EQUIPOISE_PAR_METHODS_H
 #define EQUIPOISE_PAR_METHODS_H
 
+#include "par/comm.h"
+
 #include <equipoise/balance.h>
 
 extern const eqp_method eqp__method_none;
@@ -23,6 +25,18 @@ extern const eqp_method eqp__method_diffusion;
 extern const eqp_method eqp__method_voronoi;
 extern const eqp_method eqp__method_levelled;
 extern const eqp_method eqp__method_pieces;
+
+/* eqp_balance() on a communicator of its own. code: of this rank so far; message: is there. Collective. */
+int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
+                         eqp_message *message);
+
+/* What of its method and options has to be the same on all ranks. Local. */
+enum { EQP__BALANCE_SAME = 10 };
+void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
+
+/* EQP_ERR_ARGUMENT for a method or options that are none. Local; message is there. */
+int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
 
 /* The row of those that this build lacks whose name the word begins with, `NAME` or `NAME:...`; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);

@@ -59,17 +59,23 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
     return eqp__move_apply(comm, EQP_OK, plan, recv_count, element_size, send, recv);
 }
 
-int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
-                    const void *send, void *recv)
+int eqp__move_return(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                     const void *send, void *recv)
 {
     void *packed = NULL;
     const int64_t *back_count = NULL;
-    int code = open_buffer(comm, plan, element_size, recv, &packed, &back_count);
 
+    code = code ? code : open_buffer(comm, plan, element_size, recv, &packed, &back_count);
     code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, recv_count, send, back_count, packed);
     if (!code) {
         eqp_move_unpack(plan, element_size, packed, recv);
     }
     free(packed);
     return code;
+}
+
+int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                    const void *send, void *recv)
+{
+    return eqp__move_return(comm, EQP_OK, plan, recv_count, element_size, send, recv);
 }

@@ -23,7 +23,7 @@
 #endif
 
 /* Bisections need points, the others all that an item touches. */
-#define BISECTS (EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN)
+#define BISECTS (EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN | EQP_GATHERS)
 #define CUTS_PINS (EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN)
 
 static const eqp_option interaction_options[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items to their places along a Hilbert curve, and back. */
 #include "par/comm.h"
+#include "par/exchange.h"
 #include "par/points.h"
 
 #include <equipoise/curve.h>
@@ -28,55 +29,90 @@ void eqp__points_read(const eqp_points *points, int64_t i, double x[3])
     }
 }
 
-int eqp__points_cube(MPI_Comm comm, const eqp_points *points, double low[3], double *side)
+/* Ends of this rank's items, as numbers whose least over the ranks they are. */
+static int find_ends(const eqp_points *points, int64_t end[6])
 {
-    double end[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
-    int code = EQP_OK;
+    double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
 
-    for (int64_t i = 0; i < points->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < points->n; i++) {
         double x[3];
         eqp__points_read(points, i, x);
         for (int a = 0; a < 3; a++) {
-            code = isfinite(x[a]) ? code : EQP_ERR_DATA;
-            end[a] = fmin(end[a], x[a]);
-            end[3 + a] = fmin(end[3 + a], -x[a]);
+            if (!isfinite(x[a])) {
+                return EQP_ERR_DATA;
+            }
+            low[a] = fmin(low[a], x[a]);
+            low[3 + a] = fmin(low[3 + a], -x[a]);
         }
     }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    if (MPI_Allreduce(MPI_IN_PLACE, end, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
+    for (int k = 0; k < 6; k++) {
+        end[k] = eqp__rank_of_double(low[k]);
     }
-    *side = 0.0;
+    return EQP_OK;
+}
+
+static void enclose(const int64_t end[6], eqp__points_scope *scope)
+{
+    scope->side = 0.0;
     for (int a = 0; a < 3; a++) {
-        low[a] = isfinite(end[a]) ? end[a] : 0.0;
-        *side = isfinite(end[a]) ? fmax(*side, -end[3 + a] - end[a]) : *side;
+        const double low = eqp__double_of_rank(end[a]), high = -eqp__double_of_rank(end[3 + a]);
+        scope->low[a] = isfinite(low) ? low : 0.0;
+        scope->side = isfinite(low) ? fmax(scope->side, high - low) : scope->side;
     }
-    *side = *side > 0 ? fmin(*side, DBL_MAX) : 1.0;
-done:
+    scope->side = scope->side > 0 ? fmin(scope->side, DBL_MAX) : 1.0;
+}
+
+static int check_points(const eqp_points *points, int64_t end[6], eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (points == NULL || points->n < 0 ||
+        (points->n > 0 && (points->x == NULL || (points->stride > 0 && points->stride < point_bytes(points))))) {
+        eqp_message_set(message, "balance: no points, or points that cannot be");
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = find_ends(points, end)) != EQP_OK) {
+        eqp_message_set(message, "balance: a position that is not finite");
+    }
     return code;
 }
 
-/* Ranks with items must describe them alike. */
-int eqp__points_agree(MPI_Comm comm, int code, const eqp_points *points, eqp_message *message)
+int eqp__points_meet(MPI_Comm comm, int code, const eqp_points *points, int nsame, const eqp__same *same,
+                     eqp__points_scope *scope, eqp_message *message)
 {
-    int64_t pair[2] = {INT64_MAX, INT64_MAX};
+    enum { END = 2 + 2 * EQP__BALANCE_SAME, ALL = END + 6 };
+    int64_t least[ALL];
+    double all = 0.0;
 
-    if (code == EQP_OK &&
-        (points == NULL || points->n < 0 ||
-         (points->n > 0 && (points->x == NULL || (points->stride > 0 && points->stride < point_bytes(points)))))) {
-        code = EQP_ERR_ARGUMENT;
+    for (int k = 0; k < ALL; k++) {
+        least[k] = INT64_MAX;
+    }
+    code = code != EQP_OK ? code : check_points(points, least + END, message);
+    if (code == EQP_OK) {
+        all = (double)points->n;
+        for (int k = 0; k < nsame; k++) {
+            eqp__put_value(least + 2 + 2 * k, same[k].value);
+        }
     }
     if (code == EQP_OK && points->n > 0) {
-        eqp__put_value(pair, points->single + 2 * (points->weight != NULL) + 4 * (points->size != NULL));
+        eqp__put_value(least, points->single + 2 * (points->weight != NULL) + 4 * (points->size != NULL));
     }
-    if (code != EQP_OK) {
-        eqp_message_set(message, "balance: no method, options or points, or points that cannot be");
+    EQP_TRY(eqp__meet(comm, code, ALL, least, 1, &all, message));
+    for (int k = 0; k < nsame && code == EQP_OK; k++) {
+        if (eqp__pair_differs(least + 2 + 2 * k)) {
+            eqp_message_set(message, "balance: the ranks differ in %s", same[k].what);
+            code = EQP_ERR_ARGUMENT;
+        }
     }
-    code = eqp__agree_least(comm, code, 2, pair, message);
-    if (code == EQP_OK && eqp__pair_differs(pair)) {
+    if (code == EQP_OK && eqp__pair_differs(least)) {
         eqp_message_set(message, "balance: an array is given on some ranks only, or of another type");
         code = EQP_ERR_ARGUMENT;
     }
+    EQP_TRY(code);
+    scope->n = (int64_t)all;
+    scope->weighed = least[0] != INT64_MAX && (least[0] & 2) != 0;
+    enclose(least + END, scope);
+done:
     return code;
 }
 
@@ -100,27 +136,9 @@ static int by_key(const void *left, const void *right)
     return order != 0 ? order : by_number(a->id, b->id);
 }
 
-/* This rank's items where they are. */
-static int read_items(MPI_Comm comm, const eqp_points *points, int rank, eqp__curve_item *out)
+void eqp__points_sort(int64_t n, eqp__curve_item *item)
 {
-    double low[3], side = 1.0;
-    int64_t before = 0;
-    int code;
-
-    EQP_TRY(eqp__points_cube(comm, points, low, &side));
-    EQP_TRY(eqp_scan_int64(comm, points->n, &before, NULL));
-    for (int64_t i = 0; i < points->n && code == EQP_OK; i++) {
-        eqp__curve_item *item = &out[i];
-        *item = (eqp__curve_item){.id = before + i,
-                                  .size = points->size != NULL ? points->size[i] : 1,
-                                  .weight = points->weight != NULL ? points->weight[i] : 1.0,
-                                  .part_now = points->part_now != NULL ? points->part_now[i] : rank};
-        eqp__points_read(points, i, item->x);
-        code = eqp_hilbert_keys(1, &item->x[0], &item->x[1], &item->x[2], low, side, &item->key);
-    }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-done:
-    return code;
+    qsort(item, (size_t)n, sizeof *item, by_key);
 }
 
 typedef struct place {
@@ -135,60 +153,207 @@ static int by_place(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* dest [n]: the ranks that the items are dealt to. */
-static int deal(MPI_Comm comm, int64_t n, const eqp__curve_item *item, int *dest)
-{
-    place *sorted = NULL;
-    uint64_t *key = NULL;
-    int *to = NULL;
-    int code = eqp_array_create(&sorted, n, sizeof *sorted);
+/* Keys of all ranks that tell where to cut: up to this many on every rank, and from each rank as many as cut shares
+ * finely. */
+#define MOST_SAMPLED (1 << 18)
+enum { LEAST_SAMPLED = 256, SAMPLED_PER_RANK = 64 };
 
-    code = code == EQP_OK ? eqp_array_create(&key, n, sizeof *key) : code;
-    code = code == EQP_OK ? eqp_array_create(&to, n, sizeof *to) : code;
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    for (int64_t i = 0; i < n; i++) {
-        sorted[i] = (place){item[i].key, i};
+/* What a rank tells all others of its keys: a code, their number, then as many of them as others have. */
+enum { CODE, NUMBER, KEYS };
+
+typedef struct eqp__deal {
+    int rank, nranks, nkeys; /* keys that a rank can tell */
+    eqp__curve_item *out;    /* [n] */
+    place *sorted;           /* [n] */
+    int *dest;               /* [n] ranks that the items are dealt to */
+    uint64_t *told, *heard;  /* [KEYS + nkeys], [nranks] of it */
+    place *sample;           /* [nranks * nkeys] keys, and weights in `item` */
+    int64_t *count;          /* [nranks] */
+} deal;
+
+static void deal_free(deal *d)
+{
+    if (d != NULL) {
+        void *owned[] = {d->out, d->sorted, d->dest, d->told, d->heard, d->sample, d->count};
+        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+            free(owned[i]);
+        }
+        free(d);
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, by_place);
-    for (int64_t i = 0; i < n; i++) {
-        key[i] = sorted[i].key;
-    }
-    EQP_TRY(eqp_deal_keys(comm, n, key, to));
-    for (int64_t i = 0; i < n; i++) {
-        dest[sorted[i].item] = to[i];
-    }
+}
+
+static int deal_open(MPI_Comm comm, int64_t n, deal **made)
+{
+    deal *d = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(made, 1, sizeof *d));
+    d = *made;
+    EQP_TRY(eqp__comm_shape(comm, &d->rank, &d->nranks));
+    d->nkeys = SAMPLED_PER_RANK * d->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * d->nranks : LEAST_SAMPLED;
+    d->nkeys = d->nkeys < MOST_SAMPLED / d->nranks ? d->nkeys : MOST_SAMPLED / d->nranks + 1;
+    EQP_TRY(eqp_array_create(&d->out, n, sizeof *d->out));
+    EQP_TRY(eqp_array_create(&d->sorted, n, sizeof *d->sorted));
+    EQP_TRY(eqp_array_create(&d->dest, n, sizeof *d->dest));
+    EQP_TRY(eqp_array_create(&d->told, KEYS + d->nkeys, sizeof *d->told));
+    EQP_TRY(eqp_array_create(&d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks, sizeof *d->heard));
+    EQP_TRY(eqp_array_create(&d->sample, (int64_t)d->nkeys * d->nranks, sizeof *d->sample));
+    EQP_TRY(eqp_array_create(&d->count, d->nranks, sizeof *d->count));
 done:
-    free(to);
-    free(key);
-    free(sorted);
     return code;
 }
 
-/* Sends the items, and orders what arrives. */
-static int send_items(eqp_point_order *order, const eqp_points *points)
+/* Items that sample k of m stands for, of n. */
+static int64_t sampled_before(int64_t n, int64_t m, int64_t k)
 {
-    eqp__curve_item *out = NULL;
-    int *dest = NULL, rank, nranks;
-    int code = eqp_array_create(&out, points->n, sizeof *out);
+    return n / m * k + n % m * k / m;
+}
 
-    MPI_Comm_rank(order->comm, &rank);
-    MPI_Comm_size(order->comm, &nranks);
-    code = code == EQP_OK ? eqp_array_create(&dest, points->n, sizeof *dest) : code;
-    code = code == EQP_OK ? eqp_array_create(&order->recv_count, nranks, sizeof *order->recv_count) : code;
-    EQP_TRY(eqp_agree(order->comm, code, NULL));
-    EQP_TRY(read_items(order->comm, points, rank, out));
-    EQP_TRY(deal(order->comm, points->n, out, dest));
-    EQP_TRY(eqp_agree(order->comm, eqp_move_plan_create(points->n, dest, nranks, &order->plan), NULL));
-    EQP_TRY(eqp_move_counts(order->comm, order->plan, order->recv_count, &order->n));
-    EQP_TRY(eqp_agree(order->comm, eqp_array_create(&order->item, order->n, sizeof *order->item), NULL));
-    EQP_TRY(eqp_move_apply(order->comm, order->plan, order->recv_count, sizeof *out, out, order->item));
+/* Every rank tells keys that part its own evenly; all if they are few. *before: items of lower ranks. */
+static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *before)
+{
+    const int length = KEYS + d->nkeys;
+    const int64_t m = n < d->nkeys ? n : d->nkeys;
+
+    d->told[CODE] = (uint64_t)(int64_t)code;
+    d->told[NUMBER] = (uint64_t)n;
+    for (int64_t k = 0; k < m; k++) {
+        const int64_t from = sampled_before(n, m, k), to = sampled_before(n, m, k + 1);
+        d->told[KEYS + k] = d->sorted[from + (to - from) / 2].key;
+    }
+    if (EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm)) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *before = 0;
+    for (int r = 0; r < d->nranks; r++) {
+        const uint64_t *heard = d->heard + (int64_t)r * length;
+        if ((int64_t)heard[CODE] != EQP_OK) {
+            return (int)(int64_t)heard[CODE];
+        }
+        *before += r < d->rank ? (int64_t)heard[NUMBER] : 0;
+    }
+    return EQP_OK;
+}
+
+/* Cuts the keys of all ranks by what each told; every rank cuts alike. Equal keys stay together. */
+static void choose_ranks(deal *d, int64_t n, int64_t total)
+{
+    place *const sample = d->sample;
+    int64_t nsample = 0, below = 0, at = 0, next = 0;
+
+    for (int r = 0; r < d->nranks; r++) {
+        const uint64_t *heard = d->heard + (int64_t)r * (KEYS + d->nkeys);
+        const int64_t all = (int64_t)heard[NUMBER], m = all < d->nkeys ? all : d->nkeys;
+        for (int64_t k = 0; k < m; k++) {
+            sample[nsample++] = (place){heard[KEYS + k], sampled_before(all, m, k + 1) - sampled_before(all, m, k)};
+        }
+    }
+    qsort(sample, (size_t)nsample, sizeof *sample, by_place);
+    for (int r = 0; r < d->nranks; r++) {
+        /* Items up to a key that the rank's share reaches, or before it, whichever is nearer. */
+        const double target = (double)total * (r + 1) / d->nranks;
+        for (uint64_t cut = 0; r < d->nranks - 1 && at < nsample; at = next) {
+            int64_t weight = 0;
+            cut = sample[at].key;
+            for (next = at; next < nsample && sample[next].key == cut; next++) {
+                weight += sample[next].item;
+            }
+            if ((double)below + 0.5 * (double)weight > target) {
+                break;
+            }
+            below += weight;
+        }
+        d->count[r] = 0;
+        d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* its end */
+    }
+    for (int64_t i = 0, r = 0; i < n; i++) {
+        while (d->sorted[i].key >= d->heard[r]) {
+            r++;
+        }
+        d->dest[d->sorted[i].item] = (int)r;
+        d->count[r]++;
+    }
+}
+
+/* Tells every rank how many items come to it, or instead of that, this rank's code. */
+static int announce(eqp_point_order *order, int code)
+{
+    deal *const d = order->deal;
+    int failed = EQP_OK;
+
+    for (int r = 0; r < d->nranks && code != EQP_OK; r++) {
+        d->count[r] = code;
+    }
+    if (EQP__WAITS(MPI_Alltoall(d->count, 1, MPI_INT64_T, order->recv_count, 1, MPI_INT64_T, order->comm)) !=
+        MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    order->n = 0;
+    for (int r = 0; r < d->nranks && failed == EQP_OK; r++) {
+        failed = order->recv_count[r] < 0 ? (int)order->recv_count[r] : EQP_OK;
+        order->n += order->recv_count[r];
+    }
+    order->n = failed == EQP_OK ? order->n : 0;
+    return failed;
+}
+
+int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(order, 1, sizeof **order));
+    (*order)->comm = comm;
+    EQP_TRY(deal_open(comm, points->n, &(*order)->deal));
+    EQP_TRY(eqp_array_create(&(*order)->recv_count, (*order)->deal->nranks, sizeof *(*order)->recv_count));
+done:
+    return code;
+}
+
+int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp_point_order *order)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < points->n && code == EQP_OK; i++) {
+        eqp__curve_item *const item = &order->deal->out[i];
+        *item = (eqp__curve_item){.id = i,
+                                  .size = points->size != NULL ? points->size[i] : 1,
+                                  .weight = points->weight != NULL ? points->weight[i] : 1.0,
+                                  .part_now = points->part_now != NULL ? points->part_now[i] : order->deal->rank};
+        eqp__points_read(points, i, item->x);
+        code = eqp_hilbert_keys(1, &item->x[0], &item->x[1], &item->x[2], scope->low, scope->side, &item->key);
+    }
+    return code;
+}
+
+eqp__curve_item *eqp__point_order_items(const eqp_point_order *order)
+{
+    return order->deal->out;
+}
+
+int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, eqp_point_order *order)
+{
+    deal *const d = order->deal;
+    int64_t before = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        d->sorted[i] = (place){d->out[i].key, i};
+    }
+    qsort(d->sorted, (size_t)n, sizeof *d->sorted, by_place);
+    EQP_TRY(share_keys(order->comm, d, code, n, &before));
+    for (int64_t i = 0; i < n; i++) {
+        d->out[i].id += before;
+    }
+    choose_ranks(d, n, scope->n);
+    EQP_TRY(announce(order, eqp_move_plan_create(n, d->dest, d->nranks, &order->plan)));
+    code = eqp_array_create(&order->item, order->n, sizeof *order->item);
+    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, sizeof *d->out, d->out, order->item));
     for (int64_t i = 0; i < order->n; i++) {
         order->item[i].arrived = i;
     }
-    qsort(order->item, (size_t)order->n, sizeof *order->item, by_key);
+    eqp__points_sort(order->n, order->item);
+    deal_free(d);
+    order->deal = NULL;
 done:
-    free(dest);
-    free(out);
     return code;
 }
 
@@ -196,24 +361,22 @@ int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_or
 {
     MPI_Comm own = MPI_COMM_NULL;
     eqp_point_order *made = NULL;
+    eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
     if (code != EQP_OK) {
         return code;
     }
-    code = order == NULL ? EQP_ERR_ARGUMENT : eqp_array_create(&made, 1, sizeof *made);
-    code = eqp__points_agree(own, code, points, NULL);
-    if (code != EQP_OK) {
-        free(made);
-        eqp_comm_free(&own);
-        return code;
-    }
-    made->comm = own;
-    EQP_TRY(send_items(made, points));
+    code =
+        order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
+    EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));
+    EQP_TRY(eqp__point_order_make(eqp__point_order_read(points, &scope, made), points->n, &scope, made));
+    made->owns_comm = true;
     *order = made;
-    made = NULL;
+    return EQP_OK;
 done:
     eqp_point_order_free(made);
+    eqp_comm_free(&own);
     return code;
 }
 
@@ -223,7 +386,10 @@ void eqp_point_order_free(eqp_point_order *order)
         eqp_move_plan_free(order->plan);
         free(order->recv_count);
         free(order->item);
-        eqp_comm_free(&order->comm);
+        deal_free(order->deal);
+        if (order->owns_comm) {
+            eqp_comm_free(&order->comm);
+        }
         free(order);
     }
 }
@@ -233,16 +399,15 @@ int64_t eqp_point_order_count(const eqp_point_order *order)
     return order != NULL ? order->n : 0;
 }
 
-/* A column in the order of arrival, [n] elements, if the call can be. */
+/* A column in the order of arrival, [n] elements, if the call can be. Local. */
 static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
                          bool forth, char **column)
 {
     const int64_t nhome = eqp_move_plan_arrays(order->plan).n, there = order->n;
     const bool can_be = element_size >= 1 && (send != NULL || (forth ? nhome : there) == 0) &&
                         (recv != NULL || (forth ? there : nhome) == 0);
-    const int code = can_be ? eqp_array_create(column, there, element_size) : EQP_ERR_ARGUMENT;
 
-    return eqp__agree_alike(order->comm, code, (int64_t)element_size);
+    return can_be ? eqp_array_create(column, there, element_size) : EQP_ERR_ARGUMENT;
 }
 
 int eqp_point_order_bring(const eqp_point_order *order, size_t element_size, const void *send, void *recv)
@@ -251,8 +416,8 @@ int eqp_point_order_bring(const eqp_point_order *order, size_t element_size, con
     int code;
 
     EQP_REQUIRE(order);
-    EQP_TRY(make_arrivals(order, element_size, send, recv, true, &column));
-    EQP_TRY(eqp_move_apply(order->comm, order->plan, order->recv_count, element_size, send, column));
+    code = make_arrivals(order, element_size, send, recv, true, &column);
+    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, element_size, send, column));
     for (int64_t i = 0; i < order->n; i++) {
         memcpy((char *)recv + (size_t)i * element_size, column + (size_t)order->item[i].arrived * element_size,
                element_size);
@@ -268,12 +433,12 @@ int eqp_point_order_return(const eqp_point_order *order, size_t element_size, co
     int code;
 
     EQP_REQUIRE(order);
-    EQP_TRY(make_arrivals(order, element_size, send, recv, false, &column));
-    for (int64_t i = 0; i < order->n; i++) {
+    code = make_arrivals(order, element_size, send, recv, false, &column);
+    for (int64_t i = 0; i < order->n && code == EQP_OK; i++) {
         memcpy(column + (size_t)order->item[i].arrived * element_size, (const char *)send + (size_t)i * element_size,
                element_size);
     }
-    EQP_TRY(eqp_move_return(order->comm, order->plan, order->recv_count, element_size, column, recv));
+    EQP_TRY(eqp__move_return(order->comm, code, order->plan, order->recv_count, element_size, column, recv));
 done:
     free(column);
     return code;

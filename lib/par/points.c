@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "par/points.h"
 
+#include "par/collect.h"
 #include "par/comm.h"
+#include "par/methods.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of what arrived. */
+/* Up to so many items one rank orders and assigns all of them for methods that do so anyway. */
+#define MOST_GATHERED ((int64_t)1 << 20)
+
+/* Columns of items. */
 typedef struct columns {
     int64_t *id, *size;
     double *weight, *point, *phase_load;
@@ -43,69 +48,201 @@ static void free_columns(columns *c)
     }
 }
 
-/* The loads of phases follow their items. nphases: the same on all ranks. *weighs: whether items have weights, too. */
-static int bring_phases(MPI_Comm comm, const eqp_point_order *order, const eqp_points *points, int nphases, columns *c,
-                        bool *weighs)
+static eqp_balance_items items_of(int64_t n, const columns *c, const double *phase_load, bool weighed)
 {
-    int64_t least = points->n > 0 && points->weight != NULL ? -1 : 0;
-    int code = points->n == 0 || points->phase_load != NULL ? EQP_OK : EQP_ERR_ARGUMENT;
+    return (eqp_balance_items){.n = n,
+                               .id = c->id,
+                               .weight = weighed || phase_load == NULL ? c->weight : NULL,
+                               .point = c->point,
+                               .part_now = c->part_now,
+                               .size = c->size,
+                               .phase_load = phase_load};
+}
 
-    code = code == EQP_OK ? eqp_array_create(&c->phase_load, order->n * nphases, sizeof *c->phase_load) : code;
-    EQP_TRY(eqp__agree_least(comm, code, 1, &least, NULL));
-    *weighs = least < 0;
-    EQP_TRY(eqp_point_order_bring(order, (size_t)nphases * sizeof *c->phase_load, points->phase_load, c->phase_load));
+/* A call, as all ranks know it. */
+typedef struct call {
+    MPI_Comm comm; /* of its own */
+    const eqp_method *method;
+    const eqp_points *points;
+    const eqp_balance_options *options;
+    eqp_message *message;
+    eqp__points_scope scope;
+    eqp_point_order *order; /* opened, its items read */
+} call;
+
+/* Where the items are. */
+static int assign_in_place(const call *is, int code, int *part, eqp_balance_result *result)
+{
+    const int64_t n = is->points->n;
+    eqp__curve_item *const item = eqp__point_order_items(is->order);
+    int64_t before = 0;
+    int rank = 0;
+    columns c = {.id = NULL};
+
+    MPI_Comm_rank(is->comm, &rank);
+    if (MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        item[i].id += rank > 0 ? before : 0;
+    }
+    code = code == EQP_OK ? make_columns(n, item, &c) : code;
+    const double *const phase_load = is->options->nphases > 1 ? is->points->phase_load : NULL;
+    const eqp_balance_items items = items_of(n, &c, phase_load, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
+    if (n > 0) {
+        memcpy(part, c.part, (size_t)n * sizeof *part);
+    }
 done:
+    free_columns(&c);
     return code;
 }
 
-static int assign(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
-                  int *part, eqp_balance_result *result)
-{
-    eqp_point_order *order = NULL;
-    columns c = {.id = NULL};
-    bool weighs = true;
-    int code = eqp_point_order_create(comm, points, &order);
+/* Items of all ranks on rank 0, as they came. */
+typedef struct gathered {
+    int64_t n;
+    eqp__curve_item *item;
+    double *phase_load;
+    int *part;
+} gathered;
 
-    if (code == EQP_ERR_DATA) {
-        eqp_message_set(options->message, "balance: a position that is not finite");
+/* On rank 0: in their order, on a communicator of its own. */
+static int assign_gathered(const call *is, const gathered *g, eqp_balance_result *result)
+{
+    const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
+    MPI_Comm self = MPI_COMM_NULL;
+    columns c = {.id = NULL};
+    int code;
+
+    for (int64_t i = 0; i < g->n; i++) {
+        g->item[i].id = g->item[i].arrived = i;
     }
-    EQP_TRY(code);
-    EQP_TRY(eqp_agree(comm, make_columns(order->n, order->item, &c), NULL));
-    EQP_TRY(options->nphases > 1 ? bring_phases(comm, order, points, options->nphases, &c, &weighs) : EQP_OK);
-    const eqp_balance_items items = {.n = order->n,
-                                     .id = c.id,
-                                     .weight = weighs ? c.weight : NULL,
-                                     .point = c.point,
-                                     .part_now = c.part_now,
-                                     .size = c.size,
-                                     .phase_load = c.phase_load};
-    EQP_TRY(eqp_balance(comm, method, &items, options, c.part, result));
+    eqp__points_sort(g->n, g->item);
+    EQP_TRY(make_columns(g->n, g->item, &c));
+    EQP_TRY(eqp_array_create(&c.phase_load, g->n * nphases, sizeof *c.phase_load));
+    for (int64_t i = 0; i < g->n && nphases > 0; i++) {
+        memcpy(c.phase_load + i * nphases, g->phase_load + g->item[i].arrived * nphases,
+               (size_t)nphases * sizeof *c.phase_load);
+    }
+    EQP_TRY(eqp__comm_dup(MPI_COMM_SELF, &self));
+    const eqp_balance_items items = items_of(g->n, &c, nphases > 0 ? c.phase_load : NULL, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(self, EQP_OK, is->method, &items, is->options, c.part, result, is->message));
+    for (int64_t i = 0; i < g->n; i++) {
+        g->part[g->item[i].arrived] = c.part[i];
+    }
+done:
+    eqp_comm_free(&self);
+    free_columns(&c);
+    return code;
+}
+
+/* What rank 0 tells. */
+typedef struct answer {
+    int code;
+    eqp_message message;
+    eqp_balance_result result;
+} answer;
+
+/* Rank 0 assigns all items. way: prepared */
+static int assign_on_root(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    const size_t row = (size_t)(is->options->nphases > 1 ? is->options->nphases : 0) * sizeof(double);
+    gathered g = {.n = 0};
+    answer told;
+
+    EQP_TRY(eqp__collect_announce(way, is->points->n, &g.n));
+    code = code == EQP_OK ? eqp_array_create(&g.part, g.n, sizeof *g.part) : code;
+    EQP_TRY(eqp__collect_array(way, code, g.n, sizeof *g.item, eqp__point_order_items(is->order), &g.item));
+    if (row > 0) {
+        EQP_TRY(eqp__collect_array(way, EQP_OK, g.n, row, is->points->phase_load, &g.phase_load));
+    }
+    memset(&told, 0, sizeof told);
+    if (way->rank == 0) {
+        told.code = assign_gathered(is, &g, &told.result);
+        told.message = *is->message;
+    }
+    if (EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm)) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    *is->message = told.message;
+    EQP_TRY(told.code);
+    EQP_TRY(eqp__collect_return(way, sizeof *part, g.part, part));
+    *result = told.result;
+done:
+    free(g.item);
+    free(g.phase_load);
+    free(g.part);
+    return code;
+}
+
+/* Along the curve, equally many items on every rank. */
+static int assign_along_curve(const call *is, int code, int *part, eqp_balance_result *result)
+{
+    const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
+    eqp_point_order *const order = is->order;
+    columns c = {.id = NULL};
+
+    EQP_TRY(eqp__point_order_make(code, is->points->n, &is->scope, order));
+    code = make_columns(order->n, order->item, &c);
+    if (nphases > 0) {
+        code = code == EQP_OK ? eqp_array_create(&c.phase_load, order->n * nphases, sizeof *c.phase_load) : code;
+        EQP_TRY(eqp_agree(is->comm, code, NULL));
+        EQP_TRY(
+            eqp_point_order_bring(order, (size_t)nphases * sizeof *c.phase_load, is->points->phase_load, c.phase_load));
+    }
+    const eqp_balance_items items = items_of(order->n, &c, c.phase_load, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
     EQP_TRY(eqp_point_order_return(order, sizeof *part, c.part, part));
 done:
     free_columns(&c);
-    eqp_point_order_free(order);
+    return code;
+}
+
+static int check_call(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
+                      const int *part, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(eqp__balance_options_check(method, options, message));
+    if (points == NULL || points->n < 0 || (points->n > 0 && part == NULL)) {
+        eqp_message_set(message, "balance: no points or no parts");
+        code = EQP_ERR_ARGUMENT;
+    } else if (options->nphases > 1 && points->n > 0 && points->phase_load == NULL) {
+        eqp_message_set(message, "balance: loads of phases and the number of phases need each other");
+        code = EQP_ERR_ARGUMENT;
+    }
+done:
     return code;
 }
 
 int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
                        const eqp_balance_options *options, int *part, eqp_balance_result *result)
 {
-    MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
-    eqp_balance_options here = eqp_balance_options_defaults();
+    call is = {.method = method, .points = points, .options = options, .message = &message};
+    eqp__same same[EQP__BALANCE_SAME];
+    eqp__collect way = {.comm = MPI_COMM_NULL};
     eqp_balance_result found;
-    int code = eqp__comm_dup(comm, &own);
+    int code = eqp__comm_dup(comm, &is.comm);
 
     if (code != EQP_OK) {
         return code;
     }
-    const bool can_be = method != NULL && options != NULL && points != NULL && (points->n <= 0 || part != NULL) &&
-                        options->nphases >= 0 && options->nphases <= EQP_CYCLE_PHASES;
-    EQP_TRY(eqp__points_agree(own, can_be ? EQP_OK : EQP_ERR_ARGUMENT, points, &message));
-    EQP_TRY(eqp__agree_alike(own, EQP_OK, options->nphases)); /* before loads of phases travel */
-    here = *options;
-    here.message = &message;
-    EQP_TRY(assign(own, method, points, &here, part, &found));
+    code = check_call(method, points, options, part, &message);
+    code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
+    code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;
+    if (code == EQP_OK) {
+        eqp__balance_same(method, options, same);
+    }
+    EQP_TRY(eqp__points_meet(is.comm, code, points, EQP__BALANCE_SAME, same, &is.scope, &message));
+    code = eqp__point_order_read(points, &is.scope, is.order);
+    if (method->flags & EQP_ANY_ORDER) {
+        EQP_TRY(assign_in_place(&is, code, part, &found));
+    } else if ((method->flags & EQP_GATHERS) && is.scope.n <= MOST_GATHERED) {
+        EQP_TRY(assign_on_root(&is, code, &way, part, &found));
+    } else {
+        EQP_TRY(assign_along_curve(&is, code, part, &found));
+    }
     if (result != NULL) {
         *result = found;
     }
@@ -116,6 +253,8 @@ done:
         }
         *options->message = message;
     }
-    eqp_comm_free(&own);
+    eqp_point_order_free(is.order);
+    eqp__collect_close(&way);
+    eqp_comm_free(&is.comm);
     return code;
 }

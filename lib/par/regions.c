@@ -224,8 +224,8 @@ done:
     return code;
 }
 
-int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part,
-                      const eqp__walls_wanted *wanted, int grid[3])
+int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const eqp__points_scope *scope,
+                      const int *part, const eqp__walls_wanted *wanted, int grid[3])
 {
     uint64_t *first = NULL, *last = NULL;
     int code = eqp_array_create(&r->low, 3 * (int64_t)r->nparts, sizeof *r->low);
@@ -235,7 +235,8 @@ int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, c
     code = code == EQP_OK ? eqp_array_create(&first, r->nparts, sizeof *first) : code;
     code = code == EQP_OK ? eqp_array_create(&last, r->nparts, sizeof *last) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp__points_cube(comm, points, r->corner, &r->side));
+    memcpy(r->corner, scope->low, sizeof r->corner);
+    r->side = scope->side;
     EQP_TRY(gather_ends(comm, r, points, part, first, last));
     EQP_TRY(eqp_agree(comm, divide(r, first, last, wanted, grid), NULL));
 done:
@@ -258,6 +259,8 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
 {
     MPI_Comm own = MPI_COMM_NULL;
     eqp_regions *made = NULL;
+    const eqp__same same = {nparts, "the number of parts"};
+    eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
     if (code != EQP_OK) {
@@ -265,10 +268,9 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     }
     code =
         regions != NULL && can_be(points, part, nparts) ? eqp_array_create(&made, 1, sizeof *made) : EQP_ERR_ARGUMENT;
-    EQP_TRY(eqp__points_agree(own, code, points, NULL));
-    EQP_TRY(eqp_agree_same(own, nparts));
+    EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, NULL));
     made->nparts = nparts;
-    EQP_TRY(eqp__regions_make(own, made, points, part, NULL, NULL));
+    EQP_TRY(eqp__regions_make(own, made, points, &scope, part, NULL, NULL));
     *regions = made;
     made = NULL;
 done:

@@ -3,6 +3,8 @@
 #ifndef EQUIPOISE_PAR_REGIONS_H
 #define EQUIPOISE_PAR_REGIONS_H
 
+#include "par/points.h"
+
 #include <equipoise/points.h>
 
 /* A wall between two sets of parts, or one part. */
@@ -31,8 +33,8 @@ typedef struct eqp__walls_wanted {
 
 /* eqp_regions_create() of points that are described alike on all ranks; wanted: NULL, or walls there must be, of all
  * parts; grid: [3] gets numbers of slabs, if wanted. Collective. */
-int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part,
-                      const eqp__walls_wanted *wanted, int grid[3]);
+int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const eqp__points_scope *scope,
+                      const int *part, const eqp__walls_wanted *wanted, int grid[3]);
 
 /* Planes across all space that tell the parts apart, numbered as MPI_Cart_rank() does: the tree of these. EQP_ERR_STATE
  * where none do. Local. */

@@ -2,26 +2,26 @@
 #include "par/relabel_all.h"
 
 #include "par/comm.h"
+#include "par/exchange.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>
 
 #include <stdlib.h>
 
-/* Overlaps of the new and the present parts, over all ranks. */
-static int gather_overlaps(MPI_Comm comm, const eqp_balance_items *items, const int *now, int nparts, const int *part,
-                           int64_t *count, int64_t *noverlaps, eqp_overlap **overlaps)
+/* Overlaps of the new and the present parts, over all ranks. code: of this rank so far */
+static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *items, const int *now, int nparts,
+                           const int *part, int64_t *count, int64_t *noverlaps, eqp_overlap **overlaps)
 {
     int64_t nmine = 0, total = 0;
     eqp_overlap *mine = NULL, *all = NULL;
-    int nranks, rank, code = eqp__comm_shape(comm, &rank, &nranks);
+    int nranks, rank;
 
+    code = code ? code : eqp__comm_shape(comm, &rank, &nranks);
     if (!code && items->n > 0 && now) {
         code = eqp_overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
     }
-    if ((code = eqp_agree(comm, code, NULL))) {
-        goto done;
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
     if (MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
         goto done;
@@ -29,12 +29,11 @@ static int gather_overlaps(MPI_Comm comm, const eqp_balance_items *items, const 
     for (int r = 0; r < nranks; r++) {
         total += count[r];
     }
-    if (!(code = eqp_agree(comm, eqp_array_create(&all, total, sizeof *all), NULL)) &&
-        !(code = eqp_gather_all(comm, sizeof *all, nmine, mine, count, all))) {
-        *noverlaps = total;
-        *overlaps = all;
-        all = NULL;
-    }
+    code = eqp_array_create(&all, total, sizeof *all);
+    EQP_TRY(eqp__gather_all(comm, code, sizeof *all, nmine, mine, count, all));
+    *noverlaps = total;
+    *overlaps = all;
+    all = NULL;
 done:
     free(mine);
     free(all);
@@ -50,10 +49,7 @@ int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *n
 
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     code = code ? code : eqp_array_create(&number, options->nparts, sizeof *number);
-    if ((code = eqp_agree(comm, code, NULL)) ||
-        (code = gather_overlaps(comm, items, now, options->nparts, part, count, &noverlaps, &overlaps))) {
-        goto done;
-    }
+    EQP_TRY(gather_overlaps(comm, code, items, now, options->nparts, part, count, &noverlaps, &overlaps));
     code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, number);
     if (!(code = eqp_agree(comm, code, NULL))) {
         for (int64_t i = 0; i < items->n; i++) {

@@ -74,7 +74,7 @@ static int sort_shares(const int grid[3], const eqp_balance_options *options, bo
 
 static int add_over_ranks(void *user, int64_t n, double *value)
 {
-    return eqp__sum_double(*(MPI_Comm *)user, n, value);
+    return eqp__sum_exact(*(MPI_Comm *)user, n, value);
 }
 
 /* Parts keep the numbers that their places in the grid give them and all that their walls enclose: renumbered or
@@ -130,7 +130,7 @@ static const eqp_option own_options[] = {
 
 const eqp_method eqp__method_tensor = {.name = "tensor",
                                        .summary = "equal work between planes across the whole domain: six neighbours",
-                                       .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_SHAPED,
+                                       .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_SHAPED | EQP_ANY_ORDER,
                                        .assign = assign_tensor,
                                        .noptions = 4,
                                        .option = own_options};

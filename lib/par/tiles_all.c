@@ -22,27 +22,31 @@
 int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)
 {
     eqp__tile_scope mine = eqp__tile_scope_nothing();
-    double least[7];
-    int code = eqp_agree(comm, eqp__tile_scope_add(items, &mine), NULL);
+    int64_t least[7], lower = 0;
+    int rank, nranks;
+    double all = (double)items->n;
+    int code = eqp__tile_scope_add(items, &mine);
 
-    if (code || (code = eqp_scan_int64(comm, items->n, before, &mine.n))) {
-        return code;
+    for (int k = 0; k < 3; k++) {
+        least[k] = eqp__rank_of_double(mine.low[k]);
+        least[3 + k] = ~eqp__rank_of_double(mine.high[k]);
+    }
+    least[6] = ~eqp__rank_of_double(mine.heaviest);
+    EQP_TRY(eqp__meet(comm, code, 7, least, 1, &all, NULL));
+    EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
+    if (EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm)) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
     for (int k = 0; k < 3; k++) {
-        least[k] = mine.low[k];
-        least[3 + k] = -mine.high[k];
+        mine.low[k] = eqp__double_of_rank(least[k]);
+        mine.high[k] = eqp__double_of_rank(~least[3 + k]);
     }
-    least[6] = -mine.heaviest;
-    if (MPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    for (int k = 0; k < 3; k++) {
-        mine.low[k] = least[k];
-        mine.high[k] = -least[3 + k];
-    }
-    mine.heaviest = -least[6];
+    mine.heaviest = eqp__double_of_rank(~least[6]);
+    mine.n = (int64_t)all;
     *scope = mine;
-    return EQP_OK;
+    *before = rank > 0 ? lower : 0;
+done:
+    return code;
 }
 
 /* Every rank does the same. */

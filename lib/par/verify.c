@@ -79,7 +79,7 @@ int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t eleme
         eqp__put_value(least + 4, (int64_t)sum[1]);
     }
     split_words(mine, digit);
-    EQP_TRY(eqp__meet(comm, code, 6, least, 2 * DIGITS, digit));
+    EQP_TRY(eqp__meet(comm, code, 6, least, 2 * DIGITS, digit, NULL));
     if (eqp__pair_differs(least) || eqp__pair_differs(least + 2) || eqp__pair_differs(least + 4)) {
         EQP_TRY(EQP_ERR_ARGUMENT);
     }

@@ -69,8 +69,8 @@ static int collect_sample(MPI_Comm comm, const eqp_balance_items *items, int64_t
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__collect_open(comm, &c));
     EQP_TRY(eqp__collect_announce(&c, take_sample(items, before, stride, my_point, my_weight), total));
-    EQP_TRY(eqp__collect_array(&c, *total, 3 * sizeof *my_point, my_point, point));
-    EQP_TRY(eqp__collect_array(&c, *total, sizeof *my_weight, my_weight, weight));
+    EQP_TRY(eqp__collect_array(&c, EQP_OK, *total, 3 * sizeof *my_point, my_point, point));
+    EQP_TRY(eqp__collect_array(&c, EQP_OK, *total, sizeof *my_weight, my_weight, weight));
 done:
     eqp__collect_close(&c);
     free(my_point);
@@ -143,7 +143,7 @@ static const eqp_option own_options[] = {{"centres", EQP_OPTION_CHOICE, offsetof
 
 const eqp_method eqp__method_voronoi = {.name = "voronoi",
                                         .summary = "equal work in convex cells: nearest centres, a bias for each",
-                                        .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_SHAPED,
+                                        .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_SHAPED | EQP_GATHERS,
                                         .assign = assign_voronoi,
                                         .noptions = 3,
                                         .option = own_options};

@@ -269,8 +269,8 @@ static const char *reason(int code)
 }
 
 /* The parts of the method, and the walls between them. */
-static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
-                 const eqp_walls_options *how, int grid[3], eqp_regions **made)
+static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp__points_scope *scope,
+                 const eqp_balance_options *options, const eqp_walls_options *how, int grid[3], eqp_regions **made)
 {
     eqp_balance_options these = *options;
     eqp__walls_wanted wanted;
@@ -282,7 +282,7 @@ static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *poin
     (void)eqp_method_set(method, "cart", NULL, &these.settings, NULL); /* of methods that have such numbers */
     EQP_TRY(find_domain(comm, points, how, &wanted));
     EQP_TRY(eqp_balance_points(comm, method, points, &these, part, NULL));
-    EQP_TRY(eqp__regions_make(comm, *made, points, part, &wanted, grid));
+    EQP_TRY(eqp__regions_make(comm, *made, points, scope, part, &wanted, grid));
 done:
     free(part);
     return code;
@@ -295,6 +295,8 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
     eqp_regions *made = NULL;
+    eqp__points_scope scope;
+    eqp__same same = {0, "the number of parts or the options of walls"};
     int found[3] = {0, 0, 0}, code = eqp__comm_dup(comm, &own);
 
     if (code != EQP_OK) {
@@ -302,11 +304,13 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     }
     how = how != NULL ? how : &defaults;
     code = check(method, points, options, how, grid, regions);
-    EQP_TRY(eqp__points_agree(own, code, points, &message));
-    EQP_TRY(eqp__agree_alike(own, EQP_OK, eqp_fingerprint(options->nparts, sizeof *how / sizeof(int64_t), how)));
+    if (code == EQP_OK) {
+        same.value = eqp_fingerprint(options->nparts, sizeof *how / sizeof(int64_t), how);
+    }
+    EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &message));
     eqp_balance_options these = *options;
     these.message = &message;
-    EQP_TRY(build(own, method, points, &these, how, found, &made));
+    EQP_TRY(build(own, method, points, &scope, &these, how, found, &made));
     memcpy(grid, found, sizeof found);
     *regions = made;
     made = NULL;

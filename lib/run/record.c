@@ -426,7 +426,7 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk 
     }
     tell_turns(t, told + TOLD, least + LEAST);
     code = code == EQP_OK ? eqp__costs_tell(&b->costs, d->timings, told) : code;
-    EQP_TRY(eqp__meet(b->comm, code, LEAST + more, least, TOLD + more, told));
+    EQP_TRY(eqp__meet(b->comm, code, LEAST + more, least, TOLD + more, told, NULL));
     hear_turns(t, told + TOLD, least + LEAST);
     EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
     for (int k = 0; k < nlows; k++) {

@@ -207,7 +207,7 @@ static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, cons
     EQP_TRY(eqp__gathered_open(comm, items, part, &g));
     if (sized > 0) {
         EQP_TRY(eqp__collect_announce(&g.way, items->n, &all));
-        EQP_TRY(eqp__collect_array(&g.way, all, sizeof *size, items->size, &size));
+        EQP_TRY(eqp__collect_array(&g.way, EQP_OK, all, sizeof *size, items->size, &size));
     }
     code = g.way.rank == 0 ? partition_here(&g, size, options, approach, quality) : EQP_OK;
     EQP_TRY(eqp__gathered_return(&g, code, items->n, part));

@@ -144,9 +144,9 @@ static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const e
     int code = eqp__collect_open(comm, &way);
 
     if (code || (code = eqp__collect_announce(&way, items->n, &g.n)) ||
-        (code = eqp__collect_array(&way, g.n, sizeof *g.id, items->id, &g.id)) ||
-        (code = eqp__collect_array(&way, g.n, sizeof *g.weight, items->weight, &g.weight)) ||
-        (code = eqp__collect_array(&way, g.n, 3 * sizeof *g.point, items->point, &g.point)) ||
+        (code = eqp__collect_array(&way, EQP_OK, g.n, sizeof *g.id, items->id, &g.id)) ||
+        (code = eqp__collect_array(&way, EQP_OK, g.n, sizeof *g.weight, items->weight, &g.weight)) ||
+        (code = eqp__collect_array(&way, EQP_OK, g.n, 3 * sizeof *g.point, items->point, &g.point)) ||
         (code = eqp_agree(comm, eqp_array_create(&g.part, g.n, sizeof *g.part), NULL)) ||
         (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options, how) : EQP_OK, options->message))) {
         goto done;

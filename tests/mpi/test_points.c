@@ -473,6 +473,8 @@ static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) { /* more ranks fail at the same places */
         CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
+        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("tensor")) > 0);
+        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("voronoi")) > 0);
         CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
     }
 }

@@ -101,7 +101,10 @@ enum eqp_method_flags {
     EQP_BY_LOADS = 512,     /**< it learns from measured loads */
     EQP_SHAPED = 1024,      /**< codes rely on the shapes of its parts: a repair would break them, some may be empty */
     EQP_NETS_BRANCHES = 2048, /**< cells of whole owners are pins for it, too: eqp_problem.branch (problem.h) */
-    EQP_SCATTERS = 4096       /**< a part consists of whole items in many pieces of the curve */
+    EQP_SCATTERS = 4096,      /**< a part consists of whole items in many pieces of the curve */
+    EQP_ANY_ORDER = 8192,     /**< its parts do not depend on the order of the items */
+    EQP_GATHERS = 16384       /**< one rank assigns all items, unless they are too many: the order is that rank's
+                                   business where nobody else has made one */
 };
 
 /** One method: a row of the table. */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many collective calls it takes to give items their parts: few, and as many on any number of ranks. */
+#include "counted_calls.h"
+#include "harness.h"
+
+#include <equipoise/points.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+
+enum { ITEMS = 4000, PARTS = 6 };
+
+typedef struct items {
+    int64_t n, size[ITEMS];
+    double x[ITEMS][3], weight[ITEMS];
+    int part[ITEMS], part_now[ITEMS];
+} items;
+
+/* Anywhere, most in a corner, on any rank. */
+static void make_items(MPI_Comm comm, items *t)
+{
+    t->n = 0;
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        if ((int)(eqp_random_uniform(3, i, 9) * mpi_test_size(comm)) == mpi_test_rank(comm)) {
+            for (uint64_t k = 0; k < 3; k++) {
+                t->x[t->n][k] = pow(eqp_random_uniform(3, i, k), 6);
+            }
+            t->weight[t->n] = 0.5 + eqp_random_uniform(3, i, 3);
+            t->size[t->n] = 8;
+            t->part_now[t->n++] = (int)(i % PARTS);
+        }
+    }
+}
+
+/* Calls of a method, Zoltan's own apart: those of rank 0 alone wait for nobody. 0: the build lacks it. */
+static long count(MPI_Comm comm, const char *name, bool bare)
+{
+    static items t;
+    eqp_balance_options options = eqp_balance_options_defaults();
+
+    if (eqp_method_find(name) == NULL) {
+        return 0;
+    }
+    make_items(comm, &t);
+    options.nparts = PARTS;
+    const eqp_points points = {.n = t.n,
+                               .x = t.x,
+                               .weight = bare ? NULL : t.weight,
+                               .size = bare ? NULL : t.size,
+                               .part_now = bare ? NULL : t.part_now};
+    const long before = counted_blocking + counted_others;
+    CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find(name), &points, &options, t.part, NULL), EQP_OK);
+    return counted_blocking + counted_others - before;
+}
+
+static void parts_cost_few_calls_on_any_ranks(MPI_Comm comm)
+{
+    static const struct {
+        const char *name;
+        long most;
+    } row[] = {{"sfc", 16}, {"count", 16}, {"none", 16}, {"rcb", 8}, {"rib", 8}, {"voronoi", 8}, {"tensor", 24}};
+    enum { ROWS = sizeof row / sizeof row[0] };
+    static long first[ROWS][2];
+
+    for (int k = 0; k < ROWS && mpi_test_size(comm) > 1; k++) {
+        for (int bare = 0; bare < 2; bare++) {
+            const long calls = count(comm, row[k].name, bare > 0);
+            if (calls > row[k].most || (first[k][bare] > 0 && calls != first[k][bare])) {
+                fprintf(stderr, "%s: %ld calls, %ld on other ranks\n", row[k].name, calls, first[k][bare]);
+            }
+            CHECK(calls <= row[k].most && (first[k][bare] == 0 || calls == first[k][bare]));
+            first[k][bare] = calls;
+        }
+    }
+}
+
+/* And ranks get about as many items each, if not all told each other all of their keys. */
+static void an_order_costs_few_calls(MPI_Comm comm)
+{
+    static items t;
+    eqp_point_order *order = NULL;
+
+    make_items(comm, &t);
+    const eqp_points points = {.n = t.n, .x = t.x};
+    const long before = counted_blocking + counted_others;
+    CHECK_EQUAL(eqp_point_order_create(comm, &points, &order), EQP_OK);
+    const int64_t n = eqp_point_order_count(order);
+    CHECK((double)n < 1.05 * ITEMS / mpi_test_size(comm) + 1);
+    double *const weight = mpi_test_alloc((size_t)n + 1, sizeof *weight);
+    CHECK_EQUAL(eqp_point_order_bring(order, sizeof *weight, t.weight, weight), EQP_OK);
+    CHECK_EQUAL(eqp_point_order_return(order, sizeof *weight, weight, t.weight), EQP_OK);
+    CHECK(counted_blocking + counted_others - before <= 10);
+    free(weight);
+    eqp_point_order_free(order);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {MPI_TEST(parts_cost_few_calls_on_any_ranks), MPI_TEST(an_order_costs_few_calls)};
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
