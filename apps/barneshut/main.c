@@ -116,7 +116,10 @@ static void print_note(const bh_simulation *sim)
     const app_run_settings *settings = &sim->settings->run;
 
     if (sim->input.note.text[0] != '\0' && !settings->quiet && sim->domain.rank == 0) {
-        fprintf(stderr, "barneshut: note: %s: %s\n", app_run_input_path(settings), sim->input.note.text);
+        eqp_message line;
+
+        eqp_message_set(&line, "barneshut: note: %s: %s", app_run_input_path(settings), sim->input.note.text);
+        fprintf(stderr, "%s\n", line.text);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "options.h"
 
+#include <equipoise/file.h>
 #include <equipoise/random.h>
 #include <math.h>
 
@@ -102,14 +103,13 @@ static int read_numbers(FILE *file, const char *path, int64_t *n, double **cost,
 
 int loop_costs_read(const char *path, int64_t *n, double **cost, eqp_message *message)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
     double *read = NULL;
     int64_t count = 0;
-    int code;
+    int code = eqp_input_open(path, &file, message);
 
-    if (!file) {
-        eqp_message_set(message, "%s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code) {
+        return code;
     }
     code = read_numbers(file, path, &count, &read, message);
     (void)fclose(file);

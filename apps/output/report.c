@@ -49,7 +49,7 @@ static bool is_name(const char *name)
         return false;
     }
     for (size_t length; *name; name += length) {
-        length = eqp__utf8_length(name);
+        length = eqp_utf8_length(name);
         if (length == 0) {
             return false;
         }

@@ -63,6 +63,7 @@ int eqp_table_cell(eqp_table *table, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, (size_t)length + 1, format, arguments);
     va_end(arguments);
+    eqp_text_clean(text);
     table->cell[table->ncells++] = text;
     return EQP_OK;
 }

@@ -6,9 +6,6 @@
 
 #include <stddef.h>
 
-/** Bytes of the character at `text`, 1 to 4; 0 where it is not valid UTF-8 (RFC 3629) or the text ends. */
-size_t eqp__utf8_length(const char *text);
-
 /** Characters in `text`; a byte that is not UTF-8 counts as one. */
 size_t eqp__utf8_count(const char *text);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "loads.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "../shell/options.h"
@@ -294,30 +295,11 @@ static int finish(reading *r)
     return EQP_OK;
 }
 
-/* It is read twice; and to open a pipe would wait for whoever writes into it. */
-static int open_regular(const char *path, FILE **file, eqp_message *message)
-{
-    struct stat status;
-
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        eqp_message_set(message, "%.250s: cannot read: is not a regular file", path);
-        return EQP_ERR_IO;
-    }
-    *file = fopen(path, "r");
-    if (!*file) {
-        int reason = errno;
-
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(reason));
-        return reason == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO;
-    }
-    return EQP_OK;
-}
-
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message)
 {
     reading r = {.path = path, .message = message, .visitor = visitor, .loads = {.imbalance_low = INFINITY}};
     FILE *file = NULL;
-    int code = open_regular(path, &file, message);
+    int code = eqp_input_open(path, &file, message);
 
     if (code) {
         return code;

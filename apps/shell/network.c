@@ -9,8 +9,6 @@
 #include <equipoise/par.h>
 #include <equipoise/whatif.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,24 +25,19 @@ static int cannot_read(const char *path, const char *reason, eqp_message *messag
 /* The text of a small regular file, ended by a zero. */
 static int read_text(const char *path, char text[APP_NETWORK_BYTES + 1], eqp_message *message)
 {
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would keep the run waiting */
-    struct stat status;
-    size_t n = 0;
-    ssize_t some = 1;
+    FILE *file = NULL;
+    size_t n;
+    bool broken;
+    const int code = eqp_input_open(path, &file, message);
 
-    if (fd < 0) {
-        return cannot_read(path, strerror(errno), message);
+    if (code != EQP_OK) {
+        return code;
     }
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        (void)close(fd);
-        return cannot_read(path, "is no regular file", message);
-    }
-    while (n <= APP_NETWORK_BYTES && (some = read(fd, text + n, APP_NETWORK_BYTES + 1 - n)) > 0) {
-        n += (size_t)some;
-    }
-    (void)close(fd);
-    if (some < 0 || n > APP_NETWORK_BYTES) {
-        return cannot_read(path, some < 0 ? "the disk does not give it" : "is too long to describe a network", message);
+    n = fread(text, 1, APP_NETWORK_BYTES + 1, file);
+    broken = ferror(file) != 0;
+    (void)fclose(file);
+    if (broken || n > APP_NETWORK_BYTES) {
+        return cannot_read(path, broken ? "the disk does not give it" : "is too long to describe a network", message);
     }
     text[n] = '\0';
     if (strlen(text) < n) {

@@ -32,11 +32,7 @@ static void write_line(eqp_message *message, const char *format, va_list argumen
     } else if ((size_t)length >= sizeof text) {
         mark_cut(text, sizeof text);
     }
-    for (char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
-            *c = '?';
-        }
-    }
+    eqp_text_clean(text);
     /* Last, because the arguments may point into the message. */
     memcpy(message->text, text, sizeof text);
 }

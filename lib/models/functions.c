@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/file.h>
 #include <equipoise/speeds.h>
 
 #include <errno.h>
@@ -184,14 +185,13 @@ done:
 /* text: owned by the caller. */
 static int read_file(const char *path, char **text, int64_t *length, eqp_message *message)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = NULL;
     int64_t room = 0, n = 0;
     size_t got = 1;
-    int code = EQP_OK;
+    int code = eqp_input_open(path, &file, message);
 
-    if (!file) {
-        eqp_message_set(message, "%.300s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code) {
+        return code;
     }
     while (got > 0 && !code) {
         if (n > EQP_SPEEDS_FILE_BYTES) {

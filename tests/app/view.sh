@@ -126,7 +126,7 @@ refused 'RUN is missing' -o page.html
 refused 'FILE.html is missing' three
 refused 'FILE.html is missing' three -o
 refused 'no such option' --colour three -o page.html
-refused 'nowhere/report.json: cannot read' nowhere -o page.html
+refused 'nowhere/report.json: No such file' nowhere -o page.html
 refused 'no/where.html' three -o no/where.html
 damage()
 {
@@ -136,6 +136,15 @@ damage()
     cp -r three bad
     "$@" >bad/"$file"
 }
+# No pipe keeps it waiting, whichever file it is.
+for file in report.json loads.csv traffic.csv samples.bin hindsight.csv; do
+    damage $file true
+    rm bad/$file
+    mkfifo bad/$file
+    refused "bad/$file: is not a regular file" bad -o page.html
+done
+# Labels of any bytes.
+expect 1 "$(printf '\377\302\233\342\200\256')=three" -o odd.html
 damage report.json head -c 700 three/report.json
 refused 'bad/report.json: line' bad -o page.html
 damage report.json echo '[]'

@@ -204,6 +204,19 @@ def make_samples():
     save("samples", "count-lies", points + struct.pack("=qq6d", 0, 1 << 40, *[0.0] * 6))
 
 
+def make_page():
+    """report.json, traffic.csv, hindsight.csv; a zero byte ends each."""
+    step = '{"step": %d, "method": "sfc", "rebalanced": %s, "imbalance_measured": 0.5, "balance_seconds": 0.25, "why": "w"}'
+    report = '{"schema": 1, "balance": "sfc", "ranks": 3, "steps": [%s, %s]}' % (step % (0, "true"), step % (1, "false"))
+    traffic = "from,to,bytes\n0,1,5\n2,0,9000000000000000000\n2,0,9000000000000000000\n"
+    hindsight = "step,steps,seconds,best_seconds,map,best_map\n0,1,0.5,0.25,1,1\n1,1,1e-5,1e-5,0,0\n"
+    save("page", "run", "\0".join((report, traffic, hindsight)))
+    save("page", "no-files", report)
+    save("page", "cut", "\0".join((report[:90], traffic)))
+    save("page", "half-lines", "\0".join((report, traffic, hindsight[:60])))
+    save("page", "strange-members", '{"schema": 1, "steps": [{"step": "x", "rebalanced": 7}, 3, [], {"step": 1e300}], "balance": 5}')
+
+
 def make_loads():
     head = "step,rank,method,load,predicted,particles\n"
     rows = "0,0,sfc,1.5,1.4,10\n0,1,sfc,0.5,0.6,12\n1,0,sfc,1,1,11\n1,1,sfc,1,,11\n"
@@ -661,6 +674,7 @@ make_tipsy()
 make_text()
 make_options()
 make_samples()
+make_page()
 make_loads()
 make_let()
 make_hdf5()

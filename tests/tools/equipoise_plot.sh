@@ -49,8 +49,8 @@ for argument in four.csv =four.csv a= ""; do
     refused "not of the form" out "$argument"
 done
 refused "a: two runs have this label" out a=four.csv b=one.csv a=many.csv
-refused "nothing.csv: cannot read" out a=four.csv b=nothing.csv
-refused ".: cannot read" out a=.
+refused "nothing.csv: No such file" out a=four.csv b=nothing.csv
+refused ".: is a directory" out a=.
 refused "four.csv: cannot" four.csv a=four.csv
 : >bad.csv && refused "bad.csv: holds no loads" out a=bad.csv
 # damaged TEXT LINE...
@@ -137,7 +137,7 @@ for file in old/loads.png old/loads.svg old/imbalance.png old/imbalance.svg; do
 done
 [ "$(ls -A old | wc -l)" = 5 ] || fail "left on a full disk: $(ls -A old)"
 
-# A link is replaced, not followed.
+# A link is followed: the file behind it is replaced.
 mkdir linked
 for file in plots.gp loads.png loads.svg imbalance.png imbalance.svg; do
     echo mine >"mine.$file"
@@ -145,8 +145,8 @@ for file in plots.gp loads.png loads.svg imbalance.png imbalance.svg; do
 done
 "$plot" linked four=four.csv || fail "links"
 for file in plots.gp loads.png loads.svg imbalance.png imbalance.svg; do
-    [ "$(cat "mine.$file")" = mine ] || fail "writes through the link linked/$file"
-    [ ! -L "linked/$file" ] || fail "linked/$file is still a link"
+    [ "$(cat "mine.$file")" != mine ] || fail "mine.$file is the old one"
+    [ -L "linked/$file" ] || fail "the link linked/$file is gone"
 done
 
 # Names that gnuplot or a shell would execute, words of its enhanced mode, and every byte that a name can have: nothing

@@ -43,6 +43,12 @@ static void a_message_stays_one_line(void **state)
     (void)state;
     eqp_message_set(&message, "a\nb\tc\rd\x1b[31m\x7f \xc3\xa9");
     assert_string_equal(message.text, "a?b?c?d?[31m? \xc3\xa9");
+    /* C1 as a character and as a byte, turned directions, an isolate, a line separator, a byte-order mark, half a
+     * character; letters and marks of other scripts stay. */
+    eqp_message_set(
+        &message,
+        "\xc2\x9b\x9b|\xe2\x80\xae|\xe2\x81\xa7|\xe2\x80\xa8|\xef\xbb\xbf|\xc3|\xd9\x84\xe6\xbc\xa2\xf0\x9f\x8c\x8c");
+    assert_string_equal(message.text, "??|?|?|?|?|?|\xd9\x84\xe6\xbc\xa2\xf0\x9f\x8c\x8c");
 }
 
 static void a_long_message_is_cut_between_characters(void **state)

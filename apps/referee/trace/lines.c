@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "text.h"
 
+#include <equipoise/file.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -9,12 +11,8 @@
 
 int rf_lines_open(const char *path, rf_lines *lines, eqp_message *message)
 {
-    *lines = (rf_lines){.stream = fopen(path, "r")};
-    if (lines->stream == NULL) {
-        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
-    }
-    return EQP_OK;
+    *lines = (rf_lines){.stream = NULL};
+    return eqp_input_open(path, &lines->stream, message);
 }
 
 void rf_lines_close(rf_lines *lines)
@@ -58,15 +56,14 @@ int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *mess
 
 int rf_read_bytes(const char *path, char **bytes, int64_t *size, eqp_message *message)
 {
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = NULL;
     char *made = NULL;
     int64_t n = 0, room = 0;
     size_t got = 1;
-    int code = EQP_OK;
+    int code = eqp_input_open(path, &stream, message);
 
-    if (stream == NULL) {
-        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code != EQP_OK) {
+        return code;
     }
     while (got > 0) {
         EQP_TRY(eqp_array_reserve(&made, &room, n + 65536, 1));

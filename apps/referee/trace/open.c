@@ -2,6 +2,8 @@
 /* Which files a trace consists of, and which reader each is for. */
 #include "build.h"
 
+#include <equipoise/file.h>
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -189,14 +191,14 @@ static format tell(const unsigned char *bytes, size_t size)
 static int look_at(file *f, eqp_message *message)
 {
     unsigned char bytes[LOOK + 1];
-    FILE *stream = fopen(f->path, "rb");
+    FILE *stream = NULL;
     const char *command;
     size_t size;
     bool broken;
+    const int code = eqp_input_open(f->path, &stream, message);
 
-    if (stream == NULL) {
-        eqp_message_set(message, "%.250s: %s", f->path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code != EQP_OK) {
+        return code;
     }
     errno = 0;
     size = fread(bytes, 1, LOOK, stream);

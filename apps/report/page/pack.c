@@ -6,6 +6,8 @@
 
 #include "output/file.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -150,23 +152,20 @@ static int read_traffic(FILE *file, const char *path, int nranks, int group, int
 static int pack_traffic(const char *path, int nranks, json_t **json, eqp_message *message)
 {
     const int group = (nranks + MOST_SIDE - 1) / MOST_SIDE, side = (nranks + group - 1) / group;
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
     double *sum = NULL;
     json_t *bytes = NULL;
-    int code;
+    int code = eqp_input_open(path, &file, message);
 
-    if (file == NULL && errno == ENOENT) {
-        return EQP_OK;
-    }
-    if (file == NULL) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code != EQP_OK) {
+        return errno == ENOENT ? EQP_OK : code;
     }
     EQP_TRY(eqp_array_create(&sum, side * side, sizeof *sum));
     EQP_TRY(read_traffic(file, path, nranks, group, side, sum, message));
     bytes = json_array();
     for (int i = 0; i < side * side; i++) {
-        EQP_TRY(json_array_append_new(bytes, json_integer((json_int_t)sum[i])) == 0 ? EQP_OK : EQP_ERR_MEMORY);
+        EQP_TRY(json_array_append_new(bytes, json_integer((json_int_t)fmin(sum[i], 0x1p62))) == 0 ? EQP_OK
+                                                                                                  : EQP_ERR_MEMORY);
     }
     *json = json_pack("{s:i, s:i, s:O}", "ranks", side, "group", group, "bytes", bytes);
     code = *json != NULL ? EQP_OK : EQP_ERR_MEMORY;
@@ -207,14 +206,12 @@ static int read_schedule(FILE *file, const char *path, json_t *rows, eqp_message
 
 static int pack_schedule(const char *path, json_t **json, eqp_message *message)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
     json_t *rows = json_array();
-    int code = EQP_OK;
+    int code = eqp_input_open(path, &file, message);
 
-    if (file == NULL && errno != ENOENT) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
-        EQP_TRY(EQP_ERR_IO);
-    }
+    code = code != EQP_OK && errno == ENOENT ? EQP_OK : code;
+    EQP_TRY(code);
     EQP_TRY(file != NULL ? read_schedule(file, path, rows, message) : EQP_OK);
     *json = json_incref(rows);
 done:
@@ -233,7 +230,7 @@ static int set_if_any(json_t *run, const char *key, json_t *value)
     return value == NULL || json_object_set(run, key, value) == 0 ? EQP_OK : EQP_ERR_MEMORY;
 }
 
-int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message)
+int app_pack_run(const char *dir, app_bytes *bytes, json_t **json, eqp_message *message)
 {
     static const char *const name[] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE, "hindsight.csv"};
     enum { FILES = sizeof name / sizeof name[0] };
@@ -253,7 +250,7 @@ int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **
     EQP_TRY(pack_traffic(path[2], t.loads.ranks, &traffic, message));
     EQP_TRY(app_pack_samples(path[3], t.loads.ranks, bytes, &samples, message));
     EQP_TRY(pack_schedule(path[4], &schedule, message));
-    run = json_pack("{s:s, s:O, s:O}", "label", label != NULL ? label : "", "report", report, "loads", loads);
+    run = json_pack("{s:O, s:O}", "report", report, "loads", loads);
     EQP_TRY(run != NULL ? EQP_OK : EQP_ERR_MEMORY);
     EQP_TRY(set_if_any(run, "traffic", traffic));
     EQP_TRY(set_if_any(run, "samples", samples));

@@ -33,8 +33,8 @@ int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at);
 /* Adds [n] numbers of 16 bits: all low bytes, then all high ones. */
 int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number);
 
-/* A run; *json: owned by the caller. Codes as app_page_write(). */
-int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message);
+/* A run without its label; *json: owned by the caller. Codes as app_page_write(). */
+int app_pack_run(const char *dir, app_bytes *bytes, json_t **json, eqp_message *message);
 
 /* report.json at path, in memory that does not grow with its steps. */
 int app_pack_report(const char *path, json_t **json, eqp_message *message);

@@ -3,6 +3,8 @@
  * all. */
 #include "pack.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -283,14 +285,11 @@ int app_pack_report(const char *path, json_t **json, eqp_message *message)
 {
     steps all = {.kept = json_array(), .every = 1};
     scan s = {.path = path, .line = 1, .steps = &all, .message = message};
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
     json_t *report = NULL;
-    int code;
+    int code = eqp_input_open(path, &file, message);
 
-    if (file == NULL) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
-    }
-    EQP_TRY(file == NULL ? EQP_ERR_IO : all.kept == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    EQP_TRY(code != EQP_OK ? code : all.kept == NULL ? EQP_ERR_MEMORY : EQP_OK);
     EQP_TRY(scan_file(&s, file));
     EQP_TRY(parse_rest(&s, &report));
     EQP_TRY(put_totals(&all, report));

@@ -3,6 +3,8 @@
 
 #include "../samples.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -182,17 +184,12 @@ int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **js
 {
     reading r = {.path = path, .nranks = nranks, .bytes = bytes, .message = message};
     struct stat status;
-    int code = EQP_OK;
+    int code = eqp_input_open(path, &r.file, message);
 
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return EQP_OK; /* of an older version, or of another program */
+    if (code != EQP_OK) {
+        return errno == ENOENT ? EQP_OK : code; /* of an older version, or of another program */
     }
-    r.left = status.st_size;
-    r.file = fopen(path, "rb");
-    if (r.file == NULL) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
-        return EQP_ERR_IO;
-    }
+    r.left = fstat(fileno(r.file), &status) == 0 ? status.st_size : 0;
     code = read_all(&r, json);
     (void)fclose(r.file);
     return code;

@@ -20,7 +20,7 @@ static const char *name_of(const char *dir)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : dir;
 }
 
-/* Labels for runs that have none: what they were balanced by, as long as that tells them apart. */
+/* Labels; of runs that have none: what they were balanced by, as long as that tells them apart. */
 static int set_labels(json_t *runs, const app_page_run *run)
 {
     const int n = (int)json_array_size(runs);
@@ -35,10 +35,10 @@ static int set_labels(json_t *runs, const app_page_run *run)
             const char *same = json_string_value(json_object_get(other, "balance"));
             apart = k == i || same == NULL || strcmp(same, method) != 0;
         }
-        if (run[i].label == NULL) {
-            json_t *label = json_string(apart ? method : name_of(run[i].dir));
-            code = json_object_set_new(json_array_get(runs, (size_t)i), "label", label) == 0 ? code : EQP_ERR_MEMORY;
-        }
+        eqp_message label;
+        eqp_message_set(&label, "%s", run[i].label != NULL ? run[i].label : apart ? method : name_of(run[i].dir));
+        json_t *text = json_string(label.text);
+        code = json_object_set_new(json_array_get(runs, (size_t)i), "label", text) == 0 ? code : EQP_ERR_MEMORY;
     }
     return code;
 }
@@ -144,7 +144,7 @@ static int pack_all(int n, const app_page_run *run, json_t *runs, app_bytes *byt
 
     for (int i = 0; i < n; i++) {
         json_t *json = NULL;
-        EQP_TRY(app_pack_run(run[i].dir, run[i].label, bytes, &json, message));
+        EQP_TRY(app_pack_run(run[i].dir, bytes, &json, message));
         EQP_TRY(json_array_append_new(runs, json) == 0 ? EQP_OK : EQP_ERR_MEMORY);
     }
     EQP_TRY(set_labels(runs, run));

@@ -30,6 +30,13 @@
 extern "C" {
 #endif
 
+/** Opens a regular file for reading. Never waits: a pipe, a device or a folder is an error. Local.
+ * \param[in]  path     (borrowed)
+ * \param[out] stream   fclose() it; unchanged on error
+ * \param[out] message  "PATH: REASON"; may be NULL; unchanged on success
+ * \return EQP_OK; EQP_ERR_IO with the reason in errno (ENOENT: there is no such file); EQP_ERR_MEMORY */
+int eqp_input_open(const char *path, FILE **stream, eqp_message *message);
+
 /** A file that is being written. */
 typedef struct eqp_output eqp_output;
 

@@ -3,7 +3,8 @@
 
 #include "../../physics/elastic/check_table.h"
 
-#include <errno.h>
+#include <equipoise/file.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +34,12 @@ int dd_check_forces(const dd_settings *settings, char **text, eqp_message *messa
     const char *path = settings->check_forces;
     dd_check check = {0};
     eqp_message inner = {""};
-    FILE *from = fopen(path, "r");
-    int code;
+    FILE *from = NULL;
+    int code = eqp_input_open(path, &from, &inner);
 
-    if (from == NULL) {
-        eqp_message_set(message, "dislocation: --check-forces: %s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --check-forces: %s", inner.text);
+        return code;
     }
     code = dd_check_table(from, (dd_isa)settings->isa, &check, &inner);
     (void)fclose(from);
