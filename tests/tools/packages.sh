@@ -77,6 +77,10 @@ depends=$(dpkg-deb -f libequipoise-sampling0_*.deb Depends)
 grep -q -w libopenmpi3 <(dpkg-deb -f libequipoise0_*.deb Depends) || ! dpkg-query -W libopenmpi3 >/dev/null 2>&1 ||
     fail 'the library does not depend on MPI'
 
+# The loader finds libraries below /usr by itself.
+for file in "$root"/usr/bin/* "$root/$lib"/*.so "$root/$lib"/equipoise/*.so; do
+    ! readelf -d "$file" | grep -E '\((RPATH|RUNPATH)\)' || fail "$file has a path to libraries"
+done
 export LD_LIBRARY_PATH=$root/$lib
 # shellcheck source=scripts/mpi-env.sh
 . "$source/scripts/mpi-env.sh"
