@@ -95,9 +95,9 @@ void eqp__fortran_pcontrol(eqp__routine1 *truth, void *level, MPI_Fint *ierror)
 
 void eqp__fortran_session_init(eqp__routine3 *truth, void *info, void *errhandler, void *session, MPI_Fint *ierror)
 {
-    const char *balancers = getenv("EQP_LAZY_BALANCERS");
+    const char *balancers = getenv("EQP_LAZY_BALANCERS"); /* before the world was divided */
 
-    if (balancers != NULL && atol(balancers) > 0) {
+    if (eqp__balancers > 0 || (balancers != NULL && atol(balancers) > 0)) {
         eqp__refuse("a Fortran program that begins by MPI_Session_init cannot be divided");
     }
     truth(info, errhandler, session, ierror);

@@ -18,6 +18,11 @@ void eqp__fortran_init_thread(eqp__routine2 *truth, void *required, void *provid
 void eqp__fortran_finalize(eqp__routine0 *truth, MPI_Fint *ierror);
 void eqp__fortran_abort(eqp__routine2 *truth, void *comm, void *errorcode, MPI_Fint *ierror);
 void eqp__fortran_set_errhandler(eqp__routine2 *truth, void *comm, void *errhandler, MPI_Fint *ierror);
+void eqp__fortran_create_errhandler(eqp__routine2 *truth, void *called, void *errhandler, MPI_Fint *ierror);
+void eqp__fortran_create_keyval(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
+                                MPI_Fint *ierror);
+void eqp__fortran_keyval_create(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
+                                MPI_Fint *ierror);
 void eqp__fortran_comm_get_attr(eqp__routine4 *truth, void *comm, void *keyval, void *value, void *flag,
                                 MPI_Fint *ierror);
 void eqp__fortran_attr_get(eqp__routine4 *truth, void *comm, void *keyval, void *value, void *flag, MPI_Fint *ierror);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* equipoise-lazy: runs an MPI program that is not changed on some of the ranks, and balancers on the others. */
+#include "job.h"
 #include "program.h"
 
 #include <equipoise/version.h>
@@ -20,33 +21,10 @@ typedef struct settings {
     bool check;
 } settings;
 
-/* What the launcher before this one calls its ranks, and how many there are. */
-static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
-static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
-
-static const char *first_set(const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (getenv(names[i]) != NULL) {
-            return getenv(names[i]);
-        }
-    }
-    return NULL;
-}
-
-#define FIRST_SET(names) first_set(names, sizeof names / sizeof names[0])
-
-static bool is_first(void)
-{
-    const char *rank = FIRST_SET(rank_names);
-
-    return rank == NULL || strcmp(rank, "0") == 0;
-}
-
 /* One line, by one rank. */
 static _Noreturn void refuse(const char *format, ...)
 {
-    if (is_first()) {
+    if (eqp__job_is_first()) {
         va_list arguments;
 
         va_start(arguments, format);
@@ -214,6 +192,9 @@ static void set_preload(const char *library)
     const char *others = getenv("LD_PRELOAD");
     char *all = malloc(strlen(library) + (others != NULL ? strlen(others) : 0) + 2);
 
+    if (strpbrk(library, " :") != NULL) {
+        refuse("%s: LD_PRELOAD takes no path with a blank or a colon", library);
+    }
     if (all == NULL) {
         refuse("no memory");
     }
@@ -225,7 +206,7 @@ static void set_preload(const char *library)
 int main(int argc, char **argv)
 {
     const settings given = read_arguments(argc, argv);
-    const char *world = FIRST_SET(size_names);
+    const char *world = eqp__job(EQP_JOB_SIZE), *job = eqp__job(EQP_JOB_NAME);
     char program[PATH_MAX], library[PATH_MAX], wrong[2 * PATH_MAX], note[256], count[32];
 
     if (!find_program(argv[optind], program, sizeof program)) {
@@ -240,7 +221,7 @@ int main(int argc, char **argv)
         refuse("-n %ld leaves no rank of %s for the program", given.balancers, world);
     }
     if (given.check) {
-        if (is_first()) {
+        if (eqp__job_is_first()) {
             printf("%s: %s%s\n", program, note[0] != '\0' ? "may be divided: " : "can be divided", note);
         }
         return 0;
@@ -250,6 +231,7 @@ int main(int argc, char **argv)
     set("EQP_LAZY_SPREAD", given.spread);
     set("EQP_LAZY_BALANCE", given.method);
     set("EQP_LAZY_PATIENCE", given.patience);
+    set("EQP_LAZY_JOB", job != NULL ? job : "");
     set_preload(library);
     if (given.report != NULL) {
         set_report(given.report);

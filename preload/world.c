@@ -3,6 +3,9 @@
  * and end with the application. */
 #include "world.h"
 
+#include "job.h"
+
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,22 +39,14 @@ void eqp__say(const char *format, ...)
 
 static bool is_first(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
     int begun = 0, rank = 0;
 
     PMPI_Initialized(&begun);
-    if (begun) {
-        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        return rank == 0;
+    if (!begun) {
+        return eqp__job_is_first();
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = getenv(names[i]);
-
-        if (value != NULL) {
-            return strcmp(value, "0") == 0;
-        }
-    }
-    return true;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == 0;
 }
 
 _Noreturn void eqp__refuse(const char *format, ...)
@@ -173,6 +168,55 @@ static void divide(void)
     }
 }
 
+/* A program that was started below the launcher, but by another launcher: all its ranks are wanted. */
+static bool is_another_job(void)
+{
+    const char *given = getenv("EQP_LAZY_JOB"), *own = eqp__job(EQP_JOB_NAME);
+
+    return given != NULL && *given != '\0' && strcmp(given, own != NULL ? own : "") != 0;
+}
+
+/* Takes out of a list of libraries each `own`, between blanks or colons. */
+static void remove_library(char *list, const char *own)
+{
+    const size_t length = strlen(own);
+    char *to = list;
+
+    for (const char *at = list; *at != '\0';) {
+        const size_t word = strcspn(at, " :"), more = strspn(at + word, " :");
+
+        if (word != length || strncmp(at, own, length) != 0) {
+            memmove(to, at, word + more);
+            to += word + more;
+        }
+        at += word + more;
+    }
+    *to = '\0';
+}
+
+/* What the launcher has set is for this program, and not for programs that this one starts. */
+static void clean_environment(void)
+{
+    static const char *const names[] = {"EQP_LAZY_BALANCERS", "EQP_LAZY_SPREAD", "EQP_LAZY_BALANCE",
+                                        "EQP_LAZY_PATIENCE",  "EQP_LAZY_REPORT", "EQP_LAZY_JOB"};
+    const char *libraries = getenv("LD_PRELOAD");
+    char *others = libraries != NULL ? strdup(libraries) : NULL;
+    Dl_info own;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        unsetenv(names[i]);
+    }
+    if (others != NULL && dladdr((void *)eqp__say, &own) != 0) {
+        remove_library(others, own.dli_fname);
+        if (others[0] == '\0') {
+            unsetenv("LD_PRELOAD");
+        } else {
+            setenv("LD_PRELOAD", others, 1);
+        }
+    }
+    free(others);
+}
+
 int eqp__enter(int code)
 {
     MPI_Comm parent = MPI_COMM_NULL;
@@ -183,9 +227,10 @@ int eqp__enter(int code)
     entered = true;
     eqp__fortran_world = eqp__fortran_app = PMPI_Comm_c2f(MPI_COMM_WORLD);
     PMPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL) { /* a child has its parent's environment, but all its ranks are wanted */
+    if (parent == MPI_COMM_NULL && !is_another_job()) { /* of children, too, all ranks are wanted */
         divide();
     }
+    clean_environment();
     return code;
 }
 

@@ -18,7 +18,11 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Comm_set_errhan
 # In Fortran: the arguments without `ierror`, and the function of fortran.c that is called with the true routine.
 BY_HAND_IN_FORTRAN = {"mpi_init": (0, "init"), "mpi_init_thread": (2, "init_thread"), "mpi_finalize": (0, "finalize"),
                       "mpi_abort": (2, "abort"), "mpi_comm_set_errhandler": (2, "set_errhandler"),
-                      "mpi_errhandler_set": (2, "set_errhandler"), "mpi_comm_get_attr": (4, "comm_get_attr"),
+                      "mpi_errhandler_set": (2, "set_errhandler"),
+                      "mpi_comm_create_errhandler": (2, "create_errhandler"),
+                      "mpi_errhandler_create": (2, "create_errhandler"),
+                      "mpi_comm_create_keyval": (4, "create_keyval"), "mpi_keyval_create": (4, "keyval_create"),
+                      "mpi_comm_get_attr": (4, "comm_get_attr"),
                       "mpi_attr_get": (4, "attr_get"), "mpi_pcontrol": (1, "pcontrol"),
                       "mpi_session_init": (3, "session_init")}
 # Removed from MPI, but not from its Fortran.

@@ -10,7 +10,8 @@ command -v "$compiler" >/dev/null || {
     exit 77
 }
 tried=0
-for interface in MPIF USE_MPI F08; do
+for interface in "MPIF -DOLD_NAMES" USE_MPI F08; do
+    # shellcheck disable=SC2086 # two words
     "$compiler" -cpp -D$interface "$1" -o world 2>log || {
         echo "skipped: $interface is not to be had: $(tail -n 1 log)"
         continue

@@ -62,6 +62,8 @@ for check in "can be divided:$world" 'may be divided.*script:./script' 'may be d
     grep -q "$said" out || fail "--check of ${check#*:}: $(cat out err)"
 done
 refused 'is no MPI program' -n 1 --check ./plain
+mkdir 'two words' && cp "$APP" "$library" 'two words'
+APP='two words/equipoise-lazy' refused 'takes no path with a blank' -n 0 "$world"
 expect 2 -n 1 --report steps.csv ./script "$world" steps
 [ -s steps.csv ] || fail "a script's program is not divided: $(cat out err)"
 

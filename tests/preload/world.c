@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that knows nothing of balancers. It prints what it sees of its world, in the order of its ranks, and
  * complains of what no world is like. usage: world [thread | spawn | abort | exit | return | wrong | many | steps
- * [marked]] */
+ * [marked] | start COMMAND] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,13 +133,45 @@ static int deleted;
 static int count_deleted(MPI_Comm comm, int keyval, void *value, void *state)
 {
     (void)keyval;
-    (void)state;
     deleted++;
     if (value == &rank) { /* of MPI_COMM_SELF, at the end of MPI: all may still talk to all, as some libraries do */
         CHECK(sum_over(MPI_COMM_WORLD) == ranks * (ranks - 1) / 2);
         CHECK(size_of(comm) == 1);
+    } else {
+        CHECK(comm == MPI_COMM_WORLD && state == &deleted);
     }
     return MPI_SUCCESS;
+}
+
+static int copied;
+
+static int copy_once(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
+{
+    (void)keyval;
+    CHECK((comm == MPI_COMM_WORLD) == (copied == 0) && state == &copied && value == &ranks);
+    *(void **)copy = value;
+    *flag = copied++ == 0;
+    return MPI_SUCCESS;
+}
+
+/* The world's attribute goes to its copy, and not to the copy's. */
+static void look_at_copied_attributes(void)
+{
+    int *number = NULL, there = 0, keyval;
+    MPI_Comm copy, copy_of_copy;
+
+    MPI_Comm_create_keyval(copy_once, MPI_COMM_NULL_DELETE_FN, &keyval, &copied);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &ranks);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_get_attr(copy, keyval, &number, &there);
+    CHECK(there && number == &ranks);
+    MPI_Comm_dup(copy, &copy_of_copy);
+    MPI_Comm_get_attr(copy_of_copy, keyval, &number, &there);
+    CHECK(!there && copied == 2);
+    MPI_Comm_free(&copy_of_copy);
+    MPI_Comm_free(&copy);
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    MPI_Comm_free_keyval(&keyval);
 }
 
 static void look_at_attributes(void)
@@ -153,7 +185,7 @@ static void look_at_attributes(void)
     CHECK(there && *number == 0);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &number, &there);
     CHECK(!there || *number > 0);
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_deleted, &keyval, NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_deleted, &keyval, &deleted);
     MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &ranks);
     MPI_Comm_get_attr(world, keyval, &number, &there);
     CHECK(there && number == &ranks);
@@ -166,25 +198,40 @@ static void look_at_attributes(void)
 }
 
 static int handled;
+static MPI_Comm handled_last;
 
 static void handle(MPI_Comm *comm, int *code, ...)
 {
+    (void)code;
+    handled_last = *comm;
+    handled++;
+}
+
+static void handle_nothing(MPI_Comm *comm, int *code, ...)
+{
     (void)comm;
     (void)code;
-    handled++;
+    CHECK(!"a handler that nobody has is called");
 }
 
 static void look_at_errors(void)
 {
     MPI_Errhandler handler, found;
+    MPI_Comm copy;
     void *buffer;
 
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler); /* the world has it all the same */
+    MPI_Comm_create_errhandler(handle_nothing, &handler);
     MPI_Send(&rank, 1, MPI_INT, ranks, 0, MPI_COMM_WORLD); /* to a balancer, if there were one */
-    CHECK(handled == 1);
+    CHECK(handled == 1 && handled_last == MPI_COMM_WORLD);
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
-    CHECK(handled == 2);
+    CHECK(handled == 2 && handled_last == MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER);
+    CHECK(handled == 3 && handled_last == copy);
+    MPI_Comm_free(&copy);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Send(&rank, 1, MPI_INT, ranks, 0, world) != MPI_SUCCESS);
     CHECK(MPI_Alloc_mem(-1, MPI_INFO_NULL, &buffer) != MPI_SUCCESS); /* belongs to no communicator */
@@ -244,6 +291,7 @@ static void look_at_everything(void)
     look_at_groups();
     look_at_windows_and_files();
     look_at_attributes();
+    look_at_copied_attributes();
     look_at_errors();
 }
 
@@ -276,6 +324,8 @@ int main(int argc, char **argv)
         for (int step = 0; step < 4100; step++) {
             MPI_Barrier(MPI_COMM_WORLD);
         }
+    } else if (strcmp(what, "start") == 0) {
+        CHECK(rank > 0 || system(argv[2]) == 0);
     } else if (strcmp(what, "steps") == 0) {
         work(6, argc > 2);
     } else {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A C program below which the world was divided sees a world of the ranks that are left, ends as it wants to, and is
 # measured.
-# usage: APP=equipoise-lazy world.sh WORLD
-source "$(dirname "$0")/../app/lib.sh"
-world=$1
+# usage: APP=equipoise-lazy world.sh WORLD CLOCK   (CLOCK: a library of the user's own)
+scripts=$(realpath "$(dirname "$0")/../../scripts")
+source "$scripts/../tests/app/lib.sh"
+world=$1 clock=$2
 
 # ends STATUS WHAT [OPTION...]: on 2 of 3 ranks.
 ends()
@@ -23,6 +24,26 @@ expect 6 -n 2 --spread node "$world" thread
 sort out | cmp - alone && [ ! -s err ] || fail "by nodes, with threads: $(sort out | diff - alone) $(cat err)"
 ends 0 spawn
 [ ! -s out ] || fail "spawn: $(cat out)"
+# A program that it starts has its own world, and an environment without the launcher's words; the user's libraries stay.
+cat >start <<EOT
+#!/bin/bash
+set -eu -o pipefail
+echo "\$LD_PRELOAD" >preloaded
+! env | grep EQP_LAZY_ || exit
+unset "\${!OMPI_@}" "\${!PMIX_@}" "\${!PMI_@}" "\${!HYD@}"
+source "$scripts/mpi-env.sh"
+"${MPIEXEC:-mpirun}" -n 2 "$world" | sed 's/^/started: /'
+EOT
+chmod +x start
+LD_PRELOAD=$clock run 3 -n 1 "$world" start ./start || fail "start: status $?: $(cat err)"
+[ "$(grep -c '^started: .*, of 2$' out)" -eq 2 ] && ! grep -v '^started: ' out || fail "start: $(cat out err)"
+[ "$(cat preloaded)" = "$clock" ] || fail "start: LD_PRELOAD is $(cat preloaded)"
+# So has one of another launcher that a script starts before the program.
+if [ -n "$("${MPIEXEC:-mpirun}" -n 1 env | grep -E '^(PMIX_NAMESPACE|SLURM_STEP_ID)=')" ]; then
+    sed -i '/grep EQP_LAZY_/d' start
+    PMIX_NAMESPACE=another run 1 -n 1 ./start || fail "a script starts: status $?: $(cat err)"
+    [ "$(grep -c '^started: .*, of 2$' out)" -eq 2 ] || fail "a script starts: $(cat out err)"
+fi
 ends 7 abort
 ends 3 exit
 # Open MPI's mpirun loses what a rank says of its error now and then, and logs that itself; such a run is made again.

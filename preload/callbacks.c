@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions of the program that MPI calls with a communicator: error handlers and attribute callbacks, of C and of
+ * Fortran. They see MPI_COMM_WORLD where MPI has eqp__app. */
+#include "fortran.h"
+#include "world.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool in_fortran; /* MPICH's routines for Fortran call those for C */
+
+static MPI_Comm seen(MPI_Comm comm)
+{
+    return comm == eqp__app ? MPI_COMM_WORLD : comm;
+}
+
+static MPI_Fint seen_in_fortran(MPI_Fint comm)
+{
+    return comm == eqp__fortran_app ? eqp__fortran_world : comm;
+}
+
+/* ---- error handlers ---- */
+
+typedef void function(void);
+
+/* MPI tells a handler nothing but its communicator, which has a handle of the handler. A freed handle may still be in
+ * use; it stays here until MPI uses it again. */
+static struct {
+    MPI_Errhandler handle;
+    function *called;
+} * handlers;
+static size_t nhandlers;
+
+static int remember(MPI_Errhandler handle, function *called)
+{
+    size_t at = 0;
+    void *more = NULL;
+
+    pthread_mutex_lock(&lock);
+    while (at < nhandlers && handlers[at].handle != handle) {
+        at++;
+    }
+    if (at == nhandlers && (more = realloc(handlers, (nhandlers + 1) * sizeof *handlers)) != NULL) {
+        handlers = more;
+        nhandlers++;
+    }
+    if (at < nhandlers) {
+        handlers[at].handle = handle;
+        handlers[at].called = called;
+    }
+    pthread_mutex_unlock(&lock);
+    return at < nhandlers ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static function *handler_of(MPI_Comm comm)
+{
+    MPI_Errhandler handle = MPI_ERRHANDLER_NULL;
+    function *called = NULL;
+
+    PMPI_Comm_get_errhandler(comm, &handle);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < nhandlers && called == NULL; i++) {
+        called = handlers[i].handle == handle ? handlers[i].called : NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (called == NULL) { /* another thread has just set another one */
+        eqp__say("an error handler was replaced while it was called");
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    PMPI_Errhandler_free(&handle);
+    return called;
+}
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    MPI_Comm_errhandler_function *called = (MPI_Comm_errhandler_function *)handler_of(*comm);
+    MPI_Comm its = seen(*comm);
+
+#ifdef OPEN_MPI /* the name of the function follows, and NULL */
+    va_list arguments;
+
+    va_start(arguments, code);
+    called(&its, code, va_arg(arguments, char *), NULL);
+    va_end(arguments);
+#else
+    called(&its, code);
+#endif
+}
+
+static void on_error_in_fortran(const MPI_Fint *comm, MPI_Fint *code)
+{
+    void (*called)(MPI_Fint *, MPI_Fint *) = (void (*)(MPI_Fint *, MPI_Fint *))handler_of(PMPI_Comm_f2c(*comm));
+    MPI_Fint its = seen_in_fortran(*comm);
+
+    called(&its, code);
+}
+
+EQP_WRAPPER int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *called, MPI_Errhandler *errhandler)
+{
+    if (in_fortran) {
+        return PMPI_Comm_create_errhandler(called, errhandler);
+    }
+    int code = PMPI_Comm_create_errhandler(on_error, errhandler);
+
+    return code == MPI_SUCCESS ? remember(*errhandler, (function *)called) : code;
+}
+
+void eqp__fortran_create_errhandler(eqp__routine2 *truth, void *called, void *errhandler, MPI_Fint *ierror)
+{
+    in_fortran = true;
+    truth((void *)on_error_in_fortran, errhandler, ierror);
+    in_fortran = false;
+    if (*ierror == MPI_SUCCESS) {
+        *ierror = (MPI_Fint)remember(PMPI_Errhandler_f2c(*(MPI_Fint *)errhandler), (function *)called);
+    }
+}
+
+/* ---- attribute callbacks ---- */
+
+/* Those of a key, which MPI calls with a state of ours: in C this struct, in Fortran its number. Attributes outlive
+ * their key, so it stays. MPICH reads a state of Fortran's where it lay when the key was made. */
+typedef struct callbacks {
+    struct callbacks *next;
+    MPI_Aint wide_number;
+    MPI_Fint number;
+    function *copy, *delete;
+    void *state;
+    MPI_Aint wide;   /* the state of Fortran's MPI_Comm_create_keyval, */
+    MPI_Fint narrow; /* of its MPI_Keyval_create */
+} callbacks;
+
+static callbacks *all_callbacks;
+
+typedef void copy_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, void *, MPI_Fint *, MPI_Fint *);
+typedef void delete_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, MPI_Fint *);
+
+/* NULL: no memory. */
+static callbacks *keep(callbacks given)
+{
+    callbacks *mine = malloc(sizeof *mine);
+
+    if (mine != NULL) {
+        *mine = given;
+        pthread_mutex_lock(&lock);
+        mine->next = all_callbacks;
+        mine->number = mine->next != NULL ? mine->next->number + 1 : 0;
+        mine->wide_number = mine->number;
+        all_callbacks = mine;
+        pthread_mutex_unlock(&lock);
+    }
+    return mine;
+}
+
+static callbacks *kept(MPI_Aint number)
+{
+    callbacks *mine = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (mine = all_callbacks; mine->number != number; mine = mine->next) {
+    }
+    pthread_mutex_unlock(&lock);
+    return mine;
+}
+
+static int on_copy(MPI_Comm comm, int keyval, void *state, void *in, void *out, int *flag)
+{
+    const callbacks *mine = state;
+
+    return ((MPI_Comm_copy_attr_function *)mine->copy)(seen(comm), keyval, mine->state, in, out, flag);
+}
+
+static int on_delete(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    const callbacks *mine = state;
+
+    return ((MPI_Comm_delete_attr_function *)mine->delete)(seen(comm), keyval, value, mine->state);
+}
+
+EQP_WRAPPER int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
+                                       int *keyval, void *state)
+{
+    const bool copies = copy != MPI_COMM_NULL_COPY_FN && copy != MPI_COMM_DUP_FN;
+    const bool deletes = delete != MPI_COMM_NULL_DELETE_FN;
+
+    if (in_fortran || (!copies && !deletes)) {
+        return PMPI_Comm_create_keyval(copy, delete, keyval, state);
+    }
+    callbacks *mine = keep((callbacks){.copy = (function *)copy, .delete = (function *)delete, .state = state});
+
+    return mine == NULL ? MPI_ERR_NO_MEM
+                        : PMPI_Comm_create_keyval(copies ? on_copy : copy, deletes ? on_delete : delete, keyval, mine);
+}
+
+static void on_copy_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *state, void *in, void *out, MPI_Fint *flag,
+                               MPI_Fint *ierror)
+{
+    callbacks *mine = kept(*state);
+    MPI_Fint its = seen_in_fortran(*comm);
+
+    ((copy_in_fortran *)mine->copy)(&its, keyval, &mine->wide, in, out, flag, ierror);
+}
+
+static void on_delete_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, void *value, MPI_Aint *state, MPI_Fint *ierror)
+{
+    callbacks *mine = kept(*state);
+    MPI_Fint its = seen_in_fortran(*comm);
+
+    ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->wide, ierror);
+}
+
+/* Of MPI_Keyval_create, whose states are integers of the usual size. */
+static void on_old_copy_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *state, void *in, void *out,
+                                   MPI_Fint *flag, MPI_Fint *ierror)
+{
+    callbacks *mine = kept(*state);
+    MPI_Fint its = seen_in_fortran(*comm);
+
+    ((copy_in_fortran *)mine->copy)(&its, keyval, &mine->narrow, in, out, flag, ierror);
+}
+
+static void on_old_delete_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, void *value, MPI_Fint *state, MPI_Fint *ierror)
+{
+    callbacks *mine = kept(*state);
+    MPI_Fint its = seen_in_fortran(*comm);
+
+    ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->narrow, ierror);
+}
+
+void eqp__fortran_create_keyval(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
+                                MPI_Fint *ierror)
+{
+    callbacks *mine =
+        keep((callbacks){.copy = (function *)copy, .delete = (function *)delete, .wide = *(const MPI_Aint *)state});
+
+    *ierror = MPI_ERR_NO_MEM;
+    if (mine != NULL) {
+        in_fortran = true;
+        truth((void *)on_copy_in_fortran, (void *)on_delete_in_fortran, keyval, &mine->wide_number, ierror);
+        in_fortran = false;
+    }
+}
+
+void eqp__fortran_keyval_create(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
+                                MPI_Fint *ierror)
+{
+    callbacks *mine =
+        keep((callbacks){.copy = (function *)copy, .delete = (function *)delete, .narrow = *(const MPI_Fint *)state});
+
+    *ierror = MPI_ERR_NO_MEM;
+    if (mine != NULL) {
+        in_fortran = true;
+        truth((void *)on_old_copy_in_fortran, (void *)on_old_delete_in_fortran, keyval, &mine->number, ierror);
+        in_fortran = false;
+    }
+}
+
+/* Old names, which mpi.h may have as macros that do not compile or not at all. */
+EQP_WRAPPER int eqp__errhandler_create(MPI_Comm_errhandler_function *called,
+                                       MPI_Errhandler *errhandler) __asm__("MPI_Errhandler_create");
+EQP_WRAPPER int eqp__keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
+                                   int *keyval, void *state) __asm__("MPI_Keyval_create");
+
+int eqp__errhandler_create(MPI_Comm_errhandler_function *called, MPI_Errhandler *errhandler)
+{
+    return MPI_Comm_create_errhandler(called, errhandler);
+}
+
+int eqp__keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *keyval,
+                       void *state)
+{
+    return MPI_Comm_create_keyval(copy, delete, keyval, state);
+}
