@@ -157,6 +157,8 @@ static void hostile_tables_are_refused_with_their_line(void **state)
     check_refused("load\n1\n", "line 1: there is no column 'item'");
     check_refused("item,load,cost\n0,1,1\n", "line 1: two columns are 'load'");
     check_refused("item,load_mb\n0,1\n", "line 1: unit 'mb'");
+    check_refused("item,load,bytes_kb\n0,1,1\n", "line 1: unit 'kb'");
+    check_refused("item;load\n0;1,5\n", "line 2: load: '1,5' is no number: decimals have a point");
     check_refused("item,load,rank\n0,1,65536\n", "line 2: rank 65536");
     check_refused("item,load,rank\n0,1,0\n1,1,\n", "line 3: there is no rank");
     check_refused("item,x,y,load\n0,1,,1\n", "line 2: half a position");
@@ -365,6 +367,11 @@ static void ranks_are_declared_not_guessed(void **state)
         {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 2, 0, "rank 2 occurs, but there are 2 ranks"},
         {{{"a.csv", "item,load\n0,1\n1,1\n"}}, 4, 0, NULL},
         {{{"steps.csv", "step,rank,cpu_seconds\n0,0,2\n0,1,3\n"}}, 0, 2, "each rank is one item"},
+        {{{"steps.json", "{\"ranks\":2,\"steps_per_row\":4,\"cpu_seconds\":[[1,2],[3,4]]}"}}, 0, 2, "each rank is one"},
+        {{{"a.csv", "item,\"name, bytes_sent\",load,rank,bytes_sent\n0,\"a,b\",1,0,3\n1,c,2,1,3\n"}},
+         0,
+         2,
+         "bytes_sent' and 1 more are not read"},
     };
     eqp_message message;
     rf_trace *t;

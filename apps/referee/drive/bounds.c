@@ -150,7 +150,7 @@ int rf_bound_assign(void *user, const eqp_method *method, int nparts, const doub
     EQP_TRY(p->capped ? eqp_array_create(&capacity, nparts, sizeof *capacity) : EQP_OK);
     fill(p, nparts, load, pinned);
     if (capacity != NULL) {
-        rf_memory_capacity(t, &p->capacities, nparts, capacity);
+        EQP_TRY(rf_memory_capacity(t, &p->capacities, nparts, capacity));
     }
     EQP_TRY(rf_bound_find(p, nparts, &bound));
     EQP_TRY(rf_pack(&(rf_packing){.trace = t,

@@ -17,7 +17,7 @@ const eqp_methods rf_methods = {rows, 1};
 enum { SEARCHES = 12, TRIALS_EACH = 40, LEAST_TRIALS = 100000, MOST_TRIALS = 3000000, COOLING = 256 };
 
 /* Items times parts that are looked at one by one; beyond that memory is left to the search. */
-#define MOST_PAIRS 2e8
+#define MOST_PAIRS 2e7
 
 /* Cost of exceeding a capacity by its whole size, in squares of mean loads. */
 #define OVERFLOW 2.0
@@ -35,6 +35,7 @@ typedef struct packer {
     double mean;
     int *part;     /* [n] */
     double *load;  /* [nparts] */
+    double *own;   /* [nparts] bytes of a part without items */
     double *bytes; /* [nparts] without what is worked with */
     double *most;  /* [nparts] worked with, at least */
     /* memory only: the parts in which each block is */
@@ -206,9 +207,7 @@ static void sum_up(packer *k)
 {
     memset(k->load, 0, (size_t)k->in->nparts * sizeof *k->load);
     memset(k->most, 0, (size_t)k->in->nparts * sizeof *k->most);
-    for (int p = 0; p < k->in->nparts && k->in->capacity != NULL; p++) {
-        k->bytes[p] = rf_memory_own(k->trace, p, k->in->nparts);
-    }
+    memcpy(k->bytes, k->own, (size_t)k->in->nparts * sizeof *k->bytes);
     if (k->where != NULL) {
         memset(k->nwhere, 0, (size_t)k->trace->memory.nblocks * sizeof *k->nwhere);
     }
@@ -402,7 +401,9 @@ int rf_pack(const rf_packing *packing, int *part)
     EQP_TRY(eqp_array_create(&k.part, k.n, sizeof *k.part));
     EQP_TRY(eqp_array_create(&k.best, k.n, sizeof *k.best));
     EQP_TRY(eqp_array_create(&k.load, packing->nparts, sizeof *k.load));
+    EQP_TRY(eqp_array_create(&k.own, packing->nparts, sizeof *k.own));
     EQP_TRY(eqp_array_create(&k.bytes, packing->nparts, sizeof *k.bytes));
+    rf_memory_own(packing->trace, packing->nparts, k.own);
     EQP_TRY(eqp_array_create(&k.most, packing->nparts, sizeof *k.most));
     EQP_TRY(eqp_array_create(&heap, packing->nparts, sizeof *heap));
     EQP_TRY(sort_items(&k));
@@ -416,6 +417,7 @@ done:
     free(k.part);
     free(k.best);
     free(k.load);
+    free(k.own);
     free(k.bytes);
     free(k.most);
     free(k.where);

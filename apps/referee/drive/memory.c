@@ -27,20 +27,17 @@ static int32_t block_of(const rf_trace *t, int64_t item)
     return t->memory.block != NULL ? t->memory.block[item] : -1;
 }
 
-double rf_memory_own(const rf_trace *trace, int part, int nparts)
+void rf_memory_own(const rf_trace *trace, int nparts, double *bytes)
 {
+    const double *of = trace->memory.rank_bytes;
     double most = 0.0;
 
-    if (trace->memory.rank_bytes == NULL) {
-        return 0.0;
+    for (int r = 0; r < trace->nranks && of != NULL; r++) {
+        most = fmax(most, of[r]);
     }
-    if (nparts == trace->nranks) {
-        return trace->memory.rank_bytes[part];
+    for (int p = 0; p < nparts; p++) {
+        bytes[p] = of != NULL && nparts == trace->nranks ? of[p] : most;
     }
-    for (int r = 0; r < trace->nranks; r++) {
-        most = fmax(most, trace->memory.rank_bytes[r]);
-    }
-    return most;
 }
 
 /* Items by block: those without one first. first: [nblocks + 2]. */
@@ -79,9 +76,7 @@ int rf_memory_of_parts(const rf_trace *trace, const int *part, int nparts, doubl
     EQP_TRY(eqp_array_create(&last, nparts, sizeof *last));
     EQP_TRY(eqp_array_create(&most, nparts, sizeof *most));
     sort_by_block(t, first, order);
-    for (int p = 0; p < nparts; p++) {
-        bytes[p] = 0.0;
-    }
+    rf_memory_own(t, nparts, bytes);
     for (int64_t i = 0; i < t->n; i++) {
         bytes[part[i]] += rf_memory_held(t, i);
         most[part[i]] = fmax(most[part[i]], working_of(t, i));
@@ -93,9 +88,8 @@ int rf_memory_of_parts(const rf_trace *trace, const int *part, int nparts, doubl
             last[p] = b + 1;
         }
     }
-    const double own = rf_memory_own(t, 0, nparts);
     for (int p = 0; p < nparts; p++) {
-        bytes[p] += most[p] + (nparts == t->nranks ? rf_memory_own(t, p, nparts) : own);
+        bytes[p] += most[p];
     }
 done:
     free(first);
@@ -105,64 +99,73 @@ done:
     return code;
 }
 
-/* Least total need of all parts: each block stands in one part. */
-static double least_of_all(const rf_trace *t, int nparts)
+/* Least total need of all parts: each block stands in one part. least: the rank's own bytes where they are fewest. */
+static int least_of_all(const rf_trace *t, int nparts, double *sum, double *least)
 {
-    const double own = rf_memory_own(t, 0, nparts);
-    double sum = 0.0;
+    double *own = NULL;
+    int code;
 
+    EQP_TRY(eqp_array_create(&own, nparts, sizeof *own));
+    rf_memory_own(t, nparts, own);
+    *sum = 0.0;
+    *least = INFINITY;
     for (int p = 0; p < nparts; p++) {
-        sum += nparts == t->nranks ? rf_memory_own(t, p, nparts) : own;
+        *sum += own[p];
+        *least = fmin(*least, own[p]);
     }
     for (int64_t i = 0; i < t->n; i++) {
-        sum += rf_memory_held(t, i);
+        *sum += rf_memory_held(t, i);
     }
     for (int32_t b = 0; b < t->memory.nblocks; b++) {
-        sum += t->memory.block_bytes[b];
+        *sum += t->memory.block_bytes[b];
     }
-    return sum;
+done:
+    free(own);
+    return code;
 }
 
-void rf_memory_capacity(const rf_trace *trace, const eqp_capacities *capacities, int nparts, double *bytes)
+int rf_memory_capacity(const rf_trace *trace, const eqp_capacities *capacities, int nparts, double *bytes)
 {
-    const double mean = capacities->of_mean > 0 ? least_of_all(trace, nparts) / nparts : 0.0;
+    double sum, own;
+    int code;
 
+    EQP_TRY(least_of_all(trace, nparts, &sum, &own));
     for (int p = 0; p < nparts; p++) {
         bytes[p] = capacities->n > 0         ? capacities->bytes[p % capacities->n]
-                   : capacities->of_mean > 0 ? capacities->of_mean * mean
+                   : capacities->of_mean > 0 ? fmax(capacities->of_mean * sum / nparts, 1.0)
                                              : INFINITY;
     }
+done:
+    return code;
 }
 
-void rf_memory_prove(const rf_trace *trace, const eqp_capacities *capacities, int nparts, eqp_message *proof)
+int rf_memory_prove(const rf_trace *trace, const eqp_capacities *capacities, int nparts, eqp_message *proof)
 {
     const rf_trace *const t = trace;
-    const double all = least_of_all(t, nparts);
-    double own = INFINITY, most = 0.0, sum = 0.0;
+    double all, own, most = 0.0, sum = 0.0;
+    int code;
 
     proof->text[0] = '\0';
     if (capacities->n == 0) {
-        return;
+        return EQP_OK;
     }
+    EQP_TRY(least_of_all(t, nparts, &all, &own));
     for (int p = 0; p < nparts; p++) {
-        const double has = capacities->bytes[p % capacities->n];
-        most = fmax(most, has);
-        sum += has;
+        most = fmax(most, capacities->bytes[p % capacities->n]);
+        sum += capacities->bytes[p % capacities->n];
     }
-    for (int p = 0; p < (nparts == t->nranks ? nparts : 1); p++) {
-        own = fmin(own, rf_memory_own(t, p, nparts));
+    if (all > sum) {
+        eqp_message_set(proof, "all items, blocks and ranks need %.4g bytes, and all parts have %.4g", all, sum);
     }
-    for (int64_t i = 0; i < t->n; i++) {
+    for (int64_t i = 0; i < t->n && proof->text[0] == '\0'; i++) {
         const int32_t block = block_of(t, i);
         const double needs =
             own + rf_memory_held(t, i) + working_of(t, i) + (block >= 0 ? t->memory.block_bytes[block] : 0.0);
         if (needs > most) {
             eqp_message_set(proof, "item %lld alone needs %.4g bytes, and no part has more than %.4g",
                             (long long)t->id[i], needs, most);
-            return;
         }
     }
-    if (all > sum) {
-        eqp_message_set(proof, "all items, blocks and ranks need %.4g bytes, and all parts have %.4g", all, sum);
-    }
+done:
+    return code;
 }

@@ -45,7 +45,7 @@ static int find_nearest(rf_result *r)
             at = &r->nearest[r->nnearest++];
             at->parts = row->parts;
             EQP_TRY(rf_bound_find(r->problem, row->parts, &at->bound));
-            rf_memory_prove(r->problem->trace, &r->problem->capacities, row->parts, &at->proof);
+            EQP_TRY(rf_memory_prove(r->problem->trace, &r->problem->capacities, row->parts, &at->proof));
         }
         if (row->evaluated.memory_use <= 1.0 &&
             (at->row == NULL || row->evaluated.load_max < at->row->evaluated.load_max)) {

@@ -91,6 +91,13 @@ char *rf_field_next(char **rest, char separator)
         return NULL;
     }
     field += strspn(field, separator == '\t' ? " " : " \t");
+    if (field[0] == '"' && (end = strchr(field + 1, '"')) != NULL && end[1] != '"' &&
+        (end[1 + strspn(end + 1, " ")] == separator || end[1 + strspn(end + 1, " ")] == '\0')) {
+        *end = '\0'; /* within quotes separators are letters */
+        end += 1 + strspn(end + 1, " ");
+        *rest = *end != '\0' ? end + 1 : NULL;
+        return field + 1;
+    }
     if (separator == ' ') {
         end = field + strcspn(field, " \t");
         *rest = end + strspn(end, " \t");
@@ -141,7 +148,8 @@ int rf_field_real(const rf_build *build, const char *field, const char *name, do
 
     *value = strtod(field, &end);
     if (end == field || *end != '\0' || isspace((unsigned char)field[0])) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no number", name, field);
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no number%s", name, field,
+                               *end == ',' ? ": decimals have a point" : "");
     }
     if (!isfinite(*value)) {
         return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is not finite", name, field);

@@ -42,6 +42,9 @@ typedef struct table {
     char separator;
     bool edges;           /* of edges, else of items */
     bool timed;           /* loads are seconds, else of no known unit */
+    char unread[41];      /* first column that is not read */
+    int nunread;          /* such columns */
+    char odd[40];         /* a word behind a load's name that is no unit, or "" */
     int column[NCOLUMNS]; /* -1: absent */
     double unit;          /* of a load, in seconds */
     char *field[NCOLUMNS];
@@ -81,26 +84,36 @@ static int find_column(const char *name)
     return -1;
 }
 
-static int take_unit(table *t, int column, const char *unit)
+/* Takes the unit behind a column's name; *known: false for a word that is no unit, behind another column's name then.
+ */
+static int take_unit(table *t, int column, const char *unit, bool *known)
 {
+    static const char *const sizes[] = {"kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"};
     const size_t n = sizeof units / sizeof units[0];
     size_t k = 0;
 
-    if ((column == BYTES || (column >= HELD && column <= BLOCK_BYTES)) && unit[0] != '\0' &&
-        strcasecmp(unit, "bytes") != 0 && strcasecmp(unit, "b") != 0) {
-        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s': bytes come in bytes", unit);
+    *known = true;
+    if (column == LOAD && unit[0] != '\0') {
+        while (k < n && strcasecmp(unit, units[k].name) != 0) {
+            k++;
+        }
+        *known = k < n;
+        t->unit = k < n ? units[k].seconds : t->unit;
+        t->timed = t->timed || k < n;
+        if (k == n) {
+            (void)snprintf(t->odd, sizeof t->odd, "%s", unit);
+        }
+        return EQP_OK;
     }
-    if (column != LOAD || unit[0] == '\0') {
+    if (column != BYTES && (column < HELD || column > BLOCK_BYTES)) {
         return EQP_OK; /* positions come in any unit */
     }
-    while (k < n && strcasecmp(unit, units[k].name) != 0) {
-        k++;
+    for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        if (strcasecmp(unit, sizes[k]) == 0) {
+            return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s': bytes come in bytes", unit);
+        }
     }
-    if (k == n) {
-        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s' of loads is not known", unit);
-    }
-    t->unit = units[k].seconds;
-    t->timed = true;
+    *known = unit[0] == '\0' || strcasecmp(unit, "bytes") == 0 || strcasecmp(unit, "b") == 0;
     return EQP_OK;
 }
 
@@ -115,11 +128,15 @@ static int take_name(table *t, char *name, int at)
     t->timed = t->timed || strcasecmp(name, "seconds") == 0 || strcasecmp(name, "time") == 0;
     if (column < 0) {
         const char *unit = cut_unit(name);
+        bool known = true;
         column = find_column(name);
-        EQP_TRY(column >= 0 ? take_unit(t, column, unit) : EQP_OK);
+        EQP_TRY(column >= 0 ? take_unit(t, column, unit, &known) : EQP_OK);
+        column = known ? column : -1;
     }
     if (column < 0) {
-        rf_build_note(t->build, "column '%.40s' is not read", whole);
+        if (t->nunread++ == 0) {
+            (void)snprintf(t->unread, sizeof t->unread, "%.40s", whole);
+        }
         return EQP_OK;
     }
     if (t->column[column] >= 0) {
@@ -146,6 +163,8 @@ static int read_header(table *t, char *line)
     t->separator = rf_separator_of(line);
     t->unit = 1.0;
     t->timed = false;
+    t->odd[0] = '\0';
+    t->nunread = 0;
     for (int c = 0; c < NCOLUMNS; c++) {
         t->column[c] = -1;
     }
@@ -157,7 +176,15 @@ static int read_header(table *t, char *line)
         t->column[ITEM] = t->column[RANK];
         rf_build_note(t->build, "there are loads of ranks only: each rank is one item");
     }
+    if (t->nunread == 1) {
+        rf_build_note(t->build, "column '%s' is not read", t->unread);
+    } else if (t->nunread > 1) {
+        rf_build_note(t->build, "column '%s' and %d more are not read", t->unread, t->nunread - 1);
+    }
     EQP_TRY(want_column(t, t->edges ? FROM : ITEM));
+    if (!t->edges && t->column[LOAD] < 0 && t->odd[0] != '\0') {
+        EQP_TRY(rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%s' of loads is not known", t->odd));
+    }
     EQP_TRY(want_column(t, t->edges ? TO : LOAD));
     EQP_TRY(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed, t->message));
     if (!t->edges && (t->column[Y] >= 0 || t->column[Z] >= 0)) {

@@ -401,6 +401,34 @@ static bool is_load_data(const json_t *root)
     return type == NULL || (json_is_string(type) && strcmp(json_string_value(type), "LBDatafile") == 0);
 }
 
+/* What equipoise-lazy --report writes: seconds of each rank in each step. Each rank is one item. */
+static int read_report(reading *r, const json_t *root)
+{
+    const json_t *steps = json_object_get(root, "cpu_seconds"), *one, *seconds;
+    int64_t each = 1;
+    size_t i, k;
+    int code = EQP_OK;
+
+    (void)get_int(root, "steps_per_row", &each);
+    each = each >= 1 && each <= MOST_PHASES ? each : 1;
+    rf_build_note(r->build, "there are loads of ranks only: each rank is one item");
+    json_array_foreach(steps, i, one)
+    {
+        json_array_foreach(one, k, seconds)
+        {
+            const rf_row row = {.item = (int64_t)k,
+                                .phase = (int64_t)i * each,
+                                .load = json_is_number(seconds) ? json_number_value(seconds) : -1.0,
+                                .rank = (int64_t)k,
+                                .bytes = RF_NONE};
+            rf_build_at(r->build, (int64_t)k);
+            EQP_TRY(rf_build_row(r->build, &row, NULL, r->message));
+        }
+    }
+done:
+    return code;
+}
+
 int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message)
 {
     reading r = {.build = build, .names = names, .message = message};
@@ -411,6 +439,11 @@ int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_messag
 
     EQP_TRY(load_json(path, &root, message));
     phases = json_object_get(root, "phases");
+    if (phases == NULL && json_is_array(json_object_get(root, "cpu_seconds"))) {
+        EQP_TRY(rf_build_open(build, path, "rank"));
+        EQP_TRY(read_report(&r, root));
+        goto done;
+    }
     if (!json_is_array(phases) || !is_load_data(root)) {
         eqp_message_set(message,
                         "%.250s: JSON, but none of vt's load data: there is no array 'phases' of an LBDatafile", path);
