@@ -141,8 +141,8 @@ static const struct {
     {"hybrid", 1, 2, 0},
 };
 
-/* Without a style the columns tell: three more may be image flags. A third one that is whole is a molecule or a type.
- */
+/* Without a style the columns tell: three more may be image flags. Of six, a third one that is whole may be a charge or
+ * the type behind a molecule: then no type is known (-1), and no mass. */
 static int guess_style(const char *row, int *type, int *x)
 {
     char copy[256], *p = copy, *field;
@@ -154,7 +154,7 @@ static int guess_style(const char *row, int *type, int *x)
         whole = strspn(field, "+-0123456789") == strlen(field);
     }
     *x = bare - 3;
-    *type = bare > 5 && whole ? 2 : 1;
+    *type = !whole || bare == 5 ? 1 : bare == 6 ? -1 : 2;
     return bare >= 5 && bare <= 7 ? EQP_OK : EQP_ERR_FORMAT;
 }
 
@@ -175,7 +175,9 @@ static int set_style(const eqp__text *t, const char *hint, const char *row, eqp_
         return eqp__text_refuse(t, "is of no known atom style: say which in the line 'Atoms # STYLE'", message);
     }
     eqp__layout_set(l, EQP__TEXT_ID, 0);
-    eqp__layout_set(l, EQP__TEXT_KIND, type);
+    if (type > 0) {
+        eqp__layout_set(l, EQP__TEXT_KIND, type);
+    }
     for (int c = 0; c < 3; c++) {
         eqp__layout_set(l, EQP__TEXT_X + c, x + c);
     }
@@ -249,6 +251,15 @@ static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes
     return rc;
 }
 
+/* Types without masses may be names. */
+static void forget_types(eqp__layout *l)
+{
+    if (l->column[EQP__TEXT_KIND] >= 0) {
+        l->role[l->column[EQP__TEXT_KIND]] = EQP__TEXT_NO_ROLE;
+        l->column[EQP__TEXT_KIND] = -1;
+    }
+}
+
 /* Leaves the text before the first atom. Masses may come behind the atoms. */
 static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
 {
@@ -291,10 +302,9 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
     }
     if (rc == EQP_OK) {
         eqp__text_seek(t, offset, before);
-        if (eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds == 0) {
-            /* Types are not needed then. */
+        if (eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds == 0 || !eqp__layout_has(l, EQP__TEXT_KIND, 1)) {
             l->nkinds = 0;
-            l->role[l->column[EQP__TEXT_KIND]] = EQP__TEXT_NO_ROLE;
+            forget_types(l);
         }
     }
     return rc;

@@ -2,6 +2,8 @@
 /* What columns of tables are called. */
 #include "io/text.h"
 
+#include <strings.h>
+
 enum { NAME_BYTES = 48, MOST_NAMES = 16 };
 
 /* Names without case, blanks, underscores, units in brackets and axes. Of the names of places that can stand in one
@@ -33,11 +35,29 @@ static const struct {
      {"id", "ids", "particleid", "particleids", "particleindex", "pid", "index", "tag", "number", "iord", "atomid"}},
 };
 
-/* "Position_X [kpc/h]" -> "positionx" */
-static void simplify(const char *name, char *plain)
+/* Units that stand behind a name without brackets. */
+static bool is_unit(const char *word)
 {
+    static const char *const unit[] = {"kpc", "pc",  "mpc",  "au",   "ly",   "cm",
+                                       "km",  "kms", "km/s", "msun", "code", "kpch"};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
+        is |= strcasecmp(unit[i], word) == 0;
+    }
+    return is;
+}
+
+/* "Position_X [kpc/h]" and "position_x_kpc" -> "positionx" */
+static void simplify(char *name, char *plain)
+{
+    char *last = strrchr(name, '_');
     size_t n = 0;
 
+    last = last ? last : strrchr(name, ' ');
+    if (last && is_unit(last + 1)) {
+        *last = '\0';
+    }
     for (; *name != '\0' && *name != '[' && *name != '(' && n + 1 < NAME_BYTES; name++) {
         if (isalnum((unsigned char)*name)) {
             plain[n++] = (char)tolower((unsigned char)*name);

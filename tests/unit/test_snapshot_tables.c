@@ -30,6 +30,8 @@ static const table tables[] = {
      "1.0, 0, 0, 0, 1\n8.0, 1e0, 2.0, \"3\", 7\n",
      "text with named columns", MASSES | IDS, NULL},
     {"id x y z flag\nfirst 0 0 0 a\nsecond 1 2 3 b\n", "text with named columns", 0, NULL},
+    {"x_kpc,y_kpc,z_kpc,vel_x (km/s),vy_kms,vz km/s,mass_Msun\n0,0,0,0,0,0,1\n1,2,3,4,5,6,7\n",
+     "text with named columns", MASSES | VELOCITIES, NULL},
     {"# x y z m\n0 0 0 1\n1 2 3 7\n", "text with named columns", MASSES, NULL},
     {"# made by hand\n# id,x,y,z\n1,0,0,0\n8,1,2,3\n", "text with named columns", IDS, NULL},
     {"# as it comes\n0 0 0\n1 2 3\n", "text x y z", 0, NULL},
@@ -63,6 +65,7 @@ static const table tables[] = {
     {DATA_HEAD DATA_MASSES "Atoms\n\n1 1 0.5 0 0 0\n8 2 0.5 1 2 3\n", "LAMMPS data", MASSES | IDS, NULL},
     {DATA_HEAD DATA_MASSES "Atoms\n\n1 5 1 0.5 0 0 0 0 0 0\n8 5 2 -0.5 1 2 3 0 0 0\n", "LAMMPS data", MASSES | IDS,
      NULL},
+    {DATA_HEAD DATA_MASSES "Atoms\n\n1 1 0 0 0 0\n8 2 1 1 2 3\n", "LAMMPS data", IDS, NULL},
     {DATA_HEAD "Atoms # sphere\n\n1 1 1 1 0 0 0\n8 2 1 1 1 2 3\n\n" DATA_MASSES, "LAMMPS data", MASSES | IDS, NULL},
     {DATA_HEAD "Atoms # charge\n\n1 H 0 0 0 0\n8 O 0 1 2 3\n", "LAMMPS data", IDS, NULL},
 };
