@@ -374,7 +374,7 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
         }
     }
     h->has_ids = d->at[BLOCK_ID].offset != 0;
-    h->has_velocities = d->at[BLOCK_VEL].offset != 0;
+    h->at_rest = d->at[BLOCK_VEL].offset != 0 ? 0 : UINT32_MAX;
     if (d->all_masses) {
         eqp_message_set(&h->note, "masses stand in the header and in the block MASS: those of the header are taken");
     }

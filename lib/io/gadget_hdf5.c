@@ -47,8 +47,7 @@ static int damaged(const eqp__file *file, const char *what, eqp_message *message
 
 static int open_file(const eqp__file *file, hid_t *opened, eqp_message *message)
 {
-    *opened = H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    return *opened >= 0 ? EQP_OK : damaged(file, "HDF5 cannot open it: truncated, damaged or being written", message);
+    return eqp__hdf5_open_file(file->path, file->size, opened, message);
 }
 
 /* Opens the group of a type, which must be there. */
@@ -72,9 +71,7 @@ static void close_type(hid_t opened, hid_t group)
     if (group >= 0) {
         H5Gclose(group);
     }
-    if (opened >= 0) {
-        H5Fclose(opened);
-    }
+    eqp__hdf5_close_file(opened);
 }
 
 static int get_optional_real(const eqp__file *file, hid_t at, const char *name, double *number, eqp_message *message)
@@ -307,6 +304,7 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
         for (int q = 0; q < QUANTITIES; q++) {
             with[q] += there[q];
         }
+        h->at_rest |= there[PLACES] && !there[VELOCITIES] ? UINT32_C(1) << t : 0;
         if (!there[PLACES]) {
             h->left_out[t] = h->n[t];
             h->n[t] = 0;
@@ -316,7 +314,6 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
         return damaged(file, "only some types of particles have ids", message);
     }
     h->has_ids = with[IDS] == with[PLACES];
-    h->has_velocities = with[VELOCITIES] == with[PLACES];
     h->has_masses = with[MASSES] == with[PLACES];
     return EQP_OK;
 }
@@ -375,13 +372,14 @@ static int load(eqp__file *file, eqp_message *message)
     eqp__hdf5_quiet quiet;
     hid_t opened = -1;
     double exponent = 0.5;
-    int64_t size;
-    int fd, comoving = -1, rc = eqp__file_open(file->path, &fd, &size, message);
+    eqp__source source = {.fd = -1};
+    int comoving = -1, rc = eqp__source_open(file->path, -1, &source, message);
 
     if (rc != EQP_OK) {
         return rc;
     }
-    eqp__file_close(fd);
+    file->size = source.size;
+    eqp__source_close(&source);
     eqp__hdf5_enter(&quiet);
     rc = open_file(file, &opened, message);
     rc = rc != EQP_OK ? rc : load_header(file, opened, message);

@@ -216,7 +216,7 @@ bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
         }
         if (lacks) {
             snprintf(what, size,
-                     "is packed by filter %d%s%s%s, which is not available (see HDF5_PLUGIN_PATH, or h5repack -f NONE)",
+                     "cannot be read: filter %d%s%s%s is not available (set HDF5_PLUGIN_PATH, or use h5repack -f NONE)",
                      (int)filter, name[0] ? " (" : "", name, name[0] ? ")" : "");
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Virtual files: datasets that show those of other files as one. Their pieces are whole snapshots, so that they are
- * read as such, each with its own checks; only pieces in the same folder are looked for. */
+/* Virtual files, whose datasets map those of other files. The pieces are whole snapshots and are read as such, each
+ * with all checks. Only pieces in the same folder or below are opened. */
 #include "io/hdf5_util.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ static int join(const char *path, size_t folder, const char *name, char **piece)
     return EQP_OK;
 }
 
-/* The piece `name` below the folder of `path`, or in that folder if it was made elsewhere; owned by the caller. */
+/* Path of the piece `name` relative to the folder of `path`; if that does not exist, its last component in that folder.
+ * Owned by the caller. */
 static int beside(const char *path, const char *name, char **piece)
 {
     const char *slash = strrchr(path, '/'), *last = strrchr(name, '/');
@@ -59,9 +60,10 @@ static int add_piece(const char *path, const char *name, int64_t guess, eqp__pie
     char *piece = NULL;
     int rc = EQP_OK;
 
-    /* "." is the file itself, and % stands for the numbers of files that are counted while they are read. */
+    /* "." is the file itself; "%b" stands for a running number. */
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strchr(name, '%')) {
-        eqp_message_set(message, "%s: is a virtual file over '%s', which names no piece: give the pieces themselves",
+        eqp_message_set(message,
+                        "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves",
                         path, name);
         return EQP_ERR_FORMAT;
     }

@@ -27,7 +27,8 @@ typedef struct eqp__header {
     double velocity_factor; /* what is read = what is stored x this */
     bool cosmological, has_ids;
     bool has_units;
-    bool has_velocities, has_masses;      /* of all particles of the file */
+    bool has_masses;                      /* of all particles of the file */
+    uint32_t at_rest;                     /* bit t: particles of type t have no velocities */
     int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without places: in total, but not in n */
     eqp_message note;                     /* what else was left out or assumed; "": nothing */
 } eqp__header;
@@ -80,8 +81,8 @@ typedef struct eqp__format {
      * is owned by the caller, also on error. NULL: the format has no such files. */
     int (*find_pieces)(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
                        eqp_message *message);
-    /* Fills header and detail of file->path; header and detail are zero before but for has_velocities and has_masses,
-     * which are true. Frees what it made on error. */
+    /* Fills header and detail of file->path; header and detail are zero before except for has_masses, which is true.
+     * Frees what it made on error. */
     int (*load)(eqp__file *file, eqp_message *message);
     /* Reads n particles of one type, `first` counted within that type of that file. Never asked for type, for masses
      * that the header has, or for ids, velocities or masses that are not there. */

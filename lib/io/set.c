@@ -107,8 +107,7 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
         return rc;
     }
     file = &s->file[s->info.nfiles];
-    *file = (eqp__file){
-        .path = path, .first = s->info.n, .size = -1, .header = {.has_velocities = true, .has_masses = true}};
+    *file = (eqp__file){.path = path, .first = s->info.n, .size = -1, .header = {.has_masses = true}};
     rc = s->format->load(file, message);
     if (rc != EQP_OK) {
         free(path);
@@ -179,16 +178,35 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
 static void set_note(eqp_snapshot *s)
 {
     eqp_message *note = &s->info.note;
+    uint32_t at_rest = 0;
 
+    for (int k = 0; k < s->info.nfiles; k++) {
+        at_rest |= s->file[k].header.at_rest;
+    }
     for (int k = 0; k < s->info.nfiles && !note->text[0]; k++) {
         *note = s->file[k].header.note;
     }
     for (int t = 0; t < EQP_SNAPSHOT_TYPES; t++) {
+        if (s->info.has_velocities && at_rest >> t & 1) {
+            eqp_message_set(note, "%s%sparticles of type %d have no velocities and are at rest", note->text,
+                            note->text[0] ? "; " : "", t);
+        }
         if (s->left_out[t] > 0) {
-            eqp_message_set(note, "%s%s%lld particles of type %d have no places (tracers?) and are left out",
+            eqp_message_set(note, "%s%s%lld particles of type %d have no positions (tracers?) and are left out",
                             note->text, note->text[0] ? "; " : "", (long long)s->left_out[t], t);
         }
     }
+}
+
+/* Of some particles. */
+static bool has_velocities(const eqp__file *file)
+{
+    bool has = false;
+
+    for (int t = 0; t < file->header.ntypes; t++) {
+        has |= file->header.n[t] > 0 && (file->header.at_rest >> t & 1) == 0;
+    }
+    return has;
 }
 
 static void set_info(eqp_snapshot *s)
@@ -205,9 +223,9 @@ static void set_info(eqp_snapshot *s)
     s->info.hubble = h->hubble;
     s->info.cosmological = h->cosmological;
     s->info.has_units = h->has_units;
-    s->info.has_velocities = s->info.has_masses = true;
+    s->info.has_masses = true;
     for (int k = 0; k < s->info.nfiles; k++) {
-        s->info.has_velocities &= s->file[k].header.has_velocities;
+        s->info.has_velocities |= has_velocities(&s->file[k]);
         s->info.has_masses &= s->file[k].header.has_masses;
     }
     set_note(s);
@@ -295,7 +313,7 @@ static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *head
 /* Virtual files are shown through their pieces; found: this was one. */
 static int load_virtual(eqp_snapshot *s, const char *path, bool *found, eqp_message *message)
 {
-    eqp__file file = {0};
+    eqp__file file = {.size = -1};
     eqp__header header = {.ntypes = 0};
     eqp__pieces pieces = {.n = 0};
     int rc;

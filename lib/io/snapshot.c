@@ -35,11 +35,6 @@ static int probe_all(const eqp__source *source, const eqp__format **found, eqp_m
     stranger = eqp__source_stranger(probe->head, probe->length);
     for (int i = 0; !stranger && i < (int)(sizeof formats / sizeof *formats); i++) {
         if (formats[i]->probe(probe)) {
-            if (source->packed && formats[i]->probe == eqp__hdf5_probe) {
-                stranger =
-                    "is an HDF5 file packed by gzip: unpack it with 'gunzip -k' (HDF5 has compression of its own)";
-                break;
-            }
             *found = formats[i];
             goto done;
         }
@@ -196,7 +191,7 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
     stored.type = NULL;
     stored.m = h->mass[type] != 0 || !s->info.has_masses ? NULL : to->m;
     stored.id = s->info.has_ids ? to->id : NULL;
-    if (!s->info.has_velocities) {
+    if (h->at_rest >> type & 1) {
         stored.vx = stored.vy = stored.vz = NULL;
         for (int c = 0; c < 3; c++) {
             if (velocity[c]) {

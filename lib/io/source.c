@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a file, plain or packed by gzip. Packed ones are unpacked as they are read, in constant memory: who goes
- * back starts anew, so that readers go forward. */
+/* The bytes of a file, plain or compressed by gzip. A compressed file is decompressed as it is read, in constant
+ * memory. Seeking backwards restarts at the beginning, so readers should go forward. */
 #include "io/internal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { SKIP_BYTES = 1 << 16 };
 
-/* Files that people take for snapshots, by their first bytes, and what to do with them. */
+/* Signatures of files that are no snapshots, and advice for each. */
 static const struct {
     size_t at, bytes;
     const char *sign, *what;
@@ -19,14 +19,14 @@ static const struct {
     {0, 6,
      "\xfd"
      "7zXZ\0",
-     "is packed by xz: unpack it with 'xz -dk'"},
-    {0, 3, "BZh", "is packed by bzip2: unpack it with 'bunzip2 -k'"},
-    {0, 4, "\x28\xb5\x2f\xfd", "is packed by Zstandard: unpack it with 'zstd -d'"},
-    {0, 4, "\x04\x22\x4d\x18", "is packed by LZ4: unpack it with 'lz4 -d'"},
-    {0, 4, "\x02\x21\x4c\x18", "is packed by LZ4: unpack it with 'lz4 -d'"},
-    {0, 4, "LZIP", "is packed by lzip: unpack it with 'lzip -dk'"},
-    {0, 4, "\x89LZO", "is packed by lzop: unpack it with 'lzop -d'"},
-    {0, 2, "\x1f\x9d", "is packed by compress: unpack it with 'uncompress'"},
+     "is compressed by xz: decompress it with 'xz -dk'"},
+    {0, 3, "BZh", "is compressed by bzip2: decompress it with 'bunzip2 -k'"},
+    {0, 4, "\x28\xb5\x2f\xfd", "is compressed by Zstandard: decompress it with 'zstd -d'"},
+    {0, 4, "\x04\x22\x4d\x18", "is compressed by LZ4: decompress it with 'lz4 -d'"},
+    {0, 4, "\x02\x21\x4c\x18", "is compressed by LZ4: decompress it with 'lz4 -d'"},
+    {0, 4, "LZIP", "is compressed by lzip: decompress it with 'lzip -dk'"},
+    {0, 4, "\x89LZO", "is compressed by lzop: decompress it with 'lzop -d'"},
+    {0, 2, "\x1f\x9d", "is compressed by compress: decompress it with 'uncompress'"},
     {0, 4, "PK\3\4", "is a zip archive: unpack it with 'unzip'"},
     {0, 6, "7z\xbc\xaf\x27\x1c", "is a 7-Zip archive: unpack it with '7z x'"},
     {257, 5, "ustar", "is a tar archive: unpack it with 'tar xf'"},
@@ -64,12 +64,12 @@ static int explain(const eqp__source *s, eqp_message *message)
         eqp_message_set(message, "%s: %s", s->path, strerror(errno));
         return EQP_ERR_IO;
     }
-    eqp_message_set(message, "%s: packed by gzip: %s behind byte %lld of what it holds", s->path,
+    eqp_message_set(message, "%s: compressed by gzip: %s after byte %lld of its contents", s->path,
                     code == Z_BUF_ERROR || code == Z_OK ? "truncated" : "damaged", (long long)gztell(s->packed));
     return EQP_ERR_FORMAT;
 }
 
-/* Reads up to `bytes`; *got is less at the end only. */
+/* Reads up to `bytes` bytes; *got is smaller only at the end of the file. */
 static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t *got, eqp_message *message)
 {
     *got = 0;
@@ -97,7 +97,7 @@ static int seek_to(const eqp__source *s, int64_t offset, eqp_message *message)
     return EQP_OK;
 }
 
-/* What the file says of its size may be wrong, and is cut to 32 bits. */
+/* The size in gzip's trailer is kept modulo 2^32 and can lie, so the file is decompressed once to measure it. */
 static int measure(eqp__source *s, eqp_message *message)
 {
     unsigned char *skipped = NULL;
@@ -150,7 +150,7 @@ int eqp__source_read(const eqp__source *s, void *to, size_t bytes, int64_t offse
     rc = seek_to(s, offset, message);
     rc = rc != EQP_OK ? rc : unpack(s, to, bytes, &got, message);
     if (rc == EQP_OK && got < bytes) {
-        eqp_message_set(message, "%s: truncated: what is packed ends at byte %lld", s->path,
+        eqp_message_set(message, "%s: truncated: its contents end at byte %lld", s->path,
                         (long long)(offset + (int64_t)got));
         rc = EQP_ERR_FORMAT;
     }

@@ -33,7 +33,7 @@ static int next_particle(eqp__text *r, const eqp__layout *layout, eqp__text_line
     return layout->every ? eqp__text_next(r, at, message) : eqp__text_next_data(r, at, message);
 }
 
-/* The line is taken apart. role: what is wrong is said of it too. */
+/* Splits the line in place and stores the columns that have a role. */
 static int parse_particle(const eqp__text *r, const eqp__layout *l, char *line, int64_t *id, int64_t *kind,
                           double number[EQP__TEXT_NUMBERS], eqp_message *message)
 {
@@ -57,8 +57,8 @@ static int parse_particle(const eqp__text *r, const eqp__layout *l, char *line, 
     return EQP_OK;
 }
 
-/* A comma or semicolon behind the first field, or anywhere in a line of names; tabs only where there are names, since
- * numbers are told apart by any blanks. */
+/* The separator is the comma or semicolon after the first field; in a line of names, one anywhere in the line, or a
+ * tab. Otherwise any blanks separate. */
 static char find_separator(const char *line, bool of_names)
 {
     const char *p = line;
@@ -119,7 +119,7 @@ static int parse_headers(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_m
     return eqp__text_next_data(r, at, message);
 }
 
-/* Names in the first line, or in the comment above the first one if they are as many as the columns. */
+/* Names are in the first line, or in the comment above it if that has as many fields as there are columns. */
 static bool find_names(eqp__layout *l, const eqp__text_line *at, char *comment, bool has_names)
 {
     bool found = false;
@@ -153,7 +153,7 @@ static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__la
                                 message);
     }
     if (n == 3) {
-        /* One line without an end is the beginning of a longer one. */
+        /* A single unfinished line is probably the start of a longer one. */
         if (!at->ended) {
             return eqp__text_refuse(r, "ends behind three numbers: truncated?", message);
         }
@@ -170,7 +170,7 @@ static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__la
     return EQP_OK;
 }
 
-/* The first line that is neither blank nor a comment, and the comment before it without its signs. */
+/* Finds the first line that is neither blank nor a comment, and the comment above it. */
 static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYTES], eqp_message *message)
 {
     comment[0] = '\0';
@@ -260,7 +260,7 @@ static int index_lines(eqp__text *r, eqp__text_line *at, detail *d, int64_t *n, 
     return rc;
 }
 
-/* The first line tells now, not at the first slice, that this is some other text. Ids that are names are none. */
+/* Parses the first particle, so that other text is refused when it is opened. An id column of names is ignored. */
 static int check_first(eqp__text *r, detail *d, eqp_message *message)
 {
     eqp__layout *l = &d->layout;
@@ -317,7 +317,7 @@ static int load_text(eqp__text *r, eqp__file *file, detail *d, eqp_message *mess
         return rc;
     }
     h->has_ids = eqp__layout_has(l, EQP__TEXT_ID, 1);
-    h->has_velocities = eqp__layout_has(l, EQP__TEXT_VX, 3);
+    h->at_rest = eqp__layout_has(l, EQP__TEXT_VX, 3) ? 0 : UINT32_MAX;
     h->has_masses = eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds > 0;
     h->note = l->note;
     h->time = l->time;
@@ -366,7 +366,7 @@ static int load(eqp__file *file, eqp_message *message)
     return rc;
 }
 
-/* Fractions of a box become places; a kind of particle has a mass. */
+/* Turns fractions of the box into positions, and types into masses. */
 static int complete(const eqp__text *r, const eqp__layout *l, int64_t kind, double number[EQP__TEXT_NUMBERS],
                     eqp_message *message)
 {

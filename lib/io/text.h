@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Particles as text: lines of a file, and where each number of a particle stands in its line. */
+/* Particles as text: lines of a file, and the role of each column. */
 #ifndef EQP_IO_TEXT_H
 #define EQP_IO_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-/* The numbers of a particle in the order of plain text; then what else a column can be. */
+/* Roles of columns: the numbers of a particle in the order of plain text, then id and type. */
 enum {
     EQP__TEXT_MASS,
     EQP__TEXT_X,
@@ -18,12 +18,12 @@ enum {
     EQP__TEXT_VZ,
     EQP__TEXT_NUMBERS,
     EQP__TEXT_ID = EQP__TEXT_NUMBERS,
-    EQP__TEXT_KIND, /* of particle, from 1: its mass stands in a table */
+    EQP__TEXT_KIND, /* type, from 1, which gives the mass */
     EQP__TEXT_ROLES,
     EQP__TEXT_NO_ROLE = EQP__TEXT_ROLES
 };
 
-/* Columns beyond this one are passed over. */
+/* Later columns are ignored. */
 enum { EQP__TEXT_COLUMNS = 1024, EQP__TEXT_KINDS = 1 << 16 };
 
 typedef struct eqp__text {
@@ -39,7 +39,7 @@ typedef struct eqp__text_line {
     bool ended; /* by a newline; otherwise by the end of the file */
 } eqp__text_line;
 
-/* What the text is like, from its first lines. */
+/* The layout of a text file, found from its first lines. */
 typedef struct eqp__layout {
     char format[32];
     char separator; /* 0: blanks; else ',', ';' or a tab */
@@ -89,7 +89,7 @@ bool eqp__layout_by_names(eqp__layout *layout, char *names);
 /* text_atoms.c. Is this the text of a molecular dynamics code? found: then the layout is filled and the next line of
  * `text` is the first particle's. Otherwise text is somewhere. */
 int eqp__layout_of_atoms(eqp__text *text, eqp__layout *layout, bool *found, eqp_message *message);
-/* What follows the last particle of such a file must be more of the same. Sets the layout's note. */
+/* Checks that only further frames follow the last particle. Sets the layout's note. */
 int eqp__layout_check_rest(eqp__text *text, eqp__layout *layout, eqp_message *message);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of molecular dynamics codes: LAMMPS dump and data files, XYZ and extended XYZ. Of several frames the first is
- * read. (LAMMPS manual, "dump", "read_data"; extended XYZ as ASE and OVITO write it.) */
+/* Text of molecular dynamics codes: LAMMPS dump and data files, XYZ and extended XYZ. The first of several frames is
+ * read. (LAMMPS manual, "dump" and "read_data"; extended XYZ as ASE and OVITO write it.) */
 #include "io/text.h"
 
 #include <math.h>
@@ -21,14 +21,14 @@ static int next_or_end(eqp__text *t, eqp__text_line *at, eqp_message *message)
     return rc != EQP_OK || at->text ? rc : eqp__text_refuse(t, "ends within the header: truncated?", message);
 }
 
-/* The number of particles that a line claims; every one needs a line of at least 6 bytes ("0 0 0"). */
+/* Reads the number of particles. Each needs a line of at least 6 bytes ("0 0 0"), so the file's size limits it. */
 static int take_count(const eqp__text *t, const char *field, eqp__layout *l, eqp_message *message)
 {
     char copy[32];
 
     snprintf(copy, sizeof copy, "%s", field);
     if (!eqp__text_integer(copy, &l->n) || l->n < 0) {
-        return eqp__text_refuse(t, "is no number of atoms", message);
+        return eqp__text_refuse(t, "is not a number of atoms", message);
     }
     if (l->n > t->source.size / 6 + 1) {
         return eqp__text_refuse(t, "counts more atoms than the file has room for: truncated?", message);
@@ -37,7 +37,8 @@ static int take_count(const eqp__text *t, const char *field, eqp__layout *l, eqp
     return EQP_OK;
 }
 
-/* Bounds of the box: lo hi; lo hi and a tilt; or (abc origin) an edge and a component of the origin. */
+/* Reads three bounds of the box: lo hi; lo hi tilt; or, with `abc origin`, an edge vector and a component of the
+ * origin. */
 static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_message *message)
 {
     const bool general = strstr(heading, "abc") != NULL, tilted = strstr(heading, "xy") != NULL;
@@ -52,7 +53,7 @@ static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_me
             return rc;
         }
         if (!eqp__text_reals(at.text, general ? 4 : tilted ? 3 : 2, row[k])) {
-            return eqp__text_refuse(t, "is no bound of the box", message);
+            return eqp__text_refuse(t, "is not a bound of the box", message);
         }
     }
     for (int k = 0; k < 3; k++) {
@@ -65,7 +66,7 @@ static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_me
         const double xy = row[0][2], xz = row[1][2], yz = row[2][2];
         const double low = fmin(fmin(0, xy), fmin(xz, xy + xz)), high = fmax(fmax(0, xy), fmax(xz, xy + xz));
 
-        /* The bounds of a tilted box are those of the corners. */
+        /* The bounds of a tilted box enclose all its corners. */
         l->origin[0] -= low;
         l->origin[1] -= fmin(0, yz);
         l->edge[0][0] = row[0][1] - high - l->origin[0];
@@ -82,7 +83,7 @@ static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_me
     return EQP_OK;
 }
 
-/* The columns of a dump; those of old ones are not named. */
+/* Reads the names of a dump's columns. Old dumps do not name them. */
 static int take_columns(const eqp__text *t, const char *heading, eqp__layout *l, eqp_message *message)
 {
     static const char old[] = "id type xs ys zs";
@@ -90,7 +91,7 @@ static int take_columns(const eqp__text *t, const char *heading, eqp__layout *l,
 
     snprintf(names, sizeof names, "%s", heading[strspn(heading, " \t\r")] != '\0' ? heading : old);
     if (!eqp__layout_by_names(l, names)) {
-        return eqp__text_refuse(t, "names no places of atoms (x y z, xs ys zs, xu yu zu or xsu ysu zsu)", message);
+        return eqp__text_refuse(t, "names no positions (x y z, xs ys zs, xu yu zu or xsu ysu zsu)", message);
     }
     return l->counted ? EQP_OK : eqp__text_refuse(t, "comes before the number of atoms", message);
 }
@@ -126,7 +127,7 @@ static int read_dump(eqp__text *t, eqp__layout *l, eqp_message *message)
     return rc;
 }
 
-/* Where the type and the places of an atom stand (from 0), by the style that a data file names. */
+/* Columns (from 0) of type and x for each atom style. */
 static const struct {
     const char *style;
     int type, x, mass; /* mass 0: by type */
@@ -141,8 +142,8 @@ static const struct {
     {"hybrid", 1, 2, 0},
 };
 
-/* Without a style the columns tell: three more may be image flags. Of six, a third one that is whole may be a charge or
- * the type behind a molecule: then no type is known (-1), and no mass. */
+/* Without a style, the number of columns decides; three more are image flags. In six columns an integer in the third
+ * can be a charge or, after a molecule id, the type: the type then stays unknown (-1), and so does the mass. */
 static int guess_style(const char *row, int *type, int *x)
 {
     char copy[256], *p = copy, *field;
@@ -187,7 +188,7 @@ static int set_style(const eqp__text *t, const char *hint, const char *row, eqp_
     return EQP_OK;
 }
 
-/* A section's heading, alone in its line but for a comment. */
+/* True if the line is this section heading, perhaps with a comment. */
 static bool is_heading(const char *line, const char *name)
 {
     const size_t length = strlen(name);
@@ -200,13 +201,13 @@ static bool is_heading(const char *line, const char *name)
     return *line == '\0' || *line == '#';
 }
 
-/* Masses of types 1 to n; where types have names instead, no masses are known. */
+/* Reads the masses of types 1 to n. Types with names instead of numbers leave the masses unknown. */
 static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *message)
 {
     int rc = EQP_OK;
 
     if (n > EQP__TEXT_KINDS) {
-        return eqp__text_refuse(t, "belongs to more than 65536 atom types", message);
+        return eqp__text_refuse(t, "more than 65536 atom types", message);
     }
     rc = eqp_array_create(&l->mass, n, sizeof *l->mass);
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
@@ -226,7 +227,7 @@ static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *mes
             l->nkinds = 0;
             n = i; /* names */
         } else if (type < 1 || type > n || !eqp__text_reals(p, 1, &l->mass[type - 1])) {
-            rc = eqp__text_refuse(t, "is no mass of an atom type", message);
+            rc = eqp__text_refuse(t, "is not the mass of an atom type", message);
         } else {
             l->nkinds = i + 1 == n ? n : 0;
         }
@@ -234,7 +235,7 @@ static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *mes
     return rc;
 }
 
-/* Header lines end with what they count. */
+/* A header line is a count followed by its noun, such as "2 atom types". */
 static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes, eqp_message *message)
 {
     char *p = line, *value, *what, *more = line;
@@ -245,13 +246,13 @@ static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes
             rc = take_count(t, value, l, message);
         } else if (strcmp(what, "atom") == 0 && eqp__text_field(&p, 0, &more) && strcmp(more, "types") == 0 &&
                    !eqp__text_integer(value, ntypes)) {
-            rc = eqp__text_refuse(t, "is no number of atom types", message);
+            rc = eqp__text_refuse(t, "is not a number of atom types", message);
         }
     }
     return rc;
 }
 
-/* Types without masses may be names. */
+/* Without masses the types are not needed, and can be names. */
 static void forget_types(eqp__layout *l)
 {
     if (l->column[EQP__TEXT_KIND] >= 0) {
@@ -260,7 +261,7 @@ static void forget_types(eqp__layout *l)
     }
 }
 
-/* Leaves the text before the first atom. Masses may come behind the atoms. */
+/* Leaves the text at the first atom. The masses can follow the atoms, so the whole file is scanned. */
 static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
 {
     int64_t ntypes = 0, offset = -1, before = 0;
@@ -290,7 +291,7 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
             before = t->line - 1;
             rc = rc != EQP_OK ? rc : set_style(t, hint, at.text, l, message);
         } else if (is_heading(at.text, "Velocities")) {
-            eqp_message_set(&l->note, "velocities, which stand in another order than the places, are left out");
+            eqp_message_set(&l->note, "velocities are left out: their section has an order of its own");
         } else if (offset < 0) {
             rc = take_header(t, at.text, l, &ntypes, message);
         }
@@ -310,7 +311,7 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
     return rc;
 }
 
-/* Does a line early in the file count atoms, as in "32000 atoms"? */
+/* Is there an early line such as "32000 atoms"? */
 static int is_data(eqp__text *t, bool *is, eqp_message *message)
 {
     eqp__text_line at = {.text = NULL};
@@ -366,8 +367,8 @@ static bool take_properties(eqp__layout *l, const char *line)
     return eqp__layout_has(l, EQP__TEXT_X, 3);
 }
 
-/* The first particle of XYZ: an element and three numbers, or three numbers alone. 0: it is none; else the column of x.
- */
+/* Returns the column of x in a particle's line of XYZ: 1 after an element, 0 if there are only three numbers, -1 if
+ * this is no such line. */
 static int find_x(const char *line)
 {
     char copy[512], *p = copy, *field;
@@ -381,7 +382,7 @@ static int find_x(const char *line)
     return n > 3 && eqp__text_field(&p, 0, &field) && eqp__text_reals(p, 3, value) ? 1 : -1;
 }
 
-/* A number of atoms, any line, atoms. */
+/* XYZ: the number of atoms, a comment, the atoms. */
 static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message)
 {
     char count[32] = "", comment[NAMES_BYTES] = "", rest;
@@ -401,7 +402,7 @@ static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message
         offset = at.offset;
         line = t->line - 1;
     }
-    /* Columns with names may have any order, so that the first may be no place. */
+    /* In extended XYZ the columns can have any order. */
     *is = rc == EQP_OK && (x >= 0 || (at.text && strstr(comment, "Properties=")));
     if (!*is) {
         return rc;
@@ -458,8 +459,8 @@ int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
     }
     p = at.text;
     if (dump ? !begins(at.text, "ITEM:") : !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &n)) {
-        return eqp__text_refuse(t, "comes behind as many atoms as were counted", message);
+        return eqp__text_refuse(t, "more lines than the number of atoms above", message);
     }
-    eqp_message_set(&l->note, "has several frames, of which the first is read");
+    eqp_message_set(&l->note, "has several frames: the first is read");
     return EQP_OK;
 }

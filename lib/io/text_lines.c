@@ -116,7 +116,7 @@ static char *skip_blanks(char *p, char but)
     return p;
 }
 
-/* The end of a field that begins with a quote; doubled quotes are kept as they are. */
+/* Returns the closing quote of a quoted field. Doubled quotes inside are kept. */
 static char *end_of_quoted(char *p)
 {
     const char quote = *p++;
@@ -139,7 +139,7 @@ bool eqp__text_field(char **at, char separator, char **field)
         for (stop = p; *stop != '\0' && *stop != '#' && !isspace((unsigned char)*stop); stop++) {
         }
         next = *stop == '\0' || *stop == '#' ? stop : stop + 1;
-        /* Zeros are written between fields only: a comment is cut off. */
+        /* The zero replaces a blank or the start of a comment. */
         *stop = '\0';
         *field = p;
         *at = next;
@@ -164,7 +164,7 @@ bool eqp__text_field(char **at, char separator, char **field)
     return true;
 }
 
-/* As eqp__text_field() finds them, in a line that is only read. */
+/* Counts the fields that eqp__text_field() would find, without changing the line. */
 int eqp__text_count(const char *line, char separator)
 {
     const char *p = line;
@@ -216,7 +216,7 @@ bool eqp__text_integer(char *field, int64_t *value)
     if (stop != field && *stop == '\0' && errno == 0) {
         return true;
     }
-    /* Tables of real numbers have ids like 1.0 and 1e3. */
+    /* Tables of floating-point numbers have ids such as 1.0 and 1e3. */
     if (errno == 0 && eqp__text_real(field, &real) && fabs(real) <= 9007199254740992.0 && real == floor(real)) {
         *value = (int64_t)real;
         return true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What columns of tables are called. */
+/* Roles of columns, found from their names. */
 #include "io/text.h"
 
 #include <strings.h>
 
 enum { NAME_BYTES = 48, MOST_NAMES = 16 };
 
-/* Names without case, blanks, underscores, units in brackets and axes. Of the names of places that can stand in one
- * table (LAMMPS), the first kind counts. An axis is x, y, z or 0, 1, 2 behind the name, or x, y, z before it. */
+/* Names in lower case, without blanks, underscores, units and axis. A LAMMPS dump can hold several kinds of positions;
+ * the first row found wins. The axis is x, y, z or 0, 1, 2 after the name, or x, y, z before it. */
 static const struct {
     int role, naxes;
     bool axis_first, scaled;
@@ -35,7 +35,7 @@ static const struct {
      {"id", "ids", "particleid", "particleids", "particleindex", "pid", "index", "tag", "number", "iord", "atomid"}},
 };
 
-/* Units that stand behind a name without brackets. */
+/* Units written after a name without brackets. */
 static bool is_unit(const char *word)
 {
     static const char *const unit[] = {"kpc", "pc",  "mpc",  "au",   "ly",   "cm",
@@ -66,7 +66,7 @@ static void simplify(char *name, char *plain)
     plain[n] = '\0';
 }
 
-/* The axis of a name whose rest is `base`; -1: it is another name. */
+/* Returns the axis (0 to 2) if the name is `base` with an axis, else -1. */
 static int axis_of(const char *plain, const char *base, bool axis_first)
 {
     static const char axes[] = "xyz012";

@@ -92,18 +92,19 @@ static void velocities_and_masses_may_be_missing(void **state)
 
         save_spec(in_folder("a"), &s);
         if (no_velocities) {
-            rename_all(in_folder("a"), 1, "Velocities", NULL);
+            rename_all(in_folder("a"), k == 1 ? 1 : -1, "Velocities", NULL);
         }
         if (no_masses) {
             rename_all(in_folder("a"), 3, "Masses", NULL);
         }
         opened = open_good(in_folder("a"));
-        assert_true(eqp_snapshot_get_info(opened)->has_velocities == !no_velocities);
+        assert_true(eqp_snapshot_get_info(opened)->has_velocities == (k != 3));
+        assert_true(!strstr(eqp_snapshot_get_info(opened)->note.text, "type 1 have no velocities") == (k != 1));
         assert_true(eqp_snapshot_get_info(opened)->has_masses == !no_masses);
         read_good(opened, 0, &p);
         for (int64_t i = 0; i < 10; i++) {
             assert_true(p.column[1][i] == model(1, i) && p.id[i] == model_id(i, false));
-            assert_true(p.column[4][i] == (no_velocities ? 0 : model(4, i)));
+            assert_true(p.column[4][i] == (k == 3 || (k == 1 && p.type[i] == 1) ? 0 : model(4, i)));
             assert_true(!no_masses || p.column[0][i] == 0.1);
         }
         eqp_snapshot_close(opened);
@@ -132,6 +133,30 @@ static void a_file_of_tracers_belongs_to_its_set(void **state)
     assert_int_equal(eqp_snapshot_get_info(opened)->n, 2);
     assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
     eqp_snapshot_close(opened);
+}
+
+static void packed_files_give_the_same_particles(void **state)
+{
+    spec s = usual();
+    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+    unsigned char *image;
+    struct stat status;
+    FILE *file;
+
+    (void)state;
+    save_spec(in_folder("a"), &s);
+    assert_int_equal(stat(in_folder("a"), &status), 0);
+    image = malloc((size_t)status.st_size);
+    file = fopen(in_folder("a"), "rb");
+    assert_true(image && file && fread(image, 1, (size_t)status.st_size, file) == (size_t)status.st_size);
+    fclose(file);
+    save_packed(in_folder("b"), image, (size_t)status.st_size);
+    check_slices(in_folder("b"), &whole);
+    refuse_truncations(in_folder("b"), 97);
+    save_packed(in_folder("b"), image, (size_t)status.st_size - 1);
+    refuse_open(in_folder("b"), EQP_ERR_FORMAT, "HDF5 cannot open it");
+    free(image);
+    particles_free(&whole);
 }
 
 /* SWIFT: Time is the age, the scale factor stands beside it, a flag says that the run is cosmological, and velocities
@@ -250,9 +275,9 @@ static void a_filter_that_is_not_there_is_named(void **state)
     static const struct {
         int number;
         const char *what;
-    } filter[] = {{32015, "filter 32015 (Zstandard), which is not available"},
+    } filter[] = {{32015, "filter 32015 (Zstandard) is not available"},
                   {32001, "filter 32001 (Blosc)"},
-                  {399, "filter 399, which"}};
+                  {399, "filter 399 is not available"}};
 
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -323,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup(a_file_of_tracers_belongs_to_its_set, files_clear),
         cmocka_unit_test_setup(velocities_and_masses_may_be_missing, files_clear),
         cmocka_unit_test_setup(the_scale_factor_may_stand_beside_the_time, files_clear),
+        cmocka_unit_test_setup(packed_files_give_the_same_particles, files_clear),
         cmocka_unit_test_setup(a_virtual_file_is_read_through_its_pieces, files_clear),
         cmocka_unit_test_setup(a_filter_that_is_not_there_is_named, files_clear),
         cmocka_unit_test_setup(scalars_and_links_are_named, files_clear),

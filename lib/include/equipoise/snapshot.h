@@ -11,18 +11,18 @@
  *   EAGLE, SWIFT, GIZMO, AREPO and others give their datasets, and virtual files whose pieces are in the same folder;
  * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits or none at
  *   all in format 2 (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2), with the header of GADGET-2 or
- *   GADGET-4's own; where a type has a mass in the header, that is taken, and not the one of the block;
- * - TIPSY, big-endian ("standard") or little-endian, also with places, or places and velocities, in double precision;
- *   gas, dark matter and stars become types 0, 1 and 4;
+ *   GADGET-4's own; a mass of a type in the header has precedence over the block of masses;
+ * - TIPSY, big-endian ("standard") or little-endian, also with positions, or positions and velocities, in double
+ *   precision; gas, dark matter and stars become types 0, 1 and 4;
  * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; three header lines
- * (any integer, the number of particles, the time) and then lines `id m x y z vx vy vz`; or columns in any order that a
- *   first line, or the comment above the numbers, names (x or pos_x, vx or velocity_x, m or mass, id, ...), separated
+ * (any integer, the number of particles, the time) and then lines `id m x y z vx vy vz`; or columns in any order, named
+ * in the first line or in the comment above the numbers (x or pos_x, vx or velocity_x, m or mass, id, ...), separated
  * by blanks, commas, semicolons or tabs, with or without quotes and units in brackets;
- * - LAMMPS dump and data files, XYZ and extended XYZ: places, ids, masses and, but for data files, velocities, where
- *   there are any. Of several frames the first is read. Scaled places become places in the box, which may be tilted.
+ * - LAMMPS dump and data files, XYZ and extended XYZ: positions, ids, masses and, except in data files, velocities, if
+ *   there are any. The first of several frames is read. Scaled positions are converted; the box may be tilted.
  *
- * All particles of text are of type 1. All but HDF5 may be packed by gzip: each call then unpacks the file from its
- * beginning, in constant memory.
+ * All particles of text are of type 1. Each of these may be compressed by gzip: every call then decompresses the
+ * file from its beginning, in constant memory.
  *
  * *Order.* A snapshot has one global order: file after file, within a file by type, within a type as stored. Slices are
  * ranges of it.
@@ -34,8 +34,8 @@
  * and Redshift is not 0, or Time is 1 and Omega0 > 0 (then a = 1 and nothing changes). Where the scale factor has an
  * attribute of its own (SWIFT, EAGLE) it is taken as the time. Lengths stay comoving, h stays in.
  *
- * *What may be missing.* Velocities (read as 0) and masses (1/n each), of the whole snapshot: where one type has none,
- * all are taken to have none. Types of an HDF5 file without places, such as tracers, are left out.
+ * *What may be missing.* Velocities, of any type, are then read as 0. If one type lacks masses, those of all particles
+ * are read as 1/n. Types of an HDF5 file without positions, such as tracers, are left out.
  *
  * *Ids.* Where a file has none, the place in the global order is the id; ids in only some types or files are an error.
  * Equal ids are not looked for and mean nothing here: each particle is read as it stands.
@@ -89,8 +89,8 @@ typedef struct eqp_snapshot_info {
     bool cosmological;                  /**< velocities are converted from u, see above */
     bool has_units;                     /**< the file names its units; values come as stored all the same */
     bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
-    bool has_velocities;                /**< otherwise they are read as 0 */
-    bool has_masses;                    /**< otherwise they are read as 1 / n each */
+    bool has_velocities;                /**< of some particles at least; missing ones are read as 0 */
+    bool has_masses;                    /**< of all particles; otherwise all are read as 1 / n */
     eqp_message note;                   /**< what was left out or assumed, for a person; empty: nothing */
     int nfiles;                         /**< files that hold the particles */
     int64_t bytes; /**< of these files. Packed datasets hold up to a thousand times as much: n per byte says what a
