@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT / "tests" / "public"))
 from generate import Header, Thing, World  # noqa: E402  (the reader of headers)
 
 # Structs that a caller of the bindings fills or reads; those that they consist of come by themselves.
-WANTED = """eqp_message eqp_points eqp_balance_options eqp_balance_result eqp_option eqp_method eqp_methods eqp_choice
+WANTED = """eqp_message eqp_points eqp_point_column eqp_walls_options eqp_balance_options eqp_balance_result eqp_option
+    eqp_method eqp_methods eqp_choice
     eqp_overhead eqp_memory eqp_problem eqp_owner eqp_tile eqp_placement eqp_balancer_options eqp_advice eqp_rank_row
     eqp_work eqp_step eqp_evaluated eqp_comparison eqp_compared""".split()
 ENUMS = """eqp_method_flags eqp_survey_kind eqp_share_kind eqp_policy_mode eqp_policy_action eqp_sample_strategy eqp_stages

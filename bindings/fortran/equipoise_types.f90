@@ -103,6 +103,26 @@ module equipoise_types
     type(c_ptr) :: phase_load = c_null_ptr
   end type eqp_points
 
+  type, bind(c) :: eqp_point_column
+    !> bytes, >= 1, the same on all ranks
+    integer(c_size_t) :: element_size = 0
+    !> [points->n] elements (borrowed)
+    type(c_ptr) :: send = c_null_ptr
+    !> gets the elements that arrived, owned by the caller: free()
+    type(c_ptr) :: recv = c_null_ptr
+  end type eqp_point_column
+
+  type, bind(c) :: eqp_walls_options
+    !> of this struct as its caller knows it: set by eqp_walls_options_defaults()
+    integer(c_size_t) :: size = 0
+    !> lowest corner of the domain; with zeros in low and high the box around all items is meant
+    real(c_double) :: low(3) = 0
+    !> highest corner
+    real(c_double) :: high(3) = 0
+    !> least width of a part along each axis, such as a cut-off; 0: any, even none
+    real(c_double) :: least(3) = 0
+  end type eqp_walls_options
+
   type, bind(c) :: eqp_settings
     !> room for the values
     integer(c_int64_t) :: word(8) = 0

@@ -102,6 +102,7 @@ def balancer(code, **options):
 CODE = Code()
 BALANCER = balancer(CODE)
 ORDER = equipoise.PointOrder(comm, X)
+PLAN = equipoise.Plan(comm, ZERO)
 REALS = [["a"] * N, np.ones(N, complex), W[1:], W[:, None], [[1.0], [1.0, 2.0]], 3.0]
 WHOLE = [W * 0.9, W > 0, ["a"] * N, ZERO[1:], [2**70] * N, np.full(N, 2**63, np.uint64), 0]
 SCALAR = [0.9, 2.0, True, "2", [2, 2], 2**64, -2**63 - 1]
@@ -111,6 +112,10 @@ RECORDS = [np.array([None] * N), 3.0, W[1:], W.astype("f4"), [[1.0], [1.0, 2.0]]
 OTHERS = {
     "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}],
     "send_records": [{"items": W.astype("f4")}], "gather_records": [{"items": np.ones((N, 2))}],
+    "balance_send": [{"items": (W.astype("f4"), W)}, {"items": W}], "cut_keys": [{"work": None}],
+    "verify_records": [{"items": W.astype("f4")}, {"sum": [1, 2]}],
+    "Plan.send": [{"items": W.astype("f4")}], "Plan.give_back": [{"items": np.ones((len(PLAN), 2))}],
+    "Walls.__init__": [{"least": 0.1}, {"x": X.astype("f4")}],
     "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
     "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
     "Regions.__init__": [{"x": X.astype("f4")}, {"nparts": 5}],
@@ -124,12 +129,32 @@ X_ROW = (X, [X[:, :2], X[0], X.astype(complex), "text", None, X.tolist() + [[1, 
 FINITE = (X, [*X_ROW[1], X * np.inf])
 COLUMNS = {"x": X_ROW, "weight": (W, REALS), "size": (ZERO, WHOLE), "part_now": (ZERO, [*WHOLE, ZERO + 2**32])}
 STEPS = (5, SCALAR)
+CHOICE = {
+    "method": ("tensor", [3, b"tensor", "ten\0sor"]), "imbalance_tol": (0.02, ["0.02", [1.0], True, 1j]),
+    "share": ([0.25] * 4, [["a"] * 4, [0.5, 0.5], 1.0]), "seed": (1, [*SCALAR, -1]),
+    "options": ({"x": 2}, [["x"], {"x": 2, "nonsense": 1}, {3: 1}, {"x": "nonsense"}])}
+NPARTS = {"nparts": (4, [*SCALAR, 2**32, 2**31])}
+AS_RANKS = {"share": ([1 / comm.size] * comm.size, [["a"] * comm.size, [0.5] * (comm.size + 1), 1.0]),
+            "options": ({"y": 1}, CHOICE["options"][1])}
+RESULT = {"result": ({}, [[]])}
+KEYS = np.arange(N, dtype=np.uint64)
+CORNER = [[0.0, 1.0], ["a", 0.0, 0.0], [1j, 0, 0], "text"]
 CALLS = {
-    "balance_points": (partial(equipoise.balance_points, comm), COLUMNS | {
-        "method": ("tensor", [3, b"tensor", "ten\0sor"]), "nparts": (4, [*SCALAR, 2**32, 2**31]),
-        "share": ([0.25] * 4, [["a"] * 4, [0.5, 0.5], 1.0]), "imbalance_tol": (0.02, ["0.02", [1.0], True, 1j]),
-        "seed": (1, [*SCALAR, -1]), "result": ({}, [[]]),
-        "options": ({"x": 2}, [["x"], {"x": 2, "nonsense": 1}, {3: 1}, {"x": "nonsense"}])}),
+    "balance_points": (partial(equipoise.balance_points, comm), COLUMNS | CHOICE | NPARTS | RESULT),
+    "balance_send": (partial(equipoise.balance_send, comm), COLUMNS | CHOICE | AS_RANKS | RESULT | {
+        "items": ((W, X), [W[1:], (W, W[1:]), 3.0, (np.array([None] * N),)])}),
+    "cut_keys": (partial(equipoise.cut_keys, comm), {
+        "keys": (KEYS, [W * 0.9, KEYS[:, None], ["a"] * N, [2**70] * N, np.full(N, -1), 3]), "work": (W, REALS)}),
+    "verify_records": (partial(equipoise.verify_records, comm), {
+        "ids": (ZERO + comm.rank, [v for v in WHOLE if np.ndim(v) == 0 or len(v) == N]),
+        "items": (W, [W[1:], np.array([None] * N), 3.0]), "sum": (None, [[1], [0.5, 1.0], ["a", "b"], 3.0])}),
+    "Plan.__init__": (lambda **named: equipoise.Plan(comm, **named).free(), {
+        "dest": (ZERO, [W * 0.9, ["a"] * N, ZERO + 2**32, ZERO + comm.size, ZERO - 1, ZERO[:, None], 0])}),
+    "Plan.send": (PLAN.send, {"items": (W, [v for v in RECORDS if getattr(v, "dtype", None) != np.float32])}),
+    "Plan.give_back": (PLAN.give_back, {"items": (np.ones(len(PLAN)), [np.ones(len(PLAN) + 1), 3.0])}),
+    "Walls.__init__": (lambda **named: equipoise.Walls(comm, **named), {
+        "x": FINITE, "weight": COLUMNS["weight"], "low": ([0.0] * 3, CORNER), "high": ([1.0] * 3, CORNER),
+        "least": (0.0, [["a"], [1.0, 2.0], "text", 1j])} | CHOICE | NPARTS),
     "send_records": (partial(equipoise.send_records, comm), {
         "items": (W, [v for v in RECORDS if not isinstance(v, np.ndarray) or v.dtype != np.float32 and v.size == N]),
         "dest": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + comm.size, ZERO - 1])}),
@@ -251,6 +276,8 @@ def numbers_are_not_cut():
         kept += [("unpack", w, raised(mine.unpack, w)) for w in ("text", None, 3, np.zeros(3))]
     regions = equipoise.Regions(comm, X, ZERO, 1)
     kept += [("box", w, raised(regions.box, w)) for w in (2**32, 0.0, True)]
+    kept += [("touch", w, raised(regions.touch, *w)) for w in (([0, 0],), ([0] * 3, "text"), ([0] * 3, None, "1"), ([0] * 3, None, 0, [1]))]
+    kept += [("walls", w, raised(regions.walls, w)) for w in (2**32, 0.0, True)]
     kept += [("find", w, raised(regions.find, w)) for w in (np.zeros((3, 4)), "text", [["a", "b", "c"]])]
     kept += [("random", w, raised(equipoise.random_uniform, 1, 2, w)) for w in (-1, 2**64, 0.5)]
     kept += [("keys", w, raised(equipoise.hilbert_keys, *w)) for w in ((X, [0, 0], 1), (X, [0] * 3, "1"), (X[:, :2], [0] * 3, 1))]
@@ -262,10 +289,10 @@ def numbers_are_not_cut():
 
 def objects_after_their_end():
     own = comm.Dup()
-    mine, order = equipoise.Balancer(own, CODE, "sfc"), equipoise.PointOrder(own, X)
+    mine, order, plan = equipoise.Balancer(own, CODE, "sfc"), equipoise.PointOrder(own, X), equipoise.Plan(own, ZERO)
     own.Free()  # they have one of their own
     check("rank 0: " in str(raised(mine.renew, 3 if comm.rank else "3")) or comm.rank == 0, "a mistake is told all the same")
-    for once in (mine, order, mine.map):
+    for once in (mine, order, plan, mine.map):
         for copier in (copy.copy, copy.deepcopy):
             check(isinstance(raised(copier, once), TypeError), "there is no second one to free")
     regions = [equipoise.Regions(comm, X, ZERO, 1) for _ in range(3)]
@@ -274,11 +301,13 @@ def objects_after_their_end():
     for _ in range(2):  # a second time there is nothing to free
         mine.free()
         order.free()
+        plan.free()
     placed = placement.tolist()
     for name, use in (("shared", lambda: map.shared), ("own_rank", lambda: map.own_rank(0)), ("due", lambda: mine.due),
                       ("map", lambda: mine.map), ("predict", lambda: mine.predict([1, 2])), ("pack", mine.pack),
                       ("renew", lambda: mine.renew(3)), ("record", lambda: mine.record([1, 2], 1.0)),
-                      ("unpack", lambda: mine.unpack(b"")), ("len", lambda: len(order)), ("bring", lambda: order.bring(W))):
+                      ("unpack", lambda: mine.unpack(b"")), ("len", lambda: len(order)), ("bring", lambda: order.bring(W)),
+                      ("send", lambda: plan.send(W))):
         e = raised(use)
         check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE, f"{name} after free(): {e!r}")
     # Garbage is collected at different times, and nothing that is collective happens then.

@@ -85,6 +85,46 @@ def items_travel():
     check((low < high).all() and regions.find([[np.nan, 0, 0]])[0] == -1, "regions have boxes")
 
 
+def items_follow_their_parts():
+    rows = items()
+    x, ids = rows["x"], rows["id"]
+    part = equipoise.balance_points(comm, x, rows["weight"], method="sfc")
+    expected = equipoise.send_records(comm, rows, part)
+    sum = equipoise.verify_records(comm, ids, rows)
+    mine, same = equipoise.balance_send(comm, x, (rows, ids), rows["weight"], method="sfc")
+    check((mine == expected).all() and (same == mine["id"]).all(), "balanced and sent in one call")
+    check((equipoise.balance_send(comm, x, ids, rows["weight"], method="sfc") == mine["id"]).all(), "one array alone")
+    check((equipoise.verify_records(comm, mine["id"], mine, sum) == sum).all(), "nothing is lost")
+    e = raised(equipoise.verify_records, comm, same[comm.rank == 0:], mine[comm.rank == 0:], sum)
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_DATA and "1 fewer" in str(e), repr(e))
+    with equipoise.Plan(comm, part) as plan:
+        weight, place = plan.send(rows["weight"]), plan.send(x)
+        check(len(plan) == len(mine) and (weight == mine["weight"]).all() and (place == mine["x"]).all(), "a plan, twice")
+        check((plan.give_back(2 * weight) == 2 * rows["weight"]).all(), "and back")
+    keys = equipoise.hilbert_keys(x.astype(float), [0, 0, 0], 1)
+    ranks = equipoise.cut_keys(comm, keys, rows["weight"])
+    ends = comm.allgather([(keys[ranks == r].min(), keys[ranks == r].max()) if (ranks == r).any() else None
+                           for r in range(comm.size)])
+    for r in range(1, comm.size):
+        below = max(end[r - 1][1] for end in ends if end[r - 1])
+        check(below < min(end[r][0] for end in ends if end[r]), "keys of a rank are behind those of the rank before")
+
+
+def parts_have_walls_and_neighbours():
+    rows = items()
+    walls = equipoise.Walls(comm, rows["x"], rows["weight"], nparts=6, low=[0, 0, 0], high=[1, 1, 1], least=0.2)
+    corners = [walls.walls(p) for p in range(6)]
+    check(sorted(walls.grid)[2] <= 6 and np.prod(walls.grid) == 6, f"a grid: {walls.grid}")
+    check(abs(sum(np.prod(high - low) for low, high in corners) - 1) < 1e-12, "boxes fill the domain")
+    check(all((high - low > 0.2 - 1e-12).all() for low, high in corners), "boxes are as wide as is wanted")
+    for p, (low, high) in enumerate(corners):
+        near = [q for q, (l, h) in enumerate(corners) if (np.maximum(np.maximum(l - high, low - h), 0) ** 2).sum() <= 0.01]
+        check(walls.touch(low, high, 0.1).tolist() == near, "those that are near")
+    check(walls.touch([0.01, 0.5, 0.5], reach=0.05, domain=[[0] * 3, [1] * 3]).size >= 1 + (walls.grid[0] > 1), "and around")
+    e = raised(equipoise.Walls, comm, rows["x"], method="sfc", nparts=24)
+    check(isinstance(e, equipoise.Error) and "sfc" in str(e) and "walls" in str(e), repr(e))
+
+
 def errors_are_exceptions_on_all_ranks():
     rows = items()
     x = rows["x"].copy()
@@ -180,6 +220,8 @@ if sys.argv[1:] == ["parts"]:
 else:
     parts_do_not_depend_on_how_arrays_lie()
     items_travel()
+    items_follow_their_parts()
+    parts_have_walls_and_neighbours()
     errors_are_exceptions_on_all_ranks()
     what_a_callback_raises_comes_back()
     check("rcb" in equipoise.methods() and equipoise.__version__, "methods and a version")

@@ -101,14 +101,17 @@ def collective(name, alike="", meets=True):
 
     alike: a line for EQP_ERR_ARGUMENT of a C function that has none. meets: the ranks always meet in the C function; else
     they meet before it."""
-    function, creates = getattr(lib, name), name.endswith("_create")
+    function = getattr(lib, name)
 
     def decorate(generator):
+        creates = generator.__name__ == "__init__"
+
         @functools.wraps(generator)
         def call(*given, **named):
             where = next(iter(given[creates:]), named.get("comm"))
             if isinstance(where, Shared):
                 owner, first, comm = where, where._meet(), where._comm
+                first = communicator(comm) if function.arguments[0][0] == "comm" else first
             else:
                 owner, first, comm = given[0] if creates else None, communicator(where), where
             steps = message = raised = None

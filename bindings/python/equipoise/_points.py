@@ -46,12 +46,45 @@ class _Points:
         return address(self.kept[-1])
 
 
+def _row(name, values, kind, **limits):
+    """[n] numbers."""
+    values = tested(name, values, kind, **limits)
+    if values.ndim != 1:
+        raise ValueError(f"{name}: an array [n] is wanted, not one of shape {values.shape}")
+    return numpy.ascontiguousarray(values)
+
+
 def _places(name, x):
     """[n][3] places, of one or of many."""
     x = numbers(name, x, numpy.float64)
     if x.shape[-1:] != (3,) and x.size > 0 or x.ndim > 2:
         raise ValueError(f"{name}: an array [n][3] is wanted, not one of shape {x.shape}")
     return x.reshape(-1, 3)
+
+
+class _Choice:
+    """A method and eqp_balance_options with what they borrow."""
+
+    def __init__(self, comm, method, nparts, share, imbalance_tol, seed, options):
+        self.message = s.eqp_message()
+        self.c = fill(s.eqp_balance_options(size=sizeof(s.eqp_balance_options), message=addressof(self.message)), "balance", {
+            "nparts": comm.Get_size() if nparts is None else nparts, "imbalance_tol": imbalance_tol, "seed": seed})
+        self.row = lib.eqp_method_find(text("method", method))
+        if options is not None and not isinstance(options, dict):
+            raise TypeError(f"options: a dict is wanted, not {options!r}")
+        for name, value in (options or {}).items():
+            check(lib.eqp_method_set(self.row, text("options", name), None if value is True else text(name, str(value)),
+                                     self.c.settings, self.message), self.message)
+        if share is not None:
+            self.share = numbers("share", share, numpy.float64, (self.c.nparts,))
+            self.c.share = address(self.share)
+
+
+def _result(result):
+    """What is to be updated once a call has succeeded, and the struct that the call fills."""
+    if result is not None and not isinstance(result, dict):
+        raise TypeError(f"result: a dict is wanted, not {result!r}")
+    return {} if result is None else result, s.eqp_balance_result()
 
 
 @collective("eqp_balance_points")
@@ -63,24 +96,61 @@ def balance_points(comm, x, weight=None, *, method="rcb", nparts=None, size=None
     alike. nparts: None: as many as ranks. options: of the method's own, {"name": value}. result: a dict that gets what
     eqp_balance_result says. Returns [n] parts."""
     points = _Points(x, weight, size, part_now)
-    message, said = s.eqp_message(), s.eqp_balance_result()
-    wanted = fill(s.eqp_balance_options(size=sizeof(s.eqp_balance_options), message=addressof(message)), "balance", {
-        "nparts": comm.Get_size() if nparts is None else nparts, "imbalance_tol": imbalance_tol, "seed": seed})
-    row = lib.eqp_method_find(text("method", method))
-    for what, named in (("options", options), ("result", result)):
-        if named is not None and not isinstance(named, dict):
-            raise TypeError(f"{what}: a dict is wanted, not {named!r}")
-    for name, value in (options or {}).items():
-        check(lib.eqp_method_set(row, text("options", name), None if value is True else text(name, str(value)),
-                                 wanted.settings, message), message)
-    if share is not None:
-        share = numbers("share", share, numpy.float64, (wanted.nparts,))
-        wanted.share = address(share)
+    choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
+    result, said = _result(result)
     part = numpy.empty(points.n, dtype=numpy.intc)
-    yield row, points.c, wanted, part, said
-    if result is not None:
-        result.update((name, getattr(said, name)) for name, _ in said._fields_)
+    yield choice.row, points.c, choice.c, part, said
+    result.update((name, getattr(said, name)) for name, _ in said._fields_)
     return part
+
+
+@collective("eqp_balance_send")
+def balance_send(comm, x, items, weight=None, *, method="rcb", size=None, part_now=None, share=None, imbalance_tol=0.02,
+                 seed=1, options=None, result=None):
+    """Balances as balance_points() does, a part for each rank, and sends each item there: eqp_balance_send(). Collective.
+
+    items: an array whose rows travel, or a tuple of such arrays; what arrives is returned likewise."""
+    points = _Points(x, weight, size, part_now)
+    choice = _Choice(comm, method, None, share, imbalance_tol, seed, options)
+    result, said = _result(result)
+    given = [_records(one) for one in (items if isinstance(items, tuple) else (items,))]
+    for one, _ in given:
+        if len(one) != points.n:
+            raise ValueError(f"items: {points.n} are wanted, as in x, not {len(one)}")
+    columns = (s.eqp_point_column * len(given))(*((element, address(one), None) for one, element in given))
+    n = c_int64()
+    yield choice.row, points.c, choice.c, len(given), columns, n, said
+    result.update((name, getattr(said, name)) for name, _ in said._fields_)
+    came = tuple(owned_array(c_void_p(column.recv), n.value, one.dtype, one.shape[1:])
+                 for column, (one, _) in zip(columns, given))
+    return came if isinstance(items, tuple) else came[0]
+
+
+@collective("eqp_cut_keys", "the ranks differ in whether work is given", meets=False)  # no keys are right, too
+def cut_keys(comm, keys, work=None):
+    """A rank for each item by keys of a code's own, so that work is even: eqp_cut_keys(). Collective.
+
+    keys: [n] below 2^64 - 1, in any order; work: [n], None: all alike. Returns [n] ranks, for send_records() or Plan."""
+    keys = _row("keys", keys, numpy.uint64)
+    work = None if work is None else numbers("work", work, numpy.float64, keys.shape)
+    part = numpy.empty(len(keys), dtype=numpy.intc)
+    yield len(keys), keys, work, part
+    return part
+
+
+@collective("eqp_verify_records")
+def verify_records(comm, ids, items=None, sum=None):
+    """Tells whether records were lost, doubled or changed while they moved: eqp_verify_records(). Collective.
+
+    ids: [n] of this rank's records; items: [n] what is to be compared with them, None: the ids alone. sum: what the call
+    before they moved has returned; None: this is that call. Returns the sum, an array of two numbers."""
+    ids = _row("ids", ids, numpy.int64)
+    items, element = (None, 0) if items is None else _records(items)
+    if items is not None and len(items) != len(ids):
+        raise ValueError(f"items: {len(ids)} are wanted, as of ids, not {len(items)}")
+    found = numpy.zeros(2, numpy.uint64) if sum is None else numbers("sum", sum, numpy.uint64, (2,)).copy()
+    yield len(ids), ids, element, items, found, s.eqp_message()
+    return found
 
 
 def _records(items):
@@ -114,6 +184,50 @@ def gather_records(comm, items):
     n, gathered = c_int64(), c_void_p()
     yield element, len(items), items, n, gathered
     return owned_array(gathered, n.value, items.dtype, items.shape[1:])
+
+
+class Plan(Shared):
+    """Ways for several arrays of the same items: eqp_move_plan. All but its length, the number of items that arrive
+    here, is collective."""
+
+    _free = lib.eqp_move_plan_free
+
+    @collective("eqp_move_counts")
+    def __init__(self, comm, dest):
+        """dest: [n] rank of each item of this rank."""
+        dest = _row("dest", dest, numpy.intc, least=0, most=comm.Get_size() - 1)
+        handle, n = c_void_p(), c_int64()
+        check(lib.eqp_move_plan_create(len(dest), dest, comm.Get_size(), handle))
+        self._n, self._count = len(dest), numpy.zeros(comm.Get_size(), numpy.int64)
+        try:
+            yield handle.value, self._count, n
+        except GeneratorExit:  # the call has failed
+            lib.eqp_move_plan_free(handle.value)
+            raise
+        self._made(handle.value, comm)
+        self._arriving = n.value
+
+    def __len__(self):
+        self._open()
+        return self._arriving
+
+    def _along(self, items, ngiven, ntaken):
+        items, element = _records(items)
+        if len(items) != ngiven:
+            raise ValueError(f"items: {ngiven} are wanted, not {len(items)}")
+        to = numpy.empty((ntaken, *items.shape[1:]), dtype=items.dtype)
+        yield self._handle, self._count, element, items, to
+        return to
+
+    @collective("eqp_move_apply", SAME)
+    def send(self, items):
+        """Each item, a row of an array of any type, to its rank; returns those that arrived, by sending rank."""
+        return self._along(items, self._n, len(self))
+
+    @collective("eqp_move_return", SAME)
+    def give_back(self, items):
+        """What has arrived, or something for each of it, to where it came from."""
+        return self._along(items, len(self), self._n)
 
 
 class PointOrder(Shared):
@@ -159,7 +273,7 @@ class Regions(Handle):
         points = _Points(x).finite()
         part = numbers("part", part, numpy.intc, (points.n,), least=0, most=nparts - 1)
         yield points.c, part, nparts, handle
-        self._handle = handle.value
+        self._handle, self._nparts = handle.value, nparts
 
     def __del__(self):
         if self._handle is not None:
@@ -173,9 +287,52 @@ class Regions(Handle):
 
     def box(self, part):
         """The lowest and the highest corner around the items of a part."""
+        return self._corners(lib.eqp_regions_box, part)
+
+    def walls(self, part):
+        """The lowest and the highest corner of a part between walls: eqp_regions_walls()."""
+        return self._corners(lib.eqp_regions_walls, part)
+
+    def _corners(self, function, part):
         low, high = numpy.empty(3), numpy.empty(3)
-        check(lib.eqp_regions_box(self._open(), part, low, high))
+        check(function(self._open(), part, low, high))
         return low, high
+
+    def touch(self, low, high=None, reach=0.0, domain=None):
+        """The parts that a box touches, or what is within reach of it; without high a ball: eqp_regions_touch(). domain:
+        the two corners of a periodic domain."""
+        low = numbers("low", low, numpy.float64, (3,))
+        high = low if high is None else numbers("high", high, numpy.float64, (3,))
+        domain = None if domain is None else numbers("domain", domain, numpy.float64, (2, 3))
+        part, n = numpy.empty(self._nparts, numpy.intc), c_int()
+        check(lib.eqp_regions_touch(self._open(), low, high, reach, domain, part, n))
+        return part[:n.value].copy()
+
+
+class Walls(Regions):
+    """A box for each part that meets its neighbours' face to face: eqp_walls(). grid: slabs along x, y, z, for
+    MPI_Cart_create(), whose numbers parts then have; zeros where walls do not cross the whole domain. Collective to
+    make, else local."""
+
+    @collective("eqp_walls")
+    def __init__(self, comm, x, weight=None, *, low=None, high=None, least=0.0, method="tensor", nparts=None, share=None,
+                 imbalance_tol=0.02, seed=1, options=None):
+        """low, high: corners of the domain, None: the box around all items; least: width of a part, one or three."""
+        points, handle = _Points(x, weight), c_void_p()
+        choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
+        how = s.eqp_walls_options(size=sizeof(s.eqp_walls_options))
+        if (low is None) != (high is None):
+            raise ValueError("low, high: both or none")
+        for name, value in (("low", low), ("high", high), ("least", least)):
+            if value is not None:
+                value = tested(name, value, numpy.float64)
+                setattr(how, name, tuple(numbers(name, numpy.resize(value, 3) if value.size == 1 else value, numpy.float64,
+                                                 (3,)).tolist()))
+        grid = numpy.zeros(3, numpy.intc)
+        yield choice.row, points.c, choice.c, how, grid, handle
+        self._handle, self._nparts, self.grid = handle.value, choice.c.nparts, tuple(grid.tolist())
+
+
 
 
 def hilbert_keys(x, corner, side):

@@ -95,6 +95,23 @@ class eqp_points(Structure):
     ]
 
 
+class eqp_point_column(Structure):
+    _fields_ = [
+        ("element_size", c_size_t),
+        ("send", c_void_p),
+        ("recv", c_void_p),
+    ]
+
+
+class eqp_walls_options(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("low", c_double * 3),
+        ("high", c_double * 3),
+        ("least", c_double * 3),
+    ]
+
+
 class eqp_settings(Structure):
     _fields_ = [
         ("word", c_int64 * 8),
@@ -553,6 +570,8 @@ FUNCTIONS = {
     "eqp_agree": (c_int, [("comm", c_void_p), ("code", c_int), ("message", c_void_p)]),
     "eqp_balance_points": (c_int, [("comm", c_void_p), ("method", c_void_p), ("points", c_void_p), ("options",
         c_void_p), ("part", c_void_p), ("result", c_void_p)]),
+    "eqp_balance_send": (c_int, [("comm", c_void_p), ("method", c_void_p), ("points", c_void_p), ("options", c_void_p),
+        ("ncolumns", c_int), ("column", c_void_p), ("nrecv", c_void_p), ("result", c_void_p)]),
     "eqp_balancer_advise": (c_int, [("balancer", c_void_p), ("left", c_int64), ("advice", c_void_p), ("message",
         c_void_p)]),
     "eqp_balancer_begin": (c_int, [("balancer", c_void_p), ("advice", c_void_p), ("message", c_void_p)]),
@@ -577,6 +596,8 @@ FUNCTIONS = {
         ("choices", c_void_p), ("message", c_void_p)]),
     "eqp_cost_fit_predict": (c_double, [("fit", c_void_p), ("count", c_void_p)]),
     "eqp_cpu_seconds": (c_double, []),
+    "eqp_cut_keys": (c_int, [("comm", c_void_p), ("n", c_int64), ("key", c_void_p), ("work", c_void_p), ("part",
+        c_void_p)]),
     "eqp_error_text": (c_char_p, [("code", c_int)]),
     "eqp_evaluation_block": (c_int, [("evaluation", c_void_p), ("phase", c_int), ("block", c_int64), ("bytes", c_int64),
         ("elements", c_int64), ("home", c_int)]),
@@ -600,6 +621,13 @@ FUNCTIONS = {
     "eqp_method_find": (c_void_p, [("name", c_char_p)]),
     "eqp_method_set": (c_int, [("method", c_void_p), ("name", c_char_p), ("value", c_char_p), ("settings", c_void_p),
         ("message", c_void_p)]),
+    "eqp_move_apply": (c_int, [("comm", c_void_p), ("plan", c_void_p), ("recv_count", c_void_p), ("element_size",
+        c_size_t), ("send", c_void_p), ("recv", c_void_p)]),
+    "eqp_move_counts": (c_int, [("comm", c_void_p), ("plan", c_void_p), ("recv_count", c_void_p), ("nrecv", c_void_p)]),
+    "eqp_move_plan_create": (c_int, [("n", c_int64), ("dest", c_void_p), ("nranks", c_int), ("plan", c_void_p)]),
+    "eqp_move_plan_free": (None, [("plan", c_void_p)]),
+    "eqp_move_return": (c_int, [("comm", c_void_p), ("plan", c_void_p), ("recv_count", c_void_p), ("element_size",
+        c_size_t), ("send", c_void_p), ("recv", c_void_p)]),
     "eqp_point_order_bring": (c_int, [("order", c_void_p), ("element_size", c_size_t), ("send", c_void_p), ("recv",
         c_void_p)]),
     "eqp_point_order_count": (c_int64, [("order", c_void_p)]),
@@ -614,6 +642,9 @@ FUNCTIONS = {
         ("regions", c_void_p)]),
     "eqp_regions_find": (c_int, [("regions", c_void_p), ("place", c_void_p)]),
     "eqp_regions_free": (None, [("regions", c_void_p)]),
+    "eqp_regions_touch": (c_int, [("regions", c_void_p), ("low", c_void_p), ("high", c_void_p), ("reach", c_double),
+        ("domain", c_void_p), ("part", c_void_p), ("n", c_void_p)]),
+    "eqp_regions_walls": (c_int, [("regions", c_void_p), ("part", c_int), ("low", c_void_p), ("high", c_void_p)]),
     "eqp_send_records": (c_int, [("comm", c_void_p), ("element_size", c_size_t), ("n", c_int64), ("dest", c_void_p),
         ("send", c_void_p), ("nrecv", c_void_p), ("recv", c_void_p)]),
     "eqp_survey_add_owner": (c_int, [("survey", c_void_p), ("owner", c_void_p)]),
@@ -624,7 +655,11 @@ FUNCTIONS = {
     "eqp_survey_room_for_pins": (c_int, [("survey", c_void_p), ("most", c_int64), ("pin", c_void_p)]),
     "eqp_survey_took_pins": (c_int, [("survey", c_void_p), ("n", c_int64)]),
     "eqp_survey_weigh": (c_double, [("survey", c_void_p), ("count", c_void_p)]),
+    "eqp_verify_records": (c_int, [("comm", c_void_p), ("n", c_int64), ("id", c_void_p), ("element_size", c_size_t),
+        ("record", c_void_p), ("sum", c_void_p), ("message", c_void_p)]),
     "eqp_version": (c_char_p, []),
     "eqp_wait_begin": (None, []),
     "eqp_wait_end": (None, []),
+    "eqp_walls": (c_int, [("comm", c_void_p), ("method", c_void_p), ("points", c_void_p), ("options", c_void_p), ("how",
+        c_void_p), ("grid", c_void_p), ("regions", c_void_p)]),
 }
