@@ -36,8 +36,7 @@ static bool balance(MPI_Comm comm, const char *method)
         weight.push_back(a.seconds);
     }
 
-    const auto part = equipoise::balance_points(comm, method, {atoms, &atom::x}, weight);
-    const auto mine = equipoise::send_records(comm, atoms, part);
+    const auto [mine] = equipoise::balance_send(comm, method, {atoms, &atom::x}, weight, {}, atoms);
 
     double sum = 0.0, most = 0.0;
     for (const atom &a : mine) {

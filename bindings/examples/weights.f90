@@ -7,7 +7,7 @@ program weights
   integer, parameter :: most = 5000
   real(real32), allocatable :: x(:, :), mine(:, :)
   real(c_double), allocatable :: seconds(:), my_seconds(:)
-  integer(c_int), allocatable :: part(:)
+  type(eqp_plan) :: plan
   character(len=40) :: method = "rcb"
   real(c_double) :: u, load, total, largest
   integer :: rank, ranks, n, i, a, ierror
@@ -19,7 +19,7 @@ program weights
 
   ! A clump in a thin background; what lies in the clump takes longer. The last rank has nothing yet.
   n = merge(0, most, ranks > 1 .and. rank == ranks - 1)
-  allocate (x(3, n), seconds(n), part(n))
+  allocate (x(3, n), seconds(n))
   do i = 1, n
     do a = 1, 3
       u = eqp_random_uniform(1_int64, int(rank * most + i - 1, int64), int(a - 1, int64))
@@ -28,14 +28,16 @@ program weights
     seconds(i) = merge(3e-6_c_double, 1e-6_c_double, mod(i, 2) == 1)
   end do
 
-  call eqp_balance_points(MPI_COMM_WORLD, method, x, part, ierror, weight=seconds)
-  if (ierror == EQP_OK) call eqp_send_records(MPI_COMM_WORLD, part, x, mine, ierror)
-  if (ierror == EQP_OK) call eqp_send_records(MPI_COMM_WORLD, part, seconds, my_seconds, ierror)
+  call eqp_plan_balance(MPI_COMM_WORLD, method, x, plan, ierror, weight=seconds)
+  allocate (mine(3, plan%nrecv), my_seconds(plan%nrecv))
+  if (ierror == EQP_OK) call eqp_plan_send(plan, x, mine, ierror)
+  if (ierror == EQP_OK) call eqp_plan_send(plan, seconds, my_seconds, ierror)
   if (ierror /= EQP_OK) then
     print '(2a)', "weights: ", eqp_error_text(ierror)
     error stop 1
   end if
 
+  call eqp_plan_free(plan)
   load = sum(my_seconds)
   call MPI_Allreduce(load, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Allreduce(load, largest, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)

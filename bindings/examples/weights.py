@@ -18,8 +18,7 @@ for i in range(n):
     atoms["x"][i] = 0.7 + 0.05 * u if i % 2 == 0 else u
 atoms["seconds"] = np.where(np.arange(n) % 2 == 0, 3e-6, 1e-6)
 
-part = equipoise.balance_points(comm, atoms["x"], atoms["seconds"], method=method)
-mine = equipoise.send_records(comm, atoms, part)
+mine = equipoise.balance_send(comm, atoms["x"], atoms, atoms["seconds"], method=method)
 
 total = comm.allreduce(mine["seconds"].sum())
 most = comm.allreduce(mine["seconds"].sum(), MPI.MAX)

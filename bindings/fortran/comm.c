@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that take a communicator, for Fortran, where it is an integer: only C can turn one into the other. */
+/* The functions that take a communicator, for Fortran, where it is an integer: only C can turn one into the other. And
+ * those that take arrays of any type, by Fortran's descriptors of them. */
+#include <ISO_Fortran_binding.h>
 #include <equipoise/balancer.h>
 #include <equipoise/par.h>
 #include <equipoise/points.h>
@@ -14,6 +16,84 @@ int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const in
                                eqp_regions **regions);
 int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
                                 eqp_balancer **balancer, eqp_message *message);
+
+int eqp_fortran_walls(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
+                      const eqp_balance_options *options, const eqp_walls_options *how, int grid[3],
+                      eqp_regions **regions);
+int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part);
+int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
+                               eqp_message *message);
+int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
+                            int64_t *narriving);
+int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
+                          bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv);
+
+/* Bytes of one of n items, which lie one after another along the last dimension; 0: the array is none of these, or its
+ * descriptor another compiler's. */
+static size_t item_bytes(const CFI_cdesc_t *array, int64_t n)
+{
+    size_t bytes;
+
+    if (array->version != CFI_VERSION || array->rank < 1 || array->dim[array->rank - 1].extent != n) {
+        return 0;
+    }
+    bytes = array->elem_len;
+    for (int d = 0; d < array->rank; d++) {
+        if (array->dim[d].extent > 1 && n > 0 && array->dim[d].sm != (CFI_index_t)bytes) {
+            return 0;
+        }
+        bytes *= d < array->rank - 1 ? (size_t)array->dim[d].extent : 1;
+    }
+    return bytes;
+}
+
+int eqp_fortran_walls(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
+                      const eqp_balance_options *options, const eqp_walls_options *how, int grid[3],
+                      eqp_regions **regions)
+{
+    return eqp_walls(MPI_Comm_f2c(comm), method, points, options, how, grid, regions);
+}
+
+int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part)
+{
+    return eqp_cut_keys(MPI_Comm_f2c(comm), n, key, work, part);
+}
+
+int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
+                               eqp_message *message)
+{
+    const size_t bytes = record != NULL ? item_bytes(record, n) : 0;
+
+    return eqp_verify_records(MPI_Comm_f2c(comm), record != NULL && bytes == 0 ? -1 : n, id, bytes,
+                              record != NULL ? record->base_addr : NULL, sum, message);
+}
+
+int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
+                            int64_t *narriving)
+{
+    eqp_move_plan *made = NULL;
+    int nranks = 0, code = MPI_Comm_size(MPI_Comm_f2c(comm), &nranks) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+
+    code = code == EQP_OK ? eqp_move_plan_create(n, dest, nranks, &made) : code;
+    const int agreed = eqp_move_counts(MPI_Comm_f2c(comm), made, count, narriving); /* without a plan it fails on all */
+    if (agreed != EQP_OK) {
+        eqp_move_plan_free(made);
+        return code != EQP_OK ? code : agreed;
+    }
+    *plan = made;
+    return EQP_OK;
+}
+
+int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
+                          bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv)
+{
+    const size_t bytes = item_bytes(send, nsend);
+    int (*const move)(MPI_Comm, const eqp_move_plan *, const int64_t *, size_t, const void *, void *) =
+        back ? eqp_move_return : eqp_move_apply;
+
+    return move(MPI_Comm_f2c(comm), plan, count, item_bytes(recv, nrecv) == bytes ? bytes : 0, send->base_addr,
+                recv->base_addr);
+}
 
 int eqp_fortran_balance_points(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
                                const eqp_balance_options *options, int *part, eqp_balance_result *result)

@@ -23,7 +23,16 @@ module equipoise
   !> Which part each place belongs to: eqp_regions.
   type :: eqp_regions
     type(c_ptr) :: handle = c_null_ptr
+    integer :: nparts = 0
   end type eqp_regions
+
+  !> Ways for several arrays of the same items: eqp_move_plan.
+  type :: eqp_plan
+    type(c_ptr) :: handle = c_null_ptr
+    integer, private :: comm
+    integer(c_int64_t) :: nsend = 0, nrecv = 0 !< items of this rank; items that arrive here
+    integer(c_int64_t), allocatable, private :: count(:)
+  end type eqp_plan
 
   ! ---- What a problem's callbacks have to look like; they go into it by c_funloc(). All that C hands over is borrowed ----
 
@@ -141,7 +150,9 @@ module equipoise
 
   private :: c_version, c_error_text, c_strlen, c_method_find, c_method_set, c_choice_parse, c_choices_parse, &
     c_options_init, c_policy_parse, c_balance_points, c_send_records, c_gather_records, c_regions_create, c_regions_free, &
-    c_regions_find, c_balancer_create, c_balancer_free, c_balancer_due, c_balancer_advise, c_balancer_renew, &
+    c_regions_find, c_regions_walls, c_regions_touch, c_walls, c_cut_keys, c_verify_records, c_plan_create, c_plan_move, &
+    c_plan_free, &
+    c_balancer_create, c_balancer_free, c_balancer_due, c_balancer_advise, c_balancer_renew, &
     c_balancer_record, c_balancer_compare, c_balancer_map
 
   ! ---- Procedures of several kinds ----
@@ -159,6 +170,19 @@ module equipoise
   end interface eqp_send_records
   private :: send_real32, send_real64, send_int32, send_int64, send_real32_columns, send_real64_columns, send_bytes_f08, &
     balance_real32, balance_real64, balance_real32_integer, balance_real64_integer
+
+  !> Balances as eqp_balance_points() does, a part for each rank, and makes the plan that brings items there: then
+  !! eqp_plan_send() takes every array of them. Collective.
+  interface eqp_plan_balance
+    module procedure plan_balance_real32, plan_balance_real64
+  end interface eqp_plan_balance
+  private :: plan_balance_real32, plan_balance_real64
+
+  !> A box for each part that meets its neighbours' face to face: eqp_walls(). Collective.
+  interface eqp_walls
+    module procedure walls_real32, walls_real64
+  end interface eqp_walls
+  private :: walls_real32, walls_real64, make_walls
 
   !> The items of all ranks on every rank. Collective.
   interface eqp_gather_records
@@ -634,7 +658,218 @@ contains
     end if
   end subroutine gather_real64
 
+  ! ---- Ways for several arrays ----
+
+  !> Makes a plan: item i goes to rank dest(i). plan%nrecv is how many come. Collective.
+  subroutine eqp_plan_create(comm, dest, plan, ierror)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in), contiguous :: dest(:)
+    type(eqp_plan), intent(inout) :: plan
+    integer, intent(out) :: ierror
+    type(eqp_plan) :: made
+    integer :: ranks
+
+    call MPI_Comm_size(comm, ranks)
+    allocate (made%count(ranks))
+    made%comm = comm%mpi_val
+    made%nsend = size(dest, kind=c_int64_t)
+    ierror = c_plan_create(int(made%comm, c_int), made%nsend, dest, made%handle, made%count, made%nrecv)
+    if (ierror == EQP_OK) plan = made
+  end subroutine eqp_plan_create
+
+  subroutine plan_balance_real32(comm, method, x, plan, ierror, weight, options, result, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real32), intent(in), target :: x(:, :)
+    type(eqp_plan), intent(inout) :: plan
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    integer(c_int) :: part(size(x, 2))
+
+    call eqp_balance_points(comm, method, x, part, ierror, weight=weight, options=options, result=result, message=message)
+    if (ierror == EQP_OK) call eqp_plan_create(comm, part, plan, ierror)
+  end subroutine plan_balance_real32
+
+  subroutine plan_balance_real64(comm, method, x, plan, ierror, weight, options, result, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real64), intent(in), target :: x(:, :)
+    type(eqp_plan), intent(inout) :: plan
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    type(eqp_balance_options), optional, intent(in) :: options
+    type(eqp_balance_result), optional, intent(out) :: result
+    character(len=*), optional, intent(out) :: message
+    integer(c_int) :: part(size(x, 2))
+
+    call eqp_balance_points(comm, method, x, part, ierror, weight=weight, options=options, result=result, message=message)
+    if (ierror == EQP_OK) call eqp_plan_create(comm, part, plan, ierror)
+  end subroutine plan_balance_real64
+
+  !> Brings an array of any type to where its items go: send's last dimension is plan%nsend long, recv's plan%nrecv; the
+  !! others and the types are alike. Sections with holes are refused: EQP_ERR_ARGUMENT on all ranks. Collective.
+  subroutine eqp_plan_send(plan, send, recv, ierror)
+    type(eqp_plan), intent(in) :: plan
+    type(*), intent(in) :: send(..)
+    type(*), intent(inout) :: recv(..)
+    integer, intent(out) :: ierror
+
+    ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%nsend, plan%nrecv, .false._c_bool, send, recv)
+  end subroutine eqp_plan_send
+
+  !> Brings what has arrived, or something for each of it, back: send's last dimension is plan%nrecv long. Collective.
+  subroutine eqp_plan_return(plan, send, recv, ierror)
+    type(eqp_plan), intent(in) :: plan
+    type(*), intent(in) :: send(..)
+    type(*), intent(inout) :: recv(..)
+    integer, intent(out) :: ierror
+
+    ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%nrecv, plan%nsend, .true._c_bool, send, recv)
+  end subroutine eqp_plan_return
+
+  !> Frees a plan. Local.
+  subroutine eqp_plan_free(plan)
+    type(eqp_plan), intent(inout) :: plan
+
+    call c_plan_free(plan%handle)
+    plan%handle = c_null_ptr
+  end subroutine eqp_plan_free
+
+  !> A rank for each item by keys of a code's own, read as numbers without a sign: eqp_cut_keys(). Collective.
+  subroutine eqp_cut_keys(comm, key, part, ierror, work)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int64_t), intent(in), contiguous :: key(:)
+    integer(c_int), intent(inout), contiguous :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: work(:)
+    integer(c_int64_t) :: n
+    type(c_ptr) :: address
+
+    n = agreed(size(part, kind=c_int64_t), size(key, kind=c_int64_t))
+    address = c_null_ptr
+    if (present(work)) then
+      if (size(work, kind=c_int64_t) /= n) n = -1
+      address = c_loc(work)
+    end if
+    ierror = c_cut_keys(int(comm%mpi_val, c_int), n, key, address, part)
+  end subroutine eqp_cut_keys
+
+  !> Tells whether records were lost, doubled or changed while they moved: with zeros in sum gets it, else compares. items:
+  !! an array of any type whose last dimension is as long as id. Collective.
+  subroutine eqp_verify_records(comm, id, sum, ierror, items, message)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int64_t), intent(in), contiguous :: id(:)
+    integer(c_int64_t), intent(inout) :: sum(2)
+    integer, intent(out) :: ierror
+    type(*), optional, intent(in) :: items(..)
+    character(len=*), optional, intent(out) :: message
+    type(eqp_message) :: said
+
+    call c_message(c_verify_records(int(comm%mpi_val, c_int), size(id, kind=c_int64_t), id, items, sum, said), said, &
+      ierror, message)
+  end subroutine eqp_verify_records
+
   ! ---- Regions ----
+
+  subroutine make_walls(comm, method, points, regions, grid, ierror, weight, low, high, least, options, message)
+    integer, intent(in) :: comm
+    character(len=*), intent(in) :: method
+    type(eqp_points), intent(inout) :: points
+    type(eqp_regions), intent(inout) :: regions
+    integer(c_int), intent(inout) :: grid(3)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    real(c_double), optional, intent(in) :: low(3), high(3), least(3)
+    type(eqp_balance_options), optional, intent(in) :: options
+    character(len=*), optional, intent(out) :: message
+    type(eqp_balance_options) :: wanted
+    type(eqp_walls_options) :: how
+    type(eqp_message), target :: said
+
+    if (present(weight)) then
+      if (size(weight, kind=c_int64_t) /= points%n) points%n = -1
+      points%weight = c_loc(weight)
+    end if
+    how%size = c_sizeof(how)
+    if (present(low)) how%low = low
+    if (present(high)) how%high = high
+    if (present(least)) how%least = least
+    wanted = eqp_balance_options_defaults()
+    if (present(options)) wanted = options
+    if (wanted%nparts == 0) call MPI_Comm_size(MPI_Comm(comm), wanted%nparts)
+    wanted%message = c_loc(said)
+    call c_message(c_walls(int(comm, c_int), c_method_find(trim(method)//c_null_char), points, wanted, how, grid, &
+      regions%handle), said, ierror, message)
+    if (ierror == EQP_OK) regions%nparts = wanted%nparts
+  end subroutine make_walls
+
+  subroutine walls_real32(comm, method, x, regions, grid, ierror, weight, low, high, least, options, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real32), intent(in), target :: x(:, :)
+    type(eqp_regions), intent(inout) :: regions
+    integer(c_int), intent(inout) :: grid(3)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    real(c_double), optional, intent(in) :: low(3), high(3), least(3)
+    type(eqp_balance_options), optional, intent(in) :: options
+    character(len=*), optional, intent(out) :: message
+    real(real32), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real32(x, copy, points)
+    call make_walls(comm%mpi_val, method, points, regions, grid, ierror, weight, low, high, least, options, message)
+  end subroutine walls_real32
+
+  subroutine walls_real64(comm, method, x, regions, grid, ierror, weight, low, high, least, options, message)
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(in) :: method
+    real(real64), intent(in), target :: x(:, :)
+    type(eqp_regions), intent(inout) :: regions
+    integer(c_int), intent(inout) :: grid(3)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target, contiguous :: weight(:)
+    real(c_double), optional, intent(in) :: low(3), high(3), least(3)
+    type(eqp_balance_options), optional, intent(in) :: options
+    character(len=*), optional, intent(out) :: message
+    real(real64), allocatable, target :: copy(:, :)
+    type(eqp_points) :: points
+
+    call fill_real64(x, copy, points)
+    call make_walls(comm%mpi_val, method, points, regions, grid, ierror, weight, low, high, least, options, message)
+  end subroutine walls_real64
+
+  !> The box of a part between walls: eqp_regions_walls(). Local.
+  subroutine eqp_regions_walls(regions, part, low, high, ierror)
+    type(eqp_regions), intent(in) :: regions
+    integer, intent(in) :: part
+    real(c_double), intent(inout) :: low(3), high(3)
+    integer, intent(out) :: ierror
+
+    ierror = c_regions_walls(regions%handle, int(part, c_int), low, high)
+  end subroutine eqp_regions_walls
+
+  !> The parts that all within reach of a box touches: eqp_regions_touch(). domain: the corners of a periodic one. Local.
+  subroutine eqp_regions_touch(regions, low, high, reach, part, ierror, domain)
+    type(eqp_regions), intent(in) :: regions
+    real(c_double), intent(in) :: low(3), high(3), reach
+    integer(c_int), allocatable, intent(inout) :: part(:)
+    integer, intent(out) :: ierror
+    real(c_double), optional, intent(in), target :: domain(3, 2)
+    integer(c_int) :: n
+    integer(c_int), allocatable :: found(:)
+    type(c_ptr) :: address
+
+    address = c_null_ptr
+    if (present(domain)) address = c_loc(domain)
+    n = 0
+    allocate (found(regions%nparts))
+    ierror = c_regions_touch(regions%handle, low, high, reach, address, found, n)
+    if (ierror == EQP_OK) part = found(1:n)
+  end subroutine eqp_regions_touch
 
   subroutine create_regions(comm, x, part, nparts, regions, ierror)
     integer, intent(in) :: comm
@@ -649,6 +884,7 @@ contains
     call fill_real64(x, copy, points)
     if (size(part, kind=c_int64_t) /= points%n) points%n = -1
     ierror = c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle)
+    if (ierror == EQP_OK) regions%nparts = nparts
   end subroutine create_regions
 
   subroutine regions_create_f08(comm, x, part, nparts, regions, ierror)

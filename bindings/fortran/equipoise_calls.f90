@@ -93,6 +93,69 @@ module equipoise_calls
       integer(c_int), intent(in) :: part(*)
       type(c_ptr), intent(inout) :: regions
     end function c_regions_create
+    integer(c_int) function c_walls(comm, method, points, options, how, grid, regions) bind(c, name="eqp_fortran_walls")
+      import :: c_int, c_ptr, eqp_points, eqp_balance_options, eqp_walls_options
+      integer(c_int), value :: comm
+      type(c_ptr), value :: method
+      type(eqp_points), intent(in) :: points
+      type(eqp_balance_options), intent(in) :: options
+      type(eqp_walls_options), intent(in) :: how
+      integer(c_int), intent(inout) :: grid(3)
+      type(c_ptr), intent(inout) :: regions
+    end function c_walls
+    integer(c_int) function c_regions_walls(regions, part, low, high) bind(c, name="eqp_regions_walls")
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: regions
+      integer(c_int), value :: part
+      real(c_double), intent(inout) :: low(3), high(3)
+    end function c_regions_walls
+    integer(c_int) function c_regions_touch(regions, low, high, reach, domain, part, n) bind(c, name="eqp_regions_touch")
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: regions, domain
+      real(c_double), intent(in) :: low(3), high(3)
+      real(c_double), value :: reach
+      integer(c_int), intent(inout) :: part(*), n
+    end function c_regions_touch
+    integer(c_int) function c_cut_keys(comm, n, key, work, part) bind(c, name="eqp_fortran_cut_keys")
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: comm
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), intent(in) :: key(*)
+      type(c_ptr), value :: work
+      integer(c_int), intent(inout) :: part(*)
+    end function c_cut_keys
+    integer(c_int) function c_verify_records(comm, n, id, record, sum, message) bind(c, name="eqp_fortran_verify_records")
+      import :: c_int, c_int64_t, eqp_message
+      integer(c_int), value :: comm
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), intent(in) :: id(*)
+      type(*), intent(in), optional :: record(..)
+      integer(c_int64_t), intent(inout) :: sum(2)
+      type(eqp_message), intent(inout) :: message
+    end function c_verify_records
+    integer(c_int) function c_plan_create(comm, n, dest, plan, count, narriving) bind(c, name="eqp_fortran_plan_create")
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: comm
+      integer(c_int64_t), value :: n
+      integer(c_int), intent(in) :: dest(*)
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int64_t), intent(inout) :: count(*), narriving
+    end function c_plan_create
+    integer(c_int) function c_plan_move(comm, plan, count, nsend, nrecv, back, send, recv) &
+        bind(c, name="eqp_fortran_plan_move")
+      import :: c_int, c_int64_t, c_ptr, c_bool
+      integer(c_int), value :: comm
+      type(c_ptr), value :: plan
+      integer(c_int64_t), intent(in) :: count(*)
+      integer(c_int64_t), value :: nsend, nrecv
+      logical(c_bool), value :: back
+      type(*), intent(in) :: send(..)
+      type(*), intent(inout) :: recv(..)
+    end function c_plan_move
+    subroutine c_plan_free(plan) bind(c, name="eqp_move_plan_free")
+      import :: c_ptr
+      type(c_ptr), value :: plan
+    end subroutine c_plan_free
     subroutine c_regions_free(regions) bind(c, name="eqp_regions_free")
       import :: c_ptr
       type(c_ptr), value :: regions

@@ -4,6 +4,7 @@
 #include <equipoise/equipoise.hpp>
 #include <equipoise/random.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -92,6 +93,55 @@ static void parts_are_those_of_the_c_call(MPI_Comm comm)
     std::int64_t count = static_cast<std::int64_t>(here.size());
     CHECK(eqp_sum_int64(comm, 1, &count) == EQP_OK && count == (size > 1 ? size - 1 : 1) * 200);
     CHECK(equipoise::gather_records(comm, here).size() == static_cast<std::size_t>(count));
+}
+
+static void items_follow_their_parts(MPI_Comm comm)
+{
+    const std::vector<item> items = make_items();
+    std::vector<std::int64_t> id;
+    std::vector<std::uint64_t> key;
+    equipoise::records_sum sum{}, ids{};
+    std::string text;
+
+    for (const item &one : items) {
+        id.push_back(one.id);
+        key.push_back(static_cast<std::uint64_t>(one.x[0] * 1e9));
+    }
+    const std::vector<double> weight(items.size(), 2.0);
+    const auto expected =
+        equipoise::send_records(comm, items, equipoise::balance_points(comm, "sfc", {items, &item::x}, weight));
+    equipoise::verify_records(comm, sum, id, items);
+    equipoise::verify_records(comm, ids, id);
+    const auto [mine, same] = equipoise::balance_send(comm, "sfc", {items, &item::x}, weight, {}, items, id);
+    CHECK(mine.size() == expected.size() && same.size() == mine.size());
+    CHECK(mine.empty() || std::memcmp(mine.data(), expected.data(), mine.size() * sizeof(item)) == 0);
+    CHECK(code_of([&] { equipoise::verify_records(comm, sum, same, mine); }) == EQP_OK);
+    CHECK(code_of(
+              [&] {
+                  equipoise::verify_records(comm, ids, {same.data(), same.size() - (rank == 0 ? 1 : 0)});
+              },
+              &text) == EQP_ERR_DATA);
+    CHECK(text.find("1 fewer") != std::string::npos);
+    const auto sorted = equipoise::send_records(comm, key, equipoise::cut_keys(comm, key));
+    std::uint64_t ends[2] = {UINT64_MAX, 0}, before = 0;
+    for (const std::uint64_t one : sorted) {
+        ends[0] = std::min(ends[0], one);
+        ends[1] = std::max(ends[1], one);
+    }
+    MPI_Exscan(&ends[1], &before, 1, MPI_UINT64_T, MPI_MAX, comm);
+    CHECK(rank == 0 || before < ends[0]);
+    /* Objects of the C interface need nothing more. */
+    eqp_points points = equipoise::positions(items, &item::x).points();
+    equipoise::balance_options options;
+    int grid[3] = {0, 0, 0}, part[8], n = 0;
+    double low[3], high[3];
+    options.nparts = 8;
+    const auto walls = equipoise::create<eqp_regions>(eqp_walls, comm, eqp_method_find("tensor"), &points, &options,
+                                                      static_cast<const eqp_walls_options *>(nullptr), grid);
+    CHECK(grid[0] * grid[1] * grid[2] == 8);
+    equipoise::check(eqp_regions_walls(walls.get(), 3, low, high));
+    equipoise::check(eqp_regions_touch(walls.get(), low, high, 10.0, nullptr, part, &n));
+    CHECK(n == 8 && part[7] == 7);
 }
 
 static void errors_are_exceptions_on_all_ranks(MPI_Comm comm)
@@ -197,6 +247,23 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
          }},
         {"eqp_send_records: dest", "dest: ",
          [&](bool wrong) { equipoise::send_records(comm, items, std::vector<int>(items.size() + (wrong ? 1 : 0))); }},
+        {"eqp_balance_send: items", "items: ",
+         [&](bool wrong) {
+             const std::vector<int> few(items.size() + 1);
+             wrong ? void(equipoise::balance_send(comm, "sfc", {items, &item::x}, weight, {}, few))
+                   : void(equipoise::balance_send(comm, "sfc", {items, &item::x}, weight, {}, items));
+         }},
+        {"eqp_cut_keys: work", "work: ",
+         [&](bool wrong) {
+             const std::vector<std::uint64_t> key(items.size(), 7);
+             equipoise::cut_keys(comm, key, std::vector<double>(items.size() + (wrong ? 1 : 0), 1.0));
+         }},
+        {"eqp_verify_records: items", "items: ",
+         [&](bool wrong) {
+             const std::vector<std::int64_t> id(items.size() + (wrong ? 1 : 0));
+             equipoise::records_sum sum{};
+             equipoise::verify_records(comm, sum, id, items);
+         }},
         {"eqp_gather_records: items", nullptr,
          [&](bool wrong) {
              wrong ? void(equipoise::gather_records(comm, weight)) : void(equipoise::gather_records(comm, items));
@@ -323,6 +390,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     parts_are_those_of_the_c_call(MPI_COMM_WORLD);
+    items_follow_their_parts(MPI_COMM_WORLD);
     errors_are_exceptions_on_all_ranks(MPI_COMM_WORLD);
     if (size > 1) {
         mistakes_of_one_rank_are_errors_on_all(MPI_COMM_WORLD);

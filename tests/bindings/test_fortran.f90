@@ -55,6 +55,8 @@ program test_fortran
   call test_errors()
   call test_one_rank()
   call test_records()
+  call test_plans()
+  call test_walls()
   call test_balancer()
   call MPI_Finalize()
   if (failures > 0) error stop 1
@@ -171,11 +173,15 @@ contains
     integer(int32), allocatable :: all32(:)
     real(real64), allocatable :: all64(:)
     type(eqp_regions) :: regions
-    integer(c_int) :: to(n)
+    type(eqp_plan) :: plan
+    integer(c_int) :: to(n), grid(3)
+    integer(c_int64_t) :: keys(n), sum(2)
     integer :: ierror
 
     y = x
     to = 0
+    keys = 5
+    sum = 0
     call eqp_balance_points(MPI_COMM_WORLD, "rcb", x, other, ierror, weight=weight(1:but_one(n)))
     call all_fail("eqp_balance_points: weight", ierror)
     call eqp_balance_points(MPI_COMM_WORLD, "rcb", x(1:but_one(3), :), other, ierror)
@@ -192,6 +198,35 @@ contains
     if (ranks > 1) call all_fail("eqp_gather_records: send", ierror)
     call eqp_regions_create(MPI_COMM_WORLD, y, part(1:but_one(n)), 7, regions, ierror)
     call all_fail("eqp_regions_create: part", ierror)
+    call eqp_cut_keys(MPI_COMM_WORLD, keys, to(1:but_one(n)), ierror)
+    call all_fail("eqp_cut_keys: part", ierror)
+    call eqp_cut_keys(MPI_COMM_WORLD, keys, to, ierror, weight(1:but_one(n)))
+    call all_fail("eqp_cut_keys: work", ierror)
+    call eqp_verify_records(MPI_COMM_WORLD, keys, sum, ierror, y(:, 1:but_one(n)))
+    call all_fail("eqp_verify_records: items", ierror)
+    call eqp_walls(MPI_COMM_WORLD, "tensor", y, regions, grid, ierror, weight(1:but_one(n)))
+    call all_fail("eqp_walls: weight", ierror)
+    call eqp_walls(MPI_COMM_WORLD, "tensor", y, regions, grid, ierror, least=[0d0, 0d0, merge(1d0, 2d0, rank == 0)])
+    if (ranks > 1) call all_fail("eqp_walls: least", ierror)
+    call eqp_plan_create(MPI_COMM_WORLD, merge(to, ranks, rank > 0), plan, ierror)
+    if (ranks > 2) call all_fail("eqp_plan_create: dest", ierror)
+    call eqp_plan_balance(MPI_COMM_WORLD, "sfc", y(1:but_one(3), :), plan, ierror)
+    call all_fail("eqp_plan_balance: x", ierror)
+    to = 0
+    call eqp_plan_create(MPI_COMM_WORLD, to, plan, ierror)
+    call check(ierror == EQP_OK, "the next call is as good as any")
+    allocate (all64(plan%nrecv))
+    call eqp_plan_send(plan, weight(1:but_one(n)), all64, ierror)
+    call all_fail("eqp_plan_send: send", ierror)
+    call eqp_plan_send(plan, weight, all64(1:merge(int(plan%nrecv) - 1, int(plan%nrecv), rank == 0)), ierror)
+    call all_fail("eqp_plan_send: recv", ierror)
+    if (rank == 0) then
+      call eqp_plan_send(plan, y(1, :), all64, ierror)
+    else
+      call eqp_plan_send(plan, weight, all64, ierror)
+    end if
+    call all_fail("eqp_plan_send: a section with holes", ierror)
+    call eqp_plan_free(plan)
   end subroutine test_one_rank
 
   subroutine test_records()
@@ -224,6 +259,94 @@ contains
     end do
     call eqp_regions_free(regions)
   end subroutine test_records
+
+  !> Arrays of any type and rank follow one plan, and come back.
+  subroutine test_plans()
+    type(item), allocatable :: items(:), mine(:)
+    real(real32), allocatable :: y(:, :), back(:, :)
+    character(len=7), allocatable :: names(:), my_names(:)
+    type(eqp_plan) :: plan
+    character(len=200) :: message
+    integer(c_int64_t) :: sum(2)
+    integer :: ierror, k
+    integer(c_int) :: to(n)
+
+    allocate (items(n), names(n), back(3, n))
+    do k = 1, n
+      items(k) = item(rank * most + k, weight(k))
+      write (names(k), '(i7)') items(k)%id
+    end do
+    sum = 0
+    call eqp_verify_records(MPI_COMM_WORLD, items%id, sum, ierror, items)
+    call check(ierror == EQP_OK .and. sum(1) == most * merge(1, ranks - 1, ranks == 1), "the sum of all records")
+    call eqp_plan_balance(MPI_COMM_WORLD, "sfc", x, plan, ierror, weight=weight)
+    call check(ierror == EQP_OK .and. plan%nsend == n, "balanced")
+    allocate (mine(plan%nrecv), y(3, plan%nrecv), my_names(plan%nrecv))
+    call eqp_plan_send(plan, items, mine, ierror)
+    call check(ierror == EQP_OK, "records of a type")
+    call eqp_plan_send(plan, x, y, ierror)
+    call check(ierror == EQP_OK, "columns")
+    call eqp_plan_send(plan, names, my_names, ierror)
+    call check(ierror == EQP_OK, "texts")
+    do k = 1, size(mine)
+      call check(index(my_names(k), trim(adjustl(name_of(mine(k)%id)))) > 0, "texts stay with their records")
+      call check(all(abs(y(:, k) - place_of(mine(k)%id)) <= 0), "places likewise")
+    end do
+    call eqp_verify_records(MPI_COMM_WORLD, mine%id, sum, ierror, mine)
+    call check(ierror == EQP_OK, "nothing is lost")
+    if (rank == 0) mine(1)%weight = -1
+    call eqp_verify_records(MPI_COMM_WORLD, mine%id, sum, ierror, mine, message)
+    call check(ierror == EQP_ERR_DATA .and. index(message, "not the same") > 0, "what is changed is found: "//message)
+    call eqp_plan_return(plan, y, back, ierror)
+    call check(ierror == EQP_OK .and. all(abs(back - x) <= 0), "and back")
+    call eqp_plan_free(plan)
+    call eqp_cut_keys(MPI_COMM_WORLD, items%id, to, ierror, weight)
+    call check(ierror == EQP_OK .and. all(to(2:n) >= to(1:n - 1)), "ranks ascend with keys")
+  end subroutine test_plans
+
+  function name_of(id) result(name)
+    integer(c_int64_t), intent(in) :: id
+    character(len=7) :: name
+
+    write (name, '(i7)') id
+  end function name_of
+
+  function place_of(id) result(place)
+    integer(c_int64_t), intent(in) :: id
+    real(real32) :: place(3)
+    integer :: a
+
+    do a = 1, 3
+      place(a) = real(eqp_random_uniform(3_int64, id - 1, int(a - 1, int64)), real32)
+    end do
+  end function place_of
+
+  subroutine test_walls()
+    type(eqp_balance_options) :: options
+    type(eqp_regions) :: regions
+    integer(c_int) :: grid(3)
+    integer(c_int), allocatable :: near(:)
+    real(c_double) :: low(3), high(3), volume
+    character(len=200) :: message
+    integer :: ierror, p
+
+    options = eqp_balance_options_defaults()
+    options%nparts = 12
+    call eqp_walls(MPI_COMM_WORLD, "tensor", x, regions, grid, ierror, weight, low=[0d0, 0d0, 0d0], high=[1d0, 1d0, 1d0], &
+      least=[0.05d0, 0.05d0, 0.05d0], options=options, message=message)
+    call check(ierror == EQP_OK .and. product(grid) == 12, "walls: "//message)
+    volume = 0
+    do p = 0, 11
+      call eqp_regions_walls(regions, p, low, high, ierror)
+      volume = volume + product(high - low)
+      call eqp_regions_touch(regions, low, high, 0d0, near, ierror)
+      call check(ierror == EQP_OK .and. any(near == p) .and. size(near) > 1, "neighbours")
+    end do
+    call check(abs(volume - 1) < 1e-12, "boxes fill the domain")
+    call eqp_regions_free(regions)
+    call eqp_walls(MPI_COMM_WORLD, "sfc", x, regions, grid, ierror, options=options, message=message)
+    call check(ierror == EQP_ERR_STATE .and. index(message, "sfc") > 0, "no walls, and why: "//message)
+  end subroutine test_walls
 
   subroutine test_balancer()
     integer, target :: given = 42

@@ -36,6 +36,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -485,6 +486,96 @@ array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
     call.end(eqp_send_records(comm, sizeof(T), static_cast<std::int64_t>(dest.size()), dest.data(), std::data(items),
                               call.given(&n), &arrived));
     return array<T>(arrived, n);
+}
+
+/** What an array has for elements. */
+template <class C>
+using element_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>;
+
+namespace detail
+{
+
+/** eqp_balance_send() of what a call has so far. */
+template <class... C>
+std::tuple<array<element_of<C>>...> balance_send(collective call, MPI_Comm comm, const std::string &method,
+                                                 const eqp_points &points, balance_options options, const C &...items)
+{
+    static_assert((std::is_trivially_copyable_v<element_of<C>> && ...), "items travel as bytes");
+    eqp_message message = {""};
+    eqp_point_column column[] = {{sizeof(element_of<C>), std::data(items), nullptr}...}, *next = column;
+    std::int64_t n = 0;
+
+    (call.expect(static_cast<std::int64_t>(std::size(items)) == points.n, "items: not as many as positions"), ...);
+    call.prepare([&] { options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts; });
+    options.message = &message;
+    call.end(eqp_balance_send(comm, eqp_method_find(method.c_str()), call.given(&points), &options,
+                              static_cast<int>(sizeof...(items)), column, &n, nullptr),
+             message);
+    const auto came = [&next]() noexcept { return (next++)->recv; };
+    return {array<element_of<C>>(static_cast<element_of<C> *>(came()), n)...};
+}
+
+} // namespace detail
+
+/** eqp_balance_send(): balances as balance_points() does, a part for each rank, and sends arrays of items there:
+ * `auto [mine, charge] = balance_send(comm, "rcb", points, {}, atoms, charges);`. Collective. */
+template <class... C>
+auto balance_send(MPI_Comm comm, const std::string &method, const eqp_points &points, const balance_options &options,
+                  const C &...items)
+{
+    return detail::balance_send(detail::collective(comm), comm, method, points, options, items...);
+}
+
+/** The same of positions and their weights; without weights all items weigh the same. */
+template <class... C>
+auto balance_send(MPI_Comm comm, const std::string &method, const positions &x, view<const double> weight,
+                  const balance_options &options, const C &...items)
+{
+    eqp_points points = x.points();
+    detail::collective call(comm);
+
+    call.expect(weight.data() == nullptr || weight.size() == x.size(), "weight: not as many as positions");
+    points.weight = weight.data();
+    return detail::balance_send(call, comm, method, points, options, items...);
+}
+
+/** eqp_cut_keys(): a rank for each item by keys of a code's own; without work all items are alike. Collective. */
+inline std::vector<int> cut_keys(MPI_Comm comm, view<const std::uint64_t> key, view<const double> work = {})
+{
+    std::vector<int> part;
+    detail::collective call(comm);
+
+    call.expect(work.data() == nullptr || work.size() == key.size(), "work: not as much as keys");
+    call.prepare([&] { part.resize(key.size()); });
+    const std::int64_t n = call.given(&part) != nullptr ? static_cast<std::int64_t>(key.size()) : -1;
+    call.end(eqp_cut_keys(comm, n, key.data(), work.data(), part.data()));
+    return part;
+}
+
+/** The sum of records that eqp_verify_records() keeps; zeros at first. */
+using records_sum = std::array<std::uint64_t, 2>;
+
+/** eqp_verify_records(): throws where records were lost or doubled since the call that set the sum. Collective. */
+inline void verify_records(MPI_Comm comm, records_sum &sum, view<const std::int64_t> id)
+{
+    eqp_message message = {""};
+
+    detail::collective(comm).end(
+        eqp_verify_records(comm, static_cast<std::int64_t>(id.size()), id.data(), 0, nullptr, sum.data(), &message),
+        message);
+}
+
+/** The same, with what is in the records. */
+template <class C> void verify_records(MPI_Comm comm, records_sum &sum, view<const std::int64_t> id, const C &items)
+{
+    static_assert(std::is_trivially_copyable_v<element_of<C>>, "items are compared as bytes");
+    eqp_message message = {""};
+    detail::collective call(comm);
+
+    call.expect(std::size(items) == id.size(), "items: not as many as ids");
+    call.end(eqp_verify_records(comm, static_cast<std::int64_t>(id.size()), id.data(), sizeof(element_of<C>),
+                                std::data(items), call.given(sum.data()), &message),
+             message);
 }
 
 /** eqp_gather_records(): the items of all ranks on every rank. Collective. */
