@@ -12,9 +12,10 @@
 /* A box, all that is within reach of it, and where regions end. */
 typedef struct query {
     const eqp_regions *r;
-    double low[3], high[3], reach;
-    double floor[3], ceiling[3]; /* of the domain along periodic axes, else of all space */
-    bool *seen;                  /* [parts] */
+    double low[3], high[3], reach, most; /* most: by as much as is rounded more */
+    double floor[3], ceiling[3];         /* of the domain along periodic axes, else of all space */
+    bool *seen;                          /* [parts] */
+    int *stack;                          /* [nodes of the tree] */
     int *part, n;
 } query;
 
@@ -34,7 +35,7 @@ static bool touches(const query *q, const double low[3], const double high[3])
     for (int a = 0; a < 3; a++) {
         const double from = fmax(low[a], q->floor[a]), to = fmin(high[a], q->ceiling[a]);
         const double gap = fmax(fmax(from - q->high[a], q->low[a] - to), 0.0);
-        if (from > to || (gap > 0 && !(gap <= q->reach))) {
+        if (from > to || (gap > 0 && !(gap <= q->most))) {
             return false;
         }
         sum += gap > 0 ? gap / q->reach * (gap / q->reach) : 0.0;
@@ -42,20 +43,26 @@ static bool touches(const query *q, const double low[3], const double high[3])
     return sum <= 1.0 + 8 * DBL_EPSILON;
 }
 
-static void walk_tree(query *q, int at)
+static void walk_tree(query *q)
 {
-    const eqp__regions_node *node = &q->r->tree[at];
-    const int a = node->axis;
+    int n = 0;
 
-    if (a >= 0) {
-        if (q->low[a] - q->reach <= node->wall) {
-            walk_tree(q, node->below);
+    q->stack[n++] = 0;
+    while (n > 0) {
+        const eqp__regions_node *node = &q->r->tree[q->stack[--n]];
+        const int a = node->axis;
+        if (a < 0) {
+            if (touches(q, q->r->box[node->below], q->r->box[node->below] + 3)) {
+                take(q, node->below);
+            }
+            continue;
         }
-        if (q->high[a] + q->reach >= node->wall) {
-            walk_tree(q, node->above);
+        if (!(q->low[a] - node->wall > q->most)) {
+            q->stack[n++] = node->below;
         }
-    } else if (touches(q, q->r->box[node->below], q->r->box[node->below] + 3)) {
-        take(q, node->below);
+        if (!(node->wall - q->high[a] > q->most)) {
+            q->stack[n++] = node->above;
+        }
     }
 }
 
@@ -106,7 +113,7 @@ static void walk_curve(query *q, int level, uint64_t key)
 static void walk(query *q)
 {
     if (q->r->tree != NULL) {
-        walk_tree(q, 0);
+        walk_tree(q);
     } else {
         walk_curve(q, 0, 0);
     }
@@ -172,7 +179,9 @@ int eqp_regions_touch(const eqp_regions *regions, const double low[3], const dou
         q.high[a] = high[a];
     }
     EQP_TRY(code);
+    q.most = reach * (1 + 4 * DBL_EPSILON);
     EQP_TRY(eqp_array_create(&q.seen, regions->nparts, sizeof *q.seen));
+    EQP_TRY(eqp_array_create(&q.stack, regions->nnodes, sizeof *q.stack));
     if (regions->tree == NULL || regions->nnodes > 0) {
         walk_images(&q, domain);
     }
@@ -180,5 +189,6 @@ int eqp_regions_touch(const eqp_regions *regions, const double low[3], const dou
     *n = q.n;
 done:
     free(q.seen);
+    free(q.stack);
     return code;
 }

@@ -121,6 +121,8 @@ def parts_have_walls_and_neighbours():
         near = [q for q, (l, h) in enumerate(corners) if (np.maximum(np.maximum(l - high, low - h), 0) ** 2).sum() <= 0.01]
         check(walls.touch(low, high, 0.1).tolist() == near, "those that are near")
     check(walls.touch([0.01, 0.5, 0.5], reach=0.05, domain=[[0] * 3, [1] * 3]).size >= 1 + (walls.grid[0] > 1), "and around")
+    e = raised(equipoise.Regions, comm, rows["x"], rows["id"] % 3, 3)
+    check(isinstance(e, equipoise.Error) and "walls" in str(e), repr(e))
     e = raised(equipoise.Walls, comm, rows["x"], method="sfc", nparts=24)
     check(isinstance(e, equipoise.Error) and "sfc" in str(e) and "walls" in str(e), repr(e))
 

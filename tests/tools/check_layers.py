@@ -38,6 +38,7 @@ EXTERNAL = [
     ("link.h", "the C library's own"),
     ("unwind.h", "the compiler's own"),
     ("sanitizer/*.h", "sanitizers"),
+    ("ISO_Fortran_binding.h", "Fortran's descriptors"),
 ]
 
 PURE = ["load", "assign", "move", "policy"]
@@ -73,7 +74,7 @@ MAY_INCLUDE = {
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
     "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],
-    "bindings": ["errors", "MPI"] + PUBLIC,
+    "bindings": ["errors", "MPI", "Fortran's descriptors"] + PUBLIC,
     "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "drive", "example", "MPI", "HDF5", "zlib", "jansson",

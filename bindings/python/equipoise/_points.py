@@ -267,7 +267,8 @@ class PointOrder(Shared):
 class Regions(Handle):
     """Which part each place belongs to: eqp_regions. Collective to make, else local."""
 
-    @collective("eqp_regions_create", "the ranks differ in the type of x or in nparts")
+    @collective("eqp_regions_create", "the ranks differ in the type of x or in nparts",
+                state="no walls tell the parts apart, and they are no intervals of a Hilbert curve")
     def __init__(self, comm, x, part, nparts):
         nparts, handle = number("nparts", nparts, c_int, least=1, most=s.EQP_REGIONS_PARTS), c_void_p()
         points = _Points(x).finite()
