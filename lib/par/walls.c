@@ -261,6 +261,8 @@ static const char *reason(int code)
         return "no walls tell its parts apart, or some are empty: tensor and rcb make boxes";
     case EQP_ERR_CAPACITY:
         return "the domain has no room for so many parts of the least width";
+    case EQP_ERR_ARGUMENT:
+        return "a domain, least widths or a number of parts that cannot be, or that differ between ranks";
     case EQP_ERR_DATA:
         return "an item outside the domain, or a value that is not finite";
     default:

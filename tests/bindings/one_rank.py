@@ -112,10 +112,10 @@ RECORDS = [np.array([None] * N), 3.0, W[1:], W.astype("f4"), [[1.0], [1.0, 2.0]]
 OTHERS = {
     "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}],
     "send_records": [{"items": W.astype("f4")}], "gather_records": [{"items": np.ones((N, 2))}],
-    "balance_send": [{"items": (W.astype("f4"), W)}, {"items": W}], "cut_keys": [{"work": None}],
-    "verify_records": [{"items": W.astype("f4")}, {"sum": [1, 2]}],
+    "balance_send": [{"items": (W.astype("f4"), W), "says": "columns"}, {"items": W, "says": "columns"}], "cut_keys": [{"work": None}],
+    "verify_records": [{"items": W.astype("f4"), "says": "size of an element"}, {"sum": [1, 2]}],
     "Plan.send": [{"items": W.astype("f4")}], "Plan.give_back": [{"items": np.ones((len(PLAN), 2))}],
-    "Walls.__init__": [{"least": 0.1}, {"x": X.astype("f4")}],
+    "Walls.__init__": [{"least": 0.1}, {"x": X.astype("f4"), "says": "type"}],
     "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
     "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
     "Regions.__init__": [{"x": X.astype("f4")}, {"nparts": 5}],
@@ -153,7 +153,7 @@ CALLS = {
     "Plan.send": (PLAN.send, {"items": (W, [v for v in RECORDS if getattr(v, "dtype", None) != np.float32])}),
     "Plan.give_back": (PLAN.give_back, {"items": (np.ones(len(PLAN)), [np.ones(len(PLAN) + 1), 3.0])}),
     "Walls.__init__": (lambda **named: equipoise.Walls(comm, **named), {
-        "x": FINITE, "weight": COLUMNS["weight"], "low": ([0.0] * 3, CORNER), "high": ([1.0] * 3, CORNER),
+        "x": X_ROW, "weight": COLUMNS["weight"], "low": ([0.0] * 3, CORNER), "high": ([1.0] * 3, CORNER),
         "least": (0.0, [["a"], [1.0, 2.0], "text", 1j])} | CHOICE | NPARTS),
     "send_records": (partial(equipoise.send_records, comm), {
         "items": (W, [v for v in RECORDS if not isinstance(v, np.ndarray) or v.dtype != np.float32 and v.size == N]),
