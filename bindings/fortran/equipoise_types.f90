@@ -30,6 +30,8 @@ module equipoise_types
   integer(c_int), parameter :: EQP_SHAPED = 1024
   integer(c_int), parameter :: EQP_NETS_BRANCHES = 2048
   integer(c_int), parameter :: EQP_SCATTERS = 4096
+  integer(c_int), parameter :: EQP_ANY_ORDER = 8192
+  integer(c_int), parameter :: EQP_GATHERS = 16384
   integer(c_int), parameter :: EQP_SURVEY_NAMES = 0
   integer(c_int), parameter :: EQP_SURVEY_WORK = 1
   integer(c_int), parameter :: EQP_SHARE_EQUAL = 0

@@ -115,7 +115,7 @@ OTHERS = {
     "balance_send": [{"items": (W.astype("f4"), W), "says": "columns"}, {"items": W, "says": "columns"}], "cut_keys": [{"work": None}],
     "verify_records": [{"items": W.astype("f4"), "says": "size of an element"}, {"sum": [1, 2]}],
     "Plan.send": [{"items": W.astype("f4")}], "Plan.give_back": [{"items": np.ones((len(PLAN), 2))}],
-    "Walls.__init__": [{"least": 0.1}, {"x": X.astype("f4"), "says": "type"}],
+    "Walls.__init__": [{"least": 0.1, "says": "walls"}, {"x": X.astype("f4"), "says": "type"}],
     "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
     "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
     "Regions.__init__": [{"x": X.astype("f4")}, {"nparts": 5}],
