@@ -33,7 +33,8 @@ static void list_points(void *data, int gid_words, int lid_words, int n, ZOLTAN_
     (void)gid_words, (void)lid_words, (void)gid;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < dimensions; k++) {
-            point[(int64_t)i * dimensions + k] = in->items->point[3 * (int64_t)lid[i] + k];
+            const double x = in->items->point[3 * (int64_t)lid[i] + k];
+            point[(int64_t)i * dimensions + k] = ldexp(x - in->shift[k], in->exponent);
         }
     }
     *error = ZOLTAN_OK;
@@ -48,6 +49,40 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
     return EQP_OK;
 }
 
+/* Zoltan multiplies six coordinates and three weights (the eigenvalues of a tensor of inertia), and never finds a
+ * median among infinite ones. Coordinates beyond these powers of two are scaled, by another one: nothing is rounded. */
+enum { MOST_EXPONENT = 100, LEAST_EXPONENT = -100 };
+
+/* An axis on which all points lie so close to each other, beside their distance from 0, is shifted, which rounds
+ * nothing either. */
+#define CLOSE 0x1p-26
+
+/* How points are passed. Collective. */
+static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan_input *input)
+{
+    double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY}, half = 0, widest = 0;
+    int exponent;
+
+    for (int64_t i = 0; i < 3 * items->n; i++) {
+        low[i % 3] = fmin(low[i % 3], items->point[i]);
+        low[3 + i % 3] = fmin(low[3 + i % 3], -items->point[i]);
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int k = 0; k < 3; k++) {
+        half = fmax(half, -low[3 + k] / 2 - low[k] / 2);
+    }
+    for (int k = 0; k < 3; k++) {
+        const double far = fmax(fabs(low[k]), fabs(low[3 + k]));
+        input->shift[k] = half < CLOSE / 2 * far ? low[k] : 0;
+        widest = fmax(widest, input->shift[k] != 0 ? -low[3 + k] - low[k] : far);
+    }
+    (void)frexp(widest, &exponent);
+    input->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT - exponent : exponent < LEAST_EXPONENT ? -exponent : 0;
+    return EQP_OK;
+}
+
 /* Zoltan's bisection. Collective. */
 static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
                   const eqp_balance_options *options, const char *how, int *part)
@@ -57,6 +92,7 @@ static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *w
     eqp__zoltan_input input = {.items = items, .weight = weight};
     int code = eqp__zoltan_weight_unit(comm, items, &input.weight_unit);
 
+    code = code ? code : find_frame(comm, items, &input);
     return code ? code : eqp__zoltan_partition(comm, &input, options, settings, add_callbacks, part);
 }
 

@@ -12,10 +12,12 @@ typedef struct eqp__zoltan_input {
     const eqp_balance_items *items;
     const double *weight; /* [n] cost of each item, as far as the partitioner may know it */
     double weight_unit;   /* weights are passed as float multiples of this, so that they neither vanish nor overflow */
-    const int *start;     /* [n] parts that the partitioner starts from, or NULL */
-    int64_t *list_first;  /* [n + 1] pins of each item without repetitions; PHG only */
-    int64_t *list;        /* [list_first[n]] */
-    double *list_weight;  /* [list_first[n]] or NULL */
+    double shift[3];      /* points are passed less this, and times 2^exponent */
+    int exponent;
+    const int *start;    /* [n] parts that the partitioner starts from, or NULL */
+    int64_t *list_first; /* [n + 1] pins of each item without repetitions; PHG only */
+    int64_t *list;       /* [list_first[n]] */
+    double *list_weight; /* [list_first[n]] or NULL */
 } eqp__zoltan_input;
 
 typedef struct eqp__zoltan_setting {

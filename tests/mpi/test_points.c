@@ -23,6 +23,8 @@ typedef struct layout {
     enum spread spread;
     bool single, strided, unweighed, one_place;
     double scale;  /* of coordinates; 0: 1 */
+    double offset; /* of coordinates, times the scale */
+    double far;    /* first coordinate of the last item, unless 0 */
     double spoilt; /* its second coordinate, unless 0 */
     double weight; /* its own, unless 0 */
 } layout;
@@ -46,7 +48,10 @@ static double coordinate(const layout *is, int i, int k)
 {
     const double u = uniform(i < 40 ? i / 2 : i, k);
 
-    return is->one_place ? 0.25 : (double)(float)(u * u - 0.3) * (is->scale > 0 ? is->scale : 1.0);
+    if (is->far != 0 && i == is->n - 1 && k == 0) {
+        return is->far;
+    }
+    return is->one_place ? 0.25 : ((double)(float)(u * u - 0.3) + is->offset) * (is->scale > 0 ? is->scale : 1.0);
 }
 
 static double weight_of(const layout *is, int i)
@@ -255,18 +260,35 @@ static void few_items_and_odd_places(MPI_Comm comm)
             check_method(comm, method, (layout){.n = n[k]}, 4);
         }
         check_method(comm, method, (layout){.n = 60, .one_place = true}, 4);
-        check_method(comm, method, (layout){.n = 60, .scale = 0x1p-100}, 4);
-        check_method(comm, method, (layout){.n = 60, .scale = 0x1p+100}, 4);
     }
 }
 
-/* The widest cube that there is. */
-static void the_largest_numbers_are_places(MPI_Comm comm)
+/* Powers of two change nothing, offsets nothing that matters: what any method makes of numbers that are places. */
+static void places_of_any_size_get_the_same_parts(MPI_Comm comm)
 {
-    const layout is = {.n = 60, .scale = 1e308, .spoilt = -1.7e308};
-    int part[ITEMS];
+    const double scale[] = {0x1p+990, 0x1p-900};
+    const layout odd[] = {{.n = 60, .scale = 1e308, .spoilt = -1.7e308}, /* the widest cube that there is */
+                          {.n = 60, .scale = 1.7e308, .far = -1.7e308},
+                          {.n = 60, .scale = 0x1p-1050}, /* denormal numbers */
+                          {.n = 60, .far = 1e300},
+                          {.n = 60, .scale = 1e270, .offset = 1e30}}; /* in one place */
+    int part[ITEMS], again[ITEMS];
+    const eqp_method *method;
 
-    balance(comm, eqp_method_find("sfc"), &is, 4, part, NULL);
+    for (int m = 0; (method = next_method(&m)) != NULL;) {
+        balance(comm, method, &(layout){.n = 120}, 4, part, NULL);
+        for (int k = 0; k < 2; k++) {
+            balance(comm, method, &(layout){.n = 120, .scale = scale[k]}, 4, again, NULL);
+            CHECK(memcmp(part, again, 120 * sizeof *part) == 0);
+            if (is_named(method, "sfc") || is_named(method, "rcb") || is_named(method, "rib")) {
+                balance(comm, method, &(layout){.n = 120, .scale = scale[k], .offset = 0x1p+28}, 4, again, NULL);
+                CHECK(memcmp(part, again, 120 * sizeof *part) == 0);
+            }
+        }
+        for (size_t k = 0; k < sizeof odd / sizeof odd[0]; k++) {
+            balance(comm, method, &odd[k], 4, again, NULL);
+        }
+    }
 }
 
 /* Whoever gives no present part has his items. */
@@ -322,6 +344,9 @@ static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
         }
     }
     check_refused(comm, "interaction", &(layout){.n = 50}, 3, EQP_ERR_ARGUMENT);
+    if (mpi_test_size(comm) > 1) {
+        check_refused(comm, "sfc", &(layout){.n = 50, .weight = 1.7e308}, 3, EQP_ERR_OVERFLOW);
+    }
     check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
 }
 
@@ -529,7 +554,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(parts_balance_wherever_the_items_lie),   MPI_TEST(few_items_and_odd_places),
-        MPI_TEST(the_largest_numbers_are_places),         MPI_TEST(items_are_at_home_where_they_lie),
+        MPI_TEST(places_of_any_size_get_the_same_parts),  MPI_TEST(items_are_at_home_where_they_lie),
         MPI_TEST(columns_follow_the_curve_and_come_back), MPI_TEST(places_belong_to_the_parts_of_their_items),
         MPI_TEST(what_no_walls_tell_apart_is_refused),    MPI_TEST(what_cannot_be_is_refused_everywhere),
         MPI_TEST(a_call_fails_on_all_ranks_or_on_none),   MPI_TEST(loads_of_phases_follow_their_items),
