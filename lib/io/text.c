@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum { STRIDE = 1024, TYPE = 1, NTYPES = 6, COMMENT_BYTES = 4096 };
 
@@ -126,7 +127,7 @@ static bool find_names(eqp__layout *l, const eqp__text_line *at, char *comment, 
 
     l->separator = find_separator(at->text, has_names);
     if (has_names) {
-        found = eqp__layout_by_names(l, at->text);
+        found = eqp__layout_by_names(l, at->text + strspn(at->text, "%!/ "));
     } else if (comment[0] != '\0' &&
                eqp__text_count(comment, l->separator) == eqp__text_count(at->text, l->separator)) {
         found = eqp__layout_by_names(l, comment);
@@ -182,7 +183,7 @@ static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYT
             return rc;
         }
         p += strspn(p, " \t\r");
-        if (*p != '\0' && *p != '#') {
+        if (*p != '\0' && *p != '#' && strncasecmp(p, "sep=", 4) != 0) {
             return EQP_OK;
         }
         if (*p == '#') {
@@ -268,6 +269,7 @@ static int check_first(eqp__text *r, detail *d, eqp_message *message)
     char what[128], *field, *p;
     int64_t id, kind;
     eqp__text_line at;
+    bool is_plain;
     int rc;
 
     eqp__text_seek(r, d->at[0].offset, d->at[0].line);
@@ -287,11 +289,11 @@ static int check_first(eqp__text *r, detail *d, eqp_message *message)
         rc = next_particle(r, l, &at, message);
         p = at.text;
     }
-    if (rc == EQP_OK && parse_particle(r, l, p, &id, &kind, number, NULL) != EQP_OK) {
-        snprintf(what, sizeof what, "is not %s: in no known format",
-                 strcmp(l->format, "text") == 0            ? "'m x y z vx vy vz'"
-                 : strcmp(l->format, "text with ids") == 0 ? "'id m x y z vx vy vz'"
-                                                           : "a particle with numbers in all columns that are needed");
+    is_plain = strcmp(l->format, "text") == 0 || strcmp(l->format, "text with ids") == 0;
+    rc = rc != EQP_OK ? rc : parse_particle(r, l, p, &id, &kind, number, is_plain ? NULL : message);
+    if (rc == EQP_ERR_FORMAT && is_plain) {
+        snprintf(what, sizeof what, "is not '%sm x y z vx vy vz': in no known format",
+                 eqp__layout_has(l, EQP__TEXT_ID, 1) ? "id " : "");
         rc = eqp__text_refuse(r, what, message);
     }
     return rc;

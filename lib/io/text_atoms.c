@@ -24,10 +24,10 @@ static int next_or_end(eqp__text *t, eqp__text_line *at, eqp_message *message)
 /* Reads the number of particles. Each needs a line of at least 6 bytes ("0 0 0"), so the file's size limits it. */
 static int take_count(const eqp__text *t, const char *field, eqp__layout *l, eqp_message *message)
 {
-    char copy[32];
+    char copy[32], *p = copy, *number;
 
     snprintf(copy, sizeof copy, "%s", field);
-    if (!eqp__text_integer(copy, &l->n) || l->n < 0) {
+    if (!eqp__text_field(&p, 0, &number) || !eqp__text_integer(number, &l->n) || l->n < 0) {
         return eqp__text_refuse(t, "is not a number of atoms", message);
     }
     if (l->n > t->source.size / 6 + 1) {
@@ -382,6 +382,21 @@ static int find_x(const char *line)
     return n > 3 && eqp__text_field(&p, 0, &field) && eqp__text_reals(p, 3, value) ? 1 : -1;
 }
 
+/* N-body codes write the number of particles, the time, and lines `m x y z vx vy vz`. */
+static bool is_nbody(const char *line, const char *comment, double *time)
+{
+    char copy[NAMES_BYTES], *p = copy, *field;
+    double number[EQP__TEXT_NUMBERS];
+
+    snprintf(copy, sizeof copy, "%s", comment);
+    if (eqp__text_count(line, 0) != EQP__TEXT_NUMBERS || eqp__text_count(comment, 0) != 1 ||
+        !eqp__text_field(&p, 0, &field) || !eqp__text_real(field, time)) {
+        return false;
+    }
+    snprintf(copy, sizeof copy, "%s", line);
+    return eqp__text_reals(copy, EQP__TEXT_NUMBERS, number);
+}
+
 /* XYZ: the number of atoms, a comment, the atoms. */
 static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message)
 {
@@ -410,7 +425,12 @@ static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message
     snprintf(l->format, sizeof l->format, "XYZ");
     l->every = true;
     rc = take_count(t, count, l, message);
-    if (rc == EQP_OK && !take_properties(l, comment)) {
+    if (rc == EQP_OK && at.text && is_nbody(at.text, comment, &l->time)) {
+        snprintf(l->format, sizeof l->format, "text");
+        for (int c = 0; c < EQP__TEXT_NUMBERS; c++) {
+            eqp__layout_set(l, c, c);
+        }
+    } else if (rc == EQP_OK && !take_properties(l, comment)) {
         for (int c = 0; c < 3; c++) {
             eqp__layout_set(l, EQP__TEXT_X + c, (x < 0 ? 1 : x) + c);
         }

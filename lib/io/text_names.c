@@ -115,7 +115,10 @@ bool eqp__layout_by_names(eqp__layout *layout, char *line)
     bool placed = false;
 
     while (n < EQP__TEXT_COLUMNS && eqp__text_field(&line, layout->separator, &field)) {
-        simplify(field, plain[n++]);
+        /* Between blanks, units in brackets are fields without a column. */
+        if (layout->separator != 0 || !strchr("[(", field[0]) || field[0] == '\0') {
+            simplify(field, plain[n++]);
+        }
     }
     for (int kind = 0; kind < (int)(sizeof names / sizeof *names); kind++) {
         const bool of_places = names[kind].role == EQP__TEXT_X;

@@ -32,6 +32,8 @@ static const table tables[] = {
     {"id x y z flag\nfirst 0 0 0 a\nsecond 1 2 3 b\n", "text with named columns", 0, NULL},
     {"x_kpc,y_kpc,z_kpc,vel_x (km/s),vy_kms,vz km/s,mass_Msun\n0,0,0,0,0,0,1\n1,2,3,4,5,6,7\n",
      "text with named columns", MASSES | VELOCITIES, NULL},
+    {"sep=;\n% x [kpc] y [kpc] z [kpc]\n0 0 0\n1 2 3\n", "text with named columns", 0, NULL},
+    {"2\n0.5\n1 0 0 0 0 0 0\n7 1 2 3 4 5 6\n", "text", MASSES | VELOCITIES, NULL},
     {"# x y z m\n0 0 0 1\n1 2 3 7\n", "text with named columns", MASSES, NULL},
     {"# made by hand\n# id,x,y,z\n1,0,0,0\n8,1,2,3\n", "text with named columns", IDS, NULL},
     {"# as it comes\n0 0 0\n1 2 3\n", "text x y z", 0, NULL},
@@ -46,6 +48,7 @@ static const table tables[] = {
     {DUMP_HEAD(BOX) "ITEM: ATOMS id type x y z vx vy vz mass\n9 1 0 0 0 0 0 0 1\n8 2 1 2 3 4 5 6 7\n", "LAMMPS dump",
      ALL, NULL},
     {DUMP_HEAD(BOX) "ITEM: ATOMS id type xs ys zs\n9 1 0 0 0\n8 2 0.5 0.5 0.5\n", "LAMMPS dump", IDS, NULL},
+    {"ITEM: NUMBER OF ATOMS\r\n2\r\nITEM: ATOMS x y z\r\n0 0 0\r\n1 2 3\r\n", "LAMMPS dump", 0, NULL},
     {DUMP_HEAD(BOX) "ITEM: ATOMS\n9 1 0 0 0\n8 2 0.5 0.5 0.5\n", "LAMMPS dump", IDS, NULL},
     {DUMP_HEAD(BOX) "ITEM: ATOMS zu yu element xu\n0 0 C 0\n3 2 O 1 \n", "LAMMPS dump", 0, NULL},
     {"ITEM: UNITS\nlj\nITEM: TIME\n0.5\n" DUMP_HEAD(BOX) "ITEM: ATOMS id x y z\n9 0 0 0\n8 1 2 3\n" DUMP_HEAD(
@@ -156,6 +159,7 @@ static void what_is_wrong_is_named(void **state)
         {"a,b,c\n1,2,3\n", "line 1: is not 'm x y z vx vy vz', and names no columns x, y, z"},
         {"x,y,m\n1,2,3\n", "line 1"},
         {"x,y,z\n", "holds no particles"},
+        {"x,y,z\n1,2,\n", "line 2: column 3 is not a number"},
         {"x,y,z\n1,2,3\n1,,3\n", "line 3: column 2 is not a number"},
         {"x,y,z\n1,2,3\n1,2\n", "line 3: column 3 is not a number"},
         {"1 2 3 4\n", "line 1: has 4 columns"},
@@ -180,7 +184,7 @@ static void what_is_wrong_is_named(void **state)
         {"t\n\n5 atoms\n99999999 atom types\n\nMasses\n\n1 1\n", "more than 65536"},
         {"t\n\n1 atoms\n1 atom types\n\nMasses\n\n1 1\n\nAtoms # atomic\n\n1 2 1 1 1\n", "is of a type without a mass"},
         {"t\n\n1 atoms\n\nAtoms # unheard\n\n1 2 1\n", "no known atom style"},
-        {"t\n\n1 atoms\n\nAtoms # atomic\n\n1 1 1 x 1\n", "not a particle with numbers"},
+        {"t\n\n1 atoms\n\nAtoms # atomic\n\n1 1 1 x 1\n", "column 4 is not a number"},
     };
     static const struct {
         const char *sign;

@@ -14,10 +14,11 @@
  *   GADGET-4's own; a mass of a type in the header has precedence over the block of masses;
  * - TIPSY, big-endian ("standard") or little-endian, also with positions, or positions and velocities, in double
  *   precision; gas, dark matter and stars become types 0, 1 and 4;
- * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; three header lines
- * (any integer, the number of particles, the time) and then lines `id m x y z vx vy vz`; or columns in any order, named
- * in the first line or in the comment above the numbers (x or pos_x, vx or velocity_x, m or mass, id, ...), separated
- * by blanks, commas, semicolons or tabs, with or without quotes and units in brackets;
+ * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; a header of two
+ *   lines (number of particles, time) before lines `m x y z vx vy vz`, or of three (any integer, number of particles,
+ *   time) before lines `id m x y z vx vy vz`; or columns in any order, named in the first line or in the comment above
+ *   the numbers (x or pos_x, vx or velocity_x, m or mass, id, ...), separated by blanks, commas, semicolons or tabs,
+ *   with or without quotes and units in brackets;
  * - LAMMPS dump and data files, XYZ and extended XYZ: positions, ids, masses and, except in data files, velocities, if
  *   there are any. The first of several frames is read. Scaled positions are converted; the box may be tilted.
  *
