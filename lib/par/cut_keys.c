@@ -116,7 +116,7 @@ done:
     return code;
 }
 
-/* Work as sums of it are exact, or ones where there is none. */
+/* Rounds work so that sums are exact; work that sums to zero becomes 1 each. */
 static int weigh(MPI_Comm comm, int64_t n, double *work)
 {
     double total = 0;

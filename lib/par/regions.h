@@ -26,7 +26,7 @@ struct eqp_regions {
     double corner[3], side;
 };
 
-/* What walls divide, and how narrow a part may be. */
+/* The domain, and the least widths of a part. */
 typedef struct eqp__walls_wanted {
     double low[3], high[3], least[3];
 } eqp__walls_wanted;

@@ -27,7 +27,7 @@ static void take(query *q, int part)
     }
 }
 
-/* Whether the query touches a box, or only this much does not. */
+/* True if the query touches a box; distances are rounded in its favour. */
 static bool touches(const query *q, const double low[3], const double high[3])
 {
     double sum = 0.0;

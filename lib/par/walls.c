@@ -78,7 +78,7 @@ static void plant(eqp_regions *r, const int grid[3], double *const wall[3], int 
     plant(r, grid, wall, child + 1, upper, above);
 }
 
-/* Whether the parts are this grid: then the tree of it. wall: work, as many as parts in each */
+/* Builds the tree of a grid; false if the parts are not that grid. wall: work, [parts] each */
 static bool is_grid(eqp_regions *r, const eqp__walls_wanted *wanted, const int grid[3], double *const work[2],
                     double *const wall[3])
 {

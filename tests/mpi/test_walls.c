@@ -267,7 +267,7 @@ static void place_in(const question *q, int k, int i, double place[3])
     }
 }
 
-/* Whether one of many places around the items of a part is the part's and within reach. */
+/* True if one of many places around the items of a part belongs to the part and is within reach. */
 static bool is_met(const eqp_regions *regions, const question *q, int part)
 {
     double low[3], high[3];
@@ -326,7 +326,7 @@ static void boxes_and_balls_touch_the_parts_of_their_places(MPI_Comm comm)
     static items t;
 
     for (int m = 0; m < 4; m++) {
-        for (int nparts = 1; nparts <= PARTS; nparts *= 8) {
+        for (int nparts = 1; nparts <= PARTS && eqp_method_find(methods[m]) != NULL; nparts *= 8) {
             eqp_message message = {""};
             const eqp_balance_options options = options_of(nparts, &message);
             eqp_regions *regions = NULL;
