@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a fuzz target without libFuzzer: on every file of the folders that are given, and on some changed versions of
- * each. The changes follow from a counter, so that a failure comes again.
- *     fuzz_NAME_replay FOLDER... */
+ * each. The changes follow from a counter, so that a failure comes again. A file is run as it is.
+ *     fuzz_NAME_replay FOLDER|FILE... */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -87,6 +87,22 @@ static void run_file(const char *path)
     }
 }
 
+static void run_as_it_is(FILE *file)
+{
+    uint8_t *data = NULL;
+    int64_t room = 0, n = 0;
+    size_t got = 1;
+
+    while (got > 0) {
+        fuzz_require(eqp_array_reserve(&data, &room, n + ROOM, 1) == EQP_OK);
+        got = fread(data + n, 1, ROOM, file);
+        n += (int64_t)got;
+    }
+    fuzz_require(feof(file));
+    run(data, (size_t)n);
+    free(data);
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -129,7 +145,12 @@ int main(int argc, char **argv)
         (void)LLVMFuzzerInitialize(&argc, &argv);
     }
     for (int i = 1; i < argc; i++) {
-        n += run_folder(argv[i]);
+        FILE *file = fopen(argv[i], "rb+"); /* which no folder can be */
+        if (file != NULL) {
+            run_as_it_is(file);
+            (void)fclose(file);
+        }
+        n += file != NULL ? 1 : run_folder(argv[i]);
     }
     (void)printf("%d inputs, %d changed versions of each\n", n, CHANGES);
     return n > 0 ? 0 : 1;
