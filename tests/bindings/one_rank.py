@@ -5,6 +5,7 @@ import copy
 import faulthandler
 import gc
 import inspect
+import signal
 import sys
 from functools import partial
 
@@ -63,9 +64,9 @@ class Code:
         self.calls.add(name)
         self.lent += lent
         if name == self.fails and comm.rank == self.guilty:
-            if callable(self.raises):
-                self.raises()
-            raise self.raises
+            if not callable(self.raises):
+                raise self.raises
+            self.raises()
 
     def survey(self, kind, survey):
         survey.add_pin(comm.rank)
@@ -208,10 +209,6 @@ def mistakes_of_one_rank():
 
 
 
-def raises_interrupt():
-    raise KeyboardInterrupt
-
-
 def callbacks_raise_on_one_rank():
     """Whatever they raise comes out where it was raised; the other ranks get its line."""
     code = Code()
@@ -219,7 +216,7 @@ def callbacks_raise_on_one_rank():
     mine.record([1, 2], 1.0)
     for name in ("survey", "open", "close", "aspect", "base", "advance", "trace"):
         for what, raises in (("mine", KeyError("mine")), ("KeyboardInterrupt", KeyboardInterrupt()),
-                             ("not now", equipoise.Error(equipoise.ERR_STATE, "not now")),
+                             ("KeyboardInterrupt", partial(signal.raise_signal, signal.SIGINT)), ("not now", equipoise.Error(equipoise.ERR_STATE, "not now")),
                              ("callback", lambda: mine.renew(3)), ("callback", mine.free)):
             code.fails, code.raises, code.guilty = name, raises, (code.guilty + 1) % comm.size
             e = raised(mine.compare, "interaction", [2]) if name != "close" else raised(mine.renew, 5)

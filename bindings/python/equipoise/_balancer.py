@@ -259,6 +259,7 @@ class Balancer(Shared):
             self._called = self._calling = True
             try:
                 call(*arguments)
+                self._interrupts.let()
             except BaseException as e:
                 self._raised = e if self._raised is None else self._raised
                 code = error_code(e, s.EQP_ERR_INTERNAL)
@@ -307,7 +308,7 @@ class Balancer(Shared):
     @collective("eqp_balancer_advise", DIFFER, meets=False)
     def advise(self, left):
         """What to do before a step, `left` being the steps to come: `action`, `changed`, `bytes` and `placement`, an array
-        of owners that live here with `tag` and `home`. Collective."""
+        of owners that live here with `tag` and `home`. Collective: a small allreduce where nothing is due."""
         return self._advised(left)
 
     @collective("eqp_balancer_renew", DIFFER)

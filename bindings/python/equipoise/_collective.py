@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collective calls: a mistake on one rank is an exception on all ranks, and none waits for another."""
 import functools
+import signal
+import threading
 import traceback
 from ctypes import c_char_p, c_void_p
 
@@ -28,7 +30,7 @@ class Handle:
 class Shared(Handle):
     """An object that all ranks make and free together."""
 
-    _comm, _calling = None, False
+    _comm, _calling, _interrupts = None, False, None
 
     def _meet(self):
         """The handle, for a call that is collective."""
@@ -56,6 +58,32 @@ class Shared(Handle):
     def __exit__(self, kind, value, trace):
         if kind is None:  # after an exception other ranks may be elsewhere
             self.free()
+
+
+class _Interrupts:
+    """Keeps an interrupt while C runs: at the entry of a callback its exception would be lost, and behind a call that
+    failed the other ranks would wait."""
+
+    def __enter__(self):
+        self._given, self._old = None, signal.getsignal(signal.SIGINT)
+        self._keeps = callable(self._old) and threading.current_thread() is threading.main_thread()
+        if self._keeps:
+            signal.signal(signal.SIGINT, self._keep)
+        return self
+
+    def _keep(self, *given):
+        self._given = given
+
+    def let(self):
+        """Handles what has come as it would have been."""
+        given, self._given = self._given, None
+        if given is not None:
+            self._old(*given)
+
+    def __exit__(self, kind, value, trace):
+        if self._keeps:
+            signal.signal(signal.SIGINT, self._old)
+        self.let()
 
 
 def error_code(raised, other):
@@ -125,19 +153,22 @@ def collective(name, alike="", meets=True, state=None):
             try:
                 if not meets:
                     _agree(comm, s.EQP_ERR_ARGUMENT if raised is not None else s.EQP_OK, raised)
-                code = function.raw(*arguments)
-                called = False
-                if owner is not None:
-                    raised = owner._raised if raised is None else raised
-                    called, owner._raised, owner._called = owner._called, None, False
-                if code == s.EQP_ERR_MPI:
-                    check(code)
-                if code == s.EQP_ERR_ARGUMENT and (message is None or not message.text):
-                    message = s.eqp_message(text=f"{generator.__name__}: {alike}".encode())
-                if code == s.EQP_ERR_STATE and state is not None:
-                    message = s.eqp_message(text=f"{generator.__qualname__}: {state}".encode())
-                if code != s.EQP_OK or called:  # the same on all ranks
-                    _agree(comm, code, raised, message)
+                with _Interrupts() as interrupts:
+                    called = False
+                    if owner is not None:
+                        owner._interrupts = interrupts
+                    code = function.raw(*arguments)
+                    if owner is not None:
+                        raised = owner._raised if raised is None else raised
+                        called, owner._raised, owner._called = owner._called, None, False
+                    if code == s.EQP_ERR_MPI:
+                        check(code)
+                    if code == s.EQP_ERR_ARGUMENT and (message is None or not message.text):
+                        message = s.eqp_message(text=f"{generator.__name__}: {alike}".encode())
+                    if code == s.EQP_ERR_STATE and state is not None:
+                        message = s.eqp_message(text=f"{generator.__qualname__}: {state}".encode())
+                    if code != s.EQP_OK or called:  # the same on all ranks
+                        _agree(comm, code, raised, message)
                 return _result(steps)
             finally:
                 if steps is not None:
