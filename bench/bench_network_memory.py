@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+
 TILES = {1: "1,1,1", 2: "2,1,1", 4: "2,2,1"}
 CELLS_PER_TILE = 12
 
@@ -23,7 +25,7 @@ def run(program, ranks, method, chains):
     tile = TILES[ranks]
     cells = ",".join(str(CELLS_PER_TILE * int(t)) for t in tile.split(","))
     with tempfile.TemporaryDirectory() as folder:
-        launcher = [*os.environ.get("MPIEXEC", "mpiexec").split(), "-n", str(ranks)]
+        launcher = [RUN, str(ranks)]
         command = [program, "--generate", f"chains:n={chains},box=60000,maxseg=500", "--tile", tile, "--cells", cells,
                    "--steps", "1", "--balance", method, "--quiet"]
         subprocess.run(launcher + command + ["--report", folder], check=True)

@@ -19,6 +19,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "app"))
 from view_browser import Browser  # noqa: E402
 
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+
 RELOADS = 5
 PAINT = "const p = performance.getEntriesByName('first-contentful-paint')[0]; return p && p.startTime"
 TURN = """const done = arguments[0], view = equipoise.view; document.getElementById('turn').checked = true; view.changed();
@@ -28,7 +30,7 @@ setTimeout(() => done([1000 * (view.drawn - from) / (performance.now() - begin),
 
 def run(build, folder, ranks, particles, steps):
     report = os.path.join(folder, "report")
-    subprocess.run(["mpirun", "-n", str(ranks), os.path.join(build, "apps/barneshut/barneshut"), "--generate",
+    subprocess.run([RUN, str(ranks), os.path.join(build, "apps/barneshut/barneshut"), "--generate",
                     f"disks:n={particles}", "--steps", str(steps), "--balance", "sfc", "--report", report, "--quiet"], check=True)
     return os.path.join(report, "run.html")
 

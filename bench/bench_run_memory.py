@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+
 SMALL = {"barneshut": ["--generate", "plummer:n=96"], "dislocation": ["--generate", "chains:n=1"]}
 FIRST = 1000
 SAMPLES = 5
@@ -60,7 +62,7 @@ def run(command, program, steps):
 def main(program, steps=100000, ranks=1, *words):
     program, steps, ranks = os.path.realpath(program), int(steps), int(ranks)
     name = os.path.basename(program)
-    launcher = [os.environ.get("MPIEXEC", "mpiexec"), "-n", str(ranks)] if ranks > 1 else []
+    launcher = [RUN, str(ranks)] if ranks > 1 else []
     words = [*(words or SMALL[name]), "--steps", str(steps + BEYOND), "--progress"]
     print("program,ranks,report,step,bytes,grown,words")
     for report in (False, True):

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+
 BALLS = (300, 0.02, 0.1, 0.0), (17700, 0.3, 0.2, 1.0), (42000, 1.0, 0.7, -1.0)  # particles, radius, mass, centre's x
 
 
@@ -39,7 +41,7 @@ def run(options, scene, words):
     """Forces per particle, CPU seconds and the largest error of the energy at the ends of the cycles."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
-        command = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(options.ranks), options.program, *scene,
+        command = [RUN, str(options.ranks), options.program, *scene,
                    "--quiet", "--balance", options.balance, "--report", report, *words]
         if subprocess.run(command, check=False).returncode != 0:
             sys.exit(f"failed: {' '.join(command)}")

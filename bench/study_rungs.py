@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+
 DEAR = "--kernel plain --precision double --opening geometric --theta 0.4".split()
 GENERATED = "hernquist:n=60000,seed=4", "clusters:n=131072,seed=1", "disks:n=131072,seed=1"
 
@@ -27,7 +29,7 @@ def compare(options, scene, size):
     words = ["--generate", scene] if ":n=" in scene else [scene]
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
-        command = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(options.ranks), options.program, *words, "--quiet",
+        command = [RUN, str(options.ranks), options.program, *words, "--quiet",
                    "--softening", str(options.softening), "--rungs", "6", "--steps", "0", "--group-size", str(size),
                    "--compare", options.methods, "--parts", options.parts, "--report", report,
                    *(DEAR if options.dear else [])]

@@ -48,9 +48,9 @@ class Bench:
 
     def run(self, name, *words, ranks=0, shown=None):
         pinned = ["taskset", "-c", self.core] if shutil.which("taskset") else []
-        launch = ["mpirun", "-n", str(ranks)] if ranks else []
+        launch = [os.path.join(ROOT, "tests", "mpi", "run.sh"), str(ranks)] if ranks else []
         command = launch + pinned + [self.program(name), *words]
-        text = " ".join(launch + pinned + ["build/" + name, *(shown or words)])
+        text = " ".join((["mpirun", "-n", str(ranks)] if ranks else []) + pinned + ["build/" + name, *(shown or words)])
         if text not in self.commands:
             self.commands.append(text)
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
