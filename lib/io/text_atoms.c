@@ -464,14 +464,14 @@ int eqp__layout_of_atoms(eqp__text *t, eqp__layout *l, bool *found, eqp_message 
 
 int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
 {
-    const bool dump = begins(l->format, "LAMMPS dump"), xyz = begins(l->format, "XYZ");
+    const bool dump = begins(l->format, "LAMMPS dump");
     eqp__text_line at = {.text = NULL};
     char *p, *field;
     int64_t n;
     int rc;
 
-    if (!dump && !xyz) {
-        return EQP_OK;
+    if (!l->every) {
+        return EQP_OK; /* a section of a data file */
     }
     rc = eqp__text_next_data(t, &at, message);
     if (rc != EQP_OK || !at.text) {
