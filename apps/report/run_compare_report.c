@@ -266,7 +266,7 @@ static int with_legend(const eqp_table *table, const columns *c, char **text)
 
 static columns find_columns(int n, const eqp_compared *rows, const app_compare_look *look)
 {
-    columns c = {.look = look != NULL ? *look : (app_compare_look){NULL}};
+    columns c = {.look = look != NULL ? *look : (app_compare_look){.memory = false}};
 
     for (int i = 0; i < n; i++) {
         c.cycle = c.cycle || has_phases(&rows[i]);

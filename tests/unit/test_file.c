@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _XOPEN_SOURCE 700 /* realpath */
 /* Files appear whole or not at all, whoever writes beside them and whatever lies in the way; a lock keeps a name for
  * one run, and only as long as that lives. */
 #include "snapshot_files.h"
