@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/random.h>
 #include <math.h>
+#include <string.h>
 
 /* Multipliers and key increments of Philox4x32 (Salmon et al. 2011, section 3.3). */
 #define PHILOX_M0 UINT64_C(0xD2511F53)
@@ -16,11 +17,9 @@ static uint64_t join(uint32_t low, uint32_t high)
     return (uint64_t)high << 32 | low;
 }
 
-void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t bits[2])
+/* bits [4], the four words of a block. Inlined: loops over it become vectors. */
+static inline void philox(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t bits[4])
 {
-    if (!bits) {
-        return;
-    }
     uint32_t c0 = (uint32_t)counter;
     uint32_t c1 = (uint32_t)(counter >> 32);
     uint32_t c2 = (uint32_t)stream;
@@ -38,8 +37,22 @@ void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t
         k0 += PHILOX_W0;
         k1 += PHILOX_W1;
     }
-    bits[0] = join(c0, c1);
-    bits[1] = join(c2, c3);
+    bits[0] = c0;
+    bits[1] = c1;
+    bits[2] = c2;
+    bits[3] = c3;
+}
+
+void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t bits[2])
+{
+    uint32_t word[4];
+
+    if (!bits) {
+        return;
+    }
+    philox(seed, stream, counter, word);
+    bits[0] = join(word[0], word[1]);
+    bits[1] = join(word[2], word[3]);
 }
 
 uint64_t eqp_random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
@@ -48,6 +61,21 @@ uint64_t eqp_random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
 
     eqp_random_block(seed, stream, counter, bits);
     return bits[0];
+}
+
+uint64_t eqp_random_sum(int64_t n, const void *seed, uint64_t stream, uint64_t counter)
+{
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < n && seed; i++) {
+        uint64_t of;
+        uint32_t word[4];
+
+        memcpy(&of, (const char *)seed + 8 * i, sizeof of);
+        philox(of, stream + (uint64_t)i, counter, word);
+        sum += join(word[0], word[1]);
+    }
+    return sum;
 }
 
 double eqp_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)

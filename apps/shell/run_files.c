@@ -220,6 +220,11 @@ uint64_t app_checksum_row(int64_t place, int at, int nwords, const uint64_t *wor
     return sum;
 }
 
+uint64_t app_checksum_column(int64_t place, int at, int64_t n, const void *word)
+{
+    return eqp_random_sum(n, word, (uint64_t)place, (uint64_t)at);
+}
+
 uint64_t app_checksum_sum(MPI_Comm comm, uint64_t part)
 {
     MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_UINT64_T, MPI_SUM, comm);
@@ -280,9 +285,22 @@ done:
     return code;
 }
 
+static const app_file_writer forces_writer = {forces_begin, forces_write, forces_finish, forces_discard};
+
+int app_forces_write_rows(MPI_Comm comm, const char *path, const app_rows *rows, eqp_message *message)
+{
+    forces_file file = {.path = path};
+    int code = eqp_scan_int64(comm, rows->n, NULL, &file.rows);
+
+    code = code == EQP_OK ? app_write_ordered(comm, &forces_writer, &file, 4, rows, message) : code;
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
+    }
+    return code;
+}
+
 int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *force, eqp_message *message)
 {
-    static const app_file_writer writer = {forces_begin, forces_write, forces_finish, forces_discard};
     forces_file file = {.path = path};
     app_force *slice = NULL;
     int64_t nslice = 0, first;
@@ -295,7 +313,7 @@ int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *forc
         code = eqp_agree(comm, forces_take(&file, nslice, slice), NULL);
     }
     if (code == EQP_OK) {
-        code = app_write_columns(comm, &writer, &file, 4, nslice,
+        code = app_write_columns(comm, &forces_writer, &file, 4, nslice,
                                  (const void *const[]){file.id, file.x, file.y, file.z}, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));

@@ -78,6 +78,20 @@ typedef struct app_file_writer {
 int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, int64_t n,
                       const void *const *column, eqp_message *message);
 
+/* Rows of this rank, in any order (borrowed). A row's place in the file is its kind, and its index among those of one
+ * kind; both are >= 0, no two places are alike, and places may lack. */
+typedef struct app_rows {
+    int64_t n;
+    const int64_t *kind;       /* [n] below EQP_SNAPSHOT_TYPES; NULL: all are of one kind */
+    const int64_t *index;      /* [n] */
+    const void *const *column; /* words of 8 bytes, [n] each */
+} app_rows;
+
+/* Writes rows by ascending place. Every rank takes up to 12 MB, rank 0 another 2 MB a column, and each 24 bytes for
+ * 262144 indices of a kind. EQP_ERR_INTERNAL where two places are alike. Collective. */
+int app_write_ordered(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, const app_rows *rows,
+                      eqp_message *message);
+
 /* Brings records into the order of a file, cut into one run per rank, equally many to each. A record is `size` bytes,
  * a multiple of 8, and begins with its place in the file, a uint64_t below UINT64_MAX; no two places alike.
  * records [n] get sorted by place; *slice (address of a pointer, owned by the caller) [*nslice] in order, the first of
@@ -87,6 +101,8 @@ int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t
 /* A checksum of rows of words, whichever ranks hold which: the sum of this over all rows. place: in the file; at: of
  * the first of these words in its row. Local. */
 uint64_t app_checksum_row(int64_t place, int at, int nwords, const uint64_t *word);
+/* The same for word number `at` of each of n rows that follow each other: faster. */
+uint64_t app_checksum_column(int64_t place, int at, int64_t n, const void *word);
 /* The sum. Collective. */
 uint64_t app_checksum_sum(MPI_Comm comm, uint64_t part);
 
@@ -100,5 +116,8 @@ typedef struct app_force {
 /* Writes --forces: HDF5 with the datasets ids [total] and forces [total][3] by ascending place. force [n] of this rank
  * get sorted. Collective. */
 int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *force, eqp_message *message);
+
+/* The same for rows with the columns id and force in x, y and z. */
+int app_forces_write_rows(MPI_Comm comm, const char *path, const app_rows *rows, eqp_message *message);
 
 #endif

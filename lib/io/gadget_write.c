@@ -213,9 +213,6 @@ static int create_file(const eqp_snapshot_writer *w, int k, eqp_message *message
     EQP_TRY(eqp__layout_path(w->path, l, k, &name));
     EQP_TRY(eqp__hdf5_create(name, out, message));
     code = fill_group(name, out->file, "Header", l, k, put_header, message);
-    if (code == EQP_OK && l->nattributes > 0) {
-        code = fill_group(name, out->file, "Equipoise", l, k, put_attributes, message);
-    }
     for (int t = 0; code == EQP_OK && t < l->ntypes; t++) {
         int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
 
@@ -394,6 +391,12 @@ int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
         code = EQP_ERR_ARGUMENT;
     }
     eqp__hdf5_enter(&quiet);
+    for (int k = 0; code == EQP_OK && k < writer->nfiles && writer->layout.nattributes > 0; k++) {
+        const eqp__hdf5_output *out = &writer->file[k];
+        code = fill_group(eqp_output_path(out->output), out->file, "Equipoise", &writer->layout, k, put_attributes,
+                          message);
+        code = eqp__hdf5_check(out, code, message);
+    }
     for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {
         code = eqp__hdf5_complete(&writer->file[k], message);
     }

@@ -124,6 +124,48 @@ static void rows_of_all_ranks_come_in_order(MPI_Comm comm)
     free(number);
 }
 
+/* Rows that are dealt to the ranks at random, of three kinds, with gaps, over several windows of the file. */
+static void rows_in_any_order_come_by_place(MPI_Comm comm)
+{
+    enum { EACH = 300, TOTAL = 3 * EACH };
+    static const app_file_writer writer = {rows_begin, rows_write, rows_finish, rows_discard};
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    const int64_t fails_at[] = {-1, 0, TOTAL / 2, TOTAL - 1, -1};
+    int64_t kind[TOTAL + 1], index[TOTAL + 1], number[TOTAL + 1], n = 0;
+    double minus[TOTAL + 1];
+
+    for (int64_t k = 0; k < TOTAL; k++) {
+        const int64_t i = k * 457 % TOTAL; /* 457 and 900 have no common factor */
+        const int owner = (int)(eqp_random_bits(5, (uint64_t)i, 0) % (uint64_t)size);
+        if ((owner == size / 2 ? 0 : owner) == rank) {
+            kind[n] = 2 * (i / EACH);
+            index[n] = i % EACH * 3001;
+            number[n] = i;
+            minus[n++] = -(double)i;
+        }
+    }
+    for (int k = 0; k < 5; k++) {
+        const app_rows rows = {n + (k == 4 && rank == size - 1), kind, index, (const void *const[]){number, minus}};
+        rows_file f = {.fails_at = fails_at[k]};
+        eqp_message message = {""};
+        char expected[32] = "";
+
+        /* In the end one place twice. */
+        kind[n] = index[n] = number[n] = 0;
+        minus[n] = 0;
+        if (k > 0 && k < 4) {
+            snprintf(expected, sizeof expected, "row %lld", (long long)fails_at[k]);
+        }
+        CHECK_EQUAL(app_write_ordered(comm, &writer, &f, 2, &rows, &message), k == 0   ? EQP_OK
+                                                                              : k == 4 ? EQP_ERR_INTERNAL
+                                                                                       : EQP_ERR_IO);
+        CHECK(strcmp(message.text, expected) == 0);
+        CHECK_EQUAL(f.finished, rank == 0 && k == 0);
+        CHECK_EQUAL(f.discarded, f.begun);
+        CHECK_EQUAL(f.rows, rank > 0 || k == 4 ? 0 : k == 0 ? TOTAL : fails_at[k]);
+    }
+}
+
 /* The same name on all ranks of one communicator. */
 static void name_folder(MPI_Comm comm, char folder[64])
 {
@@ -365,6 +407,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(records_come_into_file_order),
         MPI_TEST(rows_of_all_ranks_come_in_order),
+        MPI_TEST(rows_in_any_order_come_by_place),
         MPI_TEST(no_file_of_a_run_is_another),
         MPI_TEST(a_place_is_had_by_one_run),
         MPI_TEST(forces_are_written_in_order_or_not_at_all),

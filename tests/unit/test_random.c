@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 /* The published known-answer vectors of Philox4x32-10 (Random123, file kat_vectors). */
 static void matches_published_vectors(void **state)
 {
@@ -173,12 +175,29 @@ static void normal_has_the_right_moments(void **state)
     assert_true(fabs(product) < 6.0 * sqrt(2.0 / N));
 }
 
+static void a_sum_is_that_of_its_words(void **state)
+{
+    double word[101];
+    uint64_t expected = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 101; i++) {
+        uint64_t bits;
+        word[i] = -1.5 * (double)i;
+        memcpy(&bits, &word[i], sizeof bits);
+        assert_true(eqp_random_sum((int64_t)i, word, UINT64_MAX - 50, 7) == expected);
+        expected += eqp_random_bits(bits, UINT64_MAX - 50 + i, 7);
+    }
+    assert_true(eqp_random_sum(3, NULL, 1, 2) == 0 && eqp_random_sum(-3, word, 1, 2) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_published_vectors),  cmocka_unit_test(is_independent_of_order),
-        cmocka_unit_test(every_input_bit_matters),    cmocka_unit_test(uniform_fills_the_interval),
-        cmocka_unit_test(below_is_fair_and_in_range), cmocka_unit_test(normal_has_the_right_moments),
+        cmocka_unit_test(a_sum_is_that_of_its_words),   cmocka_unit_test(matches_published_vectors),
+        cmocka_unit_test(is_independent_of_order),      cmocka_unit_test(every_input_bit_matters),
+        cmocka_unit_test(uniform_fills_the_interval),   cmocka_unit_test(below_is_fair_and_in_range),
+        cmocka_unit_test(normal_has_the_right_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,27 +80,33 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, const bh_input *moment)
+uint64_t bh_input_checksum_rows(const bh_input *moment, int64_t first, int64_t n, const void *const *word)
+{
+    const int nwords = 13 + (moment->tick > 0) + (moment->cells.side > 0);
+    uint64_t sum = 0;
+
+    for (int c = 0; c < nwords; c++) {
+        sum += app_checksum_column(first, c, n, word[c]);
+    }
+    return sum;
+}
+
+uint64_t bh_input_checksum_moment(const bh_input *moment)
 {
     const bh_box *cells = &moment->cells;
     const uint64_t when[] = {(uint64_t)moment->step,    bits_of(moment->dt),       bits_of(moment->time),
                              (uint64_t)moment->tick,    bits_of(cells->corner[0]), bits_of(cells->corner[1]),
                              bits_of(cells->corner[2]), bits_of(cells->side)};
-    const int more = moment->tick > 0, keys = cells->side > 0;
-    uint64_t sum = 0;
 
-    for (int64_t i = 0; i < p->n; i++) {
-        const uint64_t word[] = {(uint64_t)p->id[i], (uint64_t)p->kind[i],
-                                 bits_of(p->m[i]),   bits_of(p->x[i]),
-                                 bits_of(p->y[i]),   bits_of(p->z[i]),
-                                 bits_of(p->vx[i]),  bits_of(p->vy[i]),
-                                 bits_of(p->vz[i]),  bits_of(p->ax[i]),
-                                 bits_of(p->ay[i]),  bits_of(p->az[i]),
-                                 bits_of(p->pot[i]), more ? (uint64_t)p->rung[i] : 0,
-                                 p->key[i]};
-        sum += app_checksum_row(first + i, 0, 13 + more + keys, word);
-    }
-    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3 + more + 4 * keys, when);
+    return app_checksum_row(-1, 0, 3 + (moment->tick > 0) + 4 * (cells->side > 0), when);
+}
+
+static uint64_t checksum_of(MPI_Comm comm, const bh_particles *p, int64_t first, const bh_input *moment)
+{
+    const void *const word[] = {p->id, p->kind, p->m,  p->x,  p->y,   p->z,    p->vx, p->vy,
+                                p->vz, p->ax,   p->ay, p->az, p->pot, p->rung, p->key};
+
+    return app_checksum_sum(comm, bh_input_checksum_rows(moment, first, p->n, word)) + bh_input_checksum_moment(moment);
 }
 
 /* Files of older versions have no checksum; but what was never written is nothing but zeros. Collective. */
@@ -112,7 +118,7 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
     int code;
 
     if (checksum->name != NULL) {
-        damaged = bh_input_checksum(comm, p, first, input) != (uint64_t)checksum->integer;
+        damaged = checksum_of(comm, p, first, input) != (uint64_t)checksum->integer;
     } else {
         for (int64_t i = 0; i < p->n; i++) {
             nonzero += p->id[i] != 0 || p->m[i] != 0 || p->x[i] != 0;

@@ -33,9 +33,13 @@ extern const char *const bh_cells_attribute[BH_CELLS_ATTRIBUTES];
 int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
                   eqp_message *message);
 
-/* The checksum that a restart file carries: of its particles, of which this rank has a run from number `first` of the
- * file on, and of the moment: its step, dt, time and tick, and with a tick of their rungs; with cells of both and of
- * their keys. Collective. */
-uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *particles, int64_t first, const bh_input *moment);
+/* The words of a particle that the checksum of a restart file is of: id, kind, m, x, y, z, vx, vy, vz, ax, ay, az, pot,
+ * rung, key. The last two count at a moment with a tick and with cells. */
+enum { BH_CHECKED = 15 };
+
+/* The checksum is the sum of these two. word [BH_CHECKED][n] of the rows of the file from number `first` on. Sums of
+ * parts of the rows add up. Local. */
+uint64_t bh_input_checksum_rows(const bh_input *moment, int64_t first, int64_t n, const void *const *word);
+uint64_t bh_input_checksum_moment(const bh_input *moment);
 
 #endif

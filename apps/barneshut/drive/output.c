@@ -11,49 +11,16 @@
 static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {".xdmf", NULL};
 const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
 
-/* A particle on its way into a file: its place, then itself. */
-static int record_words(const bh_particles *p)
-{
-    return 1 + bh_particles_fields(p->rungs);
-}
-
-/* Type above place: a snapshot holds its types one after the other. */
-static uint64_t place_of(const bh_particles *p, int64_t i)
-{
-    return (uint64_t)p->kind[i] << 56 | (uint64_t)p->index[i];
-}
-
-/* Particles in the order of a file, cut into one run per rank. */
-static int slice_make(const bh_simulation *sim, bh_particles *slice, int64_t *first)
-{
-    const bh_particles *p = &sim->domain.particles;
-    const int words = record_words(p);
-    int64_t nreceived = 0;
-    uint64_t *out = NULL, *in = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * words, sizeof *out), NULL);
-
-    bh_particles_init(slice);
-    slice->rungs = p->rungs;
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        out[words * i] = place_of(p, i);
-        bh_particles_pack(p, i, out + words * i + 1);
-    }
-    if (code == EQP_OK) {
-        code = app_file_order(sim->comm, (size_t)words * sizeof *out, p->n, out, &nreceived, &in, first);
-    }
-    free(out);
-    EQP_TRY(code);
-    EQP_TRY(eqp_agree(sim->comm, bh_particles_resize(slice, nreceived), NULL));
-    for (int64_t i = 0; i < nreceived; i++) {
-        bh_particles_unpack(slice, i, in + words * i + 1);
-    }
-done:
-    free(in);
-    return code;
-}
+/* Columns on their way into a file, in the order in which the snapshot's writer takes them; KIND stands behind those
+ * that are stored. */
+enum { X, Y, Z, VX, VY, VZ, MASS, ID, AX, AY, AZ, POT, RUNG, KEY, KIND, COLUMNS };
 
 typedef struct snapshot_file {
     const char *path;
+    bh_input moment;
+    int stored;        /* columns */
+    int64_t rows;      /* so far */
+    uint64_t checksum; /* of them */
     eqp_snapshot_layout layout;
     eqp_column column[4];
     eqp_attribute attribute[7 + BH_CELLS_ATTRIBUTES];
@@ -66,20 +33,27 @@ static int snapshot_begin(void *file, eqp_message *message)
     return eqp_snapshot_write_begin(f->path, &f->layout, &f->writer, message);
 }
 
-/* The columns as bh_output_snapshot() gives them. */
 static int snapshot_write(void *file, int64_t n, const void *const *column, eqp_message *message)
 {
+    snapshot_file *f = file;
     void *const *c = (void *const *)column; /* only read */
     const eqp_snapshot_arrays arrays = {
-        .x = c[0], .y = c[1], .z = c[2], .vx = c[3], .vy = c[4], .vz = c[5], .m = c[6], .id = c[7]};
-    return eqp_snapshot_write_slice(((snapshot_file *)file)->writer, n, &arrays, column + 8, message);
+        .x = c[X], .y = c[Y], .z = c[Z], .vx = c[VX], .vy = c[VY], .vz = c[VZ], .m = c[MASS], .id = c[ID]};
+    const void *const word[BH_CHECKED] = {c[ID], c[f->stored], c[MASS], c[X],  c[Y],   c[Z],    c[VX], c[VY],
+                                          c[VZ], c[AX],        c[AY],   c[AZ], c[POT], c[RUNG], c[KEY]};
+
+    f->checksum += bh_input_checksum_rows(&f->moment, f->rows, n, word);
+    f->rows += n;
+    return eqp_snapshot_write_slice(f->writer, n, &arrays, column + AX, message);
 }
 
+/* The checksum is the last attribute. */
 static int snapshot_finish(void *file, eqp_message *message)
 {
     snapshot_file *f = file;
     eqp_snapshot_writer *writer = f->writer;
 
+    f->attribute[f->layout.nattributes - 1].integer = (int64_t)(f->checksum + bh_input_checksum_moment(&f->moment));
     f->writer = NULL;
     return eqp_snapshot_write_finish(writer, message);
 }
@@ -145,53 +119,39 @@ static void add_cells(const bh_box *cells, snapshot_file *file)
 int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message)
 {
     static const app_file_writer writer = {snapshot_begin, snapshot_write, snapshot_finish, snapshot_discard};
+    const bh_particles *p = &sim->domain.particles;
+    const void *column[COLUMNS] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,   p->m,
+                                   p->id, p->ax, p->ay, p->az, p->pot, p->rung, p->key};
+    const app_rows rows = {p->n, p->kind, p->index, column};
     snapshot_file file;
-    bh_particles slice;
-    int64_t first;
-    int code = slice_make(sim, &slice, &first);
+    int code = describe_snapshot(sim, path, &file);
 
     if (code == EQP_OK) {
-        code = describe_snapshot(sim, path, &file);
-    }
-    if (code == EQP_OK) {
-        const bh_particles *p = &slice;
-        bh_input moment = {.step = sim->now.common.step,
-                           .dt = sim->dt,
-                           .time = sim->now.common.time,
-                           .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
-        if (moment.tick > 0 && sim->domain.drifted) {
-            moment.cells = sim->domain.box;
-            add_cells(&moment.cells, &file);
+        file.moment = (bh_input){.step = sim->now.common.step,
+                                 .dt = sim->dt,
+                                 .time = sim->now.common.time,
+                                 .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
+        if (file.moment.tick > 0 && sim->domain.drifted) {
+            file.moment.cells = sim->domain.box;
+            add_cells(&file.moment.cells, &file);
         }
-        const uint64_t checksum = bh_input_checksum(sim->comm, p, first, &moment);
-        file.attribute[file.layout.nattributes++] =
-            (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
-        const void *const column[] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,   p->m,
-                                      p->id, p->ax, p->ay, p->az, p->pot, p->rung, p->key};
-        code = app_write_columns(sim->comm, &writer, &file, 10 + file.layout.ncolumns, p->n, column, message);
-    } else {
+        file.attribute[file.layout.nattributes++] = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
+        file.stored = 10 + file.layout.ncolumns;
+        column[file.stored] = p->kind;
+        code = app_write_ordered(sim->comm, &writer, &file, file.stored + 1, &rows, message);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
-    bh_particles_free(&slice);
     return code;
 }
 
 int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message)
 {
     const bh_particles *p = &sim->domain.particles;
-    app_force *force = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&force, p->n, sizeof *force), NULL);
+    const void *const column[] = {p->id, p->ax, p->ay, p->az};
 
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        force[i] = (app_force){(uint64_t)p->index[i], (uint64_t)p->id[i], {p->ax[i], p->ay[i], p->az[i]}};
-    }
-    if (code == EQP_OK) {
-        code = app_forces_write(sim->comm, path, p->n, force, message);
-    } else {
-        eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
-    }
-    free(force);
-    return code;
+    return app_forces_write_rows(sim->comm, path, &(app_rows){p->n, NULL, p->index, column}, message);
 }
 
 int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message)

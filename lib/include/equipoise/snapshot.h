@@ -220,7 +220,8 @@ typedef struct eqp_snapshot_writer eqp_snapshot_writer;
  * above), velocities are stored as u = v / sqrt(time).
  *
  * \param[in]  path     target (copied)
- * \param[in]  layout   (copied; what it points to is borrowed until the writer is freed)
+ * \param[in]  layout   (copied; what it points to is borrowed until the writer is freed; attributes may get their
+ *                       numbers until eqp_snapshot_write_finish())
  * \param[out] writer   eqp_snapshot_write_finish() or eqp_snapshot_write_discard() it; unchanged on error
  * \param[out] message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */

@@ -9,7 +9,7 @@
  * Generator: Philox4x32 with 10 rounds (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers:
  * as easy as 1, 2, 3", SC'11, section 3.3), the seed as key, the counter and the stream as the two halves of its
  * 128-bit counter. Integers and uniform numbers are the same to the last bit on every platform. All functions are
- * local, O(1), cannot fail and may be called from any thread. */
+ * local, O(1) unless they say otherwise, cannot fail and may be called from any thread. */
 #ifndef EQUIPOISE_RANDOM_H
 #define EQUIPOISE_RANDOM_H
 
@@ -28,6 +28,12 @@ void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t
 
 /** 64 random bits: the first half of eqp_random_block(). */
 uint64_t eqp_random_bits(uint64_t seed, uint64_t stream, uint64_t counter);
+
+/** The sum of eqp_random_bits(seed[i], stream + i, counter), modulo 2^64: a checksum of [n] words of 8 bytes that stand
+ * at places stream, stream + 1, ... of a column, in a third of the time. Sums of parts add up to that of the whole.
+ * O(n).
+ * \param[in] seed  [n] words of any type (borrowed); NULL: the sum is 0 */
+uint64_t eqp_random_sum(int64_t n, const void *seed, uint64_t stream, uint64_t counter);
 
 /** A number of [0, 1), a multiple of 2^-53, all equally likely: the upper 53 bits of eqp_random_bits(). */
 double eqp_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter);

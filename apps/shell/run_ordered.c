@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows that ranks hold in any order, written in the order of their places, a window of the file after the other: each
+ * rank needs memory for some windows, whatever the file's size. */
+#include "run_files.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+#include <equipoise/snapshot.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOW = 1 << 18, /* places of a window: so many that a rank's rows of one share cache lines */
+    LISTED = 1 << 20, /* rows that a rank looks up at once, at least those of a window */
+    PIECE = 1 << 13,  /* rows of a message */
+    TAG = 78
+};
+
+typedef struct ordering {
+    MPI_Comm comm;
+    int me, nranks;
+    int ncolumns;
+    const app_rows *rows;
+    int64_t per_kind, nwindows; /* windows of one kind, of all kinds */
+    int64_t *count, *total;     /* [nwindows] rows of this rank, of all ranks */
+    int64_t *end;               /* [nwindows] of the listed windows: behind their last row in `list` */
+    int64_t listed;             /* windows below this are listed, or done */
+    int64_t *list;              /* [LISTED] this rank's rows, window by window */
+    int32_t *slot;              /* [WINDOW] places of the present rows in the window */
+    uint64_t *piece;            /* [1 + ncolumns][PIECE] rows on their way: places in the window, then the columns */
+    bool *filled;               /* rank 0: [WINDOW] */
+    uint64_t *block[APP_FILE_COLUMNS]; /* rank 0: [WINDOW] */
+} ordering;
+
+static int64_t window_of(const ordering *o, int64_t i)
+{
+    const int64_t kind = o->rows->kind != NULL ? o->rows->kind[i] : 0;
+
+    return kind * o->per_kind + o->rows->index[i] / WINDOW;
+}
+
+/* How many windows there are, and rows in each. Collective. */
+static int count_rows(ordering *o)
+{
+    const app_rows *rows = o->rows;
+    int64_t most[2] = {-1, -1};
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < rows->n; i++) {
+        const int64_t kind = rows->kind != NULL ? rows->kind[i] : 0;
+        most[0] = kind > most[0] ? kind : most[0];
+        most[1] = rows->index[i] > most[1] ? rows->index[i] : most[1];
+        code = kind < 0 || kind >= EQP_SNAPSHOT_TYPES || rows->index[i] < 0 ? EQP_ERR_INTERNAL : code;
+    }
+    EQP_TRY(eqp_agree(o->comm, code, NULL));
+    EQP_TRY(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, o->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+    o->per_kind = most[1] >= 0 ? most[1] / WINDOW + 1 : 0;
+    o->nwindows = (most[0] + 1) * o->per_kind;
+    code = eqp_array_create(&o->count, o->nwindows, sizeof *o->count);
+    code = code == EQP_OK ? eqp_array_create(&o->total, o->nwindows, sizeof *o->total) : code;
+    code = code == EQP_OK ? eqp_array_create(&o->end, o->nwindows, sizeof *o->end) : code;
+    EQP_TRY(eqp_agree(o->comm, code, NULL));
+    for (int64_t i = 0; i < rows->n; i++) {
+        o->count[window_of(o, i)]++;
+    }
+    memcpy(o->total, o->count, (size_t)o->nwindows * sizeof *o->total);
+    EQP_TRY(eqp_sum_int64(o->comm, o->nwindows, o->total));
+    for (int64_t w = 0; w < o->nwindows; w++) {
+        code = o->total[w] > WINDOW ? EQP_ERR_INTERNAL : code; /* two rows of one place */
+    }
+done:
+    return code;
+}
+
+static int create_buffers(ordering *o)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&o->list, o->rows->n < LISTED ? o->rows->n : LISTED, sizeof *o->list));
+    EQP_TRY(eqp_array_create(&o->slot, WINDOW, sizeof *o->slot));
+    EQP_TRY(eqp_array_create(&o->piece, o->nranks > 1 ? (int64_t)PIECE * (1 + o->ncolumns) : 0, sizeof *o->piece));
+    if (o->me == 0) {
+        EQP_TRY(eqp_array_create(&o->filled, WINDOW, sizeof *o->filled));
+        for (int c = 0; c < o->ncolumns; c++) {
+            EQP_TRY(eqp_array_create(&o->block[c], WINDOW, sizeof *o->block[c]));
+        }
+    }
+done:
+    return code;
+}
+
+static void free_ordering(ordering *o)
+{
+    for (int c = 0; c < APP_FILE_COLUMNS; c++) {
+        free(o->block[c]);
+    }
+    free(o->filled);
+    free(o->piece);
+    free(o->slot);
+    free(o->list);
+    free(o->end);
+    free(o->total);
+    free(o->count);
+}
+
+/* Looks up the rows of this window and of as many behind it as there is room for. */
+static void list_rows(ordering *o, int64_t window)
+{
+    int64_t n = 0, w = window;
+
+    for (; w < o->nwindows && n + o->count[w] <= LISTED; w++) {
+        o->end[w] = n;
+        n += o->count[w];
+    }
+    o->listed = w;
+    for (int64_t i = 0; i < o->rows->n && n > 0; i++) {
+        w = window_of(o, i);
+        if (w >= window && w < o->listed) {
+            o->list[o->end[w]++] = i;
+        }
+    }
+}
+
+/* Rows of a column, one after the other. */
+static void take(const void *column, int64_t n, const int64_t *row, uint64_t *to)
+{
+    for (int64_t k = 0; k < n; k++) {
+        memcpy(&to[k], (const char *)column + 8 * row[k], 8);
+    }
+}
+
+static void send_rows(ordering *o, int64_t n, const int64_t *row)
+{
+    MPI_Send(&n, 1, MPI_INT64_T, 0, TAG, o->comm);
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int64_t now = n - at < PIECE ? n - at : PIECE;
+
+        for (int64_t k = 0; k < now; k++) {
+            o->piece[k] = (uint64_t)o->rows->index[row[at + k]] % WINDOW;
+        }
+        for (int c = 0; c < o->ncolumns; c++) {
+            take(o->rows->column[c], now, row + at, o->piece + (1 + c) * now);
+        }
+        MPI_Send(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, 0, TAG, o->comm);
+    }
+}
+
+static void take_rows(ordering *o, int from)
+{
+    int64_t n;
+
+    MPI_Recv(&n, 1, MPI_INT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int64_t now = n - at < PIECE ? n - at : PIECE;
+
+        MPI_Recv(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
+        for (int64_t k = 0; k < now; k++) {
+            o->filled[o->piece[k]] = true;
+        }
+        for (int c = 0; c < o->ncolumns; c++) {
+            const uint64_t *column = o->piece + (1 + c) * now;
+            for (int64_t k = 0; k < now; k++) {
+                o->block[c][o->piece[k]] = column[k];
+            }
+        }
+    }
+}
+
+static void place_own(ordering *o, int64_t n, const int64_t *row)
+{
+    for (int64_t k = 0; k < n; k++) {
+        o->slot[k] = (int32_t)((uint64_t)o->rows->index[row[k]] % WINDOW);
+        o->filled[o->slot[k]] = true;
+    }
+    for (int c = 0; c < o->ncolumns; c++) {
+        const char *column = o->rows->column[c];
+        for (int64_t k = 0; k < n; k++) {
+            memcpy(&o->block[c][o->slot[k]], column + 8 * row[k], 8);
+        }
+    }
+}
+
+/* Places without rows are left out. Returns how many have some. */
+static int64_t close_gaps(ordering *o, int64_t expected)
+{
+    int64_t n = 0;
+
+    for (int64_t place = 0; place < WINDOW && n < expected; place++) {
+        if (o->filled[place]) {
+            for (int c = 0; c < o->ncolumns && n < place; c++) {
+                o->block[c][n] = o->block[c][place];
+            }
+            n++;
+        }
+    }
+    memset(o->filled, 0, WINDOW * sizeof *o->filled);
+    return n;
+}
+
+/* After an error rank 0 writes no more, but takes everything in: the others do not know of it. */
+static int write_windows(ordering *o, const app_file_writer *writer, void *file, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    for (int64_t w = 0; w < o->nwindows; w++) {
+        if (o->total[w] == 0) {
+            continue;
+        }
+        if (w >= o->listed) {
+            list_rows(o, w);
+        }
+        const int64_t *row = o->list + o->end[w] - o->count[w];
+        if (o->me > 0) {
+            send_rows(o, o->count[w], row);
+            continue;
+        }
+        place_own(o, o->count[w], row);
+        for (int r = 1; r < o->nranks; r++) {
+            take_rows(o, r);
+        }
+        const int64_t n = close_gaps(o, o->total[w]);
+        code = code == EQP_OK && n < o->total[w] ? EQP_ERR_INTERNAL : code;
+        code = code == EQP_OK ? writer->write(file, n, (const void *const *)o->block, message) : code;
+    }
+    return code;
+}
+
+int app_write_ordered(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, const app_rows *rows,
+                      eqp_message *message)
+{
+    ordering o = {.comm = comm, .ncolumns = ncolumns, .rows = rows};
+    bool begun = false;
+    int code;
+
+    MPI_Comm_rank(comm, &o.me);
+    MPI_Comm_size(comm, &o.nranks);
+    EQP_TRY(count_rows(&o));
+    code = create_buffers(&o);
+    EQP_TRY(eqp_agree(comm, code, message));
+    begun = o.me == 0;
+    EQP_TRY(eqp_agree(comm, begun ? writer->begin(file, message) : EQP_OK, message));
+    code = write_windows(&o, writer, file, message);
+    code = code == EQP_OK && begun ? writer->finish(file, message) : code;
+    code = eqp_agree(comm, code, message);
+done:
+    if (begun) {
+        writer->discard(file);
+    }
+    free_ordering(&o);
+    return code;
+}
