@@ -36,7 +36,7 @@ size_t eqp_utf8_length(const char *text)
 {
     uint32_t character;
 
-    return decode(text, &character);
+    return text ? decode(text, &character) : 0;
 }
 
 /* Control characters (C0, DEL, C1), and characters of Unicode that are invisible, break lines or turn the direction of
@@ -61,6 +61,9 @@ void eqp_text_clean(char *text)
 {
     char *end = text;
 
+    if (!text) {
+        return;
+    }
     while (*text != '\0') {
         uint32_t character = 0;
         const size_t length = decode(text, &character);

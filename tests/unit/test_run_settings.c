@@ -263,7 +263,7 @@ static void a_network_is_read_from_a_file(void **state)
     write_text(name, text);
     assert_int_equal(app_network_parse(name, &choice, &message), EQP_ERR_IO);
     assert_int_equal(app_network_parse(".", &choice, &message), EQP_ERR_IO);
-    assert_string_equal(message.text, ".: cannot be read: is no regular file");
+    assert_string_equal(message.text, ".: is a directory");
     assert_true(choice.network.alpha == 3e-6); /* as it was */
     assert_int_equal(app_network_parse("measure:file=a/b.txt", &choice, &message), EQP_OK);
     assert_true(choice.measure && strcmp(choice.file, "a/b.txt") == 0 && choice.network.alpha == 2e-6);
@@ -289,7 +289,7 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         {{"--network=gamma=1"},
          "second: --network: gamma: no such key; known: alpha beta reduce gather gather_byte node"},
         {{"--network=measure:alpha=1"}, "second: --network: alpha: no such key; known: file node"},
-        {{"--network=guess"}, "second: --network: guess: cannot be read: No such file or directory"},
+        {{"--network=guess"}, "second: --network: guess: No such file or directory"},
         {{"--exchange=pigeon"},
          "second: --exchange: 'pigeon' is not auto, nor a plan such as two-stage+broadcast/16+node/4"},
         {{"--share=fair"},

@@ -25,11 +25,12 @@ typedef struct eqp_message {
     char text[512]; /**< zero-terminated UTF-8 without control characters, never longer than one line */
 } eqp_message;
 
-/** Bytes of the character at `text`, 1 to 4; 0 where it is not valid UTF-8 (RFC 3629) or the text ends. Local. */
+/** Bytes of the character at `text`, 1 to 4; 0 where it is not valid UTF-8 (RFC 3629), where the text ends, and for
+ * NULL. Local. */
 size_t eqp_utf8_length(const char *text);
 
 /** Makes a text from elsewhere fit for a terminal, in place: each control character, each invisible one or one that
- * turns the direction of writing, and each byte that is not UTF-8 becomes '?'. Local, O(length). */
+ * turns the direction of writing, and each byte that is not UTF-8 becomes '?'. NULL is legal. Local, O(length). */
 void eqp_text_clean(char *text);
 
 /** Writes a message, cleaned by eqp_text_clean(), so that a file name or an argument cannot break the line; a text that
