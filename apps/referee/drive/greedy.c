@@ -14,7 +14,7 @@ static const eqp_method *const rows[] = {&greedy};
 const eqp_methods rf_methods = {rows, 1};
 
 /* Searches from several starts: few items are tried in many ways, many items in one. */
-enum { SEARCHES = 12, TRIALS_EACH = 40, LEAST_TRIALS = 100000, MOST_TRIALS = 3000000, COOLING = 256 };
+enum { SEARCHES = 16, TRIALS_EACH = 40, LEAST_TRIALS = 40000, MOST_TRIALS = 3000000, COOLING = 256 };
 
 /* Items times parts that are looked at one by one; beyond that memory is left to the search. */
 #define MOST_PAIRS 2e7
