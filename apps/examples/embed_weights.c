@@ -33,6 +33,8 @@ int main(int argc, char **argv)
     double load[2] = {0, 0};
     int rank, size, code;
     eqp_balance_options options = eqp_balance_options_defaults();
+    const eqp_method *method = NULL;
+    eqp_message message = {""};
     int64_t n = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -40,8 +42,8 @@ int main(int argc, char **argv)
     make_items(rank, items, weight);
     const eqp_points points = {.n = N, .x = items[0].x, .stride = sizeof *items, .single = true, .weight = weight};
     options.nparts = size;
-    code =
-        eqp_balance_points(MPI_COMM_WORLD, eqp_method_find(argc > 1 ? argv[1] : "rcb"), &points, &options, part, NULL);
+    (void)eqp_method_read(argc > 1 ? argv[1] : "sfc", &method, &options.settings, &message);
+    code = eqp_balance_points(MPI_COMM_WORLD, method, &points, &options, part, NULL);
     if (code == EQP_OK) {
         code = eqp_send_records(MPI_COMM_WORLD, sizeof *items, N, part, items, &n, &mine);
     }
@@ -53,6 +55,9 @@ int main(int argc, char **argv)
     MPI_Allreduce(MPI_IN_PLACE, load, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("imbalance %.2f%%\n", 100.0 * (load[1] * size / load[0] - 1.0));
+    }
+    if (rank == 0 && code != EQP_OK) {
+        fprintf(stderr, "embed_weights: %s\n", method == NULL ? message.text : eqp_error_text(code));
     }
     free(mine);
     MPI_Finalize();

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     bool good = false;
     MPI_Init(&argc, &argv);
     try {
-        good = balance(MPI_COMM_WORLD, argc > 1 ? argv[1] : "rcb");
+        good = balance(MPI_COMM_WORLD, argc > 1 ? argv[1] : "sfc");
     } catch (const equipoise::error &e) {
         std::fprintf(stderr, "weights: %s\n", e.what());
     }

@@ -8,7 +8,7 @@ program weights
   real(real32), allocatable :: x(:, :), mine(:, :)
   real(c_double), allocatable :: seconds(:), my_seconds(:)
   type(eqp_plan) :: plan
-  character(len=40) :: method = "rcb"
+  character(len=40) :: method = "sfc"
   real(c_double) :: u, load, total, largest
   integer :: rank, ranks, n, i, a, ierror
 

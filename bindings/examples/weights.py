@@ -8,7 +8,7 @@ from mpi4py import MPI
 import equipoise
 
 comm = MPI.COMM_WORLD
-method = sys.argv[1] if len(sys.argv) > 1 else "rcb"
+method = sys.argv[1] if len(sys.argv) > 1 else "sfc"
 
 # A clump in a thin background; what lies in the clump takes longer. The last rank has nothing yet.
 n = 0 if comm.size > 1 and comm.rank == comm.size - 1 else 5000

@@ -6,7 +6,7 @@
 #include <equipoise/par.h>
 #include <equipoise/points.h>
 
-int eqp_fortran_balance_points(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
+int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
                                const eqp_balance_options *options, int *part, eqp_balance_result *result);
 int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,
                              int64_t *nrecv, void *recv);
@@ -17,9 +17,8 @@ int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const in
 int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
                                 eqp_balancer **balancer, eqp_message *message);
 
-int eqp_fortran_walls(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
-                      const eqp_balance_options *options, const eqp_walls_options *how, int grid[3],
-                      eqp_regions **regions);
+int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points, const eqp_balance_options *options,
+                      const eqp_walls_options *how, int grid[3], eqp_regions **regions);
 int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part);
 int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
                                eqp_message *message);
@@ -27,6 +26,33 @@ int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_
                             int64_t *narriving);
 int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
                           bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv);
+
+/* A method as Fortran names it; NULL, and why. */
+typedef struct reading {
+    int code;
+    const eqp_method *method;
+    eqp_balance_options options; /* with those of the word */
+    eqp_message why;
+} reading;
+
+static reading read_word(const char *word, const eqp_balance_options *options)
+{
+    reading r = {.method = NULL, .options = *options};
+
+    r.code = eqp_method_read(word, &r.method, &r.options.settings, &r.why);
+    return r;
+}
+
+/* The code of a call, which all ranks have. They hear the line of one that could not read its word. */
+static int tell_why(MPI_Comm comm, int code, reading *r)
+{
+    if (code == EQP_ERR_ARGUMENT && comm != MPI_COMM_NULL &&
+        eqp_agree(comm, r->code != EQP_OK ? r->code : EQP_ERR_REMOTE, &r->why) != EQP_ERR_REMOTE &&
+        r->options.message != NULL) {
+        *r->options.message = r->why;
+    }
+    return code;
+}
 
 /* Bytes of one of n items, which lie one after another along the last dimension; 0: the array is none of these, or its
  * descriptor another compiler's. */
@@ -47,11 +73,13 @@ static size_t item_bytes(const CFI_cdesc_t *array, int64_t n)
     return bytes;
 }
 
-int eqp_fortran_walls(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
-                      const eqp_balance_options *options, const eqp_walls_options *how, int grid[3],
-                      eqp_regions **regions)
+int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points, const eqp_balance_options *options,
+                      const eqp_walls_options *how, int grid[3], eqp_regions **regions)
 {
-    return eqp_walls(MPI_Comm_f2c(comm), method, points, options, how, grid, regions);
+    reading r = read_word(word, options);
+    const int code = eqp_walls(MPI_Comm_f2c(comm), r.method, points, &r.options, how, grid, regions);
+
+    return tell_why(MPI_Comm_f2c(comm), code, &r);
 }
 
 int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part)
@@ -95,10 +123,13 @@ int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_
                 recv->base_addr);
 }
 
-int eqp_fortran_balance_points(MPI_Fint comm, const eqp_method *method, const eqp_points *points,
+int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
                                const eqp_balance_options *options, int *part, eqp_balance_result *result)
 {
-    return eqp_balance_points(MPI_Comm_f2c(comm), method, points, options, part, result);
+    reading r = read_word(word, options);
+    const int code = eqp_balance_points(MPI_Comm_f2c(comm), r.method, points, &r.options, part, result);
+
+    return tell_why(MPI_Comm_f2c(comm), code, &r);
 }
 
 int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,

@@ -379,8 +379,8 @@ contains
     if (present(options)) wanted = options
     if (wanted%nparts == 0) call MPI_Comm_size(MPI_Comm(comm), wanted%nparts)
     wanted%message = c_loc(said)
-    call c_message(c_balance_points(int(comm, c_int), c_method_find(trim(method)//c_null_char), points, wanted, part, &
-      found), said, ierror, message)
+    call c_message(c_balance_points(int(comm, c_int), trim(method)//c_null_char, points, wanted, part, found), said, &
+      ierror, message)
     if (present(result)) result = found
   end subroutine balance
 
@@ -801,7 +801,7 @@ contains
     if (present(options)) wanted = options
     if (wanted%nparts == 0) call MPI_Comm_size(MPI_Comm(comm), wanted%nparts)
     wanted%message = c_loc(said)
-    call c_message(c_walls(int(comm, c_int), c_method_find(trim(method)//c_null_char), points, wanted, how, grid, &
+    call c_message(c_walls(int(comm, c_int), trim(method)//c_null_char, points, wanted, how, grid, &
       regions%handle), said, ierror, message)
     if (ierror == EQP_OK) regions%nparts = wanted%nparts
   end subroutine make_walls

@@ -54,11 +54,11 @@ module equipoise_calls
       character(kind=c_char), intent(in) :: text(*)
       type(eqp_policy_options), intent(inout) :: policy
     end function c_policy_parse
-    integer(c_int) function c_balance_points(comm, method, points, options, part, result) &
+    integer(c_int) function c_balance_points(comm, word, points, options, part, result) &
         bind(c, name="eqp_fortran_balance_points")
-      import :: c_int, c_ptr, eqp_points, eqp_balance_options, eqp_balance_result
+      import :: c_int, c_char, eqp_points, eqp_balance_options, eqp_balance_result
       integer(c_int), value :: comm
-      type(c_ptr), value :: method
+      character(kind=c_char), intent(in) :: word(*)
       type(eqp_points), intent(in) :: points
       type(eqp_balance_options), intent(in) :: options
       integer(c_int), intent(inout) :: part(*)
@@ -93,10 +93,10 @@ module equipoise_calls
       integer(c_int), intent(in) :: part(*)
       type(c_ptr), intent(inout) :: regions
     end function c_regions_create
-    integer(c_int) function c_walls(comm, method, points, options, how, grid, regions) bind(c, name="eqp_fortran_walls")
-      import :: c_int, c_ptr, eqp_points, eqp_balance_options, eqp_walls_options
+    integer(c_int) function c_walls(comm, word, points, options, how, grid, regions) bind(c, name="eqp_fortran_walls")
+      import :: c_int, c_char, c_ptr, eqp_points, eqp_balance_options, eqp_walls_options
       integer(c_int), value :: comm
-      type(c_ptr), value :: method
+      character(kind=c_char), intent(in) :: word(*)
       type(eqp_points), intent(in) :: points
       type(eqp_balance_options), intent(in) :: options
       type(eqp_walls_options), intent(in) :: how

@@ -46,8 +46,13 @@ static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
 
 int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
 {
-    if (!method || !method->assign || !method->name || !o || (method->noptions > 0 && !method->option)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "no method or no options");
+    if (!method) {
+        eqp_message_set(message, "balance: no method, or one that this build lacks");
+        eqp__methods_add_all(message);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!method->assign || !method->name || !o || (method->noptions > 0 && !method->option)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "no options, or a method that no call carries out");
     }
     if (o->size != sizeof *o) {
         return refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made");

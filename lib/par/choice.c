@@ -117,18 +117,43 @@ static bool is_own(const eqp_method *method, const eqp_option *option)
     return false;
 }
 
+/* How a word is read. */
+typedef struct reading {
+    const eqp_methods *own;
+    const eqp_choice_options *usual;
+    const eqp_settings *of_call; /* what it changes for a call, which has no more options than its method; NULL: none */
+} reading;
+
+void eqp__methods_add_all(eqp_message *message)
+{
+    const eqp_message before = message ? *message : (eqp_message){""};
+    char names[200] = "";
+    const eqp_method *row;
+
+    for (int i = 0; (row = eqp_method_at(i)) != NULL; i++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "", row->name);
+    }
+    eqp_message_set(message, "%s; there are %s", before.text, names);
+}
+
 /* Says why a name is none of the table. */
-static int refuse_method(const eqp_methods *own, const char *name, eqp_message *message)
+static int refuse_method(const reading *how, const char *name, eqp_message *message)
 {
     eqp_nearest nearest = {.text = name, .length = strlen(name)};
     const eqp_method *row = eqp__method_lacking_find(name);
 
-    if (row) {
-        eqp_message_set(message, "%s is not built in: this build was made without its library (%s)", name,
-                        row->summary);
+    if (how->of_call) {
+        eqp_message_set(message, row ? "this build lacks %s: no %s" : "'%.40s' is no method of a call",
+                        row ? row->name : name, row ? eqp__method_library(row) : "");
+        eqp__methods_add_all(message);
         return EQP_ERR_UNKNOWN;
     }
-    for (int i = 0; (row = eqp_methods_at(own, i)); i++) {
+    if (row) {
+        eqp_message_set(message, "this build lacks %s: no %s", row->name, eqp__method_library(row));
+        return EQP_ERR_UNKNOWN;
+    }
+    for (int i = 0; (row = eqp_methods_at(how->own, i)); i++) {
         eqp_nearest_look(&nearest, row->name);
     }
     eqp_message_set(message, "'%s' is no method (try --balance help)", name);
@@ -146,7 +171,7 @@ static int read_start(const char *text, const eqp_method **start, eqp_message *m
         return EQP_OK;
     }
     if (!row && eqp__method_lacking_find(text)) {
-        return refuse_method(NULL, text, message);
+        return refuse_method(&(reading){.own = NULL}, text, message);
     }
     if (!row || (row->flags & (EQP_KEEPS | EQP_REFINES))) {
         eqp_message_set(message, "'%.40s' is no method to start from, such as curve, rcb, tiles", text);
@@ -284,7 +309,7 @@ static int refuse_option(const eqp_method *method, const char *name, eqp_message
 }
 
 /* One piece of a word, which is cut in two. *said: a bit for each option. */
-static int read_piece(char *piece, uint64_t *said, eqp_choice *choice, eqp_message *message)
+static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *choice, eqp_message *message)
 {
     const eqp_method *method = choice->method;
     char *value = strchr(piece, '=');
@@ -305,6 +330,11 @@ static int read_piece(char *piece, uint64_t *said, eqp_choice *choice, eqp_messa
         return EQP_ERR_ARGUMENT;
     }
     *said |= UINT64_C(1) << (i & 63);
+    if (of_call && !is_own(method, option)) {
+        eqp_message_set(message, "%s: %s is an option of balancers (balancer.h), not of this call", method->name,
+                        option->name);
+        return EQP_ERR_ARGUMENT;
+    }
     return is_own(method, option)
                ? read_value(method, option, value, &choice->settings, sizeof choice->settings, message)
                : read_value(method, option, value, &choice->options, sizeof choice->options, message);
@@ -324,10 +354,8 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
     return EQP_OK;
 }
 
-int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,
-                     eqp_message *message)
+static int read_word(const reading *how, const char *word, eqp_choice *choice, eqp_message *message)
 {
-    EQP_REQUIRE(word && choice);
     eqp_choice made = {.options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     char copy[EQP_WORD_LETTERS + 1], *colon, *next;
     uint64_t said = 0;
@@ -339,29 +367,54 @@ int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, co
     }
     strcpy(made.word, word);
     strcpy(copy, word);
-    if (usual) {
-        made.options = *usual;
+    if (how->usual) {
+        made.options = *how->usual;
+    }
+    if (how->of_call) {
+        made.settings = *how->of_call;
     }
     colon = strchr(copy, ':');
     if (colon) {
         *colon = '\0';
     }
-    made.method = eqp_methods_find(own, copy);
-    if (!made.method) {
-        return refuse_method(own, copy, message);
+    made.method = eqp_methods_find(how->own, copy);
+    if (!made.method || (how->of_call && !made.method->assign)) {
+        return refuse_method(how, copy, message);
     }
     for (char *piece = colon ? colon + 1 : NULL; piece; piece = next) {
         next = strchr(piece, ',');
         if (next) {
             *next++ = '\0';
         }
-        EQP_TRY(read_piece(piece, &said, &made, message));
+        EQP_TRY(read_piece(piece, how->of_call != NULL, &said, &made, message));
     }
     EQP_TRY(check_options(&made, message));
     made.options.homes = made.options.maps ? 1 : made.options.homes;
     *choice = made;
 done:
     return code;
+}
+
+int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,
+                     eqp_message *message)
+{
+    const reading how = {.own = own, .usual = usual};
+
+    EQP_REQUIRE(word && choice);
+    return read_word(&how, word, choice, message);
+}
+
+int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *settings, eqp_message *message)
+{
+    const reading how = {.of_call = settings};
+    eqp_choice choice;
+
+    EQP_REQUIRE(method && settings);
+    word = word != NULL && word[0] != '\0' ? word : eqp__method_sfc.name;
+    EQP_REQUIRE(read_word(&how, word, &choice, message) == EQP_OK);
+    *method = choice.method;
+    *settings = choice.settings;
+    return EQP_OK;
 }
 
 /* A list that grows by one word at a time. */

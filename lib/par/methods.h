@@ -38,6 +38,12 @@ void eqp__balance_same(const eqp_method *method, const eqp_balance_options *opti
 /* EQP_ERR_ARGUMENT for a method or options that are none. Local; message is there. */
 int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
 
+/* Adds to a message which methods there are. */
+void eqp__methods_add_all(eqp_message *message);
+
+/* The library that carries a row out that this build lacks. */
+const char *eqp__method_library(const eqp_method *row);
+
 /* The row of those that this build lacks whose name the word begins with, `NAME` or `NAME:...`; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);
 

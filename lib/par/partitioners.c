@@ -22,6 +22,19 @@
 #define SCOTCH(assign) NULL
 #endif
 
+const char *eqp__method_library(const eqp_method *row)
+{
+    const eqp_method *const zoltan[] = {&eqp__method_rcb, &eqp__method_rib, &eqp__method_interaction,
+                                        &eqp__method_hypergraph};
+
+    for (size_t i = 0; i < sizeof zoltan / sizeof zoltan[0]; i++) {
+        if (row == zoltan[i]) {
+            return "Zoltan";
+        }
+    }
+    return row == &eqp__method_metis ? "METIS" : row == &eqp__method_scotch ? "Scotch" : "library";
+}
+
 /* Bisections need points, the others all that an item touches. */
 #define BISECTS (EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN | EQP_GATHERS)
 #define CUTS_PINS (EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN)

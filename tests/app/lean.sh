@@ -13,10 +13,10 @@ grep -q '^tiles ' methods || fail "no tiles: $(cat methods)"
 if [ "$zoltan" = without ]; then
     for method in rcb rib interaction hypergraph; do
         grep -q "^$method  *not built: .*Zoltan" methods || fail "--balance help does not say that there is no $method"
-        refused "barneshut: .*$method is not built in.*Zoltan" "${plummer[@]}" --balance "$method" --report no
+        refused "barneshut: .*this build lacks $method: no Zoltan" "${plummer[@]}" --balance "$method" --report no
     done
-    refused_by_all 'rib is not built in' "${plummer[@]}" --balance rib
-    refused 'start: rcb is not built in' "${plummer[@]}" --compare diffusion:start=rcb --parts 4
+    refused_by_all 'this build lacks rib: no Zoltan' "${plummer[@]}" --balance rib
+    refused 'start: this build lacks rcb: no Zoltan' "${plummer[@]}" --compare diffusion:start=rcb --parts 4
 fi
 
 # The same interactions, on any ranks and by any method.

@@ -112,9 +112,24 @@ contains
     call into_seven(wide(1:5:2, :), "with holes")
     wide(3:1:-1, :) = x
     call into_seven(wide(3:1:-1, :), "backwards")
+    call grid_of_words()
     call eqp_balance_points(MPI_COMM_WORLD%mpi_val, "sfc", x, other, ierror)
     call check(ierror == EQP_OK .and. all(other >= 0 .and. other < ranks), "an integer for a communicator")
   end subroutine test_arrays
+
+  subroutine grid_of_words()
+    type(eqp_balance_options) :: options
+    integer(c_int) :: third(size(other))
+    integer :: ierror
+
+    options = eqp_balance_options_defaults()
+    options%nparts = 8
+    call eqp_balance_points(MPI_COMM_WORLD, "tensor:x=1,y=2,z=4", x, other, ierror, options=options)
+    call check(ierror == EQP_OK, "a word with options")
+    call eqp_method_set("tensor", "y", options%settings, ierror, "2")
+    call eqp_balance_points(MPI_COMM_WORLD, "tensor:x=1,z=4", x, third, ierror, options=options)
+    call check(ierror == EQP_OK .and. all(other == third), "options of words and settings")
+  end subroutine grid_of_words
 
   subroutine into_seven(y, what)
     real(real64), intent(in) :: y(:, :)
@@ -136,7 +151,10 @@ contains
     integer :: ierror
 
     call eqp_balance_points(MPI_COMM_WORLD, "no such", x, other, ierror, message=message)
-    call check(ierror == EQP_ERR_ARGUMENT .and. index(message, "balance: ") == 1, "no such method: "//trim(message))
+    call check(ierror == EQP_ERR_ARGUMENT .and. index(message, "'no such'") == 1 .and. index(message, " sfc") > 0, &
+      "no such method: "//trim(message))
+    call eqp_balance_points(MPI_COMM_WORLD, merge("no such", "sfc    ", rank == 0), x, other, ierror, message=message)
+    call check(ierror == EQP_ERR_ARGUMENT .and. index(message, "'no such'") == 1, "of one rank: "//trim(message))
     call eqp_balancer_options_init(options, ierror)
     call check(ierror == EQP_OK .and. options%calibrate, "options have their defaults")
     call eqp_choice_parse("sfc:nonsense=1", options%method, ierror, message)

@@ -64,6 +64,9 @@ def parts_do_not_depend_on_how_arrays_lie():
         part = equipoise.balance_points(comm, other, list(rows["weight"]), nparts=5)
         check((part == expected).all(), f"parts of an array that is {name}")
     check(equipoise.balance_points(comm, x).max(initial=0) < comm.size, "as many parts as ranks")
+    grid = equipoise.balance_points(comm, x, method="tensor:x=1,y=2,z=4", nparts=8)
+    options = equipoise.balance_points(comm, x, method="tensor:y=2", nparts=8, options={"x": 1, "z": 4})
+    check((grid == options).all() and len(x) in (0, len(grid)), "options in words")
 
 
 def items_travel():
@@ -131,7 +134,10 @@ def errors_are_exceptions_on_all_ranks():
     rows = items()
     x = rows["x"].copy()
     e = raised(equipoise.balance_points, comm, x, method="no such")
-    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_ARGUMENT and str(e).startswith("balance: "), repr(e))
+    check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_ARGUMENT and "'no such'" in str(e) and " sfc" in str(e),
+          repr(e))
+    e = raised(equipoise.balance_points, comm, x, method="no such" if comm.rank == 0 else "sfc")
+    check(isinstance(e, equipoise.Error) and "'no such'" in str(e), repr(e))
     if comm.rank == 0:
         x[7, 1] = np.inf
     e = raised(equipoise.balance_points, comm, x)

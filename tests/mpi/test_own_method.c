@@ -68,6 +68,41 @@ static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
     CHECK_EQUAL(eqp_balance(comm, choice.method, &items, &options, part, NULL), EQP_OK);
 }
 
+/* Of calls: sfc is there in every build, and who lacks a method hears which library. */
+static void words_of_calls_say_what_there_is(MPI_Comm comm)
+{
+    static const struct {
+        const char *word, *says;
+    } wrong[] = {{"no such", "'no such' is no method of a call; there are none, count, sfc, "},
+                 {"auto", "'auto' is no method of a call; there are none, "},
+                 {"tensor:w=2", "tensor has no option 'w'; known: x y z"},
+                 {"tensor:x", "tensor: x needs a value"},
+                 {"sfc:split", "sfc: split is an option of balancers"},
+                 {"sfc,count", "'sfc,count' is no method of a call"}};
+    const eqp_method *method = NULL;
+    eqp_settings settings = {0}, set = {0};
+    eqp_message message = {""};
+    char says[100];
+
+    (void)comm;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        CHECK_EQUAL(eqp_method_read(wrong[i].word, &method, &settings, &message), EQP_ERR_ARGUMENT);
+        CHECK(method == NULL && strstr(message.text, wrong[i].says) == message.text);
+    }
+    for (int i = 0; eqp_method_lacking(i) != NULL; i++) {
+        snprintf(says, sizeof says, "this build lacks %s: no ", eqp_method_lacking(i)->name);
+        CHECK_EQUAL(eqp_method_read(eqp_method_lacking(i)->name, &method, &settings, &message), EQP_ERR_ARGUMENT);
+        CHECK(strstr(message.text, says) == message.text && strstr(message.text, "; there are none, count, sfc, "));
+    }
+    CHECK_EQUAL(eqp_method_read(NULL, &method, &settings, NULL), EQP_OK);
+    CHECK(method != NULL && method == eqp_method_find("sfc"));
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("tensor"), "x", "3", &settings, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("tensor"), "x", "3", &set, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("tensor"), "y", "2", &set, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_method_read("tensor:y=2", &method, &settings, NULL), EQP_OK);
+    CHECK(method == eqp_method_find("tensor") && memcmp(&settings, &set, sizeof set) == 0);
+}
+
 static void words_reach_the_method(MPI_Comm comm)
 {
     static const struct {
@@ -132,6 +167,7 @@ static void values_are_checked_for_it(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
+        MPI_TEST(words_of_calls_say_what_there_is),
         MPI_TEST(words_reach_the_method),
         MPI_TEST(people_are_told_what_the_row_says),
         MPI_TEST(values_are_checked_for_it),

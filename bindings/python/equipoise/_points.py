@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Items with a place and work: parts for them, ways to where they belong, regions. See <equipoise/points.h>."""
-from ctypes import addressof, c_int, c_int64, c_void_p, sizeof
+from ctypes import addressof, byref, c_int, c_int64, c_void_p, sizeof
 
 import numpy
 
@@ -69,7 +69,9 @@ class _Choice:
         self.message = s.eqp_message()
         self.c = fill(s.eqp_balance_options(size=sizeof(s.eqp_balance_options), message=addressof(self.message)), "balance", {
             "nparts": comm.Get_size() if nparts is None else nparts, "imbalance_tol": imbalance_tol, "seed": seed})
-        self.row = lib.eqp_method_find(text("method", method))
+        row = c_void_p()
+        check(lib.eqp_method_read(text("method", method), byref(row), self.c.settings, self.message), self.message)
+        self.row = row.value
         if options is not None and not isinstance(options, dict):
             raise TypeError(f"options: a dict is wanted, not {options!r}")
         for name, value in (options or {}).items():
@@ -88,12 +90,13 @@ def _result(result):
 
 
 @collective("eqp_balance_points")
-def balance_points(comm, x, weight=None, *, method="rcb", nparts=None, size=None, part_now=None, share=None,
+def balance_points(comm, x, weight=None, *, method="sfc", nparts=None, size=None, part_now=None, share=None,
                    imbalance_tol=0.02, seed=1, options=None, result=None):
     """A part for each item: eqp_balance_points(). Collective.
 
     x: [n][3] of float32 or float64, read where it lies if the three numbers of an item do; weight: [n] work, None: all
-    alike. nparts: None: as many as ranks. options: of the method's own, {"name": value}. result: a dict that gets what
+    alike. method: a word such as "tensor:x=2,y=2,z=2". nparts: None: as many as ranks. options: of the method's own,
+    {"name": value}, added to those of the word. result: a dict that gets what
     eqp_balance_result says. Returns [n] parts."""
     points = _Points(x, weight, size, part_now)
     choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
@@ -105,7 +108,7 @@ def balance_points(comm, x, weight=None, *, method="rcb", nparts=None, size=None
 
 
 @collective("eqp_balance_send")
-def balance_send(comm, x, items, weight=None, *, method="rcb", size=None, part_now=None, share=None, imbalance_tol=0.02,
+def balance_send(comm, x, items, weight=None, *, method="sfc", size=None, part_now=None, share=None, imbalance_tol=0.02,
                  seed=1, options=None, result=None):
     """Balances as balance_points() does, a part for each rank, and sends each item there: eqp_balance_send(). Collective.
 

@@ -153,6 +153,14 @@ const eqp_method *eqp_method_repair(void);
 int eqp_method_set(const eqp_method *method, const char *name, const char *value, eqp_settings *settings,
                    eqp_message *message);
 
+/** Reads a word such as `sfc`, `tensor:x=2,y=2,z=2`: a method and options of its own. Local.
+ * \param[in]     word      NULL and "": `sfc`, which every build has (borrowed)
+ * \param[out]    method    its row; unchanged on error
+ * \param[in,out] settings  to be zeros at first; what the word does not say stays as it is; unchanged on error
+ * \param[out]    message   what is wrong, one line: what there is, and which library this build lacks; may be NULL
+ * \return EQP_OK, EQP_ERR_ARGUMENT */
+int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *settings, eqp_message *message);
+
 /** Sets an option of a method's own that is a real number, unless it is set already: for what a program knows better
  * than the method. Local.
  * \return EQP_OK, EQP_ERR_UNKNOWN for a name that is none of its real options, EQP_ERR_ARGUMENT for a value that is out

@@ -438,22 +438,23 @@ inline std::vector<int> balance_points(collective call, MPI_Comm comm, const std
                                        const eqp_points &points, balance_options options, eqp_balance_result *result)
 {
     eqp_message message = {""};
+    const eqp_method *row = nullptr;
     std::vector<int> part;
 
     call.prepare([&] {
+        check(eqp_method_read(method.c_str(), &row, &options.settings, &message), message);
         part.resize(points.n > 0 ? static_cast<std::size_t>(points.n) : 0);
         options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts;
     });
     options.message = &message;
-    call.end(
-        eqp_balance_points(comm, eqp_method_find(method.c_str()), call.given(&points), &options, part.data(), result),
-        message);
+    call.end(eqp_balance_points(comm, row, call.given(&points), &options, part.data(), result), message);
     return part;
 }
 
 } // namespace detail
 
-/** eqp_balance_points(): a part for each item, by a method of the table such as "rcb". Collective. */
+/** eqp_balance_points(): a part for each item, by a method such as "sfc" (so does "") or "tensor:x=2,y=2,z=2", whose
+ * options are added to options.settings. Collective. */
 inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const eqp_points &points,
                                        const balance_options &options = {}, eqp_balance_result *result = nullptr)
 {
@@ -503,13 +504,17 @@ std::tuple<array<element_of<C>>...> balance_send(collective call, MPI_Comm comm,
     static_assert((std::is_trivially_copyable_v<element_of<C>> && ...), "items travel as bytes");
     eqp_message message = {""};
     eqp_point_column column[] = {{sizeof(element_of<C>), std::data(items), nullptr}...}, *next = column;
+    const eqp_method *row = nullptr;
     std::int64_t n = 0;
 
     (call.expect(static_cast<std::int64_t>(std::size(items)) == points.n, "items: not as many as positions"), ...);
-    call.prepare([&] { options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts; });
+    call.prepare([&] {
+        check(eqp_method_read(method.c_str(), &row, &options.settings, &message), message);
+        options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts;
+    });
     options.message = &message;
-    call.end(eqp_balance_send(comm, eqp_method_find(method.c_str()), call.given(&points), &options,
-                              static_cast<int>(sizeof...(items)), column, &n, nullptr),
+    call.end(eqp_balance_send(comm, row, call.given(&points), &options, static_cast<int>(sizeof...(items)), column, &n,
+                              nullptr),
              message);
     const auto came = [&next]() noexcept { return (next++)->recv; };
     return {array<element_of<C>>(static_cast<element_of<C> *>(came()), n)...};
