@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     WINDOW = 1 << 18, /* places of a window: so many that a rank's rows of one share cache lines */
@@ -132,21 +131,6 @@ static void take(const void *column, int64_t n, const int64_t *row, uint64_t *to
     }
 }
 
-/* Asleep: rank 0 writes meanwhile, and whoever polls takes a core. */
-static int wait_quietly(MPI_Request *request)
-{
-    const struct timespec pause = {.tv_nsec = 200000};
-    int ended = 0, code = MPI_SUCCESS;
-
-    while (code == MPI_SUCCESS && !ended) {
-        code = MPI_Test(request, &ended, MPI_STATUS_IGNORE);
-        if (!ended) {
-            (void)nanosleep(&pause, NULL);
-        }
-    }
-    return code == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
-}
-
 static void send_rows(ordering *o, int64_t n, const int64_t *row)
 {
     MPI_Send(&n, 1, MPI_INT64_T, 0, TAG, o->comm);
@@ -159,9 +143,7 @@ static void send_rows(ordering *o, int64_t n, const int64_t *row)
         for (int c = 0; c < o->ncolumns; c++) {
             take(o->rows->column[c], now, row + at, o->piece + (1 + c) * now);
         }
-        MPI_Request sent;
-        MPI_Isend(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, 0, TAG, o->comm, &sent);
-        (void)wait_quietly(&sent);
+        MPI_Send(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, 0, TAG, o->comm);
     }
 }
 
@@ -261,9 +243,6 @@ int app_write_ordered(MPI_Comm comm, const app_file_writer *writer, void *file, 
     EQP_TRY(eqp_agree(comm, begun ? writer->begin(file, message) : EQP_OK, message));
     code = write_windows(&o, writer, file, message);
     code = code == EQP_OK && begun ? writer->finish(file, message) : code;
-    MPI_Request written;
-    const int waited = MPI_Ibarrier(comm, &written) == MPI_SUCCESS ? wait_quietly(&written) : EQP_ERR_MPI;
-    code = code == EQP_OK ? waited : code;
     code = eqp_agree(comm, code, message);
 done:
     if (begun) {
