@@ -127,6 +127,7 @@ static int weigh(MPI_Comm comm, int64_t n, double *work)
         total += work[i];
     }
     EQP_TRY(eqp__sum_double(comm, 1, &total));
+    EQP_TRY(isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW);
     for (int64_t i = 0; i < n && total <= 0; i++) {
         work[i] = 1;
     }

@@ -116,15 +116,16 @@ static void order_parts(const eqp_regions *r, int axis, int n, const int *part, 
 }
 
 /* The wall across an axis that parts n parts best in two halves and cuts none; returns how many are below it, 0: there
- * is none. */
-static int find_wall(int n, const begin *list, double *wall)
+ * is none. flat: a part may lie in the wall with all its items, which are then told to be above it. */
+static int find_wall(int n, const begin *list, bool flat, double *wall)
 {
     double reach = -INFINITY;
     int best = 0;
 
     for (int i = 1; i < n; i++) {
         reach = fmax(reach, list[i - 1].until);
-        if (reach <= list[i].at && abs(2 * i - n) < abs(2 * best - n)) {
+        const bool parted = reach < list[i].at || (reach == list[i].at && (flat || list[i - 1].at < reach));
+        if (parted && abs(2 * i - n) < abs(2 * best - n)) {
             const double middle = 0.5 * reach + 0.5 * list[i].at;
             *wall = middle > reach ? middle : list[i].at;
             best = i;
@@ -138,11 +139,15 @@ typedef struct task {
     int first, n, node;
 } task;
 
-/* Grows the tree; EQP_ERR_STATE where no wall does. list, stack: [nfilled] work. */
-static int grow(eqp_regions *r, begin *list, task *stack)
+/* Grows the tree; EQP_ERR_STATE where no wall does. flat: as for find_wall(); list, stack: [nfilled] work. */
+static int grow(eqp_regions *r, bool flat, begin *list, task *stack)
 {
     int nstack = 0;
 
+    r->nnodes = 0;
+    if (r->nfilled == 0) {
+        return EQP_OK;
+    }
     stack[nstack++] = (task){0, r->nfilled, r->nnodes++};
     while (nstack > 0) {
         const task now = stack[--nstack];
@@ -155,7 +160,7 @@ static int grow(eqp_regions *r, begin *list, task *stack)
         for (int a = 0; a < 3; a++) {
             double found = 0.0;
             order_parts(r, a, now.n, part, list);
-            const int n = find_wall(now.n, list, &found);
+            const int n = find_wall(now.n, list, flat, &found);
             if (n > 0 && (axis < 0 || abs(2 * n - now.n) < abs(2 * below - now.n))) {
                 axis = a;
                 below = n;
@@ -188,13 +193,17 @@ static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last
         if (before > list[i].key) {
             return EQP_ERR_STATE;
         }
-        r->filled[i] = list[i].part;
         r->cut[i] = list[i].key - (list[i].key - before) / 2;
     }
+    for (int i = 0; i < r->nfilled; i++) {
+        r->filled[i] = list[i].part;
+    }
+    free(r->tree);
+    r->tree = NULL;
     return EQP_OK;
 }
 
-/* Walls where they do, else the curve, unless walls are wanted. */
+/* Walls where they do, else the curve, else walls in which parts lie; only the first if walls are wanted. */
 static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, const eqp__walls_wanted *wanted,
                   int grid[3])
 {
@@ -208,13 +217,11 @@ static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, c
     EQP_TRY(eqp_array_create(&r->cut, r->nfilled, sizeof *r->cut));
     code = wanted != NULL ? eqp__walls_grid(r, wanted, grid) : EQP_ERR_STATE;
     if (code == EQP_ERR_STATE && (wanted == NULL || r->nfilled == r->nparts)) {
-        r->nnodes = 0;
-        code = r->nfilled > 0 ? grow(r, list, stack) : EQP_OK;
+        code = grow(r, false, list, stack);
     }
     if (code == EQP_ERR_STATE && wanted == NULL) {
-        free(r->tree);
-        r->tree = NULL;
-        EQP_TRY(cut_curve(r, first, last, list));
+        code = cut_curve(r, first, last, list);
+        code = code == EQP_ERR_STATE ? grow(r, true, list, stack) : code;
     }
     EQP_TRY(code);
     EQP_TRY(r->tree != NULL ? eqp__walls_stand(r, wanted) : EQP_OK);

@@ -93,9 +93,11 @@ static void walk_curve(query *q, int level, uint64_t key)
     eqp_hilbert_cell(key, &at[0], &at[1], &at[2]);
     for (int a = 0; a < 3; a++) {
         const uint32_t first = at[a] / width * width;
-        const double margin = 4 * DBL_EPSILON * (fabs(r->corner[a]) + r->side); /* keys are rounded, too */
-        low[a] = first == 0 ? -INFINITY : r->corner[a] + r->side * first / cells - margin;
-        high[a] = first + width == cells ? INFINITY : r->corner[a] + r->side * (first + width) / cells + margin;
+        const double from = (double)first / cells, until = (double)(first + width) / cells;
+        /* Keys are rounded, too. Neither products nor sums are above DBL_MAX where places are not. */
+        const double margin = 4 * DBL_EPSILON * fabs(r->corner[a]) + 4 * DBL_EPSILON * r->side + 4 * DBL_TRUE_MIN;
+        low[a] = first == 0 ? -INFINITY : r->corner[a] + r->side * from - margin;
+        high[a] = first + width == cells ? INFINITY : r->corner[a] + r->side * until + margin;
     }
     if (!touches(q, low, high)) {
         return;

@@ -24,7 +24,8 @@ static bool tell_apart(const eqp_regions *r, const eqp__walls_wanted *wanted, co
                        double *high, double *wall)
 {
     const int nslabs = grid[axis];
-    double next = wanted->high[axis], reach = wanted->low[axis];
+    double next = wanted->high[axis], reach = wanted->low[axis], begin = -INFINITY;
+    int last = 0; /* with items */
 
     for (int s = 0; s < nslabs; s++) {
         low[s] = INFINITY;
@@ -38,10 +39,12 @@ static bool tell_apart(const eqp_regions *r, const eqp__walls_wanted *wanted, co
     for (int s = nslabs - 1; s > 0; s--) { /* the least of this slab and those behind it */
         next = fmin(next, low[s]);
         low[s] = next;
+        last = last == 0 && high[s] > -INFINITY ? s : last;
     }
     for (int s = 1; s < nslabs; s++) {
         reach = fmax(reach, high[s - 1]);
-        if (reach > low[s]) {
+        begin = high[s - 1] > -INFINITY ? fmax(begin, low[s - 1]) : begin;
+        if (reach > low[s] || (reach == low[s] && begin >= reach && s <= last)) { /* no slab lies in a wall */
             return false;
         }
         const double middle = 0.5 * reach + 0.5 * low[s];

@@ -145,7 +145,8 @@ CALLS = {
     "balance_send": (partial(equipoise.balance_send, comm), COLUMNS | CHOICE | AS_RANKS | RESULT | {
         "items": ((W, X), [W[1:], (W, W[1:]), 3.0, (np.array([None] * N),)])}),
     "cut_keys": (partial(equipoise.cut_keys, comm), {
-        "keys": (KEYS, [W * 0.9, KEYS[:, None], ["a"] * N, [2**70] * N, np.full(N, -1), 3]), "work": (W, REALS)}),
+        "keys": (KEYS, [W * 0.9, KEYS[:, None], ["a"] * N, [2**70] * N, np.full(N, -1), 3, np.full(N, 2**64 - 1, np.uint64)]),
+        "work": (W, [*REALS, -W, W * np.nan, W * np.inf])}),
     "verify_records": (partial(equipoise.verify_records, comm), {
         "ids": (ZERO + comm.rank, [v for v in WHOLE if np.ndim(v) == 0 or len(v) == N]),
         "items": (W, [W[1:], np.array([None] * N), 3.0]), "sum": (None, [[1], [0.5, 1.0], ["a", "b"], 3.0])}),

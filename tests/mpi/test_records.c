@@ -7,6 +7,7 @@
 #include <equipoise/points.h>
 #include <equipoise/random.h>
 
+#include <float.h>
 #include <math.h>
 
 #include "failing_ranks.h"
@@ -123,11 +124,12 @@ static void keys_that_cannot_be_are_refused_everywhere(MPI_Comm comm)
 {
     const bool odd = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
     const uint64_t key[2] = {odd ? UINT64_MAX : 3, 4}, good[2] = {1, 2};
-    const double work[2] = {1, odd ? -1 : 1};
+    const double work[2] = {1, odd ? -1 : 1}, huge[2] = {DBL_MAX, DBL_MAX};
     int part[2] = {UNSET, UNSET};
 
     CHECK_EQUAL(eqp_cut_keys(comm, 2, key, NULL, part), EQP_ERR_DATA);
     CHECK_EQUAL(eqp_cut_keys(comm, 2, good, work, part), EQP_ERR_DATA);
+    CHECK_EQUAL(eqp_cut_keys(comm, 2, good, huge, part), EQP_ERR_OVERFLOW);
     CHECK_EQUAL(part[0], UNSET);
     CHECK_EQUAL(eqp_cut_keys(comm, 0, NULL, NULL, NULL), EQP_OK);
 }

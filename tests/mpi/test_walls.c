@@ -231,6 +231,63 @@ static void what_has_no_walls_is_refused_with_the_reason(MPI_Comm comm)
     CHECK(grid[0] == -7 && regions == NULL);
 }
 
+/* Every item is found in its part, and parts that walls tell apart have their shares. */
+static void check_flat(MPI_Comm comm, items *t, const char *name)
+{
+    eqp_message message = {""};
+    const eqp_balance_options options = options_of(6, &message);
+    const eqp_method *const method = eqp_method_find(name);
+    const eqp_walls_options how = in_the_cube(0);
+    eqp_regions *regions = NULL;
+    int grid[3];
+
+    CHECK_EQUAL(eqp_balance_points(comm, method, &t->points, &options, t->part, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_regions_create(comm, &t->points, t->part, 6, &regions), EQP_OK);
+    for (int64_t i = 0; i < t->points.n; i++) {
+        CHECK_EQUAL(eqp_regions_find(regions, t->x[i]), t->part[i]);
+    }
+    eqp_regions_free(regions);
+    if (strcmp(name, "sfc") != 0) {
+        CHECK_EQUAL(eqp_walls(comm, method, &t->points, &options, &how, grid, &regions), EQP_OK);
+        check_boxes(regions, 6, 0);
+        CHECK(imbalance_of(comm, t, regions, 6) < 0.3);
+        eqp_regions_free(regions);
+    }
+}
+
+static void items_in_planes_and_lines_are_told_apart(MPI_Comm comm)
+{
+    static const char *const methods[] = {"tensor", "sfc", "rcb"};
+    static items t;
+
+    for (int k = 0; k < 6; k++) {
+        make_items(comm, ITEMS, &t);
+        for (int64_t j = 0; j < 3 * t.points.n; j++) {
+            const bool odd = j % 3 == k % 3;
+            t.x[j / 3][j % 3] = odd == (k < 3) ? 5.0 : t.x[j / 3][j % 3]; /* in a plane, along an axis */
+        }
+        for (int m = 0; m < 3; m++) {
+            if (eqp_method_find(methods[m]) != NULL) {
+                check_flat(comm, &t, methods[m]);
+            }
+        }
+    }
+}
+
+static void one_place_has_walls(MPI_Comm comm)
+{
+    static items t;
+    eqp_message message = {""};
+    const eqp_balance_options options = options_of(8, &message);
+    eqp_regions *regions = NULL;
+    int grid[3];
+
+    make_items(comm, ITEMS, &t);
+    memset(t.x, 0, sizeof t.x);
+    CHECK_EQUAL(eqp_walls(comm, eqp_method_find("tensor"), &t.points, &options, NULL, grid, &regions), EQP_OK);
+    eqp_regions_free(regions);
+}
+
 /* ---- what a box or a ball touches ---- */
 
 /* A question, and a place that it reaches. */
@@ -344,6 +401,33 @@ static void boxes_and_balls_touch_the_parts_of_their_places(MPI_Comm comm)
     }
 }
 
+static void places_of_any_size_touch_their_parts(MPI_Comm comm)
+{
+    static const double scales[] = {1.7e307, 1e-307, 1e-321};
+    static items t;
+    const eqp_balance_options options = options_of(8, NULL);
+
+    for (int k = 0; k < 3; k++) {
+        eqp_regions *regions = NULL;
+        make_items(comm, ITEMS, &t);
+        for (int64_t j = 0; j < 3 * t.points.n; j++) {
+            t.x[j / 3][j % 3] *= scales[k];
+        }
+        CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("sfc"), &t.points, &options, t.part, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 8, &regions), EQP_OK);
+        for (int64_t i = 0; i < t.points.n; i++) {
+            const int found = eqp_regions_find(regions, t.x[i]);
+            int part[PARTS], n = 0, at = 0;
+            CHECK_EQUAL(eqp_regions_touch(regions, t.x[i], t.x[i], 0, NULL, part, &n), EQP_OK);
+            while (at < n && part[at] != found) {
+                at++;
+            }
+            CHECK(at < n && n < 8);
+        }
+        eqp_regions_free(regions);
+    }
+}
+
 /* Against the distances of all boxes from all balls. */
 static void balls_touch_exactly_the_boxes_that_are_near(MPI_Comm comm)
 {
@@ -410,7 +494,10 @@ int main(int argc, char **argv)
         MPI_TEST(shares_have_the_numbers_of_the_grid),
         MPI_TEST(without_items_parts_are_alike),
         MPI_TEST(what_has_no_walls_is_refused_with_the_reason),
+        MPI_TEST(items_in_planes_and_lines_are_told_apart),
+        MPI_TEST(one_place_has_walls),
         MPI_TEST(boxes_and_balls_touch_the_parts_of_their_places),
+        MPI_TEST(places_of_any_size_touch_their_parts),
         MPI_TEST(balls_touch_exactly_the_boxes_that_are_near),
         MPI_TEST(walls_fail_on_all_ranks_or_on_none),
     };

@@ -134,8 +134,10 @@ def cut_keys(comm, keys, work=None):
     """A rank for each item by keys of a code's own, so that work is even: eqp_cut_keys(). Collective.
 
     keys: [n] below 2^64 - 1, in any order; work: [n], None: all alike. Returns [n] ranks, for send_records() or Plan."""
-    keys = _row("keys", keys, numpy.uint64)
+    keys = _row("keys", keys, numpy.uint64, most=2**64 - 2)
     work = None if work is None else numbers("work", work, numpy.float64, keys.shape)
+    if work is not None and not (numpy.isfinite(work) & (work >= 0)).all():
+        raise ValueError("work: finite numbers, not below 0, are wanted")
     part = numpy.empty(len(keys), dtype=numpy.intc)
     yield len(keys), keys, work, part
     return part
