@@ -567,7 +567,8 @@ module equipoise_types
     real(c_double) :: migrated = 0
     !> CPU seconds in sending what forces need, and forces
     real(c_double) :: exchange_seconds = 0
-    !> CPU seconds in making a map and moving homes
+    !> CPU seconds in making a map and moving homes; 0: set by the balancer to those that it has spent in
+    !! making maps since the last step
     real(c_double) :: balance_seconds = 0
     !> CPU seconds of the step but those of balance_seconds, waiting left out (eqp_busy_seconds()); 0: not
     !! known

@@ -442,6 +442,33 @@ done:
     return code;
 }
 
+/* Why a map is due, for maps whose making says no more. asked: for a new one, by the caller. */
+static eqp_message reason_of(const eqp_balancer *b, bool asked)
+{
+    const eqp_policy *p = &b->policy;
+    eqp_message why = {""};
+
+    if (!b->has_map) {
+        eqp_message_set(&why, "the first map");
+    } else if (asked) {
+        eqp_message_set(&why, "a new map was asked for");
+    } else if (eqp__feedback_steps_wants(b->feedback)) {
+        eqp_message_set(&why, "the next step of feedback");
+    } else if (eqp__rank_shares_want(b->shares)) {
+        eqp_message_set(&why, "the ranks' speeds are no longer those of the present map");
+    } else if (overheads_want(b)) {
+        eqp_message_set(&why, "what ranks do besides their work makes the steps uneven");
+    } else if (memory_wants(b)) {
+        eqp_message_set(&why, "a rank needs %.0f%% of its memory", 100.0 * b->now.memory_use);
+    } else if (p->options.mode == EQP_POLICY_EVERY) {
+        eqp_message_set(&why, "%lld steps after the last map", (long long)p->steps);
+    } else {
+        eqp_message_set(&why, "after %lld steps with this map the last one was uneven by %.1f%%, its work by %.1f%%",
+                        (long long)p->since, 100.0 * p->imbalance, 100.0 * p->work_imbalance);
+    }
+    return why;
+}
+
 /* How a map is made now. measured: [ranks] loads, owned by the caller. */
 static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_making *making, double **measured)
 {
@@ -460,10 +487,12 @@ done:
     return code;
 }
 
-/* wanted, due: the same on all ranks. */
-static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due, int64_t left, eqp_advice *advice,
-                    eqp_message *message)
+/* wanted, due: the same on all ranks. asked: for a new map, by the caller. */
+static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__late_due due, int64_t left,
+                    eqp_advice *advice, eqp_message *message)
 {
+    const double begin = eqp_cpu_seconds();
+    const eqp_message reason = reason_of(b, asked);
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     eqp_found_map found = {.map = NULL};
@@ -475,6 +504,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
     const eqp_lives lives = expected_lives(&b->policy, left);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
+    b->now.why[0] = '\0';
     EQP_TRY(eqp__ask_cycle(b));
     EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &making, &measured));
     if (due == EQP__LATE_OFFER) {
@@ -495,9 +525,13 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
         describe(b, wanted, &found);
     }
     if (wanted != EQP_KEEP) {
+        if (b->now.why[0] == '\0') {
+            snprintf(b->now.why, sizeof b->now.why, "%.150s", reason.text);
+        }
         take(b, wanted, home.n, &found, advice);
     }
 done:
+    b->map_seconds += eqp_cpu_seconds_since(begin);
     eqp__found_free(&found);
     eqp__names_free(&home);
     free(measured);
@@ -506,7 +540,7 @@ done:
 
 int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
-    return balancer != NULL ? find_map(balancer, EQP_RENEW, EQP__LATE_NOTHING, left, advice, message)
+    return balancer != NULL ? find_map(balancer, EQP_RENEW, true, EQP__LATE_NOTHING, left, advice, message)
                             : EQP_ERR_ARGUMENT;
 }
 
@@ -519,7 +553,7 @@ int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice
     const eqp_policy_action wanted = next_action(balancer);
     const eqp__late_due due = eqp__late_is_due(balancer);
     if (wanted != EQP_KEEP || due != EQP__LATE_NOTHING) {
-        return find_map(balancer, wanted, due, left, advice, message);
+        return find_map(balancer, wanted, false, due, left, advice, message);
     }
     if (advice != NULL) { /* without a message, others cannot hear of one that is not there */
         *advice = (eqp_advice){.action = EQP_KEEP};
@@ -530,6 +564,7 @@ int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice
 int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *message)
 {
     eqp_balancer *const b = balancer;
+    const double begin = eqp_cpu_seconds();
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     eqp_found_map found = {.map = NULL};
@@ -549,7 +584,9 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     take(b, EQP_RENEW, home.n, &found, advice);
     b->now.units = found.made.units;
     b->born = b->clock;
+    snprintf(b->now.why, sizeof b->now.why, "a first map, before anything is known of the work");
 done:
+    b->map_seconds += eqp_cpu_seconds_since(begin);
     eqp__found_free(&found);
     eqp__names_free(&home);
     return code;

@@ -49,6 +49,8 @@ struct eqp_balancer {
     eqp_survey names;        /* memory for who lives here */
     bool surveying, surveyed;
     bool has_map;                /* forces were computed by the present one */
+    double map_seconds;          /* CPU seconds of this rank in making maps since the last step */
+    bool unpaid;                 /* a map was made before a restart: nobody knows what it has cost */
     double lost_load, lost_work; /* seconds of the last step's phases beyond the rank that has most in all, measured and
                                     by the cost model */
     eqp_policy_action action;    /* since the last step */

@@ -8,6 +8,7 @@
 #include <equipoise/par.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -474,9 +475,13 @@ static double memory_of(const eqp_balancer *b, const eqp_work *work)
            fmax(m->byte * (row->last_bytes_sent + row->last_bytes_received), b->own_bytes);
 }
 
-/* What the balancer knows of this rank's work. */
+/* What the balancer knows of this rank's work. Where the caller has not measured what the map has cost, it is what
+ * making it has taken. */
 static void predict(const eqp_balancer *b, const eqp_work *work)
 {
+    if (work->row->balance_seconds == 0.0) {
+        work->row->balance_seconds = b->map_seconds;
+    }
     work->row->work = eqp_cost_fit_predict(&b->costs.fit, work->count);
     work->row->speed = eqp_part_speed(eqp__rank_shares_speeds(b->shares), b->rank);
     work->row->predicted = work->row->work / work->row->speed;
@@ -536,6 +541,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     take_memory(b);
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
+    if (b->unpaid) { /* as much as the last one of its kind */
+        b->now.balance_seconds = b->action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
+    }
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     if (foretold) {
@@ -543,6 +551,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     }
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
+    if (work->moved && b->now.why[0] == '\0') {
+        snprintf(b->now.why, sizeof b->now.why, "the caller has renewed the division");
+    }
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
     eqp__late_learn(b);
@@ -557,6 +568,8 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->surveyed = b->surveying;
     b->surveying = false;
     b->action = EQP_KEEP;
+    b->map_seconds = 0.0;
+    b->unpaid = false;
     if (step != NULL) {
         tell(b, step);
     }

@@ -250,6 +250,8 @@ static void take_head(eqp_balancer *b, const head *h)
     b->has_map = h->has_map != 0;
     b->kept = h->kept != 0;
     b->action = (eqp_policy_action)h->action;
+    b->unpaid = b->action != EQP_KEEP;
+    b->map_seconds = 0.0;
     b->grain = h->grain < b->problem.ngrains ? (int)h->grain : 0;
     b->grain_lost = (int)h->grain_lost;
     b->grain_rest = (int)h->grain_rest;

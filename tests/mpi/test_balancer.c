@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancer as an embedding code uses it: owners on a line, whose work is known here. */
+#include "../unit/fake_clock.h"
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -83,16 +84,15 @@ static void create(MPI_Comm comm, const char *method, world *w)
 /* Owners to where the advice says, as a code moves its data. */
 static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
 {
-    int64_t here[OWNERS], all[OWNERS];
+    int64_t here[2 * OWNERS] = {0}, all[2 * OWNERS];
 
-    for (int64_t o = 0; o < OWNERS; o++) {
-        here[o] = 0;
-    }
     for (int64_t i = 0; i < w->n && advice->changed; i++) {
-        CHECK(advice->placement[i].tag == advice->placement[i].home);
-        here[w->owner[i]] = 1 + advice->placement[i].home;
+        const eqp_placement *p = &advice->placement[i];
+        CHECK(p->tag == p->home || p->tag < 0);
+        here[w->owner[i]] = 1 + p->home;
+        here[OWNERS + w->owner[i]] = p->tag;
     }
-    MPI_Allreduce(here, all, OWNERS, MPI_INT64_T, MPI_SUM, comm);
+    MPI_Allreduce(here, all, 2 * OWNERS, MPI_INT64_T, MPI_SUM, comm);
     if (advice->changed) {
         w->n = 0;
     }
@@ -100,7 +100,7 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
         CHECK(all[o] >= 1 && all[o] <= w->size);
         if (all[o] - 1 == w->rank) {
             w->owner[w->n] = o;
-            w->tag[w->n++] = w->rank;
+            w->tag[w->n++] = all[OWNERS + o];
         }
     }
 }
@@ -118,6 +118,7 @@ static void record(world *w, eqp_step *step)
         row.load += 1e-6 * times * (double)work_of(w, w->owner[i]);
     }
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step), EQP_OK);
+    CHECK(step == NULL || step->action == EQP_KEEP || step->why[0] != '\0');
 }
 
 static void a_run_is_kept_even(MPI_Comm comm)
@@ -223,7 +224,6 @@ static void work_that_messages_mask_is_left_as_it_is(MPI_Comm comm)
     CHECK_EQUAL(count_remedies(comm, 1e8), 0);
 }
 
-/* A run that goes on behaves as one that never stopped; bytes that are none change nothing. */
 /* A byte changed, bytes torn off, zeros from somewhere on: refused, and nothing has changed. */
 static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const void *bytes)
 {
@@ -249,6 +249,7 @@ static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const voi
     free(damaged);
 }
 
+/* A run that goes on behaves as one that never stopped. */
 static void what_it_knows_outlives_it(MPI_Comm comm)
 {
     world w, again;
@@ -466,6 +467,80 @@ static void overheads_are_a_reason_for_a_map(MPI_Comm comm)
     CHECK(size == 1 || size > 4 || uneven > 0.05);
 }
 
+/* Maps of 40 steps whose work drifts, where each takes 10 ms by the clock: the caller says so or leaves it to the
+ * library; or says that maps are nearly free. */
+static int count_drifting(MPI_Comm comm, double balance_seconds)
+{
+    world w;
+    const eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_of("sfc");
+    eqp_advice advice;
+    int maps = 0;
+
+    options.calibrate = false;
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int s = 0; s < 40; s++) {
+        int64_t count[1] = {0};
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
+        maps += advice.action != EQP_KEEP;
+        move(comm, &w, &advice);
+        for (int64_t i = 0; i < w.n; i++) {
+            count[0] += work_of(&w, w.owner[i]);
+        }
+        eqp_rank_row row = {.load = 1e-6 * (double)count[0], .balance_seconds = advice.changed ? balance_seconds : 0};
+        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
+        CHECK((row.balance_seconds > 0) == (advice.action != EQP_KEEP));
+        w.heavier += 0.1;
+    }
+    eqp_balancer_free(w.balancer);
+    return maps;
+}
+
+static void maps_cost_what_they_take(MPI_Comm comm)
+{
+    fake_clock_tick = 10000000;
+    const int left_out = count_drifting(comm, 0.0), told = count_drifting(comm, 0.01),
+              free = count_drifting(comm, 1e-9);
+    fake_clock_tick = 0;
+    CHECK(left_out >= 1 && left_out <= told);
+    CHECK(mpi_test_size(comm) == 1 || free > 3 * told);
+}
+
+/* All methods, however maps are renewed. */
+static void what_is_done_has_a_reason(MPI_Comm comm)
+{
+    static const char *const renewal[] = {"auto", "repair", "gain", "2"};
+
+    for (int m = 0; eqp_method_at(m) != NULL && mpi_test_size(comm) <= 4; m++) {
+        for (int k = 0; k < 4; k++) {
+            world w;
+            const eqp_problem problem = make_world(comm, &w);
+            eqp_balancer_options options;
+            eqp_advice advice;
+            eqp_step step;
+
+            CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+            CHECK_EQUAL(eqp_policy_options_parse(renewal[k], &options.policy), EQP_OK);
+            if (eqp_choice_parse(NULL, NULL, eqp_method_at(m)->name, &options.method, NULL) != EQP_OK ||
+                eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL) != EQP_OK) {
+                continue;
+            }
+            for (int s = 0; s < 5; s++) {
+                const int code = s == 3 ? eqp_balancer_renew(w.balancer, 5, &advice, NULL)
+                                        : eqp_balancer_advise(w.balancer, 5 - s, &advice, NULL);
+                if (code != EQP_OK) { /* it wants to be traced */
+                    CHECK(s == 0);
+                    break;
+                }
+                move(comm, &w, &advice);
+                record(&w, &step);
+                w.heavier += 1.0;
+            }
+            eqp_balancer_free(w.balancer);
+        }
+    }
+}
+
 /* With the whole state as it was where anything fails: the old map, and the same code on all ranks. */
 static int without_memory(MPI_Comm comm, void *user)
 {
@@ -535,6 +610,8 @@ int main(int argc, char **argv)
         MPI_TEST(measured_loads_calibrate_weights),
         MPI_TEST(steps_are_even_not_loads),
         MPI_TEST(overheads_are_a_reason_for_a_map),
+        MPI_TEST(maps_cost_what_they_take),
+        MPI_TEST(what_is_done_has_a_reason),
         MPI_TEST(what_it_knows_outlives_it),
         MPI_TEST(the_first_map_needs_to_know_nothing),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),

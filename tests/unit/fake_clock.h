@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A clock that goes back. Include it in one file of a program: its clock_gettime() then stands for that of libc. */
+/* A clock that goes back, or counts. Include it in one file of a program: its clock_gettime() then stands for that of
+ * libc. */
 #ifndef FAKE_CLOCK_H
 #define FAKE_CLOCK_H
 
@@ -14,15 +15,23 @@ long syscall(long number, ...); /* not of POSIX */
 static int fake_clock_every;
 static long fake_clock_readings;
 
+/* Nanoseconds of each reading of the thread's CPU clock, whatever has passed. 0: the clock is as it is. */
+static long fake_clock_tick;
+
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    static long behind;
+    static long behind, ticks;
     const int code = (int)syscall(SYS_clock_gettime, clock, now);
 
     if (clock == CLOCK_THREAD_CPUTIME_ID && fake_clock_every > 0) {
         behind += ++fake_clock_readings % fake_clock_every == 0;
         now->tv_sec -= behind / 100;
         now->tv_nsec -= behind % 100 * 10000000;
+    }
+    if (clock == CLOCK_THREAD_CPUTIME_ID && fake_clock_tick > 0) {
+        ticks += fake_clock_tick;
+        now->tv_sec = ticks / 1000000000;
+        now->tv_nsec = ticks % 1000000000;
     }
     return code;
 }

@@ -172,7 +172,8 @@ typedef struct eqp_rank_row {
     double last_bytes_received;    /**< likewise */
     double migrated;               /**< owners, or particles, that left it */
     double exchange_seconds;       /**< CPU seconds in sending what forces need, and forces */
-    double balance_seconds;        /**< CPU seconds in making a map and moving homes */
+    double balance_seconds;        /**< CPU seconds in making a map and moving homes; 0: set by the balancer to those
+                                        that it has spent in making maps since the last step */
     double busy_seconds;           /**< CPU seconds of the step but those of balance_seconds, waiting left out
                                         (eqp_busy_seconds()); 0: not known */
     double overhead;               /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
