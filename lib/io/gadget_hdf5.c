@@ -512,6 +512,53 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
     return rc;
 }
 
+static int read_words(const eqp__file *file, hid_t group, int64_t *nwords, uint64_t **words, eqp_message *message)
+{
+    uint64_t *made = NULL;
+    hid_t dataset = -1;
+    int64_t n = 0;
+    int code;
+
+    EQP_TRY(eqp__hdf5_get_integers(file->path, group, EQP__NWORDS, 1, 1, &n, NULL, message));
+    code = n > 0 ? eqp__hdf5_open_column(file->path, group, EQP__WORDS, H5T_INTEGER, n, 1, &dataset, message)
+                 : EQP_ERR_FORMAT;
+    if (code == EQP_ERR_FORMAT || code == EQP_ERR_UNKNOWN) {
+        eqp_message_set(message, "%s: /Equipoise/%s is not what %s says", file->path, EQP__WORDS, EQP__NWORDS);
+        code = EQP_ERR_FORMAT;
+    }
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&made, n, sizeof *made));
+    void *const data[] = {made};
+    EQP_TRY(eqp__hdf5_read_rows(dataset, EQP_KIND_UINT64, 1, 0, n, data));
+    *nwords = n;
+    *words = made;
+    made = NULL;
+done:
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    free(made);
+    return code;
+}
+
+static int get_words(const eqp__file *file, int64_t *nwords, uint64_t **words, eqp_message *message)
+{
+    eqp__hdf5_quiet quiet;
+    hid_t opened = -1, group = -1;
+    int rc;
+
+    eqp__hdf5_enter(&quiet);
+    rc = open_file(file, &opened, message);
+    rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
+    rc = rc != EQP_OK ? rc : read_words(file, group, nwords, words, message);
+    if (rc == EQP_ERR_UNKNOWN) {
+        eqp_message_set(message, "%s: has no words", file->path);
+    }
+    close_type(opened, group);
+    eqp__hdf5_leave(&quiet);
+    return rc;
+}
+
 const eqp__format eqp__format_gadget_hdf5 = {
     .name = "GADGET HDF5",
     .probe = eqp__hdf5_probe,
@@ -520,4 +567,5 @@ const eqp__format eqp__format_gadget_hdf5 = {
     .read = read_type,
     .read_column = read_column,
     .get_attribute = get_attribute,
+    .get_words = get_words,
 };

@@ -41,8 +41,9 @@ int eqp__layout_check(const char *path, const eqp_snapshot_layout *l, eqp_messag
 {
     bool good = path && path[0] && l && l->ntypes >= 1 && l->ntypes <= EQP_SNAPSHOT_TYPES && l->nfiles <= MOST_FILES &&
                 l->ncolumns >= 0 && l->nattributes >= 0 && (l->ncolumns == 0 || l->column) &&
-                (l->nattributes == 0 || l->attribute) && isfinite(l->time) && isfinite(l->redshift) &&
-                isfinite(l->box_size) && isfinite(l->omega0) && isfinite(l->omega_lambda) && isfinite(l->hubble);
+                (l->nattributes == 0 || l->attribute) && l->nwords >= 0 && (l->nwords == 0 || l->words) &&
+                isfinite(l->time) && isfinite(l->redshift) && isfinite(l->box_size) && isfinite(l->omega0) &&
+                isfinite(l->omega_lambda) && isfinite(l->hubble);
 
     for (int t = 0; good && t < l->ntypes; t++) {
         good = l->type_n[t] >= 0 && l->type_n[t] <= EQP__MOST_PARTICLES;
@@ -148,6 +149,9 @@ static herr_t put_attributes(hid_t at, const eqp_snapshot_layout *l, int k)
         status |= a->kind == EQP_KIND_DOUBLE ? put_real(at, a->name, a->real)
                                              : put(at, a->name, 0, stored, memory, &a->integer);
     }
+    if (l->nwords > 0) {
+        status |= put(at, EQP__NWORDS, 0, H5T_STD_I64LE, H5T_NATIVE_INT64, &l->nwords);
+    }
     return status;
 }
 
@@ -202,6 +206,23 @@ struct eqp_snapshot_writer {
     eqp__hdf5_output *file; /* [nfiles] */
     int64_t total, written; /* in the global order */
 };
+
+static int write_words(const char *path, hid_t file, const eqp_snapshot_layout *l, eqp_message *message)
+{
+    const eqp_column column = {EQP__WORDS, EQP_KIND_UINT64, 1};
+    const void *const data[] = {l->words};
+    hid_t group = H5Gopen2(file, "Equipoise", H5P_DEFAULT);
+    int code = group >= 0 ? EQP_OK : EQP_ERR_IO;
+
+    EQP_TRY(code);
+    EQP_TRY(eqp__hdf5_create_column(path, group, &column, l->nwords, message));
+    EQP_TRY(eqp__hdf5_write_column(path, group, &column, 0, l->nwords, 1.0, data, message));
+done:
+    if (group >= 0) {
+        H5Gclose(group);
+    }
+    return code;
+}
 
 static int create_file(const eqp_snapshot_writer *w, int k, eqp_message *message)
 {
@@ -390,11 +411,13 @@ int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
         eqp_message_set(message, "%s: fewer particles than were announced", writer ? writer->path : "");
         code = EQP_ERR_ARGUMENT;
     }
+    const eqp_snapshot_layout *const l = writer != NULL ? &writer->layout : NULL;
     eqp__hdf5_enter(&quiet);
-    for (int k = 0; code == EQP_OK && k < writer->nfiles && writer->layout.nattributes > 0; k++) {
+    for (int k = 0; code == EQP_OK && k < writer->nfiles && l->nattributes + l->nwords > 0; k++) {
         const eqp__hdf5_output *out = &writer->file[k];
-        code = fill_group(eqp_output_path(out->output), out->file, "Equipoise", &writer->layout, k, put_attributes,
-                          message);
+        const char *name = eqp_output_path(out->output);
+        code = fill_group(name, out->file, "Equipoise", l, k, put_attributes, message);
+        code = code == EQP_OK && l->nwords > 0 ? write_words(name, out->file, l, message) : code;
         code = eqp__hdf5_check(out, code, message);
     }
     for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {

@@ -93,9 +93,15 @@ typedef struct eqp__format {
                        void *const *data, eqp_message *message);
     /* NULL: the format has none. */
     int (*get_attribute)(const eqp__file *file, eqp_attribute *attribute, eqp_message *message);
+    /* NULL: the format has none. */
+    int (*get_words)(const eqp__file *file, int64_t *nwords, uint64_t **words, eqp_message *message);
     /* Frees the detail; NULL: there is none. */
     void (*release)(void *detail);
 } eqp__format;
+
+/* The dataset of the caller's words, and the attribute that counts them. */
+#define EQP__WORDS "Words"
+#define EQP__NWORDS "NumWords"
 
 extern const eqp__format eqp__format_gadget_hdf5, eqp__format_gadget_binary, eqp__format_tipsy, eqp__format_text;
 

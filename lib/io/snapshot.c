@@ -316,3 +316,17 @@ int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attr
     return eqp__explain(snapshot->format->get_attribute(&snapshot->file[0], attribute, message), snapshot->file[0].path,
                         message);
 }
+
+int eqp_snapshot_get_words(const eqp_snapshot *snapshot, int64_t *nwords, uint64_t **words, eqp_message *message)
+{
+    if (!snapshot || !nwords || !words) {
+        eqp_message_set(message, "words need a snapshot and places to go to");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!snapshot->format->get_words) {
+        eqp_message_set(message, "%s: has no words", snapshot->file[0].path);
+        return EQP_ERR_UNKNOWN;
+    }
+    return eqp__explain(snapshot->format->get_words(&snapshot->file[0], nwords, words, message),
+                        snapshot->file[0].path, message);
+}

@@ -245,7 +245,10 @@ static void take_head(eqp_balancer *b, const head *h)
     b->policy = h->policy;
     b->policy.options = options;
     b->noise.now = h->noise;
-    b->policy.left = b->left = INT64_MAX; /* this run may be longer than that one was to be */
+    if (h->policy.left == 0) { /* this run is longer than that one was to be */
+        b->policy.left = INT64_MAX;
+    }
+    b->left = b->policy.left;
     b->totals = h->totals;
     b->has_map = h->has_map != 0;
     b->kept = h->kept != 0;

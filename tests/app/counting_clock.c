@@ -17,9 +17,11 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     if (clock != CLOCK_THREAD_CPUTIME_ID && clock != CLOCK_PROCESS_CPUTIME_ID) {
         return (int)syscall(SYS_clock_gettime, clock, time);
     }
+    const long each = getenv("COUNTING_SECONDS") != NULL ? 1 : 1000000;
+
     asked++;
-    time->tv_sec = asked / 1000000;
-    time->tv_nsec = asked % 1000000 * 1000;
+    time->tv_sec = asked / each;
+    time->tv_nsec = asked % each * 1000;
     return 0;
 }
 

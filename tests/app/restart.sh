@@ -3,6 +3,7 @@
 # A run that was stopped goes on as if it had not been: by a numbered snapshot and by SIGTERM.
 source "$(dirname "$0")/lib.sh"
 same=$1
+clock=$2
 
 for ranks in 1 3; do
     common=(--generate disks:n=2000 --steps 12 --quiet --balance sfc --precision double)
@@ -13,6 +14,11 @@ for ranks in 1 3; do
     "$same" whole.hdf5 rest.hdf5 0 || fail "a restart on $ranks ranks does not give the same bits"
     expect 2 --restart part_000005.hdf5 --steps 12 --quiet --balance count --precision double --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
+done
+
+# It goes on with what it knew of its balance.
+for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
+    same_schedule "$clock" part_000003.hdf5 3 16 "$way" --generate disks:n=1000 --dt 0.3 --output part.hdf5 --output-every 3
 done
 
 # What one run has is nobody else's as long as it lives; other names in its folder are free.
@@ -52,19 +58,21 @@ import struct
 good, later = (open(name, "rb").read() for name in ("good.hdf5", "later.hdf5"))
 assert good.count(struct.pack("<3d", 3.5, 4.5, 5.5)) == 1 and len(good) == len(later)
 half = len(good) // 2
-older = good.replace(b"checksum", b"checksun")
+older = good.replace(b"checksum", b"checksun").replace(b"NumWords", b"NumWordz")
+state = good.index(b"EQPAPP1") + 2000
 zeros = older
 for numbers in ("<3d", 3.5, 4.5, 5.5), ("<3q", 0, 1, 2), ("<9d", 10.25, 1, 2, 11.25, 3, 4, 12.25, 5, 6):
     assert zeros.count(struct.pack(*numbers)) == 1, numbers
     zeros = zeros.replace(struct.pack(*numbers), bytes(struct.calcsize(numbers[0])))
 at = good.index(struct.pack("<d", 4.5))
 for name, text in (("older", older), ("torn", good[:half] + bytes(len(good) - half)), ("mixed", good[:half] + later[half:]),
-                   ("flipped", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]), ("cut", good[:-100]), ("zeros", zeros)):
+                   ("flipped", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]), ("state", good[:state] + bytes([good[state] ^ 64]) + good[state + 1:]), ("cut", good[:-100]), ("zeros", zeros)):
     open(name + ".hdf5", "wb").write(text)
 END
 expect 2 --restart good.hdf5 --steps 2 --quiet
 expect 1 --restart older.hdf5 --steps 2 --quiet
 refused_by_all 'flipped.hdf5: is damaged: its checksum is not that of its particles' --restart flipped.hdf5 --steps 2
+refused_by_all 'state.hdf5: is damaged: what it says of the balance has another checksum' --restart state.hdf5 --steps 2
 for name in torn mixed cut zeros; do
     refused "$name.hdf5" --restart "$name.hdf5" --steps 2
 done

@@ -135,6 +135,20 @@ static void read_further(const eqp_snapshot *s, int64_t n)
     }
 }
 
+static void read_words(const eqp_snapshot *s)
+{
+    eqp_message message = {""};
+    uint64_t *words = NULL;
+    int64_t n = 0;
+    const int code = eqp_snapshot_get_words(s, &n, &words, &message);
+
+    fuzz_require(code == EQP_OK ? n > 0 && words : code == EQP_ERR_UNKNOWN || is_refusal(code));
+    if (code != EQP_OK) {
+        fuzz_require_line(&message);
+    }
+    free(words);
+}
+
 static void read_all(const eqp_snapshot *s)
 {
     const eqp_snapshot_info *info = eqp_snapshot_get_info(s);
@@ -152,6 +166,7 @@ static void read_all(const eqp_snapshot *s)
         fuzz_require_line(&message);
         fuzz_require(code != EQP_ERR_DATA || strstr(message.text, ": particle "));
     }
+    read_words(s);
     read_further(s, whole.n);
     fuzz_require(eqp_snapshot_read(s, 0, info->n + 1, &arrays, NULL) == EQP_ERR_ARGUMENT);
     fuzz_require(eqp_snapshot_read(s, INT64_MAX, INT64_MAX, &arrays, NULL) == EQP_ERR_ARGUMENT);

@@ -239,7 +239,10 @@ static void further_columns_and_numbers_come_back(void **state)
         {"Potential", EQP_KIND_DOUBLE, 1}, {"Acceleration", EQP_KIND_DOUBLE, 3}, {"Tag", EQP_KIND_INT64, 2}};
     static const eqp_attribute given[] = {
         {"dt", EQP_KIND_DOUBLE, 0.1, 0}, {"step", EQP_KIND_INT64, 0, -17}, {"seed", EQP_KIND_UINT64, 0, INT64_MIN + 3}};
+    static const uint64_t words[] = {7, UINT64_MAX, UINT64_C(1) << 63};
     eqp_attribute asked = {.name = "step", .kind = EQP_KIND_INT64};
+    uint64_t *found = NULL;
+    int64_t nwords = 0;
     eqp_column missing = {"Pressure", EQP_KIND_DOUBLE, 1}, wrong = {"Acceleration", EQP_KIND_DOUBLE, 2};
     eqp_snapshot_layout l = some_layout();
     particles whole = noisy_particles(&l);
@@ -260,6 +263,8 @@ static void further_columns_and_numbers_come_back(void **state)
     l.column = column;
     l.nattributes = 3;
     l.attribute = given;
+    l.nwords = 3;
+    l.words = words;
     writer = begin(in_folder("a"), &l);
     for (int64_t first = 0; first < N; first += 8) {
         int64_t n = first + 8 < N ? 8 : N - first;
@@ -302,6 +307,10 @@ static void further_columns_and_numbers_come_back(void **state)
     asked.kind = EQP_KIND_INT64;
     asked.name = "dt";
     assert_int_equal(eqp_snapshot_get_attribute(s, &asked, NULL), EQP_ERR_FORMAT);
+    assert_int_equal(eqp_snapshot_get_words(s, &nwords, &found, NULL), EQP_OK);
+    assert_int_equal(nwords, 3);
+    assert_memory_equal(found, words, sizeof words);
+    free(found);
     eqp_snapshot_close(s);
     particles_free(&whole);
 }

@@ -98,7 +98,13 @@ uint64_t bh_input_checksum_moment(const bh_input *moment)
                              (uint64_t)moment->tick,    bits_of(cells->corner[0]), bits_of(cells->corner[1]),
                              bits_of(cells->corner[2]), bits_of(cells->side)};
 
-    return app_checksum_row(-1, 0, 3 + (moment->tick > 0) + 4 * (cells->side > 0), when);
+    uint64_t sum = app_checksum_row(-1, 0, 3 + (moment->tick > 0) + 4 * (cells->side > 0), when);
+
+    if (moment->words.n > 0) { /* their own checksum stands for the words */
+        const uint64_t further[] = {bits_of(moment->kick), (uint64_t)moment->group_size, moment->words.word[1]};
+        sum += app_checksum_row(-2, 0, 3, further);
+    }
+    return sum;
 }
 
 static uint64_t checksum_of(MPI_Comm comm, const bh_particles *p, int64_t first, const bh_input *moment)
@@ -150,6 +156,18 @@ static int find_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute
         *message = why;
     }
     return code;
+}
+
+/* Files of older versions have none. */
+static int find_words(const eqp_snapshot *snapshot, app_words *words, eqp_message *message)
+{
+    eqp_message why = {""};
+    const int code = eqp_snapshot_get_words(snapshot, &words->n, &words->word, &why);
+
+    if (code != EQP_OK && code != EQP_ERR_UNKNOWN) {
+        *message = why;
+    }
+    return code == EQP_ERR_UNKNOWN ? EQP_OK : code;
 }
 
 /* The cells in which particles have drifted, if they had when the file was written. */
@@ -265,6 +283,9 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     if (code == EQP_OK) {
         *checksum = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
         code = find_attribute(snapshot, checksum, message);
+    }
+    if (code == EQP_OK) {
+        code = find_words(snapshot, &input->words, message);
     }
     input->step = step.integer;
     input->dt = dt.real;

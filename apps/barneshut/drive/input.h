@@ -8,6 +8,8 @@
 
 #include "../physics/tree.h"
 
+#include "../../shell/state.h"
+
 #include <mpi.h>
 
 typedef struct bh_input {
@@ -20,6 +22,7 @@ typedef struct bh_input {
     bh_box
         cells; /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
     int64_t group_size; /* of a restart file of a run that chose it: the last one; else 0 */
+    app_words words;    /* of a restart file: what its run knew of its balance; owned by the simulation */
     eqp_message note;   /* what the file lacks or says that forces do not know; empty: nothing */
     char format[64];
 } bh_input;
@@ -34,7 +37,8 @@ int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *part
                   eqp_message *message);
 
 /* The words of a particle that the checksum of a restart file is of: id, kind, m, x, y, z, vx, vy, vz, ax, ay, az, pot,
- * rung, key. The last two count at a moment with a tick and with cells. */
+ * rung, key. The last two count at a moment with a tick and with cells. With words the moment is also that of kick,
+ * size of groups and the words. */
 enum { BH_CHECKED = 15 };
 
 /* The checksum is the sum of these two. word [BH_CHECKED][n] of the rows of the file from number `first` on. Sums of

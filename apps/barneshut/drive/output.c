@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
+#include "resume.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 #include <equipoise/snapshot.h>
@@ -124,13 +126,20 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
                                    p->id, p->ax, p->ay, p->az, p->pot, p->rung, p->key};
     const app_rows rows = {p->n, p->kind, p->index, column};
     snapshot_file file;
+    app_words words = {.n = 0};
     int code = describe_snapshot(sim, path, &file);
 
+    code = code == EQP_OK ? bh_resume_write(sim, &words) : code;
     if (code == EQP_OK) {
         file.moment = (bh_input){.step = sim->now.common.step,
                                  .dt = sim->dt,
                                  .time = sim->now.common.time,
-                                 .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0};
+                                 .tick = sim->kick > 0 && sim->rungs.n > 1 ? sim->tick : 0,
+                                 .kick = sim->kick > 0 ? sim->kick : 0.0,
+                                 .group_size = sim->problem.ngrains > 1 ? sim->domain.group_size : 0,
+                                 .words = words};
+        file.layout.nwords = words.n;
+        file.layout.words = words.word;
         if (file.moment.tick > 0 && sim->domain.drifted) {
             file.moment.cells = sim->domain.box;
             add_cells(&file.moment.cells, &file);
@@ -143,6 +152,7 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
+    app_words_free(&words);
     return code;
 }
 

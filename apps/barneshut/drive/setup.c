@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a run begins: its parts, first homes, first map, first forces. */
+#include "resume.h"
 #include "step.h"
 
 #include <equipoise/base.h>
@@ -107,7 +108,7 @@ done:
     return code;
 }
 
-/* First homes by count, then the first map. */
+/* First homes by count, then the first map; those of a restart file instead. */
 static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eqp_message *message)
 {
     int code = bh_domain_settle(&sim->domain, &ledger->settled);
@@ -115,7 +116,11 @@ static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eq
     if (code != EQP_OK) {
         return code;
     }
-    tag_all(&sim->domain.particles, sim->domain.rank);
+    if (sim->resumes) {
+        bh_resume_tags(sim);
+    } else {
+        tag_all(&sim->domain.particles, sim->domain.rank);
+    }
     EQP_TRY(bh_domain_grow(&sim->domain));
     if ((sim->evaluator.mac.relative || sim->rungs.n > 1) && sim->settings->run.restart == NULL) {
         EQP_TRY(find_accelerations(sim));
@@ -123,7 +128,7 @@ static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eq
     if (sim->rungs.n > 1) {
         EQP_TRY(find_rungs(sim, message));
     }
-    if (balance) {
+    if (balance && !sim->resumes) {
         EQP_TRY(bh_step_make_map(sim, ledger, message));
         EQP_TRY(bh_step_settle(sim, ledger));
     }
@@ -184,6 +189,10 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
     EQP_TRY(bh_step_conclude(sim, &ledger, 0.0, EQP_OK, message));
+    if (sim->resumes && sim->input.kick == 0) { /* else that was the record of the step that was stopped */
+        EQP_TRY(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
+    }
+    app_words_free(&sim->input.words);
     bh_step_choose(sim);
 done:
     return code;
@@ -251,9 +260,11 @@ static void begin_with_group_size(bh_simulation *sim)
 
     for (int i = 1; i < problem->ngrains && sim->settings->run.ncompare == 0; i++) {
         if (problem->size[i] == sim->input.group_size) {
-            problem->size[i] = problem->size[0];
-            problem->size[0] = (int)sim->input.group_size;
-            sim->domain.group_size = problem->size[0];
+            if (!sim->resumes) { /* else the balancer goes on with that number */
+                problem->size[i] = problem->size[0];
+                problem->size[0] = (int)sim->input.group_size;
+            }
+            sim->domain.group_size = (int)sim->input.group_size;
         }
     }
 }
@@ -278,6 +289,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
     sim->domain.box = sim->input.cells;
     sim->domain.drifted = sim->input.cells.side > 0;
+    EQP_TRY(eqp_agree(sim->comm, bh_resume_take(sim, message), message));
     begin_with_group_size(sim);
     EQP_TRY(start(sim, message));
 done:
@@ -292,6 +304,7 @@ done:
 
 void bh_simulation_free(bh_simulation *sim)
 {
+    app_words_free(&sim->input.words);
     free(sim->row);
     sim->row = NULL;
     free(sim->kept);

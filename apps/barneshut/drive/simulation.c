@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int64_t steps_left(const bh_simulation *sim)
+{
+    return sim->settings->run.steps - sim->now.common.step;
+}
+
 /* A new map for the particles where they are; they follow it when they settle next. */
 int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message)
 {
@@ -20,7 +25,7 @@ int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message
     int code;
 
     sim->problem.bytes = 0;
-    code = eqp_balancer_advise(sim->balancer, sim->settings->run.steps - sim->now.common.step, &advice, message);
+    code = eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message);
     bh_problem_forget(&sim->problem);
     EQP_TRY(code);
     if (advice.changed) {
@@ -216,6 +221,9 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
         code = eqp_agree(sim->comm, code, NULL);
         EQP_TRY(code == EQP_OK ? bh_step_make_map(sim, &ledger, message) : code);
         ledger.begin = eqp_busy_seconds();
+    } else { /* it hears how long the run is: a restart may have another end */
+        eqp_advice keep;
+        (void)eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
     }
     code = take_step(sim, &ledger, code, message);
 done:

@@ -50,6 +50,8 @@ typedef struct bh_simulation {
     MPI_Comm comm;               /* owned */
     const bh_settings *settings; /* borrowed */
     bh_input input;
+    app_state state; /* of the input's words */
+    bool resumes;    /* with the homes and tags of its restart file */
     bh_domain domain;
     bh_evaluator evaluator;
     bh_stealing *stealing; /* with --schedule, else NULL */

@@ -281,10 +281,10 @@ int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsigh
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes);
 
 /** Takes such bytes in, after eqp_balancer_create() for the same kinds of work: then maps are made when they would have
- * been without the restart. On another number of ranks, or by another method, only the costs are taken, and a map is
- * due. A problem with several granularities goes on with the number in force when the bytes were packed; with 0 where
- * only the costs are taken. Every rank gives the same bytes. They are of this machine and this version of the library.
- * Local.
+ * been without the restart, and the run is taken to be as long as it was to be until eqp_balancer_advise() says
+ * otherwise. On another number of ranks, or by another method, only the costs are taken, and a map is due. A problem
+ * with several granularities goes on with the number in force when the bytes were packed; with 0 where only the costs
+ * are taken. Every rank gives the same bytes. They are of this machine and this version of the library. Local.
  * \param[in] balancer  unchanged on error
  * \param[in] size      bytes
  * \param[in] bytes     [size]

@@ -173,6 +173,15 @@ typedef struct eqp_attribute {
  * EQP_ERR_FORMAT if it is no single number of that kind, EQP_ERR_DATA for NaN and infinity, EQP_ERR_IO */
 int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message);
 
+/** Reads the words of eqp_snapshot_layout. Local, O(words).
+ * \param[in]  snapshot  (borrowed)
+ * \param[out] nwords    their number, at least 1; unchanged on error
+ * \param[out] words     [*nwords] owned by the caller: free(); unchanged on error
+ * \param[out] message   may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_UNKNOWN if there are none (always so in formats other than GADGET HDF5),
+ * EQP_ERR_FORMAT if they are not what they are said to be, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_snapshot_get_words(const eqp_snapshot *snapshot, int64_t *nwords, uint64_t **words, eqp_message *message);
+
 /** Reads a further dataset of the particles [first, first + n) of the global order, as eqp_snapshot_read() does. Local.
  * \param[in]  snapshot  (borrowed)
  * \param[in]  column    name in every group PartTypeN, kind and width (borrowed)
@@ -199,6 +208,8 @@ typedef struct eqp_snapshot_layout {
     const eqp_column *column;       /**< [ncolumns], e.g. {"Potential", EQP_KIND_DOUBLE, 1} */
     int nattributes;                /**< further numbers */
     const eqp_attribute *attribute; /**< [nattributes], into the attributes of the group /Equipoise */
+    int64_t nwords;                 /**< further words of the caller, into the dataset /Equipoise/Words; 0: none */
+    const uint64_t *words;          /**< [nwords] bits are kept */
 } eqp_snapshot_layout;
 
 /** No particles, one file, six types, h = 1. */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "resume.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Own words: the cube, the number of homes, then where each begins and its rank. */
+enum { BOX_WORDS = 4, HOMES_AT = BOX_WORDS + 1 };
+
+static int own_words(const bh_simulation *sim, int64_t *n, uint64_t **own)
+{
+    const bh_homes *homes = &sim->domain.homes;
+    const bh_box *box = &sim->domain.box;
+    const double cube[BOX_WORDS] = {box->corner[0], box->corner[1], box->corner[2], box->side};
+    uint64_t *made = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&made, HOMES_AT + 2 * homes->n, sizeof *made));
+    memcpy(made, cube, sizeof cube);
+    made[BOX_WORDS] = (uint64_t)homes->n;
+    for (int64_t i = 0; i < homes->n; i++) {
+        made[HOMES_AT + 2 * i] = homes->begin[i];
+        made[HOMES_AT + 2 * i + 1] = (uint64_t)homes->rank[i];
+    }
+    *n = HOMES_AT + 2 * homes->n;
+    *own = made;
+done:
+    return code;
+}
+
+/* Runs of this rank's particles that have the same tag, none across the end of a home. */
+static int tag_runs(const bh_domain *domain, int64_t *n, app_run_of_keys **runs)
+{
+    const bh_particles *p = &domain->particles;
+    app_run_of_keys *made = NULL;
+    int64_t capacity = 0, nmade = 0, home = -1;
+    uint64_t end = 0;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t before = home;
+        if (p->key[i] >= end) {
+            home = bh_homes_find(&domain->homes, p->key[i]);
+            end = domain->homes.begin[home + 1];
+        }
+        if (nmade > 0 && home == before && made[nmade - 1].value[0] == p->tag[i]) {
+            continue;
+        }
+        EQP_TRY(eqp_array_reserve(&made, &capacity, nmade + 1, sizeof *made));
+        made[nmade++] = (app_run_of_keys){p->key[i], {p->tag[i], domain->rank}};
+    }
+    *n = nmade;
+    *runs = made;
+    made = NULL;
+done:
+    free(made);
+    return code;
+}
+
+int bh_resume_write(const bh_simulation *sim, app_words *words)
+{
+    app_run_of_keys *runs = NULL;
+    uint64_t *own = NULL;
+    int64_t nown = 0, nruns = 0;
+    int code = own_words(sim, &nown, &own);
+
+    code = code == EQP_OK ? tag_runs(&sim->domain, &nruns, &runs) : code;
+    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(app_state_make(sim->comm, sim->balancer, sim->settings->run.choice.word, nown, own, nruns, runs, words));
+done:
+    free(runs);
+    free(own);
+    return code;
+}
+
+static bool can_be_runs(const app_state *state, int nranks)
+{
+    bool can_be = state->nruns >= 1;
+
+    for (int64_t i = 0; i < state->nruns && can_be; i++) {
+        can_be = state->run[i].value[0] < nranks && state->run[i].key < EQP_CURVE_END;
+    }
+    return can_be;
+}
+
+/* What homes and cube are, or false: they cannot be. */
+static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
+{
+    const int64_t n = state->nown > BOX_WORDS ? (int64_t)state->own[BOX_WORDS] : 0;
+    uint64_t *begin = NULL;
+    int *rank = NULL, code = EQP_OK;
+    double cube[BOX_WORDS];
+
+    *taken = n >= 1 && n <= state->nown && state->nown == HOMES_AT + 2 * n && can_be_runs(state, domain->nranks);
+    if (!*taken) {
+        return EQP_OK;
+    }
+    memcpy(cube, state->own, sizeof cube);
+    *taken = cube[3] > 0 && isfinite(cube[0] + cube[1] + cube[2] + cube[3]);
+    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
+    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
+    for (int64_t i = 0; i < n && *taken; i++) {
+        begin[i] = state->own[HOMES_AT + 2 * i];
+        *taken = begin[i] < EQP_CURVE_END && state->own[HOMES_AT + 2 * i + 1] < (uint64_t)domain->nranks;
+        rank[i] = *taken ? (int)state->own[HOMES_AT + 2 * i + 1] : 0;
+    }
+    if (*taken) {
+        EQP_TRY(bh_homes_set(&domain->homes, n, begin, rank));
+        domain->box = (bh_box){.corner = {cube[0], cube[1], cube[2]}, .side = cube[3]};
+        domain->has_box = true;
+    }
+done:
+    free(rank);
+    free(begin);
+    return code;
+}
+
+int bh_resume_take(bh_simulation *sim, eqp_message *message)
+{
+    const app_run_settings *run = &sim->settings->run;
+    bool taken = false;
+    int code = EQP_OK;
+
+    if (sim->input.words.n == 0 || run->ncompare > 0) {
+        return EQP_OK;
+    }
+    EQP_TRY(
+        app_state_read(&sim->input.words, run->restart, sim->domain.nranks, run->choice.word, &sim->state, message));
+    EQP_TRY(app_state_take(&sim->state, sim->balancer, &taken));
+    if (taken && sim->state.fits) {
+        EQP_TRY(take_homes(&sim->domain, &sim->state, &sim->resumes));
+        sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
+    }
+done:
+    return code;
+}
+
+void bh_resume_tags(const bh_simulation *sim)
+{
+    const bh_particles *p = &sim->domain.particles;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        p->tag[i] = app_state_find(&sim->state, p->key[i])->value[0];
+    }
+}
+
+int bh_resume_again(bh_simulation *sim)
+{
+    bool taken;
+
+    return app_state_take(&sim->state, sim->balancer, &taken);
+}
