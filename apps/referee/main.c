@@ -79,13 +79,41 @@ static int find_parts(referee *r, eqp_message *message)
         run->parts = r->own_parts;
         run->nparts_list = 1;
     }
-    if (r->settings.map != NULL && strstr(r->settings.map, "%p") != NULL &&
+    if (r->settings.run.map != NULL && strstr(r->settings.run.map, "%p") != NULL &&
         (!r->trace->names_are_json || run->parts[0] != r->trace->nranks)) {
         eqp_message_set(message, "%s: --map: files for vt's OfflineLB come from vt's load data, for as many parts",
                         program_name);
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
+}
+
+static bool reads(const void *trace, const char *path)
+{
+    return rf_trace_reads(trace, path);
+}
+
+/* No output is a file of the trace. */
+static int check_outputs(const referee *r, eqp_message *message)
+{
+    const app_run_settings *run = &r->settings.run;
+    const int nfiles = run->map != NULL && strstr(run->map, "%p") != NULL ? r->trace->nranks : 0;
+    char *path = NULL;
+    int code;
+
+    EQP_TRY(app_places_spare(program_name, run, &naming, reads, r->trace, message));
+    for (int part = 0; part < nfiles; part++) {
+        EQP_TRY(rf_vt_path(run->map, part, &path));
+        if (rf_trace_reads(r->trace, path)) {
+            eqp_message_set(message, "%s: %s: the input would be overwritten", program_name, path);
+            EQP_TRY(EQP_ERR_ARGUMENT);
+        }
+        free(path);
+        path = NULL;
+    }
+done:
+    free(path);
+    return code;
 }
 
 /* Methods that need places are left out where the trace has none. */
@@ -139,6 +167,7 @@ static int prepare(referee *r, eqp_message *message)
 
     EQP_TRY(find_phase(r, &at, message));
     EQP_TRY(find_parts(r, message));
+    EQP_TRY(check_outputs(r, message));
     EQP_TRY(choose_methods(r, message));
     EQP_TRY(check_memory(r, message));
     EQP_TRY(rf_problem_create(r->comm, r->trace, at, (int)r->settings.cycle, &r->settings.run.capacities,
@@ -236,7 +265,7 @@ static int write_all(const referee *r, const rf_result *result, const char *comm
     int code = EQP_OK;
 
     app_signals_keep(); /* a file that is begun is completed */
-    if (r->settings.map != NULL) {
+    if (r->settings.run.map != NULL) {
         EQP_TRY(rf_result_map(result, message));
     }
     if (r->settings.run.report != NULL) {
@@ -281,7 +310,7 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     }
     r->settings = *(const rf_settings *)values;
     r->comm = comm;
-    r->judged.keep = r->settings.map != NULL;
+    r->judged.keep = r->settings.run.map != NULL;
     MPI_Comm_rank(comm, &r->rank);
     code = app_places_take(comm, program_name, &r->settings.run, &naming, NULL, &places, message);
     if (code == EQP_OK) {

@@ -56,7 +56,7 @@ static const char *name_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-bool app__same_inode(const char *a, const char *b)
+bool app_same_inode(const char *a, const char *b)
 {
     struct stat first, second;
 
@@ -87,10 +87,10 @@ static bool same_file(const char *a, const char *b)
     char *end_a = end_of(a), *end_b = end_of(b);
     char *folder_a = end_a != NULL ? app__folder_of(end_a) : NULL,
          *folder_b = end_b != NULL ? app__folder_of(end_b) : NULL;
-    bool same = app__same_inode(a, b);
+    bool same = app_same_inode(a, b);
 
     if (folder_a != NULL && folder_b != NULL && strcmp(name_of(end_a), name_of(end_b)) == 0) {
-        same = same || app__same_inode(folder_a, folder_b);
+        same = same || app_same_inode(folder_a, folder_b);
     }
     free(folder_a);
     free(folder_b);
@@ -196,9 +196,21 @@ static int add_beside(place_list *list, const app__looking *l, const char *const
 
 static int add_report(place_list *list, const app__looking *l)
 {
-    static const char *const inside[] = {"",           "/report.json",   "/loads.csv",     "/loads.png",
-                                         "/loads.svg", "/imbalance.png", "/imbalance.svg", "/plots.gp",
-                                         "/run.html",  "/samples.bin",   "/traffic.csv",   "/hindsight.csv"};
+    static const char *const inside[] = {"",
+                                         "/report.json",
+                                         "/loads.csv",
+                                         "/loads.png",
+                                         "/loads.svg",
+                                         "/imbalance.png",
+                                         "/imbalance.svg",
+                                         "/plots.gp",
+                                         "/run.html",
+                                         "/samples.bin",
+                                         "/traffic.csv",
+                                         "/hindsight.csv",
+                                         "/compare.csv",
+                                         "/compare.gp",
+                                         "/phases.csv"};
     int code = EQP_OK;
 
     for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {
@@ -327,6 +339,7 @@ static int list_places(const app__looking *l, place_list *list)
 
     code = code == EQP_OK ? add_output(list, l) : code;
     code = code == EQP_OK ? add_place(list, "--forces", l->run->forces, "") : code;
+    code = code == EQP_OK ? add_place(list, "--map", l->run->map, "") : code;
     return code == EQP_OK ? add_report(list, l) : code;
 }
 
@@ -336,6 +349,25 @@ int app__check_clashes(const app__looking *l)
     int code = list_places(l, &list);
 
     code = code == EQP_OK ? find_clash(l, &list) : code;
+    list_free(&list);
+    return code;
+}
+
+int app_places_spare(const char *program, const app_run_settings *run, const app_naming *naming,
+                     bool (*reads)(const void *user, const char *path), const void *user, eqp_message *message)
+{
+    const app__looking l = {program, run, naming, message};
+    place_list list = {0};
+    int code;
+
+    EQP_TRY(list_places(&l, &list));
+    for (int64_t i = 0; i < list.n; i++) {
+        if (list.of[i].what != NULL && reads(user, list.of[i].path)) {
+            eqp_message_set(message, "%s: %s: the input would be overwritten", program, list.of[i].path);
+            EQP_TRY(EQP_ERR_ARGUMENT);
+        }
+    }
+done:
     list_free(&list);
     return code;
 }

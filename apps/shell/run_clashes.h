@@ -18,9 +18,6 @@ typedef struct app__looking {
 /* The folder that a path is in: owned by the caller, NULL without memory. */
 char *app__folder_of(const char *path);
 
-/* Whether both are there and lead to one file. */
-bool app__same_inode(const char *a, const char *b);
-
 /* Whether no two outputs of the run, nor the input and an output, are one file. EQP_OK, EQP_ERR_MEMORY, or
  * EQP_ERR_ARGUMENT with one line. */
 int app__check_clashes(const app__looking *l);

@@ -9,6 +9,8 @@
 
 #include <mpi.h>
 
+#include <stdbool.h>
+
 /* How the files of --output FILE are called. FILE without a known ending is the stem of all other names. */
 typedef struct app_naming {
     const char *const *ending; /* endings that FILE may have, such as ".hdf5" and ".h5"; NULL ends the list */
@@ -45,8 +47,17 @@ typedef struct app_places {
 int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
                     const char *restart, app_places *places, eqp_message *message);
 
+/* Whether none of the run's outputs is a file that it has read: for runs that read more than the one input that
+ * app_places_take() knows. reads: whether a path leads to such a file. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT with
+ * one line. Local. */
+int app_places_spare(const char *program, const app_run_settings *run, const app_naming *naming,
+                     bool (*reads)(const void *user, const char *path), const void *user, eqp_message *message);
+
 /* Gives them up. */
 void app_places_free(app_places *places);
+
+/* True if both paths are there and lead to one file. Local. */
+bool app_same_inode(const char *a, const char *b);
 
 /* The snapshots that a run has written so far. Zeros are an empty one. */
 typedef struct app_series {

@@ -107,7 +107,7 @@ static int take_lock(const app__looking *l, const char *option, const char *targ
 
     /* Two of this run's own names may have one lock. */
     for (int i = 0; i < places->nlocks; i++) {
-        if (app__same_inode(path, places->path[i])) {
+        if (app_same_inode(path, places->path[i])) {
             return EQP_OK;
         }
     }
@@ -261,6 +261,10 @@ static int check_all(const app__looking *l)
     code = code == EQP_OK ? check_hdf5(l) : code;
     code = code == EQP_OK ? check_file(l, "output", l->run->output, several) : code;
     code = code == EQP_OK ? check_file(l, "forces", l->run->forces, false) : code;
+    /* With %p in it, a map is several files, perhaps in several folders. */
+    if (l->run->map != NULL && strstr(l->run->map, "%p") == NULL) {
+        code = code == EQP_OK ? check_file(l, "map", l->run->map, false) : code;
+    }
     return code == EQP_OK ? check_report(l) : code;
 }
 

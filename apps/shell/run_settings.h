@@ -40,7 +40,7 @@ typedef struct app_run_settings {
     int costs;           /* 0: measured, 1: nominal */
     int sample_strategy; /* an eqp_sample_strategy */
     double sample_rate, sample_threshold;
-    const char *report, *forces, *output;
+    const char *report, *forces, *output, *map; /* map: of equipoise-compare */
     int64_t output_every;
     bool quiet, progress;
     const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text, *lazy_text;

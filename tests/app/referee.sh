@@ -282,6 +282,22 @@ refused 'one number of parts' csv/items.csv --parts 2,4 --map m
 refused 'needs --map' csv/items.csv --method sfc
 refused 'none of the methods that were compared' csv/items.csv --map m --method metis
 refused 'come from vt' csv/items.csv --map 'm.%p'
+# Nothing that was read is lost to what is written, by whatever name; a report's file is no map.
+cp -r csv kept
+ln -s csv/edges.csv edges.link
+ln csv/items.csv items.hard
+mkdir shown
+cp csv/items.csv shown/items.csv
+cp csv/edges.csv shown/compare.csv
+refused_by_all 'input would be overwritten' csv/items.csv --map csv/items.csv
+refused 'input would be overwritten' csv/items.csv --map items.hard
+refused 'input would be overwritten' csv/items.csv --edges csv/edges.csv --map edges.link
+refused 'input would be overwritten' csv --map csv/edges.csv
+refused 'input would be overwritten' csv/items.csv --edges shown/compare.csv --report shown
+refused 'input would be overwritten' vt --map vt/data.%p.json
+refused 'cannot be both' csv/items.csv --report new --map new/compare.csv
+refused 'cannot write to folder' csv/items.csv --map no/where.csv
+diff -r csv kept || fail "a trace has changed"
 refused 'no positions' plain.csv --parts 2 --compare rcb
 refused 'give a TRACE'
 refused 'No such file' nowhere.csv

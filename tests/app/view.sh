@@ -128,6 +128,14 @@ refused 'FILE.html is missing' three -o
 refused 'no such option' --colour three -o page.html
 refused 'nowhere/report.json: No such file' nowhere -o page.html
 refused 'no/where.html' three -o no/where.html
+# No file of a run is lost to its page.
+cp -r three kept
+for file in report.json loads.csv traffic.csv samples.bin hindsight.csv; do
+    refused 'the input would be overwritten' three -o three/$file
+done
+ln -s three/report.json page.link
+refused 'the input would be overwritten' one three -o page.link
+diff -r three kept || fail "a page has changed its run"
 damage()
 {
     local file=$1

@@ -383,7 +383,7 @@ static int write_csv(const rf_result *r, const int *part, eqp_message *message)
     eqp_csv *csv = NULL;
     int code;
 
-    EQP_TRY(eqp_csv_create(r->settings->map, named ? 3 : 2, column, &csv, message));
+    EQP_TRY(eqp_csv_create(r->settings->run.map, named ? 3 : 2, column, &csv, message));
     for (int64_t i = 0; i < t->n; i++) {
         const eqp_field field[] = {eqp_field_count("item", t->id[i]), eqp_field_count("part", part[i]),
                                    eqp_field_text("name", named ? t->name[i] : NULL)};
@@ -440,8 +440,8 @@ int rf_result_map(const rf_result *result, eqp_message *message)
         }
         part = run;
     }
-    code = strstr(r->settings->map, "%p") != NULL ? rf_vt_write(t, p->at, part, r->settings->map, message)
-                                                  : write_csv(r, part, message);
+    code = strstr(r->settings->run.map, "%p") != NULL ? rf_vt_write(t, p->at, part, r->settings->run.map, message)
+                                                      : write_csv(r, part, message);
 done:
     free(run);
     return code;

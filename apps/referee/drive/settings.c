@@ -40,7 +40,7 @@ static const app_option table[] = {
     {.name = "map",
      .argument = "FILE",
      .type = APP_OPTION_TEXT,
-     .offset = AT(map),
+     .offset = AT(run.map),
      .help = "write the map that the verdict names: item,part as CSV; with %p in FILE as files for vt's\n"
              "OfflineLB, one for each part"},
     {.name = "method",
@@ -126,7 +126,7 @@ int rf_settings_complete(rf_settings *s, eqp_message *message)
         eqp_message_set(message, "equipoise-compare: give a TRACE (see --help)");
         return EQP_ERR_ARGUMENT;
     }
-    if (s->method != NULL && s->map == NULL) {
+    if (s->method != NULL && s->run.map == NULL) {
         eqp_message_set(message, "equipoise-compare: --method: needs --map");
         return EQP_ERR_ARGUMENT;
     }
@@ -141,7 +141,7 @@ int rf_settings_complete(rf_settings *s, eqp_message *message)
     EQP_TRY(app_run_choose("equipoise-compare", &rf_methods, &s->run, message));
     s->run.parts_text = given ? s->run.parts_text : NULL;
     EQP_TRY(app_memory_cap_parse(memory != NULL ? memory : "none", &s->run.capacities, &inner));
-    if (s->map != NULL && s->run.nparts_list > 1) {
+    if (s->run.map != NULL && s->run.nparts_list > 1) {
         eqp_message_set(message, "equipoise-compare: --map: one number of parts, not %d", s->run.nparts_list);
         code = EQP_ERR_ARGUMENT;
     }

@@ -15,7 +15,7 @@
 typedef struct rf_settings {
     app_run_settings run; /* snapshot: the first file */
     const char *path[RF_MOST_FILES];
-    const char *edges, *map, *method;
+    const char *edges, *method;
     int64_t ranks; /* of the run, where they were declared; else 0 */
     int64_t phase; /* of which the map is made, where it was given */
     int64_t cycle; /* phases from that one on which a map is made for */

@@ -479,6 +479,7 @@ void rf_trace_free(rf_trace *trace)
     free(trace->memory.rank_bytes);
     free(trace->edge_first);
     free(trace->edge);
+    free(trace->source);
     free(trace);
 }
 

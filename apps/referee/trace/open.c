@@ -295,6 +295,35 @@ done:
     return code;
 }
 
+/* Files that were passed over count, as nothing is to be lost. */
+static int note_sources(const files *f, const char *edges, rf_trace *trace)
+{
+    struct stat status;
+    int code;
+
+    EQP_TRY(eqp_array_create(&trace->source, f->n + 1, sizeof *trace->source));
+    for (int64_t i = 0; i <= f->n; i++) {
+        const char *path = i < f->n ? f->file[i].path : edges;
+        if (path != NULL && stat(path, &status) == 0) {
+            trace->source[trace->nsources++] = (rf_source){status.st_dev, status.st_ino};
+        }
+    }
+done:
+    return code;
+}
+
+bool rf_trace_reads(const rf_trace *trace, const char *path)
+{
+    struct stat status;
+    const bool there = stat(path, &status) == 0;
+    bool found = false;
+
+    for (int64_t i = 0; there && i < trace->nsources && !found; i++) {
+        found = trace->source[i].device == status.st_dev && trace->source[i].inode == status.st_ino;
+    }
+    return found;
+}
+
 int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, rf_trace **trace, eqp_message *message)
 {
     rf_build *build = NULL;
@@ -311,8 +340,11 @@ int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, 
     }
     EQP_TRY(rf_build_finish(build, format_name[kind], kind == VT || kind == CHARM, known->nranks, &made, message));
     made->names_are_json = kind == VT;
+    EQP_TRY(note_sources(&f, known->edges, made));
     *trace = made;
+    made = NULL;
 done:
+    rf_trace_free(made);
     rf_build_free(build);
     files_free(&f);
     if (code != EQP_OK && message->text[0] == '\0') {

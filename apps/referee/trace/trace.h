@@ -7,6 +7,7 @@
 #include <equipoise/base.h>
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Most ranks of a trace, and most parts. */
 #define RF_MOST_RANKS 65536
@@ -27,6 +28,12 @@ typedef struct rf_memory {
     double *block_bytes; /* [nblocks] */
     double *rank_bytes;  /* [nranks] of a rank itself; NULL: not said */
 } rf_memory;
+
+/* A file, by whatever name. */
+typedef struct rf_source {
+    dev_t device;
+    ino_t inode;
+} rf_source;
 
 typedef struct rf_trace {
     const char *format; /* static */
@@ -52,6 +59,8 @@ typedef struct rf_trace {
     int64_t left_out;    /* messages that are no edges between items */
     bool names_are_json; /* names are vt's entities */
     eqp_message note;    /* what was not read, for the user; empty: all was */
+    int64_t nsources;    /* files that were read */
+    rf_source *source;   /* [nsources] */
 } rf_trace;
 
 /* Facts about a trace that the caller supplies. */
@@ -76,6 +85,9 @@ static inline const int32_t *rf_trace_rank(const rf_trace *trace, int64_t phase)
     return trace->rank + trace->row[phase] * trace->n;
 }
 
+/* True if a path leads to a file that the trace was read from. */
+bool rf_trace_reads(const rf_trace *trace, const char *path);
+
 /* NULL is legal. */
 void rf_trace_free(rf_trace *trace);
 
@@ -87,5 +99,8 @@ int64_t rf_trace_find_phase(const rf_trace *trace, int64_t number);
  * is written. pattern: a path with %p in it, which the number of the part replaces. part: [n] 0 to nranks - 1. Every
  * file appears whole or not at all. EQP_OK, or a code with a line. */
 int rf_vt_write(const rf_trace *trace, int64_t at, const int *part, const char *pattern, eqp_message *message);
+
+/* The name of one part's file. Owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
+int rf_vt_path(const char *pattern, int part, char **path);
 
 #endif

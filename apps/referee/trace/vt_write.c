@@ -70,8 +70,7 @@ static void write_tasks(FILE *stream, const rf_trace *t, const sorted *s, int pa
     fprintf(stream, "]}");
 }
 
-/* PATTERN with the number instead of %p. */
-static int path_of(const char *pattern, int part, char **path)
+int rf_vt_path(const char *pattern, int part, char **path)
 {
     const char *at = strstr(pattern, "%p");
     const size_t size = strlen(pattern) + 16;
@@ -110,7 +109,7 @@ static int write_file(const writing *w, int part, const char *pattern, eqp_messa
     char *path = NULL;
     int code;
 
-    EQP_TRY(path_of(pattern, part, &path));
+    EQP_TRY(rf_vt_path(pattern, part, &path));
     EQP_TRY(eqp_output_create(path, &output, message));
     FILE *stream = eqp_output_stream(output);
     write_head(stream, t, part);

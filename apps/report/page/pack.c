@@ -6,6 +6,8 @@
 
 #include "output/file.h"
 
+#include "../../shell/run_files.h"
+
 #include <equipoise/file.h>
 
 #include <errno.h>
@@ -230,10 +232,28 @@ static int set_if_any(json_t *run, const char *key, json_t *value)
     return value == NULL || json_object_set(run, key, value) == 0 ? EQP_OK : EQP_ERR_MEMORY;
 }
 
+enum { FILES = 5 };
+static const char *const name[FILES] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE, "hindsight.csv"};
+
+int app_pack_spares(const char *dir, const char *path, eqp_message *message)
+{
+    for (int k = 0; k < FILES; k++) {
+        char *file = eqp__report_file_join(dir, name[k]);
+        const bool same = file != NULL && app_same_inode(file, path);
+        if (file == NULL) {
+            return EQP_ERR_MEMORY;
+        }
+        free(file);
+        if (same) {
+            eqp_message_set(message, "%s: the input would be overwritten", path);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
 int app_pack_run(const char *dir, app_bytes *bytes, json_t **json, eqp_message *message)
 {
-    static const char *const name[] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE, "hindsight.csv"};
-    enum { FILES = sizeof name / sizeof name[0] };
     char *path[FILES] = {NULL};
     json_t *report = NULL, *loads = NULL, *traffic = NULL, *samples = NULL, *schedule = NULL, *run = NULL;
     table t = {.seen = 0};

@@ -33,6 +33,9 @@ int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at);
 /* Adds [n] numbers of 16 bits: all low bytes, then all high ones. */
 int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number);
 
+/* Refuses a page's path that leads to a file of the run. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT with one line. */
+int app_pack_spares(const char *dir, const char *path, eqp_message *message);
+
 /* A run without its label; *json: owned by the caller. Codes as app_page_write(). */
 int app_pack_run(const char *dir, app_bytes *bytes, json_t **json, eqp_message *message);
 

@@ -160,6 +160,9 @@ int app_page_write(const char *path, int n, const app_page_run *run, eqp_message
     int code = page != NULL ? EQP_OK : EQP_ERR_MEMORY;
 
     EQP_TRY(n >= 1 ? code : EQP_ERR_ARGUMENT);
+    for (int i = 0; i < n; i++) {
+        EQP_TRY(app_pack_spares(run[i].dir, path, message));
+    }
     EQP_TRY(pack_all(n, run, runs, &bytes, message));
     EQP_TRY(deflate_all(page, &bytes, &packed));
     EQP_TRY(eqp_output_create(path, &output, message));

@@ -11,8 +11,8 @@ typedef struct app_page_run {
     const char *dir;   /* with report.json and loads.csv; samples.bin and traffic.csv may be absent */
 } app_page_run;
 
-/* Writes the page. Local. EQP_OK; EQP_ERR_ARGUMENT for n < 1; EQP_ERR_IO, EQP_ERR_FORMAT or EQP_ERR_DATA with file and
- * mistake in the message, and then nothing is written; EQP_ERR_MEMORY. */
+/* Writes the page. Local. EQP_OK; EQP_ERR_ARGUMENT for n < 1 or a path that is a file of a run; EQP_ERR_IO,
+ * EQP_ERR_FORMAT or EQP_ERR_DATA with file and mistake in the message, and then nothing is written; EQP_ERR_MEMORY. */
 int app_page_write(const char *path, int n, const app_page_run *run, eqp_message *message);
 
 #endif
