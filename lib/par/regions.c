@@ -115,16 +115,16 @@ static void order_parts(const eqp_regions *r, int axis, int n, const int *part, 
     qsort(list, (size_t)n, sizeof *list, by_begin);
 }
 
-/* The wall across an axis that parts n parts best in two halves and cuts none; returns how many are below it, 0: there
- * is none. flat: a part may lie in the wall with all its items, which are then told to be above it. */
-static int find_wall(int n, const begin *list, bool flat, double *wall)
+/* The wall across an axis that parts n parts best in two halves, cuts none, and has places of each below it; returns
+ * how many are below, 0: there is none. */
+static int find_wall(int n, const begin *list, double *wall)
 {
     double reach = -INFINITY;
     int best = 0;
 
     for (int i = 1; i < n; i++) {
         reach = fmax(reach, list[i - 1].until);
-        const bool parted = reach < list[i].at || (reach == list[i].at && (flat || list[i - 1].at < reach));
+        const bool parted = reach < list[i].at || (reach == list[i].at && list[i - 1].at < reach);
         if (parted && abs(2 * i - n) < abs(2 * best - n)) {
             const double middle = 0.5 * reach + 0.5 * list[i].at;
             *wall = middle > reach ? middle : list[i].at;
@@ -139,8 +139,8 @@ typedef struct task {
     int first, n, node;
 } task;
 
-/* Grows the tree; EQP_ERR_STATE where no wall does. flat: as for find_wall(); list, stack: [nfilled] work. */
-static int grow(eqp_regions *r, bool flat, begin *list, task *stack)
+/* Grows the tree; EQP_ERR_STATE where no wall does. list, stack: [nfilled] work. */
+static int grow(eqp_regions *r, begin *list, task *stack)
 {
     int nstack = 0;
 
@@ -160,7 +160,7 @@ static int grow(eqp_regions *r, bool flat, begin *list, task *stack)
         for (int a = 0; a < 3; a++) {
             double found = 0.0;
             order_parts(r, a, now.n, part, list);
-            const int n = find_wall(now.n, list, flat, &found);
+            const int n = find_wall(now.n, list, &found);
             if (n > 0 && (axis < 0 || abs(2 * n - now.n) < abs(2 * below - now.n))) {
                 axis = a;
                 below = n;
@@ -203,7 +203,7 @@ static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last
     return EQP_OK;
 }
 
-/* Walls where they do, else the curve, else walls in which parts lie; only the first if walls are wanted. */
+/* Walls where they do, else the curve, unless walls are wanted. */
 static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, const eqp__walls_wanted *wanted,
                   int grid[3])
 {
@@ -217,11 +217,10 @@ static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, c
     EQP_TRY(eqp_array_create(&r->cut, r->nfilled, sizeof *r->cut));
     code = wanted != NULL ? eqp__walls_grid(r, wanted, grid) : EQP_ERR_STATE;
     if (code == EQP_ERR_STATE && (wanted == NULL || r->nfilled == r->nparts)) {
-        code = grow(r, false, list, stack);
+        code = grow(r, list, stack);
     }
     if (code == EQP_ERR_STATE && wanted == NULL) {
         code = cut_curve(r, first, last, list);
-        code = code == EQP_ERR_STATE ? grow(r, true, list, stack) : code;
     }
     EQP_TRY(code);
     EQP_TRY(r->tree != NULL ? eqp__walls_stand(r, wanted) : EQP_OK);

@@ -271,6 +271,11 @@ static void items_in_planes_and_lines_are_told_apart(MPI_Comm comm)
                 check_flat(comm, &t, methods[m]);
             }
         }
+        for (int64_t i = 0; i < t.points.n; i++) {
+            t.part[i] = (int)(i % 2);
+        }
+        eqp_regions *regions = NULL;
+        CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 2, &regions), EQP_ERR_STATE);
     }
 }
 

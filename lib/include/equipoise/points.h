@@ -2,7 +2,7 @@
 /** \file points.h
  * \brief Items that have a place and work, wherever they lie: a part for each by any method of the table.
  *
- * The first step of entry: no owners, no interactions, no order along a curve. */
+ * For codes that begin: items need no owners, no interactions and no order along a curve. */
 #ifndef EQUIPOISE_POINTS_H
 #define EQUIPOISE_POINTS_H
 
@@ -27,10 +27,10 @@ typedef struct eqp_points {
 } eqp_points;
 
 /** Gives every item a part: the same one wherever the items are, as far as eqp_balance() promises that. Methods with
- * EQP_ANY_ORDER (`tensor`) see the items where they are. Up to 2^20 items, rank 0 gathers 88 bytes of each for methods
- * with EQP_GATHERS (`rcb`, `rib`, `voronoi`) and assigns them. All other items travel into the order of a Hilbert
- * curve, are assigned by eqp_balance(), and their parts travel back. `sfc`, `count` and `none` take at most 16
- * collective calls on any number of ranks; where rank 0 assigns all items they are at most 8.
+ * EQP_ANY_ORDER (`tensor`) see the items where they are. Up to 2^20 items, rank 0 gathers 72 bytes of each and its
+ * loads of phases for methods with EQP_GATHERS (`rcb`, `rib`, `voronoi`), and assigns them. All other items travel into
+ * the order of a Hilbert curve, are assigned by eqp_balance(), and their parts travel back. `sfc`, `count` and `none`
+ * take at most 16 collective calls on any number of ranks; where rank 0 assigns all items they are at most 8.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table that needs no pins; the same on all ranks
  * \param[in]  points   this rank's items
@@ -103,15 +103,16 @@ int eqp_point_order_return(const eqp_point_order *order, size_t element_size, co
 typedef struct eqp_regions eqp_regions;
 
 /** Finds regions of parts: boxes that a tree of walls tells apart (`rcb`, `tensor`), else intervals of a Hilbert curve
- * (`sfc`, `count`). Whoever made the assignment: only the items are looked at. Collective, O(n + nparts log nparts)
- * with nparts numbers sent.
+ * (`sfc`, `count`). Whoever made the assignment: only the items are looked at. Collective, O(n + nparts
+ * log^2 nparts) where walls halve the parts; 8 numbers of each part are sent.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  points   this rank's items
  * \param[in]  part     [n] part of each, 0 to nparts - 1, as of eqp_balance_points() (borrowed)
  * \param[in]  nparts   1 to EQP_REGIONS_PARTS, the same on all ranks
  * \param[out] regions  owned by the caller: eqp_regions_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_STATE for an assignment of neither kind, such as a repaired one or one by pins;
- * EQP_ERR_DATA for a coordinate that is not finite; EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI */
+ * \return EQP_OK; EQP_ERR_STATE for an assignment of neither kind, such as a repaired one, one by pins, or one that
+ * gives items of one place to several parts; EQP_ERR_DATA for a coordinate that is not finite; EQP_ERR_ARGUMENT,
+ * EQP_ERR_MEMORY, EQP_ERR_MPI */
 int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions);
 
 /** Frees regions; NULL is legal. Local. */
@@ -182,20 +183,20 @@ static inline eqp_walls_options eqp_walls_options_defaults(void)
 /** Divides a domain into a box for each part, so that each has its share of the work: for codes whose ranks own boxes.
  * The boxes are those of a method whose parts walls tell apart, such as `tensor` and `rcb`; they meet face to face and
  * fill the domain: eqp_regions_walls(). A wall stands in the middle between the items at its two sides, or is moved
- * from there as little as the least widths want; then items change sides: whose they are is said by eqp_regions_find().
+ * as far as the least widths need it. Then items change sides: eqp_regions_find() tells the part of each.
  *
  * Where the walls are planes across the whole domain, as those of `tensor` are, the parts have the numbers that
- * MPI_Cart_rank() gives to their places in the grid: z counts first. So have `share` and the other arrays of options.
- * Collective.
+ * MPI_Cart_rank() gives to their places in the grid: z counts first. `share` and the other arrays of options go by
+ * these numbers, too. Collective.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table that needs no pins; the same on all ranks
  * \param[in]  points   this rank's items
  * \param[in]  options  as for eqp_balance(), with nparts up to EQP_REGIONS_PARTS; its message says why there are no walls
  * \param[in]  how      the same on all ranks; NULL: eqp_walls_options_defaults() (borrowed)
- * \param[out] grid     [3] slabs along x, y, z, for MPI_Cart_create(); zeros where walls are none across the domain;
+ * \param[out] grid     [3] slabs along x, y, z, for MPI_Cart_create(); zeros where walls do not cross the domain;
  *                      unchanged on error
  * \param[out] regions  owned by the caller: eqp_regions_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_STATE where no walls tell the parts apart, and for parts without items but those of a grid;
+ * \return EQP_OK; EQP_ERR_STATE where no walls tell the parts apart, and where a part is empty, unless walls are a grid;
  *         EQP_ERR_CAPACITY for a domain in which parts of the least width have no room; EQP_ERR_DATA for items outside
  *         the domain; else as eqp_balance_points() */
 int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
