@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
+#include "drive/balance/resume.h"
 #include "drive/files/check_forces.h"
 #include "drive/files/check_images.h"
 #include "drive/files/files.h"
@@ -43,8 +44,18 @@ done:
 static int write_snapshot(void *user, const char *path, eqp_message *message)
 {
     const dd_simulation *sim = ((running *)user)->sim;
-    const dd_moment now = dd_simulation_moment(sim);
-    return dd_output_snapshot(&sim->domain, &sim->input, &now, path, message);
+    dd_moment now = dd_simulation_moment(sim);
+    char *lines = NULL;
+    int code = dd_files_for_paraview(path) ? EQP_OK : dd_resume_write(sim, &lines);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
+        return code;
+    }
+    now.lines = lines;
+    code = dd_output_snapshot(&sim->domain, &sim->input, &now, path, message);
+    free(lines);
+    return code;
 }
 
 static int write_series(void *user, const app_series *series, eqp_message *message)

@@ -7,6 +7,7 @@
 #include <equipoise/par.h>
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,77 @@ void app_words_free(app_words *words)
 {
     free(words->word);
     *words = (app_words){.n = 0};
+}
+
+/* Words in a line of text, and the digits of each. */
+enum { LINE_WORDS = 4, DIGITS = 16 };
+
+int app_words_print(const app_words *words, char **text)
+{
+    const int64_t nlines = (words->n + LINE_WORDS - 1) / LINE_WORDS;
+    const size_t room = (size_t)(DIGITS * words->n + nlines * (int64_t)sizeof APP_WORDS_LINE) + 1;
+    size_t at = 0;
+    char *made = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&made, (int64_t)room, 1));
+    for (int64_t i = 0; i < words->n; i++) {
+        at += (size_t)snprintf(made + at, room - at, "%s%016llx%s", i % LINE_WORDS == 0 ? APP_WORDS_LINE : "",
+                               (unsigned long long)words->word[i],
+                               i % LINE_WORDS == LINE_WORDS - 1 || i == words->n - 1 ? "\n" : "");
+    }
+    *text = made;
+done:
+    return code;
+}
+
+/* A line's words behind those that there are. */
+static int take_line(const char *line, int64_t *capacity, app_words *words)
+{
+    char digits[DIGITS + 1] = "";
+    int code = EQP_OK;
+
+    for (const char *at = line; *at != '\0' && *at != '\n'; at += DIGITS) {
+        memcpy(digits, at, strnlen(at, DIGITS));
+        if (strspn(digits, "0123456789abcdef") != DIGITS) {
+            return EQP_ERR_FORMAT;
+        }
+        EQP_TRY(eqp_array_reserve(&words->word, capacity, words->n + 1, sizeof *words->word));
+        words->word[words->n++] = strtoull(digits, NULL, 16);
+    }
+done:
+    return code;
+}
+
+int app_words_find(const char *path, app_words *words, eqp_message *message)
+{
+    const size_t mark = strlen(APP_WORDS_LINE);
+    app_words found = {.n = 0};
+    int64_t capacity = 0;
+    size_t room = 0;
+    char *line = NULL;
+    FILE *file = fopen(path, "r");
+    int code = file != NULL ? EQP_OK : EQP_ERR_IO;
+
+    while (code == EQP_OK && getline(&line, &room, file) >= 0) {
+        code = strncmp(line, APP_WORDS_LINE, mark) == 0 ? take_line(line + mark, &capacity, &found) : EQP_OK;
+    }
+    code = code == EQP_OK && ferror(file) ? EQP_ERR_IO : code;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    free(line);
+    if (code == EQP_ERR_FORMAT) {
+        eqp_message_set(message, "%s: is damaged: a line %sof what it says of the balance", path, APP_WORDS_LINE);
+    } else if (code != EQP_OK) {
+        eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
+    }
+    if (code != EQP_OK) {
+        app_words_free(&found);
+        return code;
+    }
+    *words = found;
+    return EQP_OK;
 }
 
 static int64_t words_of(int64_t bytes)

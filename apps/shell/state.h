@@ -22,6 +22,15 @@ typedef struct app_run_of_keys {
     int64_t value[2];
 } app_run_of_keys;
 
+/* The same words as lines of a text, for files of text: comments that begin with APP_WORDS_LINE, then hexadecimal
+ * digits. *text: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
+#define APP_WORDS_LINE "#$ "
+int app_words_print(const app_words *words, char **text);
+
+/* The words of such a file, none where it has no such line. EQP_OK; EQP_ERR_FORMAT for lines that are damaged,
+ * EQP_ERR_IO or EQP_ERR_MEMORY, with a line. Local. */
+int app_words_find(const char *path, app_words *words, eqp_message *message);
+
 /* Words to be written. own: [nown] the app's own numbers; run: [nruns] of this rank, by keys that ascend. Those of all
  * ranks are joined, sorted by their keys. Collective: the same words on all ranks. EQP_OK, or a code on all ranks. */
 int app_state_make(MPI_Comm comm, const eqp_balancer *balancer, const char *method, int64_t nown, const uint64_t *own,

@@ -4,6 +4,7 @@
 # is read again: ParaDiS files, packed and in several segments, and ParaView's.
 source "$(dirname "$0")/lib.sh"
 same=$1
+clock=$2
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
 
 # same_network A B: of two .data files, all nodes and arms.
@@ -66,6 +67,17 @@ for a, b in zip(values("whole.ctrl"), values("rest.ctrl"), strict=True):
         assert a == b
 END
 done
+# It goes on with what it knew of its balance, which the control file says in comments.
+for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
+    same_schedule "$clock" stops_000003.data 3 12 "$way --imbalance-tol 0.005" "${network[@]}" --r-tol 50 --dt 2e-9 \
+        --output stops.data --output-every 3
+done
+sed '/^#\$ /{s/[13579bdf]/0/;}' half.ctrl >torn.ctrl
+cp half.data torn.data
+refused_by_all 'torn.ctrl: is damaged: what it says of the balance has another checksum' --restart torn --steps 6
+grep -v '^#\$ ' half.ctrl >older.ctrl
+cp half.data older.data
+expect 3 --restart older --steps 6 --quiet --balance sfc
 expect 2 --restart half --steps 6 --quiet --balance bisection --forces other.hdf5
 "$same" whole.hdf5 other.hdf5 1e-5 || fail "a restart on other ranks gives another physics"
 refused 'is at step 3 already' --restart half.data --steps 2

@@ -210,7 +210,7 @@ static void check_same_bytes(const char *left, const char *right)
 static void written(MPI_Comm comm)
 {
     const dd_settings settings = SETTINGS("--generate", "chains:n=40", "--stress=1e6,0,0,-2e6,0,0", "--steps=30");
-    const dd_moment now = {12, 3e-8, 1.5e-10, {1, 2, 3, 4, 5, 6}, {0, 1e-5, 0, 0, -1e-6, 0}, -7};
+    const dd_moment now = {12, 3e-8, 1.5e-10, {1, 2, 3, 4, 5, 6}, {0, 1e-5, 0, 0, -1e-6, 0}, -7, NULL};
     char stem[256], data[256], ctrl[256], again[256], again_ctrl[256];
     reading r = read_well(comm, &settings);
 

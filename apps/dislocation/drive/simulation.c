@@ -4,6 +4,7 @@
 #include "../../report/run_record.h"
 #include "advance.h"
 #include "balance/baseline.h"
+#include "balance/resume.h"
 #include "setup.h"
 #include "stealing.h"
 
@@ -107,12 +108,17 @@ static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
     return advice->changed ? dd_domain_place(&sim->domain, advice->placement, moved) : EQP_OK;
 }
 
+static int64_t steps_left(const dd_simulation *sim)
+{
+    return sim->input.last_step - sim->now.common.step;
+}
+
 static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     eqp_advice advice;
     int code;
 
-    EQP_TRY(eqp_balancer_advise(sim->balancer, sim->input.last_step - sim->now.common.step, &advice, message));
+    EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
     EQP_TRY(follow(sim, &advice, &ledger->moved));
     ledger->row.common.bytes_sent += (double)advice.bytes;
 done:
@@ -162,9 +168,13 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, int own, eqp_messa
     const double begin = eqp_cpu_seconds();
     const bool walls = has_own_method(sim);
     const int turn = walls ? walls_due(sim) : -1;
+    eqp_advice keep;
     int code = EQP_OK;
 
-    if (walls ? turn >= 0 : eqp_balancer_due(sim->balancer)) {
+    if (!walls && !eqp_balancer_due(sim->balancer)) { /* it hears how long the run is: a restart may have another end */
+        return eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
+    }
+    if (!walls || turn >= 0) {
         EQP_TRY(eqp_agree(sim->comm, own, NULL));
         code = walls ? move_walls(sim, turn, ledger) : make_map(sim, ledger, message);
         code = code == EQP_OK ? plan(sim) : code;
@@ -273,7 +283,7 @@ done:
     return code;
 }
 
-/* Before anything is known: equally many nodes along the curve, or equal boxes. */
+/* Before anything is known: equally many nodes along the curve, or equal boxes; or as a restart file says. */
 static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     eqp_advice advice;
@@ -283,6 +293,9 @@ static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *mes
     if (has_own_method(sim)) {
         ledger->walls_moved = true;
         return dd_baseline_settle(&sim->domain, sim->boxes, &moved);
+    }
+    if (sim->resumes) {
+        return dd_resume_homes(sim, &moved);
     }
     EQP_TRY(eqp_balancer_begin(sim->balancer, &advice, message));
     EQP_TRY(follow(sim, &advice, &moved));
@@ -330,19 +343,23 @@ static int start(dd_simulation *sim, eqp_message *message)
     const unsigned weighs = sim->settings->run.method->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS);
     step_ledger ledger = {.sim = sim};
     const double begin = eqp_cpu_seconds();
-    int code = first_homes(sim, &ledger, message);
+    int code;
+
+    (void)eqp_busy_seconds(); /* waiting is told apart from here on, in a run that begins as in one that goes on */
+    code = first_homes(sim, &ledger, message);
 
     ledger.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
     EQP_TRY(code);
     EQP_TRY(plan(sim));
     EQP_TRY(evaluate(sim, &ledger));
     EQP_TRY(eqp_agree(sim->comm, ledger.own, NULL));
-    if (!has_own_method(sim) && weighs != 0) {
+    if (!has_own_method(sim) && weighs != 0 && !sim->resumes) {
         EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
         EQP_TRY(make_first_map(sim, &ledger, message));
     }
     EQP_TRY(choose_dt(sim));
     EQP_TRY(conclude(sim, &ledger));
+    EQP_TRY(eqp_agree(sim->comm, dd_resume_again(sim), NULL));
 done:
     return code;
 }
@@ -393,6 +410,7 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     EQP_TRY(dd_input_read(settings, &sim->domain, &sim->input, message));
     EQP_TRY(eqp_agree(sim->comm, dd_setup(sim, message), message));
     EQP_TRY(create_loop(sim));
+    EQP_TRY(eqp_agree(sim->comm, dd_resume_take(sim, message), message));
     EQP_TRY(start(sim, message));
 done:
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -406,6 +424,7 @@ done:
 
 void dd_simulation_free(dd_simulation *sim)
 {
+    app_words_free(&sim->words);
     free(sim->row);
     sim->row = NULL;
     eqp_balancer_free(sim->balancer);
@@ -504,6 +523,7 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         code = conclude(sim, &ledger);
     }
+    sim->owed = code == EQP_ERR_STOPPED;
     if (code != EQP_OK) { /* on all ranks: the one that failed before the step tells how */
         const int told = eqp_agree(sim->comm, own != EQP_OK ? own : EQP_ERR_REMOTE, message);
         code = told == EQP_ERR_REMOTE ? code : told;

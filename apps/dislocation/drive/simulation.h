@@ -14,6 +14,8 @@
 #include "files/output.h"
 #include "topology/topology.h"
 
+#include "../../shell/state.h"
+
 #include <equipoise/boxes.h>
 
 /* One rank in one step. */
@@ -41,6 +43,10 @@ typedef struct dd_simulation {
     MPI_Comm comm;               /* owned */
     const dd_settings *settings; /* borrowed */
     dd_input input;
+    app_words words; /* of a restart's control file, until the first forces are known */
+    app_state state; /* of these */
+    bool resumes;    /* with the homes of its restart file */
+    bool owed;       /* the last step was stopped: its forces are computed by the run that goes on */
     dd_domain domain;
     dd_halo halo;
     dd_stage stage;

@@ -16,6 +16,7 @@ typedef struct dd_moment {
     double stress[6];         /* applied, Pa: xx yy zz yz zx xy */
     double plastic_strain[6]; /* so far */
     double rate;              /* 1/s, of strain: with the sign that cycles have now */
+    const char *lines;        /* further comments of the control file (borrowed); NULL: none */
 } dd_moment;
 
 /* The pair NAME.data and NAME.ctrl, from which --restart goes on; NAME may end in .data. Files of these names are

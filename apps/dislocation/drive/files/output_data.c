@@ -8,6 +8,7 @@
 
 #include <equipoise/par.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +261,24 @@ static int write_pair(const dd_domain *domain, eqp_paradis_control *control, con
     return eqp_agree(domain->comm, code, message);
 }
 
+/* What the control file has besides its keys, then the moment's lines: owned by the caller. */
+static int other_lines(const eqp_paradis_control *control, const dd_moment *now, char **others)
+{
+    const char *const lines = now->lines != NULL ? now->lines : "";
+    char *keys = NULL, *made = NULL;
+    size_t room;
+    int code;
+
+    EQP_TRY(dd_foreign_complete(control, &keys));
+    room = strlen(keys) + strlen(lines) + 1;
+    EQP_TRY(eqp_array_create(&made, (int64_t)room, 1));
+    snprintf(made, room, "%s%s", keys, lines);
+    *others = made;
+done:
+    free(keys);
+    return code;
+}
+
 int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
                       eqp_message *message)
 {
@@ -269,7 +288,7 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
     int code = dd_files_pair(name, &data, &ctrl);
 
     if (code == EQP_OK) {
-        code = dd_foreign_complete(&control, &others);
+        code = other_lines(&control, now, &others);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     control.others = others; /* a copy: those of the input stay where they are */
