@@ -103,7 +103,9 @@ refused 'unsorted:2:' --functions unsorted --n 5
 refused 'gap:2:' --functions gap --n 5
 refused 'nan:1:' --functions nan --n 5
 refused 'noise' --functions noise --n 5
-refused 'too large' --functions /dev/zero --n 5
+refused 'not a regular file' --functions /dev/zero --n 5
+truncate -s 70M huge
+refused 'too large' --functions huge --n 5
 refused functions --n 5
 refused ' --n' --functions cliff
 refused ' --n' --functions cliff --n -1

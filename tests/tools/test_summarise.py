@@ -101,14 +101,14 @@ class Summarise(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines()[0], "runs of different sizes")
         self.assertEqual([row["ranks"] for row in rows_of(self.path("summary.csv"))], ["4", "4", "4", "6"])
 
-    def test_a_link_is_replaced(self):
+    def test_a_link_is_followed(self):
         with open(self.path("mine"), "w", encoding="utf-8") as f:
             f.write("mine")
         os.symlink("mine", self.path("summary.csv"))
         self.assertEqual(summarise(self.folder).returncode, 0)
-        self.assertFalse(os.path.islink(self.path("summary.csv")))
+        self.assertTrue(os.path.islink(self.path("summary.csv")))
         with open(self.path("mine"), encoding="utf-8") as f:
-            self.assertEqual(f.read(), "mine")
+            self.assertNotEqual(f.read(), "mine")
 
     def test_a_file_that_cannot_be_written_leaves_the_old_one(self):
         with open(self.path("summary.csv"), "w", encoding="utf-8") as f:
