@@ -171,7 +171,27 @@ static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__la
     return EQP_OK;
 }
 
-/* Finds the first line that is neither blank nor a comment, and the comment above it. */
+static void clear_columns(eqp__layout *l)
+{
+    memset(l->role, EQP__TEXT_NO_ROLE, sizeof l->role);
+    for (int i = 0; i < EQP__TEXT_ROLES; i++) {
+        l->column[i] = -1;
+    }
+}
+
+/* True if a comment names the columns of positions. */
+static bool names_columns(const char *comment)
+{
+    char copy[COMMENT_BYTES];
+    eqp__layout l = {.separator = find_separator(comment, true)};
+
+    clear_columns(&l);
+    snprintf(copy, sizeof copy, "%s", comment);
+    return eqp__layout_by_names(&l, copy);
+}
+
+/* Finds the first line that is neither blank nor a comment, and above it the last comment that names columns, or else
+ * the last one. */
 static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYTES], eqp_message *message)
 {
     comment[0] = '\0';
@@ -188,7 +208,9 @@ static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYT
         }
         if (*p == '#') {
             p += strspn(p, "#% \t");
-            snprintf(comment, COMMENT_BYTES, "%s", p);
+            if (names_columns(p) || !names_columns(comment)) {
+                snprintf(comment, COMMENT_BYTES, "%s", p);
+            }
         }
     }
 }
@@ -201,10 +223,7 @@ static int find_layout(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_mes
     int rc;
 
     *l = (eqp__layout){.n = -1};
-    memset(l->role, EQP__TEXT_NO_ROLE, sizeof l->role);
-    for (int i = 0; i < EQP__TEXT_ROLES; i++) {
-        l->column[i] = -1;
-    }
+    clear_columns(l);
     rc = eqp__layout_of_atoms(r, l, &found, message);
     if (rc != EQP_OK || found) {
         return rc != EQP_OK ? rc : next_particle(r, l, at, message);

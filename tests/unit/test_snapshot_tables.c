@@ -37,6 +37,8 @@ static const table tables[] = {
      "several frames"},
     {"# x y z m\n0 0 0 1\n1 2 3 7\n", "text with named columns", MASSES, NULL},
     {"# made by hand\n# id,x,y,z\n1,0,0,0\n8,1,2,3\n", "text with named columns", IDS, NULL},
+    {"#ID Mvir Np X Y Z VX VY VZ\n#a = 1.000000\n1 9 9 0 0 0 0 0 0\n8 9 9 1 2 3 4 5 6\n", "text with named columns",
+     VELOCITIES | IDS, NULL},
     {"# as it comes\n0 0 0\n1 2 3\n", "text x y z", 0, NULL},
     {"0, 0, 0\n1, 2, 3\n", "text x y z", 0, NULL},
     {"1,0,0,0,0,0,0\n7,1,2,3,4,5,6\n", "text", MASSES | VELOCITIES, NULL},

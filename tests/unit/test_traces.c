@@ -409,6 +409,7 @@ static void strangers_marks_and_packed_files(void **state)
         {{{"a.csv", "\x1f\x8b\x08"}}, "gzip -dc", true},
         {{{"d.0.json", "\xef\xbb\xbf{\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}"}}, "", false},
         {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, "", false},
+        {{{"a.csv", "sep=;\r\nitem;load\r\n0;1\r\n;\r\n"}}, "", false},
         {{{"a.csv", "\xff\xfei"}}, "none of its files is a trace", true},
         {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, "others have none", true},
     };

@@ -320,11 +320,13 @@ static void note_input(const eqp_snapshot_info *info, const bh_settings *setting
                  settings->G, settings->softening);
         add_note(note, what);
     }
-    if (info->cosmological || (info->hubble > 0 && info->hubble != 1)) {
-        const int used = info->cosmological ? snprintf(what, sizeof what, "the scale factor %g and ", info->time) : 0;
-
-        snprintf(what + used, sizeof what - (size_t)used, "h = %g %s not applied to lengths and masses", info->hubble,
-                 used > 0 ? "are" : "is");
+    if (info->cosmological && info->hubble > 0) {
+        snprintf(what, sizeof what, "the scale factor %g and h = %g are not applied to lengths and masses", info->time,
+                 info->hubble);
+        add_note(note, what);
+    } else if (info->cosmological || (info->hubble > 0 && info->hubble != 1)) {
+        snprintf(what, sizeof what, "%s %g is not applied to lengths and masses",
+                 info->cosmological ? "the scale factor" : "h =", info->cosmological ? info->time : info->hubble);
         add_note(note, what);
     }
     if (info->box_size > 0) {

@@ -329,8 +329,8 @@ bool rf_is_table(const char *text)
     bool has[NCOLUMNS] = {false};
     char line[4097], *rest = line, *name;
 
-    while (*text == '#' || *text == '\n' || *text == '\r') {
-        text += *text == '#' ? strcspn(text, "\n") : 1;
+    while (*text != '\0' && (strchr("#\r\n", *text) != NULL || strncasecmp(text, "sep=", 4) == 0)) {
+        text += *text == '\r' || *text == '\n' ? 1 : strcspn(text, "\n");
     }
     (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\r\n"), text);
     const char separator = rf_separator_of(line);
@@ -345,6 +345,12 @@ bool rf_is_table(const char *text)
         }
     }
     return (has[LOAD] && (has[ITEM] || has[RANK])) || (has[FROM] && has[TO]);
+}
+
+/* Comments, rows of empty cells, and the separator that a spreadsheet declares. */
+static bool is_skipped(const char *line)
+{
+    return line[strspn(line, " \t,;")] == '\0' || line[0] == '#' || strncasecmp(line, "sep=", 4) == 0;
 }
 
 int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message)
@@ -362,7 +368,7 @@ int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message
             break;
         }
         char *line = lines.line;
-        if (line[strspn(line, " \t")] == '\0' || line[0] == '#') {
+        if (is_skipped(line)) {
             continue;
         }
         if (is_header(line)) {
