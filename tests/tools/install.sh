@@ -260,7 +260,7 @@ with_python()
     package=$(find "$root" -type d -path '*-packages/equipoise')
     [ -n "$package" ] && [ -s "$package/_where.py" ] || return
     "${empty[@]}" LIBRARY='' PACKAGES="${package%/equipoise}" "$source/tests/bindings/python.sh" 1 -c \
-        "import equipoise._library as l, sys; sys.exit(not l.lib._name.startswith('$root'))" || [ $? -eq 77 ]
+        "import equipoise._library as l, sys; sys.exit(not l._library._name.startswith('$root'))" || [ $? -eq 77 ]
 }
 
 # The paths that README names lead to the installed tree.
