@@ -341,18 +341,23 @@ static bool is_better(const eqp_compared *row, const eqp_compared *best, double 
 }
 
 /* The fastest of a group that fits, else the one that needs least memory. `auto` takes what another row also shows, so
- * that one is named if it is as fast; and the curve if it is nearly as fast. */
+ * that one is named if it is as fast. The map of the run, and then the curve, are named if they are nearly as fast. */
 static const eqp_compared *winner(const group *g, const app_compare_look *look)
 {
     const double enough = look != NULL && look->exact ? ALIKE : NO_GAIN;
-    const eqp_compared *best = &g->row[0], *simple = find(g, SIMPLE);
+    const eqp_compared *const simpler[] = {find(g, AS_RUN), find(g, SIMPLE)}, *best = &g->row[0];
 
     for (int i = 1; i < g->n; i++) {
         const eqp_compared *row = &g->row[i];
         const double margin = strcmp(best->method, AUTOMATIC) == 0 ? 1 + ALIKE : 1 - ALIKE;
         best = is_better(row, best, margin) ? row : best;
     }
-    return simple != NULL && fits(simple) && seconds_of(simple) <= seconds_of(best) * (1 + enough) ? simple : best;
+    for (int k = 0; k < 2; k++) {
+        if (simpler[k] != NULL && fits(simpler[k]) && seconds_of(simpler[k]) <= seconds_of(best) * (1 + enough)) {
+            return simpler[k];
+        }
+    }
+    return best;
 }
 
 const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const app_compare_look *look)
@@ -437,13 +442,18 @@ static void say_reach(FILE *stream, const findings *f, const app_compare_look *l
     if (f->beyond != NULL) {
         fprintf(stream, ", %.0f%% at %d parts", 100.0 * efficiency_of(f->beyond), f->beyond->parts);
     }
-    fprintf(stream, ". Use ");
-    say_method(stream, f->last);
-    fprintf(stream, " there");
+    const char *method = f->last->method;
+    if (strcmp(method, AS_RUN) == 0) {
+        fprintf(stream, ". Keep the map of the run");
+    } else {
+        fprintf(stream, ". Use ");
+        say_method(stream, f->last);
+        fprintf(stream, " there");
+    }
     say_gain(stream, f, SIMPLE);
     say_gain(stream, f, STRAW_MAN);
     say_gain(stream, f, AS_RUN);
-    if (strcmp(f->last->method, SIMPLE) == 0 && f->last_group.n > 1) {
+    if ((strcmp(method, SIMPLE) == 0 || strcmp(method, AS_RUN) == 0) && f->last_group.n > 1) {
         fprintf(stream, "; nothing that was compared is %sfaster", look != NULL && look->exact ? "" : "more than 1% ");
     }
     fprintf(stream, ".");

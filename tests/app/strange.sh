@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What nobody would do on purpose: files that are the same under two names, odd names, no standard streams, a plotter that
-# fails, limits of the shell.
+# fails, limits of the shell. Argument: a clock that counts. An output holds measured seconds, for runs that go on from it.
 real_plots=yes
 source "$(dirname "$0")/lib.sh"
 
+clock=$1
 some=(--generate plummer:n=300 --steps 1)
-expect 1 "${some[@]}" --quiet --output snap.hdf5
+LD_PRELOAD=$clock expect 1 "${some[@]}" --quiet --output snap.hdf5
 cp snap.hdf5 original
 
 # The input stays what it is, however the output is spelled.
@@ -50,7 +51,7 @@ ln -s scratch/forces near.forces
 ln -s scratch/report report
 umask 022
 for mode in 644 600; do
-    expect 1 "${some[@]}" --quiet --output near.hdf5 --forces near.forces --report report
+    LD_PRELOAD=$clock expect 1 "${some[@]}" --quiet --output near.hdf5 --forces near.forces --report report
     for file in far.hdf5 forces report/report.json report/loads.csv report/run.html; do
         [ "$(stat -L -c %a scratch/$file)" = $mode ] || fail "mode $(stat -L -c %a scratch/$file) of $file, not $mode"
         chmod 600 scratch/$file
@@ -77,11 +78,11 @@ expect 1 "${some[@]}" --quiet --output x.hdf5
 rm -r locked
 
 # Pipes, devices, descriptors: written directly, at the end, and still there.
-"$APP" "${some[@]}" --quiet --output /dev/stdout 2>err | cat >piped
-"$APP" "${some[@]}" --quiet --output /dev/stdout >redirected 2>>err
+LD_PRELOAD=$clock "$APP" "${some[@]}" --quiet --output /dev/stdout 2>err | cat >piped
+LD_PRELOAD=$clock "$APP" "${some[@]}" --quiet --output /dev/stdout >redirected 2>>err
 mkfifo fifo
 cat fifo >through &
-expect 1 "${some[@]}" --quiet --output fifo
+LD_PRELOAD=$clock expect 1 "${some[@]}" --quiet --output fifo
 wait
 for file in piped redirected through; do
     cmp original $file || fail "$file: $(cat err)"
