@@ -92,8 +92,9 @@ assert [s["step"] for s in steps] == [4321 if s == 4320 else s for s in range(0,
 assert all(s["why"] == f'[a], {{"{s["step"]}"' for s in steps) and run["report"]["seed"] == "steps"
 PY
 
-# The memory of a run with --report is the same for any number of steps.
-python3 - "$barneshut" "$view" <<'PY' || fail "memory of many steps"
+# The memory of a run with --report is the same for any number of steps; that of a sanitizer, which keeps what was freed,
+# says nothing.
+[ -n "${ASAN_OPTIONS-}" ] || python3 - "$barneshut" "$view" <<'PY' || fail "memory of many steps"
 import os, subprocess, sys
 
 def peak(*words):
