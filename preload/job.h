@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What launchers of MPI programs (Open MPI, MPICH, PMIx, Slurm) tell their ranks in the environment, before MPI begins.
- */
+/* Job and rank from the environment that launchers set (Open MPI, MPICH, PMIx, Slurm), before MPI begins. */
 #ifndef EQP_PRELOAD_JOB_H
 #define EQP_PRELOAD_JOB_H
 

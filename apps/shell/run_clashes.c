@@ -80,8 +80,8 @@ static bool is_device(const char *path)
     return stat(path, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-/* Whether two paths lead to one file, be it there already (perhaps by links) or still to be made. A device such as
- * /dev/null takes from many. */
+/* True if two paths lead to one file, existing (links included) or yet to be created. Devices such as /dev/null do not
+ * count. */
 static bool same_file(const char *a, const char *b)
 {
     char *end_a = end_of(a), *end_b = end_of(b);
@@ -106,7 +106,7 @@ static bool is_link(const char *path)
     return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-/* Whether two paths are one name, or are two of one file that is no link. */
+/* True for equal names, and for two names of one file that is not a link. */
 static bool same_name(const char *a, const char *b)
 {
     struct stat first, second;
@@ -143,8 +143,8 @@ static set_name set_name_of(const app_naming *naming, const char *path)
     return name;
 }
 
-/* Whether an existing file is, by its name, one of those that the input consists of: another file of a set, or what is
- * found where the input gives only what the names have in common. */
+/* True if the name of an existing file makes it part of the input: another file of a set, or a file that the common
+ * stem given as input stands for. */
 static bool of_one_set(const app_naming *naming, const char *path, const char *input)
 {
     const set_name name = set_name_of(naming, path), other = set_name_of(naming, input);
@@ -219,7 +219,7 @@ static int add_report(place_list *list, const app__looking *l)
     return code;
 }
 
-/* Whether `path` is the file of that step with that ending. */
+/* True if `path` is the file of that step with that ending. */
 static bool is_of_step(const app__looking *l, const char *path, int64_t step, const char *ending)
 {
     char *numbered = NULL;
@@ -250,7 +250,7 @@ static int64_t step_in_series(const app__looking *l, const char *path)
     return same ? step : -1;
 }
 
-/* Whether a run that begins at step 0 writes a numbered snapshot of that name, or for a restart may do so. */
+/* True if a run from step 0, or a restart, may write a numbered snapshot of that name. */
 static bool is_numbered(const app__looking *l, const char *path)
 {
     const app_run_settings *run = l->run;

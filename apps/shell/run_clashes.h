@@ -18,11 +18,11 @@ typedef struct app__looking {
 /* The folder that a path is in: owned by the caller, NULL without memory. */
 char *app__folder_of(const char *path);
 
-/* Whether no two outputs of the run, nor the input and an output, are one file. EQP_OK, EQP_ERR_MEMORY, or
- * EQP_ERR_ARGUMENT with one line. */
+/* Checks that no two outputs, and no output and the input, are one file. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT
+ * with one line. */
 int app__check_clashes(const app__looking *l);
 
-/* Whether a restart file's name is a link to a file that the run reads or writes. */
+/* True if a restart file's name is a link to a file that the run reads or writes. */
 bool app__leads_to_another(const app__looking *l, const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    WINDOW = 1 << 18, /* places of a window: so many that a rank's rows of one share cache lines */
+    WINDOW = 1 << 18, /* places of a window; large enough that rows of a rank share cache lines */
     LISTED = 1 << 20, /* rows that a rank looks up at once, at least those of a window */
     PIECE = 1 << 13,  /* rows of a message */
     TAG = 78
@@ -41,7 +41,7 @@ static int64_t window_of(const ordering *o, int64_t i)
     return kind * o->per_kind + o->rows->index[i] / WINDOW;
 }
 
-/* How many windows there are, and rows in each. Collective. */
+/* Number of windows and rows in each. Collective. */
 static int count_rows(ordering *o)
 {
     const app_rows *rows = o->rows;
@@ -199,7 +199,7 @@ static int64_t close_gaps(ordering *o, int64_t expected)
     return n;
 }
 
-/* After an error rank 0 writes no more, but takes everything in: the others do not know of it. */
+/* After an error rank 0 writes no more but receives all rows, because the senders do not know of it. */
 static int write_windows(ordering *o, const app_file_writer *writer, void *file, eqp_message *message)
 {
     int code = EQP_OK;

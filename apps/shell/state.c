@@ -108,7 +108,7 @@ static int64_t words_of(int64_t bytes)
     return bytes / (int64_t)sizeof(uint64_t) + (bytes % (int64_t)sizeof(uint64_t) > 0);
 }
 
-/* Of all words but its own. */
+/* Checksum of all words except itself. */
 static uint64_t checksum_of(const app_words *words)
 {
     uint64_t sum = 0;
@@ -189,7 +189,7 @@ done:
     return code;
 }
 
-/* Whether the counts are those of the words that there are. */
+/* True if the counts match the number of words. */
 static bool can_be(const head *h, int64_t nwords)
 {
     int64_t left = nwords - HEAD_WORDS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run knows of its balance, as words for its restart file: the balancer's bytes, and what the app says of who
- * computes what, for this number of ranks and this method. */
+/* The balance of a run as 64-bit words for its restart file: the balancer's bytes and the app's assignment, for this
+ * number of ranks and this method. */
 #ifndef APP_STATE_H
 #define APP_STATE_H
 
@@ -8,7 +8,7 @@
 
 #include <mpi.h>
 
-/* Words of a file; zeros are none. */
+/* Words of a file. Empty if zero. */
 typedef struct app_words {
     int64_t n;
     uint64_t *word; /* [n] owned */

@@ -30,7 +30,7 @@ static int cannot_lock(const char *path, int reason, eqp_message *message)
     return EQP_ERR_IO;
 }
 
-/* What the holder writes; it may just be about to. */
+/* The text of the holder, who may not have written it yet. */
 static int refuse(const char *path, int fd, eqp_message *message)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -150,7 +150,7 @@ void eqp_lock_free(eqp_lock *lock)
         return;
     }
     if (lock->fd >= 0) {
-        /* While it is locked, so that nobody's newer file is removed. */
+        /* Removed while it is locked, so that no newer lock file goes. */
         if (eqp__is_same_file(lock->fd, AT_FDCWD, lock->path)) {
             (void)unlink(lock->path);
         }

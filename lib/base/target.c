@@ -27,7 +27,7 @@ bool eqp__is_same_file(int fd, int folder, const char *name)
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-/* The descriptor of this process that a link in /proc stands for; -1: the link is another one. */
+/* The descriptor of this process that a link in /proc names; -1 for any other link. */
 static int own_descriptor(const char *link)
 {
     const char *slash = strrchr(link, '/');
@@ -67,7 +67,7 @@ static int follow(char **name)
     return 0;
 }
 
-/* What a path leads to in the end, if there is something: a folder is an error, what is no file is written directly. */
+/* Looks at the end of a path, if it exists: a folder is an error; pipes and devices are written directly. */
 static int look_behind(const char *path, bool *direct)
 {
     struct stat status;

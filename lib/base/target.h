@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Zeros are none. */
+/* No target if zero. */
 typedef struct eqp__target {
     char *name;      /* owned: of the file to be replaced, with all links followed; NULL: written to directly */
     int descriptor;  /* of this process, of which the path is a name; -1: it is none */
@@ -26,7 +26,7 @@ int eqp__target_open(const char *path, const eqp__target *target, int *fd);
  * everybody. */
 mode_t eqp__target_take_over(int fd, const eqp__target *target);
 
-/* Whether the name in a folder is still that of an open file. */
+/* True if the name in a folder is still that of an open file. */
 bool eqp__is_same_file(int fd, int folder, const char *name);
 
 #endif

@@ -60,7 +60,7 @@ static int add_piece(const char *path, const char *name, int64_t guess, eqp__pie
     char *piece = NULL;
     int rc = EQP_OK;
 
-    /* "." is the file itself; "%b" stands for a running number. */
+    /* "." is the file itself; "%b" is replaced by a running number. */
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strchr(name, '%')) {
         eqp_message_set(message,
                         "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves",

@@ -62,7 +62,7 @@ typedef struct eqp__layout {
 /* text_lines.c. size: as for eqp__source_open(). */
 int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message);
 void eqp__text_close(eqp__text *text);
-/* Goes to a line that begins at offset, behind `line` others. */
+/* Goes to the line that begins at offset, number `line` from 0. */
 void eqp__text_seek(eqp__text *text, int64_t offset, int64_t line);
 /* The next line of any kind, good until the next call; or the next that is neither blank nor a comment. */
 int eqp__text_next(eqp__text *text, eqp__text_line *found, eqp_message *message);

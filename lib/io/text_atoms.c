@@ -106,7 +106,7 @@ static int read_dump(eqp__text *t, eqp__layout *l, eqp_message *message)
     while (rc == EQP_OK) {
         rc = next_or_end(t, &at, message);
         if (rc != EQP_OK || !begins(at.text, "ITEM:")) {
-            continue; /* the contents of an item that says nothing here */
+            continue; /* contents of an item that is not used */
         }
         if (begins(at.text, "ITEM: ATOMS")) {
             return take_columns(t, at.text + strlen("ITEM: ATOMS"), l, message);

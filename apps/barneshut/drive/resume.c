@@ -88,7 +88,7 @@ static bool can_be_runs(const app_state *state, int nranks)
     return can_be;
 }
 
-/* What homes and cube are, or false: they cannot be. */
+/* Takes homes and root cube; false if they are invalid. */
 static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
 {
     const int64_t n = state->nown > BOX_WORDS ? (int64_t)state->own[BOX_WORDS] : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a restart file says of the balance: the root cube, homes, who computes which group, the balancer's memory. A run
- * on as many ranks by the same method goes on with it. */
+/* The balance in a restart file: root cube, homes, the rank that computes each group, the balancer's state. A run on
+ * the same number of ranks by the same method continues from it. */
 #ifndef BH_RESUME_H
 #define BH_RESUME_H
 
 #include "simulation.h"
 
-/* Of the run as it is. words: owned by the caller, app_words_free(). Collective. */
+/* The present balance. words: owned by the caller, app_words_free(). Collective. */
 int bh_resume_write(const bh_simulation *sim, app_words *words);
 
-/* Takes in what the input says, before particles settle for the first time: sim->resumes where homes and tags are to be
- * had. EQP_ERR_FORMAT with a line for what is damaged. Local; the same on all ranks. */
+/* Reads the balance from the input before the particles settle; sets sim->resumes if homes and tags are there.
+ * EQP_ERR_FORMAT with a line that names the damage. Local; the same on all ranks. */
 int bh_resume_take(bh_simulation *sim, eqp_message *message);
 
 /* Tags of particles that have settled at their homes. Local. */

@@ -141,7 +141,7 @@ static double over(const packer *k, int part, double more, double working)
     return fmax(k->bytes[part] + more + fmax(k->most[part], working) - capacity, 0.0) / capacity;
 }
 
-/* Cost of a part: its load, and the memory that it lacks. */
+/* Cost of a part: its load, and the memory it needs beyond its cap. */
 static double cost(const packer *k, int part)
 {
     return price(k, k->load[part]) + (k->in->capacity != NULL ? OVERFLOW * over(k, part, 0.0, 0.0) : 0.0);

@@ -40,7 +40,7 @@ void rf_memory_own(const rf_trace *trace, int nparts, double *bytes)
     }
 }
 
-/* Items by block: those without one first. first: [nblocks + 2]. */
+/* Items by block; items without a block come first. first: [nblocks + 2]. */
 static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
 {
     const int32_t n = t->memory.nblocks;

@@ -14,8 +14,8 @@ bool rf_memory_known(const rf_trace *trace, bool capped);
 /* Bytes that an item holds on any part. */
 double rf_memory_held(const rf_trace *trace, int64_t item);
 
-/* Bytes of each part without items: [nparts]. Of another number of parts than there were ranks each has as many as the
- * rank with most. */
+/* Bytes of each part without items: [nparts]. If nparts differs from the number of ranks, every part gets the largest
+ * value of a rank. */
 void rf_memory_own(const rf_trace *trace, int nparts, double *bytes);
 
 /* Bytes that each part needs. part: [n] of each item. bytes: [nparts] EQP_OK, EQP_ERR_MEMORY. O(n + nparts). */

@@ -13,7 +13,7 @@
 
 enum { MOST_STEPS = 1024 }; /* more than a page is wide */
 
-/* What the page shows of a step. */
+/* Members of a step that the page shows. */
 static const char *const shown[] = {"step",
                                     "rebalanced",
                                     "action",
@@ -29,7 +29,7 @@ static const char *const shown[] = {"step",
                                     "step_seconds_measured",
                                     "exchange_seconds_max",
                                     "balance_seconds"};
-/* And of all steps: the first sum of them that are numbers. */
+/* Members that are summed over all steps; the first ones are numbers. */
 static const char *const summed[] = {"ghosts_total",      "imbalance_predicted", "imbalance_measured",
                                      "force_seconds_max", "force_seconds_mean",  "balance_seconds"};
 enum { SHOWN = sizeof shown / sizeof shown[0], SUMMED = sizeof summed / sizeof summed[0] };
@@ -47,7 +47,7 @@ static bool has_map(const json_t *step)
     return json_is_true(json_object_get(step, "rebalanced"));
 }
 
-/* Of each two one. */
+/* Keeps every second step. */
 static int halve(steps *s)
 {
     json_t *half = json_array();
@@ -108,7 +108,7 @@ static int add_step(steps *s, const json_t *step)
 
 /* ---- the text ---- */
 
-/* Where a reader is in a text of JSON. Only a whole element of "steps" and all that is around them are parsed. */
+/* State of the scan of a JSON text. Only whole elements of "steps" and the text around the array are parsed. */
 typedef struct scan {
     const char *path;
     app_bytes rest, step; /* the text without the steps; the present step */
@@ -118,7 +118,7 @@ typedef struct scan {
     bool is_steps;        /* the last string of the outermost object is the key "steps" */
     bool within;          /* its array */
     int line, first_line; /* from 1; first_line: of the present step */
-    int skipped, after;   /* lines that rest lacks behind its line `after` */
+    int skipped, after;   /* lines missing from rest behind its line `after` */
     steps *steps;
     eqp_message *message;
 } scan;
@@ -169,7 +169,7 @@ static int end_step(scan *s, bool last)
     return code;
 }
 
-/* Whether the byte is no part of a string. */
+/* True if the byte is outside of strings. */
 static bool is_sign(scan *s, int byte)
 {
     const bool escaped = s->escaped, was_quoted = s->quoted;

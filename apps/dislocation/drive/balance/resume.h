@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a restart's control file says of the balance, in comments: homes of nodes, which of them ranks share, the
- * balancer's memory. A run on as many ranks by the same method goes on with it. Walls are none of it. */
+/* The balance in comments of a restart's control file: homes of nodes, nodes that ranks share, the balancer's state. A
+ * run on the same number of ranks by the same method continues from it. Walls are not included. */
 #ifndef DD_RESUME_H
 #define DD_RESUME_H
 
@@ -9,8 +9,8 @@
 /* Lines for the control file of the run as it is: owned by the caller. O(nodes of all ranks) memory. Collective. */
 int dd_resume_write(const dd_simulation *sim, char **lines);
 
-/* Takes in what the restart file says: sim->resumes where nodes are to be brought home. EQP_ERR_FORMAT with a line for
- * what is damaged. Local; the same on all ranks. */
+/* Reads the balance from the restart file; sets sim->resumes if nodes have homes there. EQP_ERR_FORMAT with a line that
+ * names the damage. Local; the same on all ranks. */
 int dd_resume_take(dd_simulation *sim, eqp_message *message);
 
 /* Nodes to the homes that they had. Collective. */
