@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GADGET formats 1 and 2: no damage passes, and each is named. */
+#include "gadget_files.h"
+
+#include <math.h>
+
+static void a_set_that_does_not_fit_together_is_refused(void **state)
+{
+    spec s = mixed;
+
+    (void)state;
+    save_set("a.%d", 3, three, mixed);
+    unlink(in_folder("a.1"));
+    refuse_open(in_folder("a.2"), EQP_ERR_IO, "a.1");
+    save_set("b.%d", 3, three, mixed);
+    s.nfiles = 3;
+    memcpy(s.n, three[1], sizeof s.n);
+    s.total[1]++;
+    save_spec(in_folder("b.1"), &s);
+    refuse_open(in_folder("b.0"), EQP_ERR_FORMAT, "disagrees");
+    s = mixed;
+    s.nfiles = 2;
+    save_spec(in_folder("nonumber"), &s);
+    refuse_open(in_folder("nonumber"), EQP_ERR_FORMAT, "no file number");
+    save_spec(in_folder("c.5"), &s);
+    refuse_open(in_folder("c.5"), EQP_ERR_FORMAT, "number 5");
+    s.nfiles = INT32_MAX;
+    save_spec(in_folder("d.0"), &s);
+    refuse_open(in_folder("d.0"), EQP_ERR_IO, "d.1");
+}
+
+static void truncation_anywhere_is_refused(void **state)
+{
+    (void)state;
+    for (int format = 1; format <= 2; format++) {
+        spec s = mixed;
+
+        s.format = format;
+        s.big = format == 2;
+        save_spec(in_folder("a"), &s);
+        refuse_truncations(in_folder("a"), 1);
+    }
+}
+
+static void damaged_records_are_refused(void **state)
+{
+    bytes file = file_of(&mixed);
+
+    (void)state;
+    /* The length after the header, after the positions, before the velocities. */
+    for (int k = 0; k < 3; k++) {
+        size_t at = k == 0 ? 260 : k == 1 ? 264 + 4 + 120 : 264 + 128;
+
+        file.p[at] ^= 0x10;
+        save(in_folder("a"), &file);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "");
+        file.p[at] ^= 0x10;
+    }
+    save(in_folder("a"), &file);
+    eqp_snapshot_close(open_good(in_folder("a")));
+    free(file.p);
+}
+
+static void counts_that_lie_are_refused(void **state)
+{
+    static const int64_t lie[] = {2, 4, INT32_MAX, (int64_t)1 << 31, UINT32_MAX};
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        spec s = mixed;
+        bytes file = file_of(&s), header;
+
+        s.n[1] = lie[k] == 4 ? 5 : lie[k];
+        s.total[1] = s.n[1];
+        header = header_of(&s);
+        memcpy(file.p + 4, header.p, 256);
+        save(in_folder("a"), &file);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
+        /* The same lie in all six types. */
+        for (int t = 0; t < TYPES; t++) {
+            s.n[t] = s.n[1];
+        }
+        free(header.p);
+        header = header_of(&s);
+        memcpy(file.p + 4, header.p, 256);
+        save(in_folder("a"), &file);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
+        free(header.p);
+        free(file.p);
+    }
+}
+
+static void totals_are_checked_if_they_are_given(void **state)
+{
+    spec s = mixed;
+
+    (void)state;
+    s.total[1] = 77;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "77");
+    memset(s.total, 0, sizeof s.total);
+    s.nfiles = 0;
+    save_spec(in_folder("a"), &s);
+    eqp_snapshot_close(open_good(in_folder("a")));
+}
+
+static void no_particles_is_an_error(void **state)
+{
+    spec s = mixed;
+
+    (void)state;
+    memset(s.n, 0, sizeof s.n);
+    memset(s.total, 0, sizeof s.total);
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no particles");
+}
+
+static void values_that_cannot_be_used_are_named(void **state)
+{
+    static const struct {
+        size_t at;
+        float value;
+        const char *what;
+    } bad[] = {{POS + 12 * 4, NAN, "particle 4: x is not a number"},
+               {POS + 12 * 9 + 8, -INFINITY, "particle 9: z is infinite"},
+               {VEL + 4, INFINITY, "particle 0: vy is infinite"},
+               {VEL + 12 * 7 + 8, NAN, "particle 7: vz is not a number"},
+               {MASS + 4 * 2, NAN, "particle 2: mass is not a number"},
+               {MASS + 4 * 3, -1, "particle 7: mass is negative"}};
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        bytes file = file_of(&mixed), number = {0};
+
+        put_real(&number, (double)bad[k].value, 4, false);
+        memcpy(file.p + bad[k].at, number.p, 4);
+        save(in_folder("a"), &file);
+        refuse_read(in_folder("a"), EQP_ERR_DATA, bad[k].what);
+        free(number.p);
+        free(file.p);
+    }
+}
+
+static void a_slice_beside_a_bad_value_is_good(void **state)
+{
+    bytes file = file_of(&mixed), number = {0};
+    particles p = particles_new(4);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    eqp_snapshot *s;
+
+    (void)state;
+    put_real(&number, (double)NAN, 4, false);
+    memcpy(file.p + POS + 12 * 4, number.p, 4);
+    save(in_folder("a"), &file);
+    s = open_good(in_folder("a"));
+    read_good(s, 0, &p);
+    read_good(s, 5, &p);
+    assert_int_equal(eqp_snapshot_read(s, 1, 4, &arrays, NULL), EQP_ERR_DATA);
+    arrays.x = NULL;
+    assert_int_equal(eqp_snapshot_read(s, 1, 4, &arrays, NULL), EQP_OK);
+    eqp_snapshot_close(s);
+    particles_free(&p);
+    free(number.p);
+    free(file.p);
+}
+
+static void a_header_with_impossible_numbers_is_refused(void **state)
+{
+    spec s = mixed;
+
+    (void)state;
+    s.time = (double)NAN;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "time");
+    s = mixed;
+    s.mass[1] = -1;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_DATA, "mass");
+    s = mixed;
+    s.nfiles = -1;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "files");
+}
+
+static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+{
+    particles p = particles_new(10);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    eqp_snapshot *s;
+
+    (void)state;
+    save_spec(in_folder("a"), &mixed);
+    s = open_good(in_folder("a"));
+    for (off_t length = MASS; length >= 0; length -= 13) {
+        eqp_message message = {""};
+
+        assert_int_equal(truncate(in_folder("a"), length), 0);
+        assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, &message), EQP_ERR_FORMAT);
+        assert_non_null(strstr(message.text, "a: truncated: ends at byte"));
+    }
+    unlink(in_folder("a"));
+    assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_IO);
+    eqp_snapshot_close(s);
+    particles_free(&p);
+}
+
+static void millions_of_empty_blocks_are_refused(void **state)
+{
+    bytes file = file_of(&mixed);
+
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        put_word(&file, 0, 8, false);
+    }
+    save(in_folder("a"), &file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "more than 4096 blocks");
+    free(file.p);
+}
+
+static void ranges_outside_the_snapshot_are_refused(void **state)
+{
+    static const int64_t bad[][2] = {{-1, 1}, {0, 11}, {10, 1}, {11, 0}, {5, -1}, {1, INT64_MAX}, {INT64_MAX, 1}};
+    eqp_snapshot_arrays none = {0};
+    eqp_snapshot *s;
+
+    (void)state;
+    save_spec(in_folder("a"), &mixed);
+    s = open_good(in_folder("a"));
+    for (int k = 0; k < 7; k++) {
+        assert_int_equal(eqp_snapshot_read(s, bad[k][0], bad[k][1], &none, NULL), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_snapshot_read(s, 10, 0, &none, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_read(s, 0, 10, &none, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_read(s, 0, 10, NULL, NULL), EQP_ERR_ARGUMENT);
+    eqp_snapshot_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_set_that_does_not_fit_together_is_refused, files_clear),
+        cmocka_unit_test_setup(truncation_anywhere_is_refused, files_clear),
+        cmocka_unit_test_setup(damaged_records_are_refused, files_clear),
+        cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
+        cmocka_unit_test_setup(totals_are_checked_if_they_are_given, files_clear),
+        cmocka_unit_test_setup(no_particles_is_an_error, files_clear),
+        cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
+        cmocka_unit_test_setup(a_slice_beside_a_bad_value_is_good, files_clear),
+        cmocka_unit_test_setup(a_header_with_impossible_numbers_is_refused, files_clear),
+        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
+        cmocka_unit_test_setup(millions_of_empty_blocks_are_refused, files_clear),
+        cmocka_unit_test_setup(ranges_outside_the_snapshot_are_refused, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
