@@ -2,6 +2,8 @@
 /* Regular files, and nothing else: opened without waiting, read to the last byte. */
 #include "io/internal.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,39 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int not_regular(const char *path, mode_t mode, eqp_message *message)
-{
-    if (S_ISDIR(mode)) {
-        eqp_message_set(message, "%s: is a directory", path);
-    } else {
-        eqp_message_set(message, "%s: is not a regular file", path);
-    }
-    return EQP_ERR_IO;
-}
-
 int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *message)
 {
     struct stat status;
-    int opened;
+    FILE *stream = NULL;
+    int opened = -1;
+    const int code = eqp_input_open(path, &stream, message);
 
-    /* Asked before opening, since opening a device can have effects; and again after, since names change. */
-    if (stat(path, &status) != 0) {
-        eqp_message_set(message, "%s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
+    if (code != EQP_OK) {
+        return code;
     }
-    if (!S_ISREG(status.st_mode)) {
-        return not_regular(path, status.st_mode, message);
-    }
-    opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    opened = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
     if (opened < 0 || fstat(opened, &status) != 0) {
         eqp_message_set(message, "%s: %s", path, strerror(errno));
+        (void)fclose(stream);
         eqp__file_close(opened);
         return EQP_ERR_IO;
     }
-    if (!S_ISREG(status.st_mode)) {
-        eqp__file_close(opened);
-        return not_regular(path, status.st_mode, message);
-    }
+    (void)fclose(stream);
     *fd = opened;
     *size = (int64_t)status.st_size;
     return EQP_OK;
