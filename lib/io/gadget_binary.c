@@ -343,6 +343,18 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
     return EQP_OK;
 }
 
+/* A file without its last blocks looks like one that was cut off between two blocks: the user is told. */
+static void note_end(eqp__header *h, const detail *d)
+{
+    int last = BLOCK_POS;
+
+    for (int b = 0; b < BLOCKS; b++) {
+        last = d->at[b].offset > d->at[last].offset ? b : last;
+    }
+    eqp_message_set(&h->note, "the file ends after the block %.*s: if it should hold more, it is truncated",
+                    (int)strcspn(labels[last], " "), labels[last]);
+}
+
 static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, eqp_message *message)
 {
     eqp__header *h = &file->header;
@@ -363,20 +375,18 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
         if (rc != EQP_OK) {
             return rc;
         }
-        for (int b = 0; b < BLOCKS; b++) {
-            /* A file of places alone has ids; without a block behind it, that of velocities was cut off. */
-            bool optional = r->labelled && (b == BLOCK_ID || (b == BLOCK_VEL && d->at[BLOCK_ID].offset != 0));
-
-            if (d->at[b].offset == 0 && numbers[b] > 0 && !optional) {
-                eqp_message_set(message, "%s: ends before the block %.4s: truncated?", r->path, labels[b]);
-                return EQP_ERR_FORMAT;
-            }
+        if (d->at[BLOCK_POS].offset == 0) {
+            eqp_message_set(message, "%s: has no block POS: truncated?", r->path);
+            return EQP_ERR_FORMAT;
         }
+        h->has_masses = massive == 0 || d->at[BLOCK_MASS].offset != 0;
     }
     h->has_ids = d->at[BLOCK_ID].offset != 0;
     h->at_rest = d->at[BLOCK_VEL].offset != 0 ? 0 : UINT32_MAX;
     if (d->all_masses) {
         eqp_message_set(&h->note, "masses stand in the header and in the block MASS: those of the header are taken");
+    } else if (!h->has_masses || (!h->has_ids && (!r->labelled || h->at_rest != 0))) {
+        note_end(h, d);
     }
     return EQP_OK;
 }

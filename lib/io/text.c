@@ -38,7 +38,7 @@ static int next_particle(eqp__text *r, const eqp__layout *layout, eqp__text_line
 static int parse_particle(const eqp__text *r, const eqp__layout *l, char *line, int64_t *id, int64_t *kind,
                           double number[EQP__TEXT_NUMBERS], eqp_message *message)
 {
-    char what[64], *field;
+    char what[64], *field = NULL;
 
     for (int c = 0; c < l->ncolumns; c++) {
         const int role = l->role[c];
@@ -51,7 +51,9 @@ static int parse_particle(const eqp__text *r, const eqp__layout *l, char *line, 
         }
         if (!good) {
             snprintf(what, sizeof what, "column %d is not %s", c + 1,
-                     role == EQP__TEXT_ID || role == EQP__TEXT_KIND ? "an integer" : "a number");
+                     role == EQP__TEXT_ID || role == EQP__TEXT_KIND       ? "an integer"
+                     : l->separator != ',' && field && strchr(field, ',') ? "a number: write a decimal point, no comma"
+                                                                          : "a number");
             return eqp__text_refuse(r, what, message);
         }
     }
@@ -146,6 +148,10 @@ static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__la
     int n;
 
     if (find_names(l, at, comment, has_names)) {
+        if (l->repeated > 0) {
+            snprintf(what, sizeof what, "column %d has the name of an earlier column", l->repeated);
+            return eqp__text_refuse(r, what, message);
+        }
         return has_names ? eqp__text_next_data(r, at, message) : EQP_OK;
     }
     n = eqp__text_count(at->text, l->separator);

@@ -51,6 +51,7 @@ typedef struct eqp__layout {
     int column[EQP__TEXT_ROLES];        /* from 0; -1: none */
     int8_t role[EQP__TEXT_COLUMNS + 1]; /* the other way round */
     int ncolumns;                       /* that must be there: the last one with a role is ncolumns - 1 */
+    int repeated;                       /* column, from 1, that has the name of an earlier one; 0: none */
     int64_t nkinds;
     double *mass; /* [nkinds] owned, of types 1 to nkinds; 0: they have none */
     bool scaled;  /* places are fractions of the edges of a box */

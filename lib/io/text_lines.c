@@ -84,8 +84,15 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
     if (memchr(found->text, '\0', length)) {
         return eqp__text_refuse(t, "holds a zero byte: damaged, or no text", message);
     }
-    if (found->offset == 0 && strncmp(found->text, mark, 3) == 0) {
+    if (found->offset > 0) {
+        return EQP_OK;
+    }
+    if (strncmp(found->text, mark, 3) == 0) {
         found->text += 3;
+    }
+    stop = strchr(found->text, '\r');
+    if (stop && stop[1] != '\0') {
+        return eqp__text_refuse(t, "ends with CR alone: convert the line ends with tr '\\r' '\\n'", message);
     }
     return EQP_OK;
 }

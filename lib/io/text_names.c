@@ -84,14 +84,19 @@ static int axis_of(const char *plain, const char *base, bool axis_first)
     return axis && axis < axes + 3 && strcmp(plain + 1, base) == 0 ? (int)(axis - axes) : -1;
 }
 
-static void take_name(eqp__layout *layout, int kind, const char *plain, int column)
+/* plain: [column + 1][NAME_BYTES] names up to this one. */
+static void take_name(eqp__layout *layout, int kind, char (*plain)[NAME_BYTES], int column)
 {
     for (int i = 0; i < MOST_NAMES && names[kind].name[i]; i++) {
-        const int axis = names[kind].naxes == 3 ? axis_of(plain, names[kind].name[i], names[kind].axis_first)
-                         : strcmp(plain, names[kind].name[i]) == 0 ? 0
-                                                                   : -1;
+        const char *name = plain[column], *base = names[kind].name[i];
+        const int axis = names[kind].naxes == 3    ? axis_of(name, base, names[kind].axis_first)
+                         : strcmp(name, base) == 0 ? 0
+                                                   : -1;
+        const int earlier = axis >= 0 ? layout->column[names[kind].role + axis] : -1;
 
-        if (axis >= 0) {
+        if (earlier >= 0 && strcmp(name, plain[earlier]) == 0) {
+            layout->repeated = column + 1;
+        } else if (axis >= 0) {
             eqp__layout_set(layout, names[kind].role + axis, column);
         }
     }
@@ -125,7 +130,7 @@ bool eqp__layout_by_names(eqp__layout *layout, char *line)
 
         for (int c = 0; c < n && !(of_places && placed); c++) {
             if (layout->role[c] == EQP__TEXT_NO_ROLE) {
-                take_name(layout, kind, plain[c], c);
+                take_name(layout, kind, plain, c);
             }
         }
         if (names[kind].naxes == 3 && !eqp__layout_has(layout, names[kind].role, 3)) {

@@ -193,6 +193,9 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"0\n9999999999999999999\n0\n0 1 2 3 4 5 6 7\n", "line 2", EQP_ERR_FORMAT},
         {"0\n1\nnan\n0 1 2 3 4 5 6 7\n", "time is not finite", EQP_ERR_FORMAT},
         {"0\n1\n0\n0.5 1 2 3 4 5 6 7\n", "line 4", EQP_ERR_FORMAT},
+        {"x;y;z\n1,5;2,5;3,5\n", "line 2: column 1 is not a number: write a decimal point", EQP_ERR_FORMAT},
+        {"x,y,z,x\n1,2,3,4\n", "line 1: column 4 has the name of an earlier column", EQP_ERR_FORMAT},
+        {"1 2 3\r4 5 6\r", "line 1: ends with CR alone", EQP_ERR_FORMAT},
         {"0\n2\n0\n0 1 2 3 4 5 6 7\n0.5 1 2 3 4 5 6 7\n", "line 5: column 1 is not an integer", EQP_ERR_FORMAT},
     };
 

@@ -9,9 +9,10 @@
  * Formats, found from the content and never from the name:
  * - GADGET HDF5 in one or several files, any number of particle types up to #EQP_SNAPSHOT_TYPES, also by the names that
  *   EAGLE, SWIFT, GIZMO, AREPO and others give their datasets, and virtual files whose pieces are in the same folder;
- * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits or none at
- *   all in format 2 (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2), with the header of GADGET-2 or
- *   GADGET-4's own; a mass of a type in the header has precedence over the block of masses;
+ * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits, blocks
+ *   behind the positions present or not (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2), with the
+ *   header of GADGET-2 or GADGET-4's own; a mass of a type in the header has precedence over the block of masses. A file
+ *   that ends early between two blocks is read, and its note says that it may be truncated;
  * - TIPSY, big-endian ("standard") or little-endian, also with positions, or positions and velocities, in double
  *   precision; gas, dark matter and stars become types 0, 1 and 4;
  * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; a header of two
