@@ -11,8 +11,8 @@
  *   groups  a target group of barneshut, at most 64 particles
  * Cells come in Morton order, groups in Hilbert order. The counts are exact, the seconds of each kind those that the
  * app begins with, so the numbers are the same anywhere. */
-#include "costs.h"
 #include "defaults.h"
+#include "forces/costs.h"
 #include "serial.h"
 
 #include <equipoise/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barneshut: gravity of N bodies on MPI ranks, balanced by interactions. */
-#include "drive/output.h"
-#include "drive/record.h"
+#include "drive/files/output.h"
+#include "drive/files/record.h"
 #include "drive/simulation.h"
 
 #include "../report/compare.h"

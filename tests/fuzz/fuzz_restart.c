@@ -3,7 +3,7 @@
  */
 #include "hdf5_make.h"
 
-#include "drive/input.h"
+#include "drive/files/input.h"
 
 #include <equipoise/error.h>
 

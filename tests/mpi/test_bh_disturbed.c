@@ -4,7 +4,7 @@
 #include "bh_run.h"
 #include "meet.h"
 
-#include "output.h"
+#include "files/output.h"
 #include "signals.h"
 
 #include <signal.h>

@@ -3,8 +3,8 @@
  * for another for ever. */
 #include "harness.h"
 
-#include "output.h"
-#include "record.h"
+#include "files/output.h"
+#include "files/record.h"
 #include "shell.h"
 #include "simulation.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The particles of a rank, sorted along the curve: each keeps all its values. */
-#include "particles.h"
+#include "domain/particles.h"
 
 #include <equipoise/error.h>
 #include <equipoise/random.h>

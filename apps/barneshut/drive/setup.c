@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a run begins: its parts, first homes, first map, first forces. */
-#include "resume.h"
+#include "files/restart.h"
 #include "step.h"
 
 #include <equipoise/base.h>

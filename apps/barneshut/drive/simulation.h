@@ -3,9 +3,9 @@
 #ifndef BH_SIMULATION_H
 #define BH_SIMULATION_H
 
-#include "input.h"
-#include "problem.h"
-#include "stealing.h"
+#include "balance/problem.h"
+#include "files/input.h"
+#include "forces/stealing.h"
 
 #include "../physics/motion.h"
 

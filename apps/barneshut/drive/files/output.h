@@ -3,9 +3,9 @@
 #ifndef BH_OUTPUT_H
 #define BH_OUTPUT_H
 
-#include "simulation.h"
+#include "../simulation.h"
 
-#include "../../shell/run_files.h"
+#include "../../../shell/run_files.h"
 
 /* out.hdf5; out_000012.hdf5 for the snapshot of a step; out.xdmf, which shows them as a series. */
 extern const app_naming bh_naming;

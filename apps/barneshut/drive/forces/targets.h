@@ -4,7 +4,7 @@
 #ifndef BH_TARGETS_H
 #define BH_TARGETS_H
 
-#include "domain.h"
+#include "../domain/domain.h"
 
 /* Groups of copies have the bounds, and the least acceleration, of their active particles alone, so that forces do not
  * depend on the ranks. All is borrowed from the domain but for copies. */

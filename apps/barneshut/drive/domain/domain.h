@@ -3,7 +3,7 @@
 #ifndef BH_DOMAIN_H
 #define BH_DOMAIN_H
 
-#include "essential.h"
+#include "../forces/essential.h"
 #include "homes.h"
 #include "particles.h"
 

@@ -4,8 +4,8 @@
 #ifndef BH_TRACE_H
 #define BH_TRACE_H
 
-#include "domain.h"
-#include "evaluate.h"
+#include "../domain/domain.h"
+#include "../forces/evaluate.h"
 
 #include <equipoise/problem.h>
 

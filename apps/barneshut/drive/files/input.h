@@ -3,12 +3,12 @@
 #ifndef BH_INPUT_H
 #define BH_INPUT_H
 
-#include "particles.h"
-#include "settings.h"
+#include "../domain/particles.h"
+#include "../settings.h"
 
-#include "../physics/tree.h"
+#include "../../physics/tree.h"
 
-#include "../../shell/state.h"
+#include "../../../shell/state.h"
 
 #include <mpi.h>
 

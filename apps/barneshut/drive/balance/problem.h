@@ -3,11 +3,11 @@
 #ifndef BH_PROBLEM_H
 #define BH_PROBLEM_H
 
-#include "evaluate.h"
+#include "../forces/evaluate.h"
 #include "trace.h"
 
-#include "../physics/defaults.h"
-#include "../physics/motion.h"
+#include "../../physics/defaults.h"
+#include "../../physics/motion.h"
 
 #include <equipoise/balancer.h>
 

@@ -4,11 +4,11 @@
 #ifndef BH_EVALUATE_H
 #define BH_EVALUATE_H
 
-#include "domain.h"
+#include "../domain/domain.h"
 #include "essential.h"
 #include "survey.h"
 
-#include "../physics/force.h"
+#include "../../physics/force.h"
 
 /* A tile that was computed, with the work it belongs to: for tests and samplers. */
 typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_works *works, int64_t work,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "simulation.h"
+#include "../simulation.h"
 
-#include "../physics/motion.h"
+#include "../../physics/motion.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

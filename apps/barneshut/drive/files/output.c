@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
-#include "resume.h"
+#include "restart.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

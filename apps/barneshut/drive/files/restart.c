@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "resume.h"
+#include "restart.h"
 
 #include <equipoise/base.h>
 #include <equipoise/curve.h>

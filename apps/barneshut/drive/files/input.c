@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "input.h"
 
-#include "../../shell/run_files.h"
+#include "../../../shell/run_files.h"
 
 #include <equipoise/base.h>
 #include <equipoise/curve.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stealing.h"
 
-#include "../physics/bundle.h"
+#include "../../physics/bundle.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

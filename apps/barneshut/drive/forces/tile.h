@@ -4,7 +4,7 @@
 #ifndef BH_TILE_H
 #define BH_TILE_H
 
-#include "../physics/walk.h"
+#include "../../physics/walk.h"
 
 #include <equipoise/map.h>
 

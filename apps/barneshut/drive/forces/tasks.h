@@ -5,12 +5,12 @@
 #ifndef BH_WORKS_H
 #define BH_WORKS_H
 
+#include "../domain/particles.h"
 #include "costs.h"
-#include "particles.h"
 #include "tile.h"
 #include "traffic.h"
 
-#include "../physics/motion.h"
+#include "../../physics/motion.h"
 
 #include <stdbool.h>
 

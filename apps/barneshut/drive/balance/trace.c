@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace.h"
 
-#include "essential.h"
-#include "targets.h"
+#include "../forces/essential.h"
+#include "../forces/targets.h"
 
-#include "../physics/let.h"
-#include "../physics/opened.h"
+#include "../../physics/let.h"
+#include "../../physics/opened.h"
 
 #include <equipoise/base.h>
 #include <equipoise/curve.h>

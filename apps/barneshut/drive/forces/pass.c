@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pass.h"
 
-#include "../../shell/signals.h"
+#include "../../../shell/signals.h"
 
 #include <equipoise/base.h>
 

@@ -2,7 +2,7 @@
 /* A step of block time steps: kick, drift, forces of those whose step ends, again and again until all steps end. One
  * rung makes one round of it. */
 #include "step.h"
-#include "targets.h"
+#include "forces/targets.h"
 
 #include "../../report/run_record.h"
 

@@ -3,9 +3,9 @@
 #ifndef BH_ESSENTIAL_H
 #define BH_ESSENTIAL_H
 
-#include "works.h"
+#include "tasks.h"
 
-#include "../physics/let.h"
+#include "../../physics/let.h"
 
 /* The choice of a group's tiles that one rank computes. */
 typedef struct bh_tile_choice {

@@ -5,9 +5,9 @@
 #ifndef BH_SURVEY_H
 #define BH_SURVEY_H
 
-#include "works.h"
+#include "tasks.h"
 
-#include "../physics/walk.h"
+#include "../../physics/walk.h"
 
 #include <equipoise/survey.h>
 

@@ -3,9 +3,9 @@
 #ifndef BH_RECORD_H
 #define BH_RECORD_H
 
-#include "simulation.h"
+#include "../simulation.h"
 
-#include "../../report/run_record.h"
+#include "../../../report/run_record.h"
 
 typedef struct bh_record {
     app_record *record; /* owned */

@@ -4,7 +4,7 @@
 #ifndef BH_RESUME_H
 #define BH_RESUME_H
 
-#include "simulation.h"
+#include "../simulation.h"
 
 /* The present balance. words: owned by the caller, app_words_free(). Collective. */
 int bh_resume_write(const bh_simulation *sim, app_words *words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "works.h"
+#include "tasks.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "homes.h"
 
-#include "../physics/order.h"
+#include "../../physics/order.h"
 
 #include <equipoise/base.h>
 #include <equipoise/curve.h>

@@ -4,7 +4,7 @@
 #ifndef BH_HOMES_H
 #define BH_HOMES_H
 
-#include "../physics/tree.h"
+#include "../../physics/tree.h"
 
 #include <mpi.h>
 
