@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lazy/lazy.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/par.h>
 

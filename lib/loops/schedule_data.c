@@ -2,7 +2,7 @@
 /* Data of iterations that are computed elsewhere than where they live, and results that go home. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

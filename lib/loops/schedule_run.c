@@ -2,7 +2,7 @@
 /* A loop on MPI ranks: what all of them do together before and after the iterations are handed out. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

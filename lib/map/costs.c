@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/costs.h"
 
+#include "comm/agree.h"
 #include "load/timings.h"
-#include "par/comm.h"
 
 #include <equipoise/base.h>
 

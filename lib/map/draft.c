@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/draft.h"
 
+#include "comm/agree.h"
 #include "map/items.h"
 #include "map/phased.h"
-#include "par/comm.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/placement.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

@@ -5,8 +5,8 @@
 #include "assign/cycle.h"
 #include "assign/parts.h"
 #include "assign/shares.h"
+#include "comm/agree.h"
 #include "par/capacity_all.h"
-#include "par/comm.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>

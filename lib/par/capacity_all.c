@@ -3,8 +3,8 @@
 #include "par/capacity_all.h"
 
 #include "assign/capacity.h"
-#include "par/collect.h"
-#include "par/comm.h"
+#include "comm/agree.h"
+#include "comm/collect.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cut of keys that a code has itself: each different key once, to its place among all of them, and its part back.
  */
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 #include "par/methods.h"
+
+#include <equipoise/par.h>
 
 #include <math.h>
 #include <stdlib.h>

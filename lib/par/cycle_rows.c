@@ -4,7 +4,7 @@
 #include "assign/cycle.h"
 #include "assign/levelled.h"
 #include "assign/pieces.h"
-#include "par/collect.h"
+#include "comm/collect.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"

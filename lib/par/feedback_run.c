@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Feedback-guided balancing of MPI ranks: new bounds and the data between them. */
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/feedback_run.h>
 #include <equipoise/par.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_PAR_GATHERED_H
 #define EQUIPOISE_PAR_GATHERED_H
 
-#include "par/collect.h"
+#include "comm/collect.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/balance.h>

@@ -4,7 +4,7 @@
 #include <equipoise/par.h>
 
 #include "assign/shares.h"
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include <equipoise/par.h>
 
 #include "assign/parts.h"
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <float.h>
 #include <math.h>

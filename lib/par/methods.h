@@ -4,7 +4,7 @@
 #ifndef EQUIPOISE_PAR_METHODS_H
 #define EQUIPOISE_PAR_METHODS_H
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/balance.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items to their places along a Hilbert curve, and back. */
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 #include "par/points.h"
 
 #include <equipoise/curve.h>

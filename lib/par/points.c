@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "par/points.h"
 
-#include "par/collect.h"
-#include "par/comm.h"
+#include "comm/agree.h"
+#include "comm/collect.h"
 #include "par/methods.h"
 
 #include <stdlib.h>

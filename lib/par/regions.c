@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a place to its part: what an assignment of items with places says of all space. */
 #include "par/regions.h"
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/points.h"
 
 #include <equipoise/curve.h>

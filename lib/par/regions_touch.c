@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a box or a ball to the parts whose regions it touches. */
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/regions.h"
 
 #include <equipoise/curve.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "par/relabel_all.h"
 
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>

@@ -2,7 +2,7 @@
 /* The method `tensor`: walls that cross the whole domain. */
 #include "assign/tensor.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 #include "par/tiles_all.h"
 

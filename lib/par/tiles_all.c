@@ -2,7 +2,7 @@
 /* The methods that cut targets and sources: `tiles` and `jagged`. */
 #include "par/tiles_all.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"

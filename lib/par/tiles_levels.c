@@ -3,7 +3,7 @@
  * numbers, so every rank finds the same cuts, and they are those that one rank would find. */
 #include "par/tiles_all.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

@@ -3,8 +3,8 @@
  */
 #include "assign/voronoi.h"
 
-#include "par/collect.h"
-#include "par/comm.h"
+#include "comm/agree.h"
+#include "comm/collect.h"
 #include "par/methods.h"
 #include "par/relabel_all.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boxes that meet face to face, out of the boxes around the items of each part. */
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/points.h"
 #include "par/regions.h"
 

@@ -3,7 +3,7 @@
 #include "run/late.h"
 
 #include "assign/cycle.h"
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 
 #include <equipoise/par.h>

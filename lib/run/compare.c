@@ -2,8 +2,8 @@
 /* A balancer's what-ifs. */
 #include "run/balancer.h"
 
+#include "comm/agree.h"
 #include "move/network.h"
-#include "par/comm.h"
 #include "policy/outlook.h"
 
 #include <equipoise/base.h>

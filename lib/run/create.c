@@ -3,8 +3,8 @@
 #include "run/balancer.h"
 #include "run/late.h"
 
+#include "comm/agree.h"
 #include "move/network.h"
-#include "par/comm.h"
 #include "par/methods.h"
 
 #include <equipoise/par.h>

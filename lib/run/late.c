@@ -2,7 +2,7 @@
 /* Late maps, on the side of the application. */
 #include "run/late.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 
 #include <equipoise/par.h>

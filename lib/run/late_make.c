@@ -2,7 +2,7 @@
 /* A map of what others have offered: a balancer of theirs is put up, whose problem is the offers. */
 #include "run/late.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 
 #include <equipoise/par.h>

@@ -3,7 +3,7 @@
  * owners that several ranks share, either the others move around those, or they are put together and move as well. */
 #include "run/late.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 
 #include <equipoise/par.h>

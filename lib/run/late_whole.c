@@ -5,7 +5,7 @@
 
 #include "assign/parts.h"
 #include "assign/shares.h"
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>

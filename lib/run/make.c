@@ -2,7 +2,7 @@
 /* Makes maps of what a problem says of itself. */
 #include "run/balancer.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 #include "par/methods.h"
 #include "whatif/automatic.h"
 

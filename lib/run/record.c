@@ -3,7 +3,7 @@
 #include "run/balancer.h"
 #include "run/late.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <equipoise/par.h>
 

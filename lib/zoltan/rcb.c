@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Zoltan's bisections of the weights: along an axis (`rcb`), or across the axis of least inertia (`rib`). */
 #include "zoltan/rcb.h"
-#include "par/collect.h"
+#include "comm/collect.h"
 #include "par/partitioners.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank without memory makes a call of par.h fail on all ranks, with nothing changed, and never hangs it. */
+/* A rank without memory makes a call of comm.h fail on all ranks, with nothing changed, and never hangs it. */
 #include "harness.h"
 
 #include <unistd.h>

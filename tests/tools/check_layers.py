@@ -42,7 +42,7 @@ EXTERNAL = [
 ]
 
 PURE = ["load", "assign", "move", "policy"]
-ROOMS = ["base"] + PURE + ["par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
+ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling"] + ROOMS
 
 # Who may include whom besides itself and libc. The codes of errors are one list for every layer.
@@ -54,15 +54,16 @@ MAY_INCLUDE = {
     "assign": ["errors", "base", "load", "sampling"],
     "move": ["errors", "base"],
     "policy": ["errors", "base"],
-    "par": ["errors", "sampling", "base", "MPI"] + PURE,
-    "zoltan": ["errors", "base", "assign", "par", "MPI", "Zoltan"],
-    "graph": ["errors", "base", "assign", "par", "MPI", "METIS", "Scotch"],
-    "map": ["errors", "sampling", "base", "load", "assign", "move", "par", "MPI"],
-    "whatif": ["errors", "sampling", "base", "load", "assign", "move", "policy", "par", "map", "MPI"],
-    "lazy": ["errors", "base", "policy", "par", "MPI"],
-    "run": ["errors", "sampling", "base", "par", "map", "whatif", "lazy", "MPI"] + PURE,
+    "comm": ["errors", "sampling", "base", "move", "MPI"],
+    "par": ["errors", "sampling", "base", "comm", "MPI"] + PURE,
+    "zoltan": ["errors", "base", "assign", "comm", "par", "MPI", "Zoltan"],
+    "graph": ["errors", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
+    "map": ["errors", "sampling", "base", "load", "assign", "move", "comm", "par", "MPI"],
+    "whatif": ["errors", "sampling", "base", "load", "assign", "move", "policy", "comm", "par", "map", "MPI"],
+    "lazy": ["errors", "base", "policy", "comm", "par", "MPI"],
+    "run": ["errors", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
     "io": ["errors", "base", "HDF5", "zlib"],
-    "loops": ["errors", "base", "par", "MPI"],
+    "loops": ["errors", "base", "comm", "MPI"],
     "models": ["errors", "sampling", "base", "load", "cminpack"],
     "umbrella": ["errors"] + PUBLIC,
     "recipe": ["errors", "base"],
@@ -73,7 +74,7 @@ MAY_INCLUDE = {
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
-    "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],
+    "preload": ["errors", "sampling", "base", "comm", "par", "lazy", "MPI", "the C library's own"],
     "bindings": ["errors", "MPI", "Fortran's descriptors"] + PUBLIC,
     "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,

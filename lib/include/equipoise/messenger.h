@@ -11,7 +11,7 @@
  * eqp_messenger_answer().
  *
  * Memory for messages is kept. After EQP_ERR_MPI a messenger can only be freed. Codes travel with the data, as in
- * <equipoise/route.h>; the rules of <equipoise/par.h> hold else. */
+ * <equipoise/route.h>; the rules of <equipoise/comm.h> hold else. */
 #ifndef EQUIPOISE_MESSENGER_H
 #define EQUIPOISE_MESSENGER_H
 

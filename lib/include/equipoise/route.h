@@ -10,8 +10,8 @@
  *
  * A trip is a start and a finish, out or back. All ranks make the same trips in the same order, and a route makes one
  * at a time. *Routes whose trips overlap need communicators of their own*, such as two of eqp_comm_create() that the
- * program keeps; routes that take turns share one. Making a route and other calls of par.h are fine while another route
- * travels.
+ * program keeps; routes that take turns share one. Making a route and other calls of comm.h are fine while another
+ * route travels.
  *
  * Codes travel with the data, so that no call of a step has to meet only to agree on one: what a rank has met before
  * goes into eqp_route_blocks.code or eqp_route_give_up(), and what memory it lacked for its part of a route into the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the two halves of the inspector share: route_plan.c takes descriptions of blocks from stage to stage,
  * route_keep.c sees to the blocks that stay in a node. */
-#ifndef EQUIPOISE_PAR_ROUTE_PLAN_H
-#define EQUIPOISE_PAR_ROUTE_PLAN_H
+#ifndef EQUIPOISE_COMM_ROUTE_PLAN_H
+#define EQUIPOISE_COMM_ROUTE_PLAN_H
 
-#include "par/route_tables.h"
+#include "comm/route_tables.h"
 
 /* A block that is at this rank and that others, or this one, still need. */
 typedef struct eqp__traveller {

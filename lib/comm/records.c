@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of a length that the receiver does not know. */
-#include "par/comm.h"
-#include "par/exchange.h"
-#include "par/sparse.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
+#include "comm/sparse.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

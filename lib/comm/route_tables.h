@@ -6,11 +6,11 @@
  *   own     this rank's blocks that others of its node need (not hot)
  *   hot     all broadcast blocks of this lane, by home
  * Back trips add up in an array of the same layout. */
-#ifndef EQUIPOISE_PAR_ROUTE_TABLES_H
-#define EQUIPOISE_PAR_ROUTE_TABLES_H
+#ifndef EQUIPOISE_COMM_ROUTE_TABLES_H
+#define EQUIPOISE_COMM_ROUTE_TABLES_H
 
+#include "comm/agree.h"
 #include "move/stages.h"
-#include "par/comm.h"
 
 #include <equipoise/route.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends arrays along a migration plan, and back. */
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 

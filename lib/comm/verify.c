@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks that records are still the same: a sum of hashes, one of each record. */
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { DIGITS = 4, DIGIT_BITS = 16 }; /* of a word: doubles add them up exactly on up to 2^37 ranks */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a route's inspector: where blocks lie that stay in a node, and who finds which of them there. */
-#include "par/route_plan.h"
+#include "comm/route_plan.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

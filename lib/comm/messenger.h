@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library itself does with messengers. None of these look at what they are given. */
-#ifndef EQUIPOISE_PAR_MESSENGER_H
-#define EQUIPOISE_PAR_MESSENGER_H
+#ifndef EQUIPOISE_COMM_MESSENGER_H
+#define EQUIPOISE_COMM_MESSENGER_H
 
 #include <equipoise/messenger.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages from ranks that know whom they tell to ranks that do not know who tells them. */
-#ifndef EQUIPOISE_PAR_SPARSE_H
-#define EQUIPOISE_PAR_SPARSE_H
+#ifndef EQUIPOISE_COMM_SPARSE_H
+#define EQUIPOISE_COMM_SPARSE_H
 
 #include <mpi.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of unknown lengths on every rank, in one allgather: every rank sends a slot that is as large as all thought
  * that it would have to be. */
-#include "par/comm.h"
+#include "comm/agree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement and small sums: what a collective call needs to fail on all ranks or on none. */
-#include "par/comm.h"
+#include "comm/agree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 #include <equipoise/random.h>
 
 #include <pthread.h>

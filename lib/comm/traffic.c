@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes to each rank, for who wants to see who talks to whom. The sums hang on a communicator and go with it where it
  * is duplicated, so that they find the messengers that are made below. */
-#include "par/comm.h"
+#include "comm/agree.h"
 
 #include <pthread.h>
 

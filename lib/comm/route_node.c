@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lanes, nodes and the memory that a node shares. */
-#include "par/route_tables.h"
+#include "comm/route_tables.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Routes: made, described, freed. The work is in route_plan.c (what goes where) and route_trip.c (trips). */
-#include "par/route_tables.h"
+#include "comm/route_tables.h"
 
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

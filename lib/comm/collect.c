@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "par/collect.h"
+#include "comm/collect.h"
 
-#include "par/comm.h"
-#include "par/exchange.h"
+#include "comm/agree.h"
+#include "comm/exchange.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of all ranks brought together on rank 0, and answers sent back. */
-#ifndef EQUIPOISE_PAR_COLLECT_H
-#define EQUIPOISE_PAR_COLLECT_H
+#ifndef EQUIPOISE_COMM_COLLECT_H
+#define EQUIPOISE_COMM_COLLECT_H
 
 #include <mpi.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The executor of a route: trips by the tables of the inspector. */
-#include "par/route_tables.h"
+#include "comm/route_tables.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

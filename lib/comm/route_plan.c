@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inspector of a route: blocks travel once as descriptions, stage by stage, and leave tables behind. */
-#include "par/route_plan.h"
+#include "comm/route_plan.h"
 
-#include "par/sparse.h"
+#include "comm/sparse.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

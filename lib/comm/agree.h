@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement for collective calls: on a code, and in the same allreduce on what must be equal on all ranks. */
-#ifndef EQUIPOISE_PAR_COMM_H
-#define EQUIPOISE_PAR_COMM_H
+#ifndef EQUIPOISE_COMM_AGREE_H
+#define EQUIPOISE_COMM_AGREE_H
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 #include <math.h>
 
 /* Marks an MPI call that may wait for other ranks; its value is the call's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Blocks that go to all ranks of a lane, and their sums back. */
-#include "par/route_tables.h"
+#include "comm/route_tables.h"
 
 #include <equipoise/base.h>
 

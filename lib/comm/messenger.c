@@ -7,11 +7,11 @@
  * carries codes besides.
  *
  * Messages are cut into pieces that fit into the memory in which a rank without any other takes them. */
-#include "par/messenger.h"
+#include "comm/messenger.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All-to-all exchange with 64-bit counts. */
-#include "par/exchange.h"
+#include "comm/exchange.h"
 
-#include "par/comm.h"
+#include "comm/agree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 #include <equipoise/random.h>
 
 #include <limits.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages go by a messenger that hangs on the communicator: partners are remembered from call to call. */
-#include "par/sparse.h"
+#include "comm/sparse.h"
 
-#include "par/comm.h"
-#include "par/messenger.h"
+#include "comm/agree.h"
+#include "comm/messenger.h"
 
-#include <equipoise/par.h>
+#include <equipoise/comm.h>
 
 #include <pthread.h>
 #include <stdbool.h>

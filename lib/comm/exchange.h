@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef EQUIPOISE_PAR_EXCHANGE_H
-#define EQUIPOISE_PAR_EXCHANGE_H
+#ifndef EQUIPOISE_COMM_EXCHANGE_H
+#define EQUIPOISE_COMM_EXCHANGE_H
 
 #include <equipoise/move.h>
 #include <mpi.h>
