@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers in files have a point whatever the locale of the program says. */
+/* Parses and prints numbers with a decimal point, whatever the program's locale. */
 #ifndef EQP_IO_C_LOCALE_H
 #define EQP_IO_C_LOCALE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regular files, and nothing else: opened without waiting, read to the last byte. */
+/* Reads regular files only. Opening never blocks, as it would on a pipe. */
 #include "io/internal.h"
 
 #include <equipoise/file.h>
@@ -89,7 +89,7 @@ int eqp__path_join(const char *path, const char *suffix, char **joined)
     return EQP_OK;
 }
 
-/* The signature stands at 0, 512, 1024, 2048, ...: what is before it belongs to the user. */
+/* The signature is at offset 0, 512, 1024, 2048, ...; a user block may precede it. */
 bool eqp__hdf5_probe(const eqp__probe *p)
 {
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};

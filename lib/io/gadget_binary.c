@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET format 1 and 2: Fortran records, that is int32 length, payload, the same length again. Format 1 has a fixed
- * order of blocks; format 2 names each in a record of 8 bytes before it. (User guide of GADGET-2, section 6.) */
+/* GADGET formats 1 and 2: Fortran records, each an int32 length, the payload, and the length again. Format 1 has a
+ * fixed order of blocks; format 2 names each in a record of 8 bytes before it. (User guide of GADGET-2, section 6.) */
 #include "io/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Real files have some tens of blocks; millions of empty ones would only take time. */
+/* Real files have tens of blocks; the limit keeps a file of millions of empty ones from taking hours. */
 enum { HEADER_BYTES = 256, LABEL_BYTES = 8, TYPES = 6, MOST_RECORDS = 4096, MOST_HEADER_BYTES = 448 };
 
 /* GADGET-4's own header: counts in this file and in total, masses of the types, then time, redshift, box size and the
@@ -29,7 +29,7 @@ typedef struct block {
 
 typedef struct detail {
     bool big;        /* endian */
-    bool all_masses; /* the block of masses has also those that the header has */
+    bool all_masses; /* the block MASS repeats the masses of the header */
     block at[BLOCKS];
 } detail;
 
@@ -48,13 +48,13 @@ typedef struct reader {
     bool big, labelled;
 } reader;
 
-/* Where the totals of a header of GADGET-4's own begin. */
+/* Offset of the totals in a GADGET-4 header. */
 static int64_t totals_offset(int form, int ntypes)
 {
     return ((int64_t)own_headers[form].count_bytes * ntypes + 7) / 8 * 8;
 }
 
-/* The number of types with which a header has so many bytes; 0: none. */
+/* Number of types for which a header of this form has `bytes` bytes; 0: none. */
 static int own_types(int form, int64_t bytes)
 {
     for (int n = 1; n <= EQP_SNAPSHOT_TYPES; n++) {
@@ -87,7 +87,7 @@ static bool probe(const eqp__probe *p)
         if (first == LABEL_BYTES && p->length >= 8 && memcmp(p->head + 4, "HEAD", 4) == 0) {
             return true;
         }
-        /* A short file that starts like this is a truncated one. */
+        /* A file too short for the second length is a truncated header. */
         if (first == HEADER_BYTES &&
             (p->length < HEADER_BYTES + 8 || eqp__get_u32(p->head + HEADER_BYTES + 4, big != 0) == HEADER_BYTES)) {
             return true;
@@ -96,8 +96,8 @@ static bool probe(const eqp__probe *p)
     return false;
 }
 
-/* The record that starts at `at`. Lengths are stored in 32 bits, so those of large blocks have lost their upper bits:
- * the right length is the one at whose end the same word stands again. */
+/* Finds the record at offset `at`. Lengths are stored in 32 bits, so blocks of 4 GiB and more have lost the upper bits:
+ * the true length is the first one whose end repeats the word. */
 static int find_record(const reader *r, int64_t at, record *found, eqp_message *message)
 {
     unsigned char word[4];
@@ -134,7 +134,7 @@ static void parse_header(const unsigned char *p, bool big, eqp__header *h)
 
     h->ntypes = TYPES;
     h->nfiles = nfiles > INT32_MAX ? -1 : (int)nfiles;
-    /* The upper words of the totals are junk in files of old codes, and the files themselves tell them anyway. */
+    /* The upper words of the totals are junk in files of old codes. The sum over the files replaces them. */
     h->total_mask = UINT32_MAX;
     for (int t = 0; t < TYPES; t++) {
         h->n[t] = eqp__get_u32(p + 4 * t, big);
@@ -168,7 +168,7 @@ static void parse_own_header(const unsigned char *p, bool big, int form, int nty
     h->box_size = eqp__get_f64(more + 16, big);
 }
 
-/* Do the counts of a header explain the block of places behind it? */
+/* True if the counts of the header match the size of the block of positions. */
 static bool fits(const reader *r, const eqp__header *h, int64_t places)
 {
     int64_t all = 0;
@@ -184,7 +184,7 @@ static bool fits(const reader *r, const eqp__header *h, int64_t places)
            (find_record(r, places, &found, NULL) == EQP_OK && (found.bytes == 12 * all || found.bytes == 24 * all));
 }
 
-/* Headers of different versions can have the same length: the places tell which one it is. */
+/* Headers of different versions can have the same length. The block of positions tells them apart. */
 static int load_own_header(const reader *r, const record *at, eqp__file *file, eqp_message *message)
 {
     unsigned char head[MOST_HEADER_BYTES];
@@ -250,7 +250,7 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
     return eqp__header_check(file, message);
 }
 
-/* A block of masses has those that the header has not; in files of some codes all of them, as wide as the places. */
+/* The block MASS holds the masses that are not in the header. Some codes store all masses, as wide as the positions. */
 static bool has_all_masses(const detail *d, const record *at, const int64_t number[BLOCKS])
 {
     const int64_t massive = number[BLOCK_MASS], all = number[BLOCK_ID];
@@ -258,7 +258,7 @@ static bool has_all_masses(const detail *d, const record *at, const int64_t numb
     return massive < all && (at->bytes > 8 * massive || at->bytes == all * d->at[BLOCK_POS].item);
 }
 
-/* The width of a block's numbers follows from its length. */
+/* Derives the width of the numbers from the length of the block. */
 static int place_block(const reader *r, detail *d, int which, const record *at, const int64_t number[BLOCKS],
                        eqp_message *message)
 {
@@ -267,7 +267,7 @@ static int place_block(const reader *r, detail *d, int which, const record *at, 
     if (which == BLOCK_MASS && has_all_masses(d, at, number)) {
         d->all_masses = true;
         if (numbers == 0) {
-            return EQP_OK; /* nobody needs it */
+            return EQP_OK; /* all masses are in the header */
         }
         numbers = number[BLOCK_ID];
     }
@@ -282,7 +282,8 @@ static int place_block(const reader *r, detail *d, int which, const record *at, 
     return EQP_ERR_FORMAT;
 }
 
-/* Which block the next record is. Format 1: by its place; the masses are left out if no particle has its own. */
+/* Identifies the next record: by its label in format 2, by its position in format 1, where MASS is left out if all
+ * masses are in the header. */
 static int next_block(const reader *r, int order, bool has_masses, int64_t *at, int *which, eqp_message *message)
 {
     unsigned char label[4];
@@ -312,7 +313,7 @@ static int next_block(const reader *r, int order, bool has_masses, int64_t *at, 
     return rc;
 }
 
-/* Walks all records to the end of the file, also those that nobody needs: that is how truncation shows. */
+/* Walks all records, used or not, to the end of the file, to detect truncation. */
 static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS], detail *d, eqp_message *message)
 {
     for (int order = 0; at < r->source.size; order++) {
@@ -343,7 +344,7 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
     return EQP_OK;
 }
 
-/* A file without its last blocks looks like one that was cut off between two blocks: the user is told. */
+/* A file without its last blocks cannot be told from one truncated between two blocks, so the note says so. */
 static void note_end(eqp__header *h, const detail *d)
 {
     int last = BLOCK_POS;
@@ -421,10 +422,10 @@ static double get_real(const unsigned char *p, int item, bool big)
 typedef struct source {
     eqp__source source;
     bool big;
-    unsigned char *buffer; /* for up to EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
+    unsigned char *buffer; /* EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
 } source;
 
-/* Rows [first, first + n) of a block whose rows are `width` numbers, each component into its own array. */
+/* Reads rows [first, first + n) of `width` numbers, each component into its own array. */
 static int read_reals(const source *s, const block *b, int width, int64_t first, int64_t n, double *const *to,
                       eqp_message *message)
 {

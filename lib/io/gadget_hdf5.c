@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET HDF5 snapshots, also those of the codes that took over its layout: /Header and /PartTypeN. */
+/* HDF5 snapshots in the layout of GADGET, /Header and /PartTypeN, as many codes write them. */
 #include "io/hdf5_util.h"
 
 #include <limits.h>
@@ -12,9 +12,8 @@
 
 enum { PLACES, VELOCITIES, MASSES, IDS, QUANTITIES, MOST_NAMES = 8 };
 
-/* Codes name the same quantity differently: those of GADGET, AREPO, GIZMO and SWIFT first, then those of OWLS and EAGLE
- * (singular), black holes of SWIFT, and what initial conditions and exports are written with. The first that is there
- * counts. */
+/* Names of each quantity; the first one present is used: GADGET, AREPO, GIZMO and SWIFT; OWLS and EAGLE (singular);
+ * SWIFT's black holes; tools that write initial conditions. */
 static const struct {
     const char *name[MOST_NAMES];
     H5T_class_t class;
@@ -28,7 +27,7 @@ static const struct {
     [IDS] = {{"ParticleIDs", "ParticleID", "ParticleIds", "IDs", "ID", "ids", "id"}, H5T_INTEGER, 1},
 };
 
-/* The name that the group has for a quantity; the usual one if it has none. */
+/* The name of a quantity in this group; GADGET's name if it is missing. */
 static const char *find_name(hid_t group, int quantity)
 {
     for (int i = 0; i < MOST_NAMES && quantities[quantity].name[i]; i++) {
@@ -50,7 +49,7 @@ static int open_file(const eqp__file *file, hid_t *opened, eqp_message *message)
     return eqp__hdf5_open_file(file->path, file->size, opened, message);
 }
 
-/* Opens the group of a type, which must be there. */
+/* Opens the group of a type; a missing group is an error. */
 static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group, eqp_message *message)
 {
     char name[32];
@@ -81,7 +80,7 @@ static int get_optional_real(const eqp__file *file, hid_t at, const char *name, 
     return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
 }
 
-/* The totals: 32 bits and their upper words, or 64 bits at once; codes differ in what they leave out. */
+/* Reads the totals: 32 bits and their upper words, or 64 bits. Codes differ in which attributes they write. */
 static int load_totals(eqp__file *file, hid_t group, eqp_message *message)
 {
     eqp__header *h = &file->header;
@@ -160,8 +159,7 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     return rc != EQP_OK ? rc : eqp__header_check(file, message);
 }
 
-/* Some codes keep the cosmology, and whether there is one, by other names or in a group of its own: GIZMO, GADGET-4 and
- * AREPO, SWIFT. */
+/* Attributes of the cosmology in GIZMO, in GADGET-4 and AREPO, and in SWIFT. */
 static const struct {
     const char *group, *comoving, *omega0, *omega_lambda, *hubble;
 } cosmologies[] = {{"Header", "ComovingIntegrationOn", "Omega_Matter", "Omega_Lambda", "HubbleParam"},
@@ -191,7 +189,7 @@ static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comovin
     return rc;
 }
 
-/* Time is the age where there is a scale factor of its own (SWIFT, EAGLE); velocities are converted by the latter. */
+/* SWIFT and EAGLE store the age as Time and have a separate scale factor, which converts velocities. */
 static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_message *message)
 {
     static const char *const name[] = {"Scale-factor", "ExpansionFactor"};
@@ -213,7 +211,7 @@ static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_me
     return rc;
 }
 
-/* Units of length, by the attributes that codes write: GADGET-4 and AREPO, GIZMO, EAGLE, SWIFT. */
+/* Attributes with the unit of length in GADGET-4 and AREPO, GIZMO, EAGLE, SWIFT. */
 static void find_units(eqp__file *file, hid_t opened)
 {
     static const char *const names[][2] = {{"Header", "UnitLength_in_cm"},     {"Header", "UnitLength_In_CGS"},
@@ -232,7 +230,7 @@ static void find_units(eqp__file *file, hid_t opened)
     }
 }
 
-/* The power of a that turns stored velocities into peculiar ones, where the file tells. */
+/* Reads k, if the file has it: peculiar velocity = stored velocity x a^k. */
 static void get_exponent(const eqp__file *file, hid_t velocities, double *exponent)
 {
     static const char *const name[] = {"a_scaling", "aexp-scale-exponent", "a-scale exponent"};
@@ -248,7 +246,7 @@ static void get_exponent(const eqp__file *file, hid_t velocities, double *expone
     }
 }
 
-/* Opens and closes a dataset that may be missing: afterwards it is known that every slice of it is there. */
+/* Opens and closes an optional dataset to check that all its rows are stored. */
 static int check_dataset(eqp__file *file, int type, hid_t group, int quantity, bool *there, double *exponent,
                          eqp_message *message)
 {
@@ -273,7 +271,7 @@ static int check_dataset(eqp__file *file, int type, hid_t group, int quantity, b
     return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
 }
 
-/* there [QUANTITIES]: what the type has. */
+/* there [QUANTITIES]: set if the type has the dataset. */
 static int check_type(eqp__file *file, hid_t opened, int type, bool *there, double *exponent, eqp_message *message)
 {
     const bool has_mass = file->header.mass[type] != 0;
@@ -288,7 +286,7 @@ static int check_type(eqp__file *file, hid_t opened, int type, bool *there, doub
     return rc;
 }
 
-/* Tracers, which move with the gas, have no places of their own. */
+/* Tracers move with the gas and have no positions. */
 static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_message *message)
 {
     eqp__header *h = &file->header;
@@ -318,7 +316,7 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
     return EQP_OK;
 }
 
-/* all: every dataset of the type is a virtual one. */
+/* all: set if every dataset of the type is virtual. */
 static int find_pieces_of_type(const eqp__file *file, hid_t group, int type, eqp__pieces *pieces, bool *all,
                                eqp_message *message)
 {
@@ -339,7 +337,7 @@ static int find_pieces_of_type(const eqp__file *file, hid_t group, int type, eqp
     return rc;
 }
 
-/* What else is wrong with the file is said when it is loaded. */
+/* Other errors are reported when the file is loaded. */
 static int find_pieces(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
                        eqp_message *message)
 {
@@ -423,7 +421,7 @@ static int read_dataset(const eqp__file *file, hid_t group, int type, const eqp_
     return rc;
 }
 
-/* HDF5 clips numbers that do not fit: ids without sign must be read as such to keep their bits. */
+/* HDF5 clips numbers that do not fit, so unsigned ids are read as unsigned to keep their bits. */
 static eqp_kind kind_of_ids(hid_t group)
 {
     hid_t dataset = eqp__hdf5_open_within(group, find_name(group, IDS)),
@@ -463,7 +461,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     }
     close_type(opened, group);
     eqp__hdf5_leave(&quiet);
-    /* It was there when the snapshot was opened. */
+    /* The dataset was present when the snapshot was opened. */
     return rc == EQP_ERR_UNKNOWN ? EQP_ERR_FORMAT : rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET HDF5 snapshots: header, groups of types, rows of slices. */
+/* Writes GADGET HDF5 snapshots: header, groups of types, rows of slices. */
 #include "io/hdf5_util.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { LEAST_TYPES = 6, STANDARD = 4, MOST_FILES = 1 << 14 };
 
-/* Every particle has these, in this order, before the further columns. */
+/* Datasets of every particle, in this order, before the caller's columns. */
 static const eqp_column standard[STANDARD] = {{"Coordinates", EQP_KIND_DOUBLE, 3},
                                               {"Velocities", EQP_KIND_DOUBLE, 3},
                                               {"ParticleIDs", EQP_KIND_UINT64, 1},
@@ -193,7 +193,7 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
     return rc;
 }
 
-/* The columns of a slice, from its first particle on. */
+/* Columns of a slice. */
 typedef struct slice {
     const eqp_snapshot_arrays *arrays;
     const void *const *data;
@@ -326,7 +326,7 @@ static int write_ids(const eqp_snapshot_writer *w, const char *path, const slice
     return code;
 }
 
-/* n particles of one type that start `done` particles into the slice, to rows from `row` on of file k. */
+/* Writes n particles of one type, from particle `done` of the slice on, to rows from `row` on of file k. */
 static int write_run(const eqp_snapshot_writer *w, int k, const slice *s, int type, int64_t row, int64_t n,
                      int64_t done, eqp_message *message)
 {
@@ -359,11 +359,11 @@ done:
     return eqp__hdf5_check(&w->file[k], code, message);
 }
 
-/* The runs of one type in one file, each file's types one after the other, as far as n particles go. */
+/* Splits n particles into runs of one type in one file. */
 static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, eqp_message *message)
 {
     const eqp_snapshot_layout *l = &w->layout;
-    int64_t start = 0; /* of a file's type in the global order */
+    int64_t start = 0; /* of the type in this file, in the global order */
     int code = EQP_OK;
 
     for (int k = 0; k < w->nfiles; k++) {

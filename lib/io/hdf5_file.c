@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files for writing, into the one descriptor of an eqp_output and on a disk that may be full. HDF5 (1.10) cannot
- * close a file that it could not write: it keeps it open, and crashes or loops when the program ends. So this driver of
- * its own tells HDF5 that all went well and leaves the first error to the output, whose commit reports it. Otherwise it
- * does what HDF5's usual driver does. */
+/* Writes HDF5 files through the descriptor of an eqp_output, also on a full disk. HDF5 1.10 cannot close a file after a
+ * failed write: it keeps the file open, and crashes or loops at exit. This driver therefore reports success to HDF5 and
+ * keeps the first error in the output, whose commit returns it. Otherwise it works as HDF5's default driver. */
 #include "io/hdf5_util.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* What HDF5 carries from the access properties to the open file. */
+/* Passed by HDF5 from the access properties to the open file. */
 typedef struct properties {
     eqp_output *output; /* (borrowed) */
 } properties;
@@ -23,7 +22,7 @@ typedef struct open_file {
     H5FD_t common; /* HDF5's own, first */
     eqp_output *output;
     int fd;                 /* the output's */
-    haddr_t allocated, end; /* as far as HDF5 has given space away, and as far as there are bytes */
+    haddr_t allocated, end; /* end of the space that HDF5 allocated; end of the bytes written */
 } open_file;
 
 static void note(open_file *f)
@@ -31,7 +30,7 @@ static void note(open_file *f)
     eqp_output_note(f->output, errno);
 }
 
-/* The name is for HDF5's messages: the file is open already. */
+/* The file is open already; the name is for HDF5's messages. */
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     const properties *p = H5Pget_driver_info(access);
@@ -89,7 +88,7 @@ static haddr_t driver_get_end(const H5FD_t *file, H5FD_mem_t type)
     return ((const open_file *)file)->end;
 }
 
-/* What was never written, or could not be, reads as zeros. */
+/* Bytes that were not written read as zeros. */
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, void *buffer)
 {
     const open_file *f = (const open_file *)file;
@@ -144,7 +143,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     return 0;
 }
 
-/* Space that was given away and not written yet becomes part of the file. */
+/* Extends the file over space that was allocated and not written. */
 static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing)
 {
     open_file *f = (open_file *)file;
@@ -181,7 +180,7 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* Access properties with the driver; -1: it cannot be had. */
+/* Access properties with the driver; -1 on error. */
 static hid_t access_properties(const eqp__hdf5_output *out)
 {
     const properties p = {out->output};
@@ -200,7 +199,7 @@ static int cannot(const char *path, const char *what, eqp_message *message)
     return EQP_ERR_IO;
 }
 
-/* HDF5 closes a file by way of its driver, and does not hold on to it while it does. */
+/* HDF5 does not keep a reference to the driver while the driver closes the file. */
 static bool close_file(eqp__hdf5_output *out)
 {
     bool closed = out->file < 0 || (H5Fflush(out->file, H5F_SCOPE_LOCAL) >= 0 && H5Fclose(out->file) >= 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening groups and datasets of a file that nobody vouches for: nothing outside the file is read in its name, and a
- * dataset is what its shape claims before anybody asks for that much memory. */
+/* Opens groups and datasets of untrusted files: links out of the file are refused, and the shape of a dataset is
+ * checked against the bytes stored before memory is allocated for it. */
 #include "io/hdf5_util.h"
 
 #include <stdio.h>
@@ -8,18 +8,18 @@
 
 enum { MOST_DIMENSIONS = 2, MOST_NUMBER_BYTES = 16, WORDS = 280 };
 
-/* No filter that is in use shrinks coordinates by more. */
+/* Largest compression ratio accepted; no filter in use compresses coordinates further. */
 #define MOST_COMPRESSION 4096
 
-/* A packed chunk that does not fit into the cache would be unpacked again for each of our blocks. */
+/* A compressed chunk that does not fit into the cache would be decompressed again for each block of rows. */
 #define MOST_CHUNK ((hsize_t)1 << 29)
 
-/* A chunk of this size needs no excuse. */
+/* Chunks up to this size are accepted whatever the dataset stores. */
 #define SMALL_CHUNK ((hsize_t)1 << 20)
 
 static const char elsewhere[] = "is kept in another file, which is not read";
 
-/* Filters that come as plugins, by their registered numbers. */
+/* Registered numbers of filters that come as plugins. */
 static const struct {
     H5Z_filter_t number;
     const char *name;
@@ -41,7 +41,7 @@ static herr_t refuse_traversal(const char *parent_file, const char *parent_group
     return -1;
 }
 
-/* Properties of access, with which no link leads out of the file, also not the second of two. */
+/* Access properties under which no link, at any depth, leads out of the file. */
 static hid_t access_within(hid_t class)
 {
     hid_t access = H5Pcreate(class);
@@ -53,7 +53,7 @@ static hid_t access_within(hid_t class)
     return access;
 }
 
-/* Does the link lead to another file? Then `what` says so, and to which. */
+/* True if the link leads to another file, which `what` then names. */
 static bool leads_out(hid_t at, const char *name, size_t size, char *what)
 {
     const char *file = NULL, *object;
@@ -76,7 +76,7 @@ void eqp__hdf5_name(hid_t at, size_t size, char *name)
 {
     ssize_t length = H5Iget_name(at, name, size);
 
-    /* The root is "/", and what has no name any more is still somewhere. */
+    /* The root is "/"; deleted objects have no name. */
     if (length <= 1 || (size_t)length >= size) {
         name[0] = '\0';
     }
@@ -106,8 +106,7 @@ int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *gr
     return EQP_OK;
 }
 
-/* How many chunks there are; 0 where some are missing. Those that were never written cost nothing in the file and would
- * be read as zeros. */
+/* Number of chunks; 0 if some were never written. Such chunks take no space in the file and would read as zeros. */
 static hsize_t count_chunks(hid_t dataset, hid_t space, int ndims, const hsize_t dimension[], const hsize_t chunk[])
 {
     hsize_t needed = 1, found = 0;
@@ -118,10 +117,9 @@ static hsize_t count_chunks(hid_t dataset, hid_t space, int ndims, const hsize_t
     return H5Dget_num_chunks(dataset, space, &found) >= 0 && found >= needed ? found : 0;
 }
 
-/* Filters on the way into the file: how large they leave a chunk of `bytes`, or 0 if that depends on its contents.
- * Wrong ones: those that work on numbers (nbit, scale-offset, szip) behind one that has made other bytes of them. HDF5
- * (1.10) believes the size that the file gives for a chunk and what such a filter says of its contents, and goes beyond
- * the end of its memory where they are wrong. */
+/* Size of a chunk of `bytes` behind its filters; 0 if it depends on the contents. Filters of numbers (nbit,
+ * scale-offset, szip) behind a filter of bytes are wrong: HDF5 1.10 trusts the sizes in the file and in the filter's
+ * header and would access memory out of bounds. */
 static bool follow_filters(hid_t properties, hsize_t *bytes)
 {
     int nfilters = H5Pget_nfilters(properties);
@@ -145,7 +143,7 @@ static bool follow_filters(hid_t properties, hsize_t *bytes)
     return true;
 }
 
-/* Are the bytes there that the shape promises, and is no chunk larger than they justify? rows > 0. */
+/* True if the bytes stored can hold the shape and no chunk is larger than they justify. rows > 0. */
 static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, int ndims, const hsize_t dimension[],
                                  hsize_t number)
 {
@@ -156,7 +154,7 @@ static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, i
     if (H5Pget_layout(properties) != H5D_CHUNKED) {
         return stored >= bytes ? NULL : fewer;
     }
-    /* HDF5 keeps chunks below 4 GiB, so nothing overflows here. */
+    /* HDF5 limits chunks to 4 GiB, so nothing overflows here. */
     if (H5Pget_chunk(properties, MOST_DIMENSIONS, chunk) != ndims || chunk[0] < 1 || chunk[1] < 1) {
         return "is damaged";
     }
@@ -180,7 +178,7 @@ static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, i
     return NULL;
 }
 
-/* Was the first chunk written without this filter of the pipeline? An optional filter may be left out. */
+/* True if the first chunk was written without this optional filter. */
 static bool is_skipped(hid_t dataset, int filter)
 {
     hid_t space = H5Dget_space(dataset);
@@ -226,7 +224,7 @@ bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
     return lacks;
 }
 
-/* Virtual datasets are told apart first: to ask for their shape can open the files that they are made of. */
+/* Virtual datasets are detected first: asking for their shape can open other files. */
 static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows, int width)
 {
     hid_t properties = H5Dget_create_plist(dataset), space = -1, type = -1;
@@ -271,7 +269,7 @@ done:
     return wrong;
 }
 
-/* The cache must hold a chunk; its size is known only once the dataset is open. */
+/* The cache must hold a chunk, whose size is known only once the dataset is open. */
 static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
 {
     hid_t properties = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), access = -1;

@@ -14,7 +14,7 @@
 #define HEAD_BYTES ((size_t)1 << 20)
 
 typedef struct properties {
-    int64_t size; /* of what is packed, as found before */
+    int64_t size; /* of the decompressed file, if known */
 } properties;
 
 typedef struct packed_file {
@@ -175,7 +175,7 @@ int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message
     return EQP_OK;
 }
 
-/* HDF5 (1.10) releases the driver before it calls it to close the file: the access properties outlive that. */
+/* HDF5 1.10 releases the driver before the driver closes the file, so the access properties are closed last. */
 void eqp__hdf5_close_file(hid_t file)
 {
     hid_t access = file >= 0 ? H5Fget_access_plist(file) : -1;

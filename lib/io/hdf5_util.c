@@ -43,7 +43,7 @@ static int bad_length(const char *path, hid_t at, const char *name, hid_t space,
     return bad_attribute(path, at, name, what, message);
 }
 
-/* Reads an attribute of numbers. The length is checked before memory for it is asked for. */
+/* Reads an attribute of numbers. Its length is checked before memory is allocated. */
 static int get_numbers(const char *path, hid_t at, const char *name, bool integers, int count, int n, void *number,
                        int *found, eqp_message *message)
 {
@@ -80,7 +80,7 @@ static int get_numbers(const char *path, hid_t at, const char *name, bool intege
         goto done;
     }
     rc = eqp_array_create(&all, points, sizeof *all);
-    /* HDF5 clips what does not fit; read by their own sign, integers keep their bits. */
+    /* HDF5 clips numbers that do not fit. Integers read with their own sign keep their bits. */
     integer = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
     if (rc == EQP_OK && H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0) {
         rc = bad_attribute(path, at, name, "is damaged", message);
@@ -145,7 +145,7 @@ static int64_t block_rows(int64_t n)
     return n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS;
 }
 
-/* All numbers are 8 bytes wide, so that words can stand for them. */
+/* All numbers are 8 bytes wide and are copied as words. */
 int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data)
 {
     hid_t space = H5Dget_space(dataset);

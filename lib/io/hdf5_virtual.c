@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Virtual files, whose datasets map those of other files. The pieces are whole snapshots and are read as such, each
- * with all checks. Only pieces in the same folder or below are opened. */
+/* Virtual files map the datasets of other files. Each source is a complete snapshot and is read as one, with all
+ * checks. Only files in the same folder or below are opened. */
 #include "io/hdf5_util.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int beside(const char *path, const char *name, char **piece)
     return join(path, folder, last ? last + 1 : name, piece);
 }
 
-/* Most types of a file have the same pieces in the same order. */
+/* Types usually have the same pieces in the same order. */
 static bool is_known(const eqp__pieces *pieces, int64_t guess, const char *piece)
 {
     if (guess < pieces->n && strcmp(pieces->path[guess], piece) == 0) {

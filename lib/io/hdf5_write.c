@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files of known size: datasets are made in full, then their rows come in order. */
+/* Writes HDF5 files of known size: creates all datasets, then writes their rows in order. */
 #include "io/hdf5_util.h"
 
 #include <stdlib.h>
@@ -29,8 +29,8 @@ int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *messag
     return EQP_OK;
 }
 
-/* The space is reserved now, so that a full disk shows at once where the file system reserves, and no slice moves data
- * of another. Times of creation are not kept: the same data make the same bytes. */
+/* Space is allocated early, so that file systems that reserve report a full disk at once and slices do not move data.
+ * Creation times are not stored: the same data give the same bytes. */
 int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows, eqp_message *message)
 {
     static const hid_t none = -1;
@@ -90,7 +90,7 @@ struct eqp_table_writer {
     eqp__hdf5_output out;
     int64_t rows, written;
     int ncolumns;
-    eqp_column *column; /* [ncolumns] their names are the caller's */
+    eqp_column *column; /* [ncolumns] names are borrowed */
 };
 
 int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eqp_column *column,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of this room share: the table of formats, an open snapshot, checked access to files. */
+/* Shared by the readers and writers: the table of formats, an open snapshot, checked access to files. */
 #ifndef EQP_IO_INTERNAL_H
 #define EQP_IO_INTERNAL_H
 
@@ -9,62 +9,62 @@
 #include <stdint.h>
 #include <string.h>
 
-/* More particles than this in one file are a lie: every count is checked against it before any arithmetic. */
+/* Limit of particles in one file; counts are checked against it before any arithmetic. */
 #define EQP__MOST_PARTICLES ((int64_t)1 << 48)
 
-/* Rows that go through a conversion buffer at once. */
+/* Rows in a conversion buffer. */
 #define EQP__BLOCK_ROWS 16384
 
-/* What one file says. `total` counts all files of the set, of which only the bits in total_mask are known. */
+/* Header of one file. `total` counts all files of the set; only the bits in total_mask are known. */
 typedef struct eqp__header {
     char format[32];
     int ntypes, nfiles;
     int64_t n[EQP_SNAPSHOT_TYPES];
     int64_t total[EQP_SNAPSHOT_TYPES];
-    uint64_t total_mask;             /* 0: the file does not tell totals */
+    uint64_t total_mask;             /* 0: the file has no totals */
     double mass[EQP_SNAPSHOT_TYPES]; /* mass of every particle of a type; 0: each has its own */
     double time, redshift, box_size, omega0, omega_lambda, hubble;
-    double velocity_factor; /* what is read = what is stored x this */
+    double velocity_factor; /* value read / value stored */
     bool cosmological, has_ids;
     bool has_units;
     bool has_masses;                      /* of all particles of the file */
     uint32_t at_rest;                     /* bit t: particles of type t have no velocities */
-    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without places: in total, but not in n */
-    eqp_message note;                     /* what else was left out or assumed; "": nothing */
+    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without positions: in total, but not in n */
+    eqp_message note;                     /* for the user; "": none */
 } eqp__header;
 
 typedef struct eqp__file {
     char *path;
-    int64_t first, n; /* its particles in the global order */
-    int64_t size;     /* of what a packed file holds, once it is loaded; -1: not known */
+    int64_t first, n; /* range of its particles in the global order */
+    int64_t size;     /* decompressed size; -1: not known before the file is loaded */
     eqp__header header;
-    void *detail; /* the format's own */
+    void *detail; /* owned by the format */
 } eqp__file;
 
-/* Files in a given order. */
+/* Ordered list of files. */
 typedef struct eqp__pieces {
     int64_t n, capacity;
     char **path; /* [n] */
 } eqp__pieces;
 
-/* source.c. An open file. {.fd = -1} is none. */
+/* source.c. An open file; {.fd = -1}: none. */
 typedef struct eqp__source {
     const char *path; /* (borrowed) */
     int fd;
-    void *packed; /* by gzip: zlib's file; else NULL */
-    int64_t size; /* of what it holds */
+    void *packed; /* zlib's file; NULL if the file is not compressed */
+    int64_t size; /* decompressed */
 } eqp__source;
 
-/* size: of what it holds, as found before; -1: not known, and then a packed file is unpacked once. On error source is
- * not touched. */
+/* size: decompressed size as found before; -1: not known, which costs a compressed file one decompression. source is
+ * unchanged on error. */
 int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message);
 int eqp__source_read(const eqp__source *source, void *to, size_t bytes, int64_t offset, eqp_message *message);
 void eqp__source_close(eqp__source *source);
 
-/* What a file is that begins with these bytes, if it is a known one that nobody here reads; else NULL. */
+/* Describes a known kind of file that is not read, given its first bytes; NULL: not a known kind. */
 const char *eqp__source_stranger(const unsigned char *head, size_t length);
 
-/* The start of a file, from which its format is told. */
+/* The start of a file, by which its format is recognized. */
 typedef struct eqp__probe {
     const eqp__source *source;
     int64_t size;
@@ -72,30 +72,30 @@ typedef struct eqp__probe {
     unsigned char head[4096];
 } eqp__probe;
 
-/* A format: one file of this room and one row of the table in snapshot.c. */
+/* A file format: one source file of this folder and one row of the table in snapshot.c. */
 typedef struct eqp__format {
     const char *name;
-    /* Is it this format, whole or damaged? */
+    /* True for a file of this format, intact or damaged. */
     bool (*probe)(const eqp__probe *probe);
-    /* Does the file show the particles of others as its own? Then these files, and the header that counts all. pieces
-     * is owned by the caller, also on error. NULL: the format has no such files. */
+    /* Finds the files that a virtual file maps, and the header with the counts of all of them. The caller frees pieces,
+     * also on error. NULL: the format has no virtual files. */
     int (*find_pieces)(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
                        eqp_message *message);
-    /* Fills header and detail of file->path; header and detail are zero before except for has_masses, which is true.
-     * Frees what it made on error. */
+    /* Fills header and detail of file->path. On entry both are zero except for has_masses, which is true. Frees detail
+     * on error. */
     int (*load)(eqp__file *file, eqp_message *message);
     /* Reads n particles of one type, `first` counted within that type of that file. Never asked for type, for masses
      * that the header has, or for ids, velocities or masses that are not there. */
     int (*read)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                 eqp_message *message);
-    /* As read, for a further column; NULL: the format has none. */
+    /* As read, for one of the caller's columns; NULL: the format has none. */
     int (*read_column)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_column *column,
                        void *const *data, eqp_message *message);
     /* NULL: the format has none. */
     int (*get_attribute)(const eqp__file *file, eqp_attribute *attribute, eqp_message *message);
     /* NULL: the format has none. */
     int (*get_words)(const eqp__file *file, int64_t *nwords, uint64_t **words, eqp_message *message);
-    /* Frees the detail; NULL: there is none. */
+    /* Frees the detail. May be NULL. */
     void (*release)(void *detail);
 } eqp__format;
 
@@ -110,42 +110,42 @@ struct eqp_snapshot {
     eqp_snapshot_info info;
     eqp__file *file; /* [info.nfiles] */
     int64_t capacity;
-    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles of all files that info does not count */
+    int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without positions in all files, not in info */
 };
 
-/* set.c: all files of a snapshot, given one of them. snapshot->format is set. */
+/* set.c. Loads all files of a snapshot, given the path of one. snapshot->format is set. */
 int eqp__set_load(eqp_snapshot *snapshot, const char *path, eqp_message *message);
 void eqp__set_free(eqp_snapshot *snapshot);
 
-/* Decides whether velocities are converted. comoving: 1 yes, 0 no, -1 the file does not tell. */
+/* Decides whether velocities are converted. comoving: 1 yes, 0 no, -1 not in the file. */
 void eqp__header_convert_velocity(eqp__header *header, int comoving, double exponent);
 
-/* The rule for files that do not tell. */
+/* The rule for files without a flag. */
 bool eqp__is_cosmological(double time, double redshift, double omega0);
 
-/* Refuses numbers that no snapshot has: times that are not finite, counts and masses below 0. */
+/* Refuses times that are not finite and negative counts and masses. */
 int eqp__header_check(const eqp__file *file, eqp_message *message);
 
-/* file.c. Opens a regular file for reading and nothing else; never waits for a pipe. */
+/* file.c. Opens a regular file for reading. Refuses anything else; never blocks on a pipe. */
 int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *message);
 int eqp__file_read(int fd, const char *path, void *to, size_t bytes, int64_t offset, eqp_message *message);
 void eqp__file_close(int fd);
 
-/* file.c. Is it HDF5? */
+/* file.c. True for HDF5. */
 bool eqp__hdf5_probe(const eqp__probe *probe);
 
-/* file.c. Says what nobody below has words for: want of memory. Returns rc. */
+/* file.c. Sets the message for EQP_ERR_MEMORY. Returns rc. */
 int eqp__explain(int rc, const char *path, eqp_message *message);
 
-/* file.c. path + suffix, owned by the caller. */
+/* file.c. Concatenates path and suffix; the caller frees it. */
 int eqp__path_join(const char *path, const char *suffix, char **joined);
 
-/* Names of written files: the target itself or target.k.hdf5; owned by the caller. hdf5_write.c */
+/* hdf5_write.c. Name of file k: the target or target.k.hdf5; the caller frees it. */
 int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k, char **name);
 /* First particle of a type in file k of the layout, counted within the type; k = nfiles gives all. */
 int64_t eqp__layout_first(const eqp_snapshot_layout *layout, int type, int k);
 int eqp__layout_files(const eqp_snapshot_layout *layout);
-/* Whether a layout can be written; a message if not. */
+/* Refuses a layout that cannot be written. */
 int eqp__layout_check(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
 
 static inline uint32_t eqp__get_u32(const unsigned char *p, bool big)

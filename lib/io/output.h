@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that name others, and XML. */
+/* Names of data files in XML. */
 #ifndef EQP_IO_OUTPUT_H
 #define EQP_IO_OUTPUT_H
 
@@ -7,11 +7,11 @@
 
 #include <stdbool.h>
 
-/* Files that name others do so without folders: they must be in the same one. */
+/* Base name of a file. XML files refer to data files in their own folder. */
 const char *eqp__base_name(const char *path);
 bool eqp__same_folder(const char *a, const char *b);
 
-/* Text as XML wants it. */
+/* Escapes text for XML. */
 void eqp__put_escaped(FILE *to, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of one snapshot: found from any one of them, and their counts held against what each says of the whole. */
+/* Finds all files of a snapshot from any one of them, and checks their counts against the totals in each header. */
 #include "io/internal.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where the file number stands in a name: the last ".digits" before a dot or the end. */
+/* The file number in a name: the last ".digits" before a dot or the end. */
 typedef struct numbered {
     size_t begin, end; /* digits are path[begin .. end) */
     int number;
@@ -40,7 +40,7 @@ static bool find_number(const char *path, numbered *at)
 static int name_file(const char *path, const numbered *at, int k, char **name)
 {
     size_t room = strlen(path) + 16;
-    /* Numbers with leading zeros keep their width: 000, 001, ... */
+    /* Numbers with leading zeros keep their width: 000, 001. */
     int width = path[at->begin] == '0' && at->end - at->begin > 1 ? (int)(at->end - at->begin) : 1;
     char *made = malloc(room);
 
@@ -95,7 +95,7 @@ int eqp__header_check(const eqp__file *file, eqp_message *message)
     return EQP_OK;
 }
 
-/* Loads one more file; the path is owned by the snapshot from here on. */
+/* Loads one more file. Takes ownership of path. */
 static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
 {
     struct stat status;
@@ -141,7 +141,7 @@ static int check_agreement(const eqp_snapshot *s, const eqp__file *file, eqp_mes
         eqp_message_set(message, "%s: header disagrees with that of %s", file->path, s->file[0].path);
         return EQP_ERR_FORMAT;
     }
-    /* A file without particles has nothing that could have ids. */
+    /* A file without particles has no ids. */
     if (file->n > 0 && s->info.n > file->n && b->has_ids != s->info.has_ids) {
         eqp_message_set(message, "%s: only some files of the set have ids", file->path);
         return EQP_ERR_FORMAT;
@@ -157,7 +157,7 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
     for (int t = 0; t < h->ntypes; t++) {
         declared |= h->total[t];
     }
-    /* Initial conditions in a single file often leave the totals at 0. */
+    /* Single files of initial conditions often have totals of 0. */
     if (h->total_mask == 0 || (declared == 0 && s->info.nfiles == 1)) {
         return EQP_OK;
     }
@@ -174,7 +174,7 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
     return EQP_OK;
 }
 
-/* What was left out, in one line. */
+/* Composes the note in one line. */
 static void set_note(eqp_snapshot *s)
 {
     eqp_message *note = &s->info.note;
@@ -198,7 +198,7 @@ static void set_note(eqp_snapshot *s)
     }
 }
 
-/* Of some particles. */
+/* True if some particles have velocities. */
 static bool has_velocities(const eqp__file *file)
 {
     bool has = false;
@@ -231,8 +231,8 @@ static void set_info(eqp_snapshot *s)
     set_note(s);
 }
 
-/* The number of files comes from a header that may lie: files are opened one by one and the first that is missing ends
- * the loop, so nothing grows beyond what exists. */
+/* The number of files in the header is not trusted: files are opened one by one, and the first missing one ends the
+ * loop, so memory follows the files that exist. */
 static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *message)
 {
     numbered at;
@@ -275,7 +275,7 @@ static void free_pieces(eqp__pieces *pieces)
     *pieces = (eqp__pieces){.n = 0};
 }
 
-/* The pieces of a virtual file hold what it counts, or are others. */
+/* Loads the pieces of a virtual file and checks their counts against its header. */
 static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *header, eqp__pieces *pieces,
                       eqp_message *message)
 {
@@ -310,7 +310,7 @@ static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *head
     return EQP_OK;
 }
 
-/* Virtual files are shown through their pieces; found: this was one. */
+/* Loads a virtual file through its pieces. found: set if it is virtual. */
 static int load_virtual(eqp_snapshot *s, const char *path, bool *found, eqp_message *message)
 {
     eqp__file file = {.size = -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Snapshots of any format: which format it is, which files hold a slice, and what every format's values must obey. */
+/* Snapshots of any format: recognizes the format, finds the files of a slice, checks the values. */
 #include "io/internal.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The most certain first: text is whatever has no other signature and no control characters. */
+/* In order of certainty. Text has no signature: any file without control characters may be text. */
 static const eqp__format *const formats[] = {
     &eqp__format_gadget_hdf5,
     &eqp__format_gadget_binary,
@@ -62,7 +62,7 @@ static int find_format(const char *path, const eqp__format **found, eqp_message 
     return rc;
 }
 
-/* A name that is not there may be what the names of several files have in common. */
+/* A missing name may be the common part of the names of several files. */
 static int find_first_file(const char *path, char **found)
 {
     static const char *const suffix[] = {"", ".0.hdf5", ".0.h5", ".0", ".hdf5"};
@@ -173,9 +173,9 @@ static void scale(double *value, int64_t n, double factor)
     }
 }
 
-/* What is asked of every run of particles of one type in one file. */
+/* Request for a run of particles of one type in one file. */
 typedef struct request {
-    const eqp_snapshot_arrays *arrays; /* NULL: a further column is wanted */
+    const eqp_snapshot_arrays *arrays; /* NULL: read `column` */
     const eqp_column *column;
     void *const *data;
 } request;
@@ -237,7 +237,7 @@ static int read_column(const eqp_snapshot *s, const eqp__file *file, int type, i
     return rc;
 }
 
-/* Cuts [first, first + n) of the global order into runs of one type in one file. */
+/* Splits [first, first + n) of the global order into runs of one type in one file. */
 static int read_runs(const eqp_snapshot *s, int64_t first, int64_t n, const request *want, eqp_message *message)
 {
     for (int k = 0; k < s->info.nfiles; k++) {
@@ -327,6 +327,6 @@ int eqp_snapshot_get_words(const eqp_snapshot *snapshot, int64_t *nwords, uint64
         eqp_message_set(message, "%s: has no words", snapshot->file[0].path);
         return EQP_ERR_UNKNOWN;
     }
-    return eqp__explain(snapshot->format->get_words(&snapshot->file[0], nwords, words, message),
-                        snapshot->file[0].path, message);
+    return eqp__explain(snapshot->format->get_words(&snapshot->file[0], nwords, words, message), snapshot->file[0].path,
+                        message);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text: one particle per line. One pass finds where every 1024th line starts, so that a slice parses itself only. */
+/* Text with one particle per line. One pass records the offset of every 1024th line, so that a slice is parsed alone.
+ */
 #include "io/text.h"
 #include "io/c_locale.h"
 
@@ -10,7 +11,7 @@
 enum { STRIDE = 1024, TYPE = 1, NTYPES = 6, COMMENT_BYTES = 4096 };
 
 typedef struct mark {
-    int64_t offset, line; /* where a line starts, and the number of the line before it */
+    int64_t offset, line; /* start of a line; number of the line before it */
 } mark;
 
 typedef struct detail {
@@ -244,8 +245,7 @@ static int find_layout(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_mes
                : find_columns(r, at, comment, l, message);
 }
 
-/* The signs of truncation that text can give. Lines typed by hand may end without a newline; codes that write headers
- * also write newlines. */
+/* Detects truncated text. Hand-written files may end without a newline; files with headers end with one. */
 static int check_line(const eqp__text *r, const eqp__layout *l, const eqp__text_line *at, int columns,
                       eqp_message *message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TIPSY: a header of 32 bytes, then records of gas, dark matter and stars, all of one byte order: float32, but for
- * places and velocities that may be float64. */
+/* TIPSY: a header of 32 bytes, then records of gas, dark matter and stars in one byte order. All numbers are float32,
+ * except that positions, or positions and velocities, may be float64. */
 #include "io/tipsy.h"
 #include "io/internal.h"
 
@@ -9,16 +9,16 @@
 
 enum { HEADER_BYTES = 32, KINDS = 3, ROWS = 4096, MOST_RECORD_BYTES = 72 };
 
-/* The usual one first. Codes that have doubles for places may have them for velocities too. */
+/* Bytes of positions and velocities, the usual variant first. */
 static const struct {
     int header_bytes, place_bytes, velocity_bytes;
 } variants[] = {{32, 4, 4}, {32, 8, 4}, {32, 8, 8}, {28, 4, 4}, {28, 8, 4}, {28, 8, 8}};
 enum { VARIANTS = (int)(sizeof variants / sizeof *variants) };
 
-/* Every record starts with m, x3, v3; what follows differs. Bytes in single precision. */
+/* Bytes of a record in single precision. Each starts with m, x3, v3. */
 static const int record_bytes[KINDS] = {48, 36, 44};
 
-/* GADGET's numbers for gas, halo and stars. */
+/* GADGET's types of gas, halo and stars. */
 static const int type_of_kind[KINDS] = {0, 1, 4};
 
 static bool counts_fit(const int64_t n, const int64_t kind[KINDS])
@@ -41,7 +41,7 @@ static int64_t bytes_needed(const int64_t n[KINDS], int variant)
     return bytes;
 }
 
-/* The variant whose file has the size; -1: none. */
+/* The variant that matches the file size; -1: none. */
 static int find_variant(const int64_t n[KINDS], int64_t size)
 {
     int v = 0;
@@ -71,7 +71,7 @@ bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found
         if (ndim < 1 || ndim > 3 || (!plain && !extended)) {
             continue;
         }
-        /* The pad is junk in many files, so it counts only where the file does not fit without it. */
+        /* The pad is junk in many files, so it is used only if the size does not match without it. */
         if (plain && (!extended || find_variant(more, size) < 0)) {
             memcpy(more, kind, sizeof more);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a TIPSY header says: apart from its file, so that headers of files too large for a test can be tested. */
+/* Parses TIPSY headers without their files, so that tests cover files of any size. */
 #ifndef EQP_IO_TIPSY_H
 #define EQP_IO_TIPSY_H
 
@@ -15,9 +15,9 @@ typedef struct eqp__tipsy {
     int place_bytes, velocity_bytes; /* of one component: 4, or 8 in double precision */
 } eqp__tipsy;
 
-/* head [32]. The size tells whether places, or places and velocities, are doubles, and whether the header ends before
- * the pad word (28 bytes). The pad word holds bits 32 to 39 of the four counts where the counts do not add up, or the
- * file does not have the right size, without them. Returns false if this is no TIPSY header. */
+/* head [32]. The file size decides whether positions, or positions and velocities, are doubles, and whether the header
+ * has the pad word (32 bytes) or not (28). The pad holds bits 32 to 39 of the four counts if the sum of the counts or
+ * the size is wrong without them. Returns false if this is no TIPSY header. */
 bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found);
 
 #endif

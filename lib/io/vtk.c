@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PolyData in VTK's XML format, with arrays in base64 between the tags: a reader need not seek, and pieces can be
- * written as they come. Source: "VTK File Formats", chapter "XML file formats", in the VTK User's Guide. */
+/* PolyData in VTK's XML format, with arrays in base64 inside the tags, so that pieces are written as they arrive and
+ * readers need not seek. Source: "VTK File Formats", chapter "XML file formats", in the VTK User's Guide. */
 #include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/output.h"
@@ -12,11 +12,11 @@
 
 struct eqp_vtk_writer {
     eqp_output *out;
-    bool any; /* a piece has been written, and these are its optional arrays: */
+    bool any; /* a piece was written, with these optional arrays: */
     bool v, burgers, type, rank;
 };
 
-/* Bytes on their way into base64, three at a time. */
+/* Encodes bytes in base64, three at a time. */
 typedef struct stream {
     FILE *to;
     unsigned char left[3];
@@ -227,7 +227,7 @@ int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message 
     EQP_REQUIRE(writer && piece);
     int rc = check_piece(writer, piece, message);
 
-    /* Pieces of ranks that hold nothing have nothing to say about arrays. */
+    /* Empty pieces do not fix the optional arrays. */
     if (rc != EQP_OK || (piece->npoints == 0 && piece->nlines == 0)) {
         return rc;
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In the place of all that needs HDF5, where a build is without it: such a file is known and refused, and no snapshots
- * or tables are written. */
+/* Replaces the HDF5 sources in builds without HDF5: HDF5 files are recognized and refused, and nothing is written. */
 #include "io/internal.h"
 
 static const char without[] = "this build is without HDF5";
@@ -18,7 +17,7 @@ bool eqp_snapshot_writable(void)
     return false;
 }
 
-/* good: the arguments. */
+/* good: the arguments are valid. */
 static int refuse(bool good, const char *path, eqp_message *message)
 {
     eqp_message_set(message, "%s: is not written: %s", path ? path : "", without);
@@ -42,7 +41,7 @@ int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eq
     return refuse(path && rows >= 0 && ncolumns >= 1 && column && writer, path, message);
 }
 
-/* There are no writers. */
+/* No writer exists in this build. */
 
 int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *arrays,
                              const void *const *data, eqp_message *message)

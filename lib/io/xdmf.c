@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XDMF 2: an XML file that tells ParaView and VisIt what the datasets of a snapshot mean. */
+/* XDMF 2: an XML file that describes the datasets of a snapshot to ParaView and VisIt. */
 #include "io/internal.h"
 #include "io/output.h"
 
@@ -13,7 +13,7 @@ typedef struct grid {
     int64_t n;
 } grid;
 
-/* XDMF 2 has no unsigned numbers of 8 bytes: ids are announced as signed, and HDF5 converts. */
+/* XDMF 2 has no unsigned 8-byte integers: ids are declared signed, and HDF5 converts them. */
 static void put_item(const grid *g, const char *name, eqp_kind kind, int width)
 {
     fprintf(g->to, "     <DataItem Dimensions=\"%lld", (long long)g->n);
