@@ -2,7 +2,7 @@
 /* Single trials of a network, with boxes, a base and a plan that are told, and comparisons of many. */
 #include "failures.h"
 
-#include "balance/baseline.h"
+#include "balance/walls.h"
 #include "dd_definitions.h"
 #include "dd_whatif.h"
 
@@ -26,7 +26,7 @@ static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const eq
     int code = dd_node_pairs_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &node_pairs);
 
     CHECK(code == EQP_OK, "node_pairs: %s", eqp_error_text(code));
-    code = dd_baseline_create(&sim->domain, nparts, &sim->input.control, bisection, &boxes);
+    code = dd_walls_create(&sim->domain, nparts, &sim->input.control, bisection, &boxes);
     CHECK(code == EQP_OK, "boxes: %s", eqp_error_text(code));
     for (int64_t i = 0; i < node_pairs.n; i++) {
         const int part = placement != NULL ? placement[i].home : eqp_boxes_find(boxes, sim->domain.network.node[i].x);

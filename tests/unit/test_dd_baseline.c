@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "balance/baseline.h"
+#include "balance/walls.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -290,16 +290,16 @@ static void follow(const int n[3], bool bisection, int every)
     eqp_boxes *boxes = NULL;
 
     memcpy(control.domains, n, sizeof control.domains);
-    assert_int_equal(dd_baseline_create(&domain, n[0] * n[1] * n[2], &control, bisection, &boxes), EQP_OK);
+    assert_int_equal(dd_walls_create(&domain, n[0] * n[1] * n[2], &control, bisection, &boxes), EQP_OK);
     check_same(&b, boxes, 0);
     for (int cycle = 1; cycle <= CYCLES; cycle++) {
-        const int turn = dd_baseline_turn(bisection, every, cycle), phase = cycle % every;
+        const int turn = dd_walls_turn(bisection, every, cycle), phase = cycle % every;
         const range all = {{0}, {n[0], n[1], n[2]}};
         double load[PARTS], extent[6];
         loads_of(&b, load);
         assert_int_equal(turn, phase < (bisection ? 1 : 3) ? phase : -1);
         if (turn >= 0) {
-            assert_int_equal(dd_baseline_move(&domain, cells, load, turn, boxes), EQP_OK);
+            assert_int_equal(dd_walls_move(&domain, cells, load, turn, boxes), EQP_OK);
         }
         if (turn >= 0 && !bisection) {
             section(&b, load, phase);
@@ -340,8 +340,8 @@ static void rounds_take_three_cycles(void **state)
     (void)state;
     for (int every = 0; every < 5; every++) {
         for (int cycle = 0; cycle < 7; cycle++) {
-            assert_int_equal(dd_baseline_turn(false, every, cycle), turns[every][cycle]);
-            assert_int_equal(dd_baseline_turn(true, every, cycle), every > 0 && cycle % every == 0 ? 0 : -1);
+            assert_int_equal(dd_walls_turn(false, every, cycle), turns[every][cycle]);
+            assert_int_equal(dd_walls_turn(true, every, cycle), every > 0 && cycle % every == 0 ? 0 : -1);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "setup.h"
 
-#include "balance/baseline.h"
+#include "balance/walls.h"
 
 #include <equipoise/base.h>
 
@@ -170,8 +170,8 @@ int dd_setup(dd_simulation *sim, eqp_message *message)
     EQP_TRY(set_laws(sim, message));
     EQP_TRY(set_cells(sim, message));
     if (method == &dd_sectioning || method == &dd_bisection) {
-        EQP_TRY(dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
-                                   &sim->boxes));
+        EQP_TRY(dd_walls_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
+                                &sim->boxes));
     }
 done:
     sim->now.common.step = sim->input.control.first_step;

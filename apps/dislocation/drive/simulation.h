@@ -9,35 +9,13 @@
 #include "../physics/motion/step.h"
 #include "../physics/network/rules.h"
 #include "balance/problem.h"
-#include "evaluate.h"
+#include "balance/work.h"
 #include "files/input.h"
 #include "files/output.h"
-#include "topology/topology.h"
 
 #include "../../shell/state.h"
 
 #include <equipoise/boxes.h>
-
-/* One rank in one step. */
-typedef struct dd_rank_row {
-    eqp_rank_row common;    /* loads: of all evaluations of the step */
-    double count[DD_KINDS]; /* of the last evaluation */
-    double segments, length;
-} dd_rank_row;
-
-#define DD_RANK_ROW_DOUBLES ((int)(sizeof(dd_rank_row) / sizeof(double)))
-
-/* One step over all ranks; the same on all of them. */
-typedef struct dd_step {
-    eqp_step common;         /* interactions: pairs of the last evaluation */
-    int64_t count[DD_KINDS]; /* of the last evaluation */
-    double dt;               /* s, of this step */
-    int64_t evaluations;     /* of the forces */
-    int64_t nodes, segments;
-    double length;         /* of all segments, b */
-    double strain, stress; /* plastic, applied (Pa), along the loading direction */
-    dd_topology_counts topology;
-} dd_step;
 
 typedef struct dd_simulation {
     MPI_Comm comm;               /* owned */
@@ -59,10 +37,11 @@ typedef struct dd_simulation {
     eqp_balancer *balancer;
     dd_problem problem; /* what it knows of this */
     eqp_boxes *boxes;   /* sectioning and bisection: nodes live in their boxes; else NULL */
-    int signal;         /* that some rank had had when the last step was concluded; else 0 */
-    int failed;         /* what this rank has met since the last step, of which the next one tells all */
-    double fastest;     /* node of all ranks, its speed, when the last step was concluded */
-    double box_load;    /* CPU seconds in forces on this rank in the last step */
+    int signal;         /* that a rank had received when the last step was recorded; 0: none */
+    int failed;         /* code of this rank alone; the next collective call that takes one returns it on all ranks */
+    double fastest;     /* largest speed of all nodes when the last step was recorded, b/s */
+    double box_load;    /* of this rank in the last step, s: walls follow it */
+    dd_work work;       /* of the present step */
     dd_step now;        /* the last step */
     dd_rank_row *row;   /* [ranks] of the last step, on every rank */
 } dd_simulation;
@@ -72,14 +51,25 @@ typedef struct dd_simulation {
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message);
 void dd_simulation_free(dd_simulation *sim);
 
-/* One step: a new map if it is due, motion, topology, loading, forces on what there is then. Collective. */
+/* One step: a new map if it is due, motion, topology, loading, forces on the new network. Collective. */
 int dd_simulation_step(dd_simulation *sim, eqp_message *message);
 
-/* Motion and loading of a step, and forces on what there is then: no new map, no change of topology; nodes keep their
- * places and homes, and the costs stay as they are. Collective. */
+/* Motion and loading of a step, and the forces after it, without a new map or changes of the topology: nodes keep
+ * places and homes, costs do not change. Collective. */
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message);
 
-/* What a restart needs to know beside the network. Local. */
+/* All that a restart needs except the network. Local. */
 dd_moment dd_simulation_moment(const dd_simulation *sim);
+
+/* Plans which data travel where, for the network and the map as they are. Collective. */
+int dd_plan(dd_simulation *sim);
+void dd_unplan(dd_simulation *sim);
+
+/* Forces on the arms of all nodes where these are now, and their velocities by the mobility law. Collective;
+ * sim->failed is what the velocities met on this rank. */
+int dd_forces(dd_simulation *sim);
+
+/* Largest speed of this rank's nodes, b/s. Local. */
+double dd_fastest(const dd_simulation *sim);
 
 #endif

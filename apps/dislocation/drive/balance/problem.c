@@ -3,9 +3,9 @@
 
 #include "../settings.h"
 #include "../simulation.h"
-#include "baseline.h"
 #include "survey.h"
 #include "trace.h"
+#include "walls.h"
 
 #include <equipoise/par.h>
 
@@ -121,7 +121,7 @@ static int move_boxes(const dd_problem *p, const weighed *owners, double *loads,
 
     EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
     for (int move = 1; move <= WALL_MOVES; move++) {
-        EQP_TRY(eqp_agree(p->sim->comm, dd_baseline_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
+        EQP_TRY(eqp_agree(p->sim->comm, dd_walls_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
         EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
         if (move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);
@@ -144,7 +144,7 @@ static int assign(void *user, const eqp_method *method, int nparts, const double
     int code = method == &dd_sectioning || method == &dd_bisection ? EQP_OK : EQP_ERR_UNKNOWN;
 
     if (code == EQP_OK) {
-        code = dd_baseline_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes);
+        code = dd_walls_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes);
     }
     if (code == EQP_OK) {
         code = eqp_array_create(&loads, nparts, sizeof *loads);

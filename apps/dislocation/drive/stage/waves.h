@@ -19,9 +19,9 @@ typedef struct dd_waves {
     double *moments, *local;                  /* [items.n][cells of a plane][chunk], chunks as long as they are */
     double *planes_out, *columns_out, *plane; /* what travels to columns, and back; one plane that is put together */
     double *scratch;                          /* a cell's raw moments, or its stress; for the caller */
-    double **at;          /* [2][nchunks][planes] places of moments and of local expansions in columns */
-    dd_far_run *run;      /* [2][nchunks] */
-    const void *received; /* columns of local expansions that others sent (borrowed) */
+    double **at;                       /* [2][nchunks][planes] places of moments and of local expansions in columns */
+    dd_far_run *run;                   /* [2][nchunks] */
+    const void *received;              /* columns of local expansions that others sent (borrowed) */
     eqp_route *to_columns, *to_planes; /* NULL where one part computes all */
 } dd_waves;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancers of ParaDiS: nodes live in boxes whose walls follow the measured load (equipoise/boxes.h). */
-#ifndef DD_BASELINE_H
-#define DD_BASELINE_H
+#ifndef DD_WALLS_H
+#define DD_WALLS_H
 
 #include "../domain.h"
 #include "../files/input.h"
@@ -9,23 +9,23 @@
 #include <equipoise/boxes.h>
 
 /* So many equal boxes, by the control's numbers of domains if their product fits. bisection: else sectioning. Local. */
-int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
-                       eqp_boxes **boxes);
+int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                    eqp_boxes **boxes);
 
 /* Do walls move after this step (cycle), from 1 in the first run on, and which? Every DLBfreq cycles bisection moves
  * all of them (0), and sectioning begins a round: those along x (0), in the next cycle y (1), in the one after z (2).
  * -1: none moves. So sectioning never moves y with a DLBfreq of 1, nor z with 2, as in ParaDiS. */
-int dd_baseline_turn(bool bisection, int64_t every, int64_t step);
+int dd_walls_turn(bool bisection, int64_t every, int64_t step);
 
 /* Moves the walls by what each box has cost, loads [boxes]. cells: of the grid. turn: the direction that sectioning
  * moves; -1: the next one. Local. */
-int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes);
+int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes);
 
 /* The same, by what each rank has spent in forces. Collective; every rank gets the same
  * walls. */
-int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes);
+int dd_walls_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes);
 
 /* Nodes to the ranks whose boxes they are in. Collective. */
-int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
+int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
 
 #endif

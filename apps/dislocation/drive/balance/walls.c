@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "baseline.h"
+#include "walls.h"
 
 #include <equipoise/par.h>
 
 #include <stdlib.h>
 
-int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
-                       eqp_boxes **boxes)
+int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                    eqp_boxes **boxes)
 {
     int n[3] = {control->domains[0], control->domains[1], control->domains[2]};
     double high[3];
@@ -23,14 +23,14 @@ int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_co
                : code;
 }
 
-int dd_baseline_turn(bool bisection, int64_t every, int64_t step)
+int dd_walls_turn(bool bisection, int64_t every, int64_t step)
 {
     const int64_t phase = every > 0 ? step % every : 3;
 
     return phase < (bisection ? 1 : 3) ? (int)phase : -1;
 }
 
-int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes)
+int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes)
 {
     eqp_boxes_options options = eqp_boxes_options_defaults();
 
@@ -41,7 +41,7 @@ int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const doub
     return eqp_boxes_rebalance(boxes, loads, &options, NULL);
 }
 
-int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes)
+int dd_walls_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes)
 {
     double *loads = NULL;
     int code;
@@ -50,13 +50,13 @@ int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], doubl
     if (MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }
-    EQP_TRY(eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, turn, boxes), NULL));
+    EQP_TRY(eqp_agree(domain->comm, dd_walls_move(domain, cells, loads, turn, boxes), NULL));
 done:
     free(loads);
     return code;
 }
 
-int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
+int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
 {
     int *dest = NULL;
     int code;

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "balance.h"
+
+#include "../../../report/run_record.h"
+#include "../../../shell/signals.h"
+#include "resume.h"
+#include "walls.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <string.h>
+
+/* A new map aims at this share of the imbalance tolerance, which leaves room for its ageing. */
+#define FRESH_SHARE 0.25
+
+/* Work units as fine as this share of the tolerance cost hardly anything to assign. */
+#define FINEST_SHARE 0.05
+
+/* Below this imbalance work units would be too many for any method. */
+#define FINEST_UNITS 1e-4
+
+/* Remeshing shifts work suddenly: if the imbalance exceeds the prediction by this much, a new map is made. */
+#define JUMP 0.03
+
+int dd_balance_create(dd_simulation *sim, eqp_message *message)
+{
+    const app_run_settings *run = &sim->settings->run;
+    eqp_balancer_options options = app_run_balancing(run);
+    int code;
+
+    EQP_TRY(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
+    options.policy.jump = JUMP;
+    options.assign_tol = FINEST_SHARE * options.imbalance_tol;
+    options.fresh_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
+    sim->problem = (dd_problem){.sim = sim};
+    const eqp_problem functions = dd_problem_functions(&sim->problem);
+    EQP_TRY(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
+    sim->domain.plan = *eqp_balancer_plan(sim->balancer);
+done:
+    return code;
+}
+
+static bool has_walls(const dd_simulation *sim)
+{
+    return sim->boxes != NULL;
+}
+
+/* Nodes move to the homes that the new map gives them; data travel by its plan. */
+static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
+{
+    sim->domain.plan = *eqp_balancer_plan(sim->balancer);
+    return advice->changed ? dd_domain_place(&sim->domain, advice->placement, moved) : EQP_OK;
+}
+
+static int64_t steps_left(const dd_simulation *sim)
+{
+    return sim->input.last_step - sim->now.common.step;
+}
+
+static int make_map(dd_simulation *sim, eqp_message *message)
+{
+    eqp_advice advice;
+    int code;
+
+    EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
+    EQP_TRY(follow(sim, &advice, &sim->work.moved));
+    sim->work.row.common.bytes_sent += (double)advice.bytes;
+done:
+    return code;
+}
+
+int dd_balance_begin(dd_simulation *sim, eqp_message *message)
+{
+    const double begin = eqp_cpu_seconds();
+    eqp_advice advice;
+    dd_moved moved = {0, 0};
+    int code;
+
+    (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
+    sim->work = (dd_work){.walls_moved = has_walls(sim)};
+    if (has_walls(sim)) {
+        EQP_TRY(dd_walls_settle(&sim->domain, sim->boxes, &moved));
+    } else if (sim->resumes) {
+        EQP_TRY(dd_resume_homes(sim, &moved));
+    } else {
+        EQP_TRY(eqp_balancer_begin(sim->balancer, &advice, message));
+        EQP_TRY(follow(sim, &advice, &moved));
+    }
+    sim->work.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
+done:
+    return code;
+}
+
+int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
+{
+    const unsigned weighs = sim->settings->run.method->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS);
+    eqp_rank_row *row = &sim->work.row.common;
+    int code = EQP_OK;
+
+    *made = !has_walls(sim) && weighs != 0 && !sim->resumes;
+    if (*made) {
+        EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
+        const double begin = eqp_cpu_seconds();
+        EQP_TRY(make_map(sim, message));
+        EQP_TRY(dd_plan(sim));
+        row->balance_seconds += eqp_cpu_seconds_since(begin);
+        /* The record has the forces that the map gives. */
+        eqp_timings_clear(sim->evaluator.timings);
+        row->load = row->exchange_seconds = row->helped = 0.0;
+        memset(sim->work.count, 0, sizeof sim->work.count);
+        memset(sim->work.mapped, 0, sizeof sim->work.mapped);
+    }
+done:
+    return code;
+}
+
+/* The direction in which walls move, see dd_walls_turn(): by the control file's interval, or that of the command line.
+ * A round of sectioning takes three steps, so it moves all directions whatever interval the command line has. */
+static int walls_due(const dd_simulation *sim)
+{
+    const eqp_policy_options *policy = &sim->settings->run.policy;
+    const bool bisection = sim->settings->run.method == &dd_bisection;
+    int64_t every = sim->input.control.balance_every;
+
+    if (policy->mode == EQP_POLICY_EVERY) {
+        every = bisection || policy->every > 3 ? policy->every : 3;
+    } else if (policy->mode == EQP_POLICY_NEVER) {
+        every = 0;
+    }
+    return sim->now.common.step > sim->input.control.first_step
+               ? dd_walls_turn(bisection, every, sim->now.common.step)
+               : -1;
+}
+
+int dd_balance_follow(dd_simulation *sim)
+{
+    return has_walls(sim) ? dd_walls_settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
+}
+
+static int move_walls(dd_simulation *sim, int turn)
+{
+    int code;
+
+    EQP_TRY(dd_walls_rebalance(&sim->domain, sim->cells, sim->box_load, turn, sim->boxes));
+    sim->work.walls_moved = true;
+    EQP_TRY(dd_balance_follow(sim));
+done:
+    return code;
+}
+
+int dd_balance(dd_simulation *sim, eqp_message *message)
+{
+    const double begin = eqp_cpu_seconds();
+    const int turn = has_walls(sim) ? walls_due(sim) : -1;
+    eqp_advice keep;
+    int code = EQP_OK;
+
+    sim->work = (dd_work){.begin = 0};
+    if (!has_walls(sim) && !eqp_balancer_due(sim->balancer)) {
+        EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may have another end */
+    } else if (!has_walls(sim) || turn >= 0) {
+        EQP_TRY(eqp_agree(sim->comm, sim->failed, NULL));
+        EQP_TRY(has_walls(sim) ? move_walls(sim, turn) : make_map(sim, message));
+        EQP_TRY(dd_plan(sim));
+        sim->work.row.common.balance_seconds += eqp_cpu_seconds_since(begin);
+    }
+    sim->work.begin = eqp_busy_seconds();
+done:
+    return code;
+}
+
+void dd_work_add(dd_work *work, const dd_evaluator *evaluator)
+{
+    eqp_rank_row *row = &work->row.common;
+
+    work->evaluations++;
+    row->load += evaluator->seconds;
+    row->exchange_seconds += evaluator->exchange_seconds;
+    row->bytes_sent += (double)evaluator->bytes;
+    row->helped += (double)evaluator->helped;
+    for (int k = 0; k < DD_KINDS; k++) {
+        work->count[k] += evaluator->total.of[k];
+        work->mapped[k] += evaluator->mapped.of[k];
+    }
+}
+
+static void fill_row(dd_simulation *sim, dd_rank_row *row)
+{
+    const dd_counts *total = &sim->evaluator.total;
+
+    row->common.particles = (double)sim->domain.network.n;
+    row->common.targets = (double)sim->stage.ntargets;
+    row->common.ghosts = (double)sim->stage.nghosts; /* segments, as in a what-if: neighbours' ends are among theirs */
+    row->common.interactions = (double)(total->of[DD_KIND_PAIR] + total->of[DD_KIND_PARALLEL]);
+    row->common.migrated = (double)sim->work.moved.nodes;
+    row->common.bytes_moved = (double)sim->work.moved.bytes;
+    row->common.bytes_sent += row->common.bytes_moved;
+    app_row_exchanged(&row->common, DD_PHASES, sim->evaluator.traffic);
+    for (int k = 0; k < DD_KINDS; k++) {
+        row->count[k] = (double)total->of[k];
+    }
+    row->segments = (double)sim->stage.nown;
+    row->length = 0.0;
+    for (int64_t own = 0; own < sim->stage.nown; own++) {
+        const dd_segment segment = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
+        row->length += dd_segments_length(1, &segment);
+    }
+    row->common.busy_seconds = sim->work.begin > 0 ? eqp_busy_seconds() - sim->work.begin : 0.0;
+}
+
+/* Sums over the ranks. */
+static void add_rows(dd_simulation *sim)
+{
+    dd_step *now = &sim->now;
+
+    now->nodes = now->segments = 0;
+    now->length = 0.0;
+    memset(now->count, 0, sizeof now->count);
+    for (int r = 0; r < sim->domain.nranks; r++) {
+        const dd_rank_row *row = &sim->row[r];
+        now->nodes += (int64_t)row->common.particles;
+        now->segments += (int64_t)row->segments;
+        now->length += row->length;
+        for (int k = 0; k < DD_KINDS; k++) {
+            now->count[k] += (int64_t)row->count[k];
+        }
+    }
+}
+
+/* The load that walls follow: measured CPU seconds; by the cost model where speeds are declared, or where this rank has
+ * computed work of other boxes. */
+static double load_of_box(const dd_simulation *sim)
+{
+    const eqp_cost_fit *costs = eqp_balancer_costs(sim->balancer);
+    const bool declared = sim->settings->run.share.kind == EQP_SHARE_SPEEDS;
+    const double speed = declared ? eqp_balancer_speeds(sim->balancer)[sim->domain.rank] : 1.0;
+
+    if (sim->evaluator.loop != NULL) {
+        return eqp_cost_fit_predict(costs, sim->work.mapped) / speed;
+    }
+    return declared ? eqp_cost_fit_predict(costs, sim->work.count) / speed : sim->work.row.common.load;
+}
+
+int dd_balance_record(dd_simulation *sim)
+{
+    double low[2] = {-app_signals_pending(), -dd_fastest(sim)};
+    const eqp_work work = {.row = &sim->work.row.common,
+                           .row_bytes = sizeof sim->work.row,
+                           .rows = sim->row,
+                           .count = sim->work.count,
+                           .last = sim->evaluator.total.of,
+                           .evaluations = sim->work.evaluations,
+                           .timings = sim->evaluator.timings,
+                           .moved = sim->work.walls_moved,
+                           .code = sim->failed,
+                           .nlows = 2,
+                           .low = low};
+    int code;
+
+    fill_row(sim, &sim->work.row);
+    sim->box_load = load_of_box(sim);
+    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
+    sim->signal = (int)-low[0];
+    sim->fastest = -low[1];
+    add_rows(sim);
+    sim->now.evaluations = sim->work.evaluations;
+    sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
+    sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
+done:
+    return code;
+}
