@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls in which more than a communicator is to be replaced. */
+/* Wrappers that replace more than a communicator. */
 #include "world.h"
 
 #include <equipoise/pcontrol.h>
@@ -23,14 +23,14 @@ EQP_WRAPPER int MPI_Finalize(void)
     return eqp__leave() ? PMPI_Finalize() : MPI_SUCCESS;
 }
 
-/* Else balancers would stay. */
+/* Ends the balancers too. */
 EQP_WRAPPER int MPI_Abort(MPI_Comm comm, int errorcode)
 {
     (void)comm;
     return PMPI_Abort(MPI_COMM_WORLD, errorcode);
 }
 
-/* MPI calls that of the true world for errors that belong to no communicator. */
+/* MPI uses the handler of the true world for errors without a communicator. */
 EQP_WRAPPER int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     const int code = PMPI_Comm_set_errhandler(comm, errhandler);
@@ -61,7 +61,7 @@ EQP_WRAPPER int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribut
     return code;
 }
 
-/* Old names, which mpi.h may have as macros that do not compile or not at all; programs go on calling them. */
+/* Removed names, which programs still call. mpi.h may define them as macros that do not compile, or not at all. */
 EQP_WRAPPER int eqp__attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag) __asm__("MPI_Attr_get");
 EQP_WRAPPER int eqp__errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) __asm__("MPI_Errhandler_set");
 EQP_WRAPPER int eqp__errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler) __asm__("MPI_Errhandler_get");
@@ -96,8 +96,8 @@ EQP_WRAPPER int MPI_Pcontrol(const int level, ...)
 }
 
 #if MPI_VERSION >= 4
-/* Sessions know all processes by a name of their own. The world is begun below them, so that it is divided once whoever
- * asks first; it ends with the last session, or with the program's own MPI_Finalize. */
+/* Sessions reach all processes by a process set. The world is initialized below the first session, so that it is
+ * divided exactly once; it ends with the last session or with the program's MPI_Finalize. */
 static int sessions;
 static bool world_is_ours;
 

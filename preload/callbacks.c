@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool in_fortran; /* MPICH's routines for Fortran call those for C */
+static _Thread_local bool in_fortran; /* MPICH's Fortran routines call the C routines */
 
 static MPI_Comm seen(MPI_Comm comm)
 {
@@ -25,8 +25,8 @@ static MPI_Fint seen_in_fortran(MPI_Fint comm)
 
 typedef void function(void);
 
-/* MPI tells a handler nothing but its communicator, which has a handle of the handler. A freed handle may still be in
- * use; it stays here until MPI uses it again. */
+/* MPI passes only the communicator, whose handler has a handle. A freed handle may still be in use, so its entry stays
+ * until MPI reuses the handle. */
 static struct {
     MPI_Errhandler handle;
     function *called;
@@ -65,7 +65,7 @@ static function *handler_of(MPI_Comm comm)
         called = handlers[i].handle == handle ? handlers[i].called : NULL;
     }
     pthread_mutex_unlock(&lock);
-    if (called == NULL) { /* another thread has just set another one */
+    if (called == NULL) { /* another thread has just replaced the handler */
         eqp__say("an error handler was replaced while it was called");
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -119,16 +119,16 @@ void eqp__fortran_create_errhandler(eqp__routine2 *truth, void *called, void *er
 
 /* ---- attribute callbacks ---- */
 
-/* Those of a key, which MPI calls with a state of ours: in C this struct, in Fortran its number. Attributes outlive
- * their key, so it stays. MPICH reads a state of Fortran's where it lay when the key was made. */
+/* Callbacks of a key. MPI passes them a state: in C this struct, in Fortran its number. Attributes outlive their key,
+ * so the struct is never freed. MPICH reads a Fortran state from where it was when the key was created. */
 typedef struct callbacks {
     struct callbacks *next;
     MPI_Aint wide_number;
     MPI_Fint number;
     function *copy, *delete;
     void *state;
-    MPI_Aint wide;   /* the state of Fortran's MPI_Comm_create_keyval, */
-    MPI_Fint narrow; /* of its MPI_Keyval_create */
+    MPI_Aint wide;   /* state of Fortran's MPI_Comm_create_keyval */
+    MPI_Fint narrow; /* state of Fortran's MPI_Keyval_create */
 } callbacks;
 
 static callbacks *all_callbacks;
@@ -136,7 +136,7 @@ static callbacks *all_callbacks;
 typedef void copy_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, void *, MPI_Fint *, MPI_Fint *);
 typedef void delete_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, MPI_Fint *);
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static callbacks *keep(callbacks given)
 {
     callbacks *mine = malloc(sizeof *mine);
@@ -210,7 +210,7 @@ static void on_delete_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, void *value, 
     ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->wide, ierror);
 }
 
-/* Of MPI_Keyval_create, whose states are integers of the usual size. */
+/* Callbacks of MPI_Keyval_create, whose states are default integers. */
 static void on_old_copy_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *state, void *in, void *out,
                                    MPI_Fint *flag, MPI_Fint *ierror)
 {
@@ -256,7 +256,7 @@ void eqp__fortran_keyval_create(eqp__routine4 *truth, void *copy, void *delete, 
     }
 }
 
-/* Old names, which mpi.h may have as macros that do not compile or not at all. */
+/* Removed names, which mpi.h may define as macros that do not compile, or not at all. */
 EQP_WRAPPER int eqp__errhandler_create(MPI_Comm_errhandler_function *called,
                                        MPI_Errhandler *errhandler) __asm__("MPI_Errhandler_create");
 EQP_WRAPPER int eqp__keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,

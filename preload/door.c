@@ -13,28 +13,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An item on its way. */
+/* An item in transit. */
 typedef struct item {
     double point[3], weight;
     int64_t part_now;
 } item;
 
-/* An item's number and place among those that were offered. */
+/* Id of an item and its index in the offer. */
 typedef struct known {
     int64_t id, place;
 } known;
 
 static struct {
     const eqp_method *method;
-    known *offered; /* [noffered] by id; of items without ids none is needed */
+    known *offered; /* [noffered] sorted by id; unused for items without ids */
     int64_t noffered;
     bool by_id;
-    int state; /* what the program was told last: EQP_PCONTROL_NOBODY, _WAITING or _LOST */
+    int state; /* last state returned: EQP_PCONTROL_NOBODY, _WAITING or _LOST */
 } door;
 
 /* ---- balancers ---- */
 
-/* Items of all offers of this balancer, as eqp_balance_points() wants them. */
+/* Items of all offers of this balancer in the layout of eqp_balance_points(). */
 static int make_points(int64_t n, const eqp_lazy_parcel *offer, eqp_points *points, double **weight, int **part_now)
 {
     const int64_t nitems = points->n;
@@ -89,7 +89,7 @@ static int make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp
 
     for (int64_t i = 0; i < n; i++) {
         points.n += (int64_t)(offer[i].bytes / sizeof(item));
-        code = offer[i].data != NULL ? code : EQP_ERR_REMOTE; /* a rank that had something wrong */
+        code = offer[i].data != NULL ? code : EQP_ERR_REMOTE; /* an application rank failed */
     }
     options.nparts = nranks;
     code = code == EQP_OK ? make_points(n, offer, &points, &weight, &part_now) : code;
@@ -127,7 +127,7 @@ void eqp__door_open(const char *method)
         }
         eqp_lazy_leave(&eqp__lazy, &lost);
         PMPI_Finalize();
-        _exit(0); /* what the program wants done at its end is not for a rank that has not begun */
+        _exit(0); /* skips the program's exit handlers, as this rank never entered main() */
     }
     eqp_lazy_host(eqp__lazy, make, (void *)(uintptr_t)door.method);
 }
@@ -141,7 +141,7 @@ static int compare_known(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Remembers the items of an offer, so that they are found again among those that there are when the map comes. */
+/* Stores the ids of an offer, to find these items among the present ones when the map arrives. */
 static int remember(const eqp_pcontrol *records)
 {
     free(door.offered);
@@ -162,7 +162,7 @@ static int remember(const eqp_pcontrol *records)
     return code;
 }
 
-/* EQP_OK, or EQP_ERR_DATA for a number that is none. */
+/* EQP_ERR_DATA for numbers that are not finite. */
 static int fill(const eqp_pcontrol *records, int rank, item *items)
 {
     for (int64_t i = 0; i < records->n; i++) {
@@ -179,13 +179,13 @@ static int fill(const eqp_pcontrol *records, int rank, item *items)
     return EQP_OK;
 }
 
-/* A rank whose records cannot be read offers nothing, so that all have offered. */
+/* A rank whose records cannot be read sends an empty offer, so that the offer is complete. */
 static void offer(eqp_pcontrol *records)
 {
     item *items = NULL;
     int rank = 0, code = EQP_ERR_DATA;
 
-    if (door.state != EQP_PCONTROL_NOBODY) { /* the map under way is still to be understood */
+    if (door.state != EQP_PCONTROL_NOBODY) { /* the map under way refers to the items of the last offer */
         records->state = door.state;
         return;
     }
@@ -201,7 +201,7 @@ static void offer(eqp_pcontrol *records)
         eqp_lazy_offer(eqp__lazy, records->step, ready ? (size_t)records->n * sizeof *items : 0, ready ? items : NULL);
 
     free(items);
-    if (offered == EQP_ERR_ARGUMENT) { /* a step below 0, on all ranks */
+    if (offered == EQP_ERR_ARGUMENT) { /* a negative step, on all ranks */
         records->state = EQP_PCONTROL_WRONG;
         return;
     }
@@ -209,7 +209,7 @@ static void offer(eqp_pcontrol *records)
     records->state = code == EQP_ERR_DATA ? EQP_PCONTROL_WRONG : EQP_PCONTROL_WAITING;
 }
 
-/* The parts of the items that there are now. */
+/* Parts of the present items. */
 static int hand_out(const eqp_lazy_parcel *answer, eqp_pcontrol *records)
 {
     const int *part = answer->data;
@@ -260,7 +260,7 @@ void eqp__door(int level, void *asked)
     eqp_pcontrol *records = asked;
 
     if (eqp__lazy == NULL || records == NULL || records->size != sizeof *records) {
-        return; /* of another <equipoise/pcontrol.h>: where its state is is not known */
+        return; /* another version of <equipoise/pcontrol.h>, with an unknown layout */
     }
     if (eqp__measures) {
         eqp__mpi_begins(MPI_COMM_NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of Fortran in which more than a communicator is to be replaced: of mpif.h and `use mpi`, and of mpi_f08. */
+/* Fortran wrappers that replace more than a communicator: for mpif.h and `use mpi`, and for mpi_f08. */
 #include "fortran.h"
 
 #include "world.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #ifdef MPICH_VERSION
-#define KEYVAL_OF_C(keyval) ((int)(keyval)-1) /* Fortran's come one behind those of C */
+#define KEYVAL_OF_C(keyval) ((int)(keyval)-1) /* Fortran keys are C keys plus 1 */
 #else
 #define KEYVAL_OF_C(keyval) ((int)(keyval))
 #endif
@@ -53,7 +53,7 @@ void eqp__fortran_set_errhandler(eqp__routine2 *truth, void *comm, void *errhand
     }
 }
 
-/* The communicator whose attribute it is. */
+/* The communicator that holds the attribute. */
 static MPI_Fint holder(const void *comm, const void *keyval)
 {
     return eqp__is_predefined(KEYVAL_OF_C(*(const MPI_Fint *)keyval)) ? *(const MPI_Fint *)comm
@@ -95,7 +95,7 @@ void eqp__fortran_pcontrol(eqp__routine1 *truth, void *level, MPI_Fint *ierror)
 
 void eqp__fortran_session_init(eqp__routine3 *truth, void *info, void *errhandler, void *session, MPI_Fint *ierror)
 {
-    const char *balancers = getenv("EQP_LAZY_BALANCERS"); /* before the world was divided */
+    const char *balancers = getenv("EQP_LAZY_BALANCERS"); /* the world is not divided yet */
 
     if (eqp__balancers > 0 || (balancers != NULL && atol(balancers) > 0)) {
         eqp__refuse("a Fortran program that begins by MPI_Session_init cannot be divided");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the preloaded library: what the wrappers for Fortran call, which wrap.py writes. `truth` is MPI's own routine.
- * Those are weak: they are where the program has MPI's library for Fortran, and nobody calls them elsewhere. */
+/* Called by the Fortran wrappers that wrap.py generates. `truth` is MPI's routine, a weak symbol: it is defined if the
+ * program has loaded MPI's Fortran library, and called only then. */
 #ifndef EQP_PRELOAD_FORTRAN_H
 #define EQP_PRELOAD_FORTRAN_H
 
@@ -29,8 +29,7 @@ void eqp__fortran_attr_get(eqp__routine4 *truth, void *comm, void *keyval, void 
 void eqp__fortran_pcontrol(eqp__routine1 *truth, void *level, MPI_Fint *ierror);
 void eqp__fortran_session_init(eqp__routine3 *truth, void *info, void *errhandler, void *session, MPI_Fint *ierror);
 
-/* A program that has loaded MPI's library for Fortran after it began, which is too late to find it: one line, and the
- * end. */
+/* Ends a program that loaded MPI's Fortran library after its start, too late for the weak symbols, with one line. */
 _Noreturn void eqp__no_fortran(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Job and rank from the environment that launchers set (Open MPI, MPICH, PMIx, Slurm), before MPI begins. */
+/* Job and rank from the environment of launchers (Open MPI, MPICH, PMIx, Slurm), before MPI_Init. */
 #ifndef EQP_PRELOAD_JOB_H
 #define EQP_PRELOAD_JOB_H
 
@@ -11,7 +11,7 @@
 #define EQP_JOB_SIZE ((const char *[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL})
 #define EQP_JOB_NAME ((const char *[]){"PMIX_NAMESPACE", "SLURM_STEP_ID", NULL})
 
-/* The first variable of the list that is set; NULL: none. */
+/* Value of the first variable of the list that is set; NULL: none. */
 static inline const char *eqp__job(const char *const *names)
 {
     while (*names != NULL && getenv(*names) == NULL) {

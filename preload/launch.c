@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* equipoise-lazy: runs an MPI program that is not changed on some of the ranks, and balancers on the others. */
+/* equipoise-lazy: runs an unmodified MPI program on some of the ranks and balancers on the rest. */
 #include "job.h"
 #include "program.h"
 
@@ -21,7 +21,7 @@ typedef struct settings {
     bool check;
 } settings;
 
-/* One line, by one rank. */
+/* Prints one line on one rank. */
 static _Noreturn void refuse(const char *format, ...)
 {
     if (eqp__job_is_first()) {
@@ -39,12 +39,12 @@ static _Noreturn void refuse(const char *format, ...)
 static void print_help(void)
 {
     puts("usage: mpirun -n N equipoise-lazy -n M [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
-         "Runs PROGRAM, which need not know of it, on N - M of N ranks. The others make maps beside it.\n"
-         "  -n M               ranks that are given away, 0 to N - 1\n"
-         "  --spread last|node the last ranks of all, or the last ones of each node in turn (default last)\n"
-         "  --balance METHOD   of the maps that PROGRAM asks for by MPI_Pcontrol (default sfc)\n"
-         "  --patience SECONDS after which a balancer that does not answer is given up (default 60)\n"
-         "  --report FILE      CPU seconds outside MPI of every rank in every step: FILE.json, or else CSV\n"
+         "Runs an unmodified PROGRAM on N - M of N ranks, and balancers on the remaining M.\n"
+         "  -n M               number of balancers, 0 to N - 1\n"
+         "  --spread last|node use the last ranks, or the last ranks of each node in turn (default last)\n"
+         "  --balance METHOD   method of the maps that PROGRAM requests by MPI_Pcontrol (default sfc)\n"
+         "  --patience SECONDS time after which a silent balancer is given up (default 60)\n"
+         "  --report FILE      CPU seconds outside MPI per rank and step, as JSON if FILE ends in .json, else CSV\n"
          "  --check            only tell whether PROGRAM can be divided\n"
          "  --version          print the version and exit\n"
          "  --help             print this and exit; also -h");
@@ -129,7 +129,7 @@ static settings read_arguments(int argc, char **argv)
     return given;
 }
 
-/* Where the system would find the program; false: nowhere. */
+/* Finds the program as execvp() does; false: not found. */
 static bool find_program(const char *name, char *path, size_t size)
 {
     const char *folders = getenv("PATH");
@@ -150,7 +150,7 @@ static bool find_program(const char *name, char *path, size_t size)
     return false;
 }
 
-/* The library is where it was built, beside this program, or where it was installed. */
+/* The library is in the build folder next to this program, or where it was installed. */
 static void find_library(char *path, size_t size)
 {
     static const char *const places[] = {"", EQP_LIBRARY_FROM_PROGRAM "/"};
@@ -174,7 +174,7 @@ static void set(const char *name, const char *value)
     }
 }
 
-/* The program may change its folder before the report is written. */
+/* Makes the path absolute: the program may change its folder before the report is written. */
 static void set_report(const char *report)
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CPU seconds outside MPI, per rank and step. A step ends where all ranks meet: at each blocking collective call over
- * all of them, or where the program says so by MPI_Pcontrol. The process's clock is read once a step; in calls that may
- * wait the calling thread's clock is read twice, and what it went on in there is no work of the program. */
+/* CPU seconds outside MPI, per rank and step. A step ends at each blocking collective call over all ranks, or at
+ * MPI_Pcontrol if the program calls it. The clock of the process is read once a step. In calls that may wait, the clock
+ * of the calling thread is read twice, and the difference does not count as work. */
 #include "world.h"
 
 #include <equipoise/file.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define ROWS 4096 /* steps that are kept apart; of more, neighbours are added up */
-#define BLOCK 256 /* steps that are gathered at once */
+#define ROWS 4096 /* rows kept; with more steps, neighbouring rows are summed */
+#define BLOCK 256 /* rows gathered at once */
 
 bool eqp__measures;
 
@@ -22,14 +22,14 @@ static struct measure {
     pthread_mutex_t lock; /* steps may end in any thread */
     double seconds[ROWS];
     int64_t rows;
-    int64_t steps_per_row, steps_in_last; /* of all rows; of the last one so far */
-    double begin;                         /* the process's clock when the present step began */
+    int64_t steps_per_row, steps_in_last; /* steps in each row; in the last row so far */
+    double begin;                         /* clock of the process at the start of the present step */
     atomic_bool by_pcontrol;
     bool paused;
     int nranks;
 } measure = {.lock = PTHREAD_MUTEX_INITIALIZER, .steps_per_row = 1};
 
-static atomic_llong inside; /* nanoseconds of all threads in MPI in the present step */
+static atomic_llong inside; /* nanoseconds in MPI of all threads in the present step */
 static _Thread_local int depth;
 static _Thread_local long long entered;
 
@@ -62,7 +62,7 @@ static void add_up_neighbours(void)
     measure.steps_per_row *= 2;
 }
 
-/* The step that ends now. */
+/* Ends the present step. */
 static void end_step(bool counts)
 {
     const double now = process_seconds();
@@ -81,7 +81,7 @@ static void end_step(bool counts)
             measure.steps_in_last = 0;
         }
     }
-    /* Clocks of virtual machines may go back. */
+    /* Clocks of virtual machines can run backwards. */
     measure.seconds[measure.rows - 1] += seconds > 0.0 ? seconds : 0.0;
     measure.steps_in_last++;
 }
@@ -99,7 +99,7 @@ static bool has_all_ranks(MPI_Comm comm)
 
 void eqp__mpi_begins(MPI_Comm comm)
 {
-    if (depth++ > 0) { /* a callback of the program, which calls MPI */
+    if (depth++ > 0) { /* called from a callback of the program */
         return;
     }
     if (comm != MPI_COMM_NULL && !measure.by_pcontrol && has_all_ranks(comm)) {
@@ -125,7 +125,7 @@ void eqp__step_ends(int level)
         return;
     }
     pthread_mutex_lock(&measure.lock);
-    if (!measure.by_pcontrol) { /* what collective calls have told until now were other steps */
+    if (!measure.by_pcontrol) { /* steps so far ended at collective calls and do not compare */
         measure.by_pcontrol = true;
         measure.rows = 0;
         measure.steps_per_row = 1;
@@ -146,7 +146,7 @@ void eqp__measure_begin(const char *path)
     eqp__measures = true;
 }
 
-/* Ranks that have told of other numbers of steps by MPI_Pcontrol: as many rows of as many steps as all have. */
+/* Ranks may have called MPI_Pcontrol different numbers of times: all are cut to the rows that every rank has. */
 static void agree_on_rows(void)
 {
     int64_t wanted[2] = {measure.steps_per_row, 0}, most[2] = {0, 0};
@@ -170,7 +170,7 @@ static void write_head(FILE *file, bool json)
     }
 }
 
-/* One step: by rank. */
+/* Writes one step, a row for each rank. */
 static void write_row(FILE *file, bool json, int64_t row, const double *seconds, int64_t stride)
 {
     if (json) {
@@ -190,7 +190,7 @@ static void write_row(FILE *file, bool json, int64_t row, const double *seconds,
     }
 }
 
-/* Everybody has part in it, whether or not there is a file. */
+/* Collective, also without a file. */
 static void write_rows(FILE *file, bool json, double *gathered)
 {
     for (int64_t first = 0; first < measure.rows; first += BLOCK) {
@@ -219,7 +219,7 @@ void eqp__measure_end(void)
     int rank = 0, ready = 1, code = EQP_OK;
 
     eqp__measures = false;
-    if (!measure.by_pcontrol) { /* what came after the last collective call */
+    if (!measure.by_pcontrol) { /* time since the last collective call */
         end_step(true);
     }
     agree_on_rows();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the tables of an ELF file that its loader reads: which libraries it wants, which symbols it takes from them. */
+/* Reads the dynamic section of an ELF file: the libraries it needs and the symbols it imports. */
 #include "program.h"
 
 #include <elf.h>
@@ -19,7 +19,7 @@ typedef struct program {
     const ElfW(Phdr) * segment;
     int nsegments;
     const char *interpreter; /* NULL: static */
-    const char *names;       /* the names of libraries and symbols, zero-terminated, one after another */
+    const char *names;       /* string table of libraries and symbols */
     size_t names_size;
     const ElfW(Dyn) * dynamic;
     size_t ndynamic;
@@ -30,7 +30,7 @@ static bool has_bytes(const program *file, size_t first, size_t count)
     return first <= file->size && count <= file->size - first;
 }
 
-/* Where in the file an address of the running program comes from; 0: nowhere. */
+/* File offset of a virtual address; 0: none. */
 static size_t place_of(const program *file, size_t address)
 {
     for (int i = 0; i < file->nsegments; i++) {
@@ -43,7 +43,7 @@ static size_t place_of(const program *file, size_t address)
     return 0;
 }
 
-/* A zero-terminated text in the file; NULL if there is none. */
+/* A zero-terminated string in the file; NULL: none. */
 static const char *text_at(const program *file, size_t place, size_t size)
 {
     return size > 0 && has_bytes(file, place, size) && file->bytes[place + size - 1] == '\0'
@@ -61,7 +61,7 @@ static size_t dynamic_value(const program *file, ElfW(Sxword) tag)
     return 0;
 }
 
-/* false: no program of this machine. */
+/* false: not a program for this machine. */
 static bool read_tables(program *file)
 {
     const ElfW(Ehdr) *head = (const void *)file->bytes;
@@ -100,7 +100,7 @@ static bool names_symbol(const program *file, const char *name)
     return false;
 }
 
-/* Past every tool. */
+/* These names bypass the profiling interface. */
 static bool calls_pmpi(const program *file)
 {
     static const char *const names[] = {"PMPI_Init",      "PMPI_Init_thread",  "pmpi_init_",
@@ -113,13 +113,13 @@ static bool calls_pmpi(const program *file)
     return calls;
 }
 
-/* libmpi.so.40, libmpich.so.12 and the like: the library of C. */
+/* libmpi.so.40, libmpich.so.12 and the like: MPI's C library. */
 static bool is_mpi(const char *name)
 {
     return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0;
 }
 
-/* The MPI that a file wants by itself; NULL: none. */
+/* MPI library that a file needs directly; NULL: none. */
 static const char *mpi_wanted(const program *file)
 {
     for (size_t i = 0; i < file->ndynamic && file->dynamic[i].d_tag != DT_NULL; i++) {
@@ -133,7 +133,7 @@ static const char *mpi_wanted(const program *file)
     return NULL;
 }
 
-/* The MPI that one of its libraries wants, as its loader tells; empty: none. */
+/* MPI library that one of its libraries needs, as the loader lists it; empty: none. */
 static void mpi_of_libraries(const program *file, const char *path, char *name, size_t size)
 {
     int ends[2];
@@ -147,7 +147,7 @@ static void mpi_of_libraries(const program *file, const char *path, char *name, 
 
     if (loader == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* it says again what is wrong when the program is run */
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* running the program repeats its errors */
         close(ends[0]);
         close(ends[1]);
         execl(file->interpreter, file->interpreter, "--list", path, (char *)NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Divides MPI_COMM_WORLD below a program that knows nothing of it. Balancers never return from MPI_Init: they serve,
- * and end with the application. */
+/* Divides MPI_COMM_WORLD below an unmodified program. Balancers never return from MPI_Init: they serve until the
+ * application ends. */
 #include "world.h"
 
 #include "job.h"
@@ -19,7 +19,7 @@ eqp_lazy *eqp__lazy;
 
 static bool entered;
 
-/* Standard output belongs to the program. */
+/* Messages go to standard error: standard output belongs to the program. */
 static void say(const char *format, va_list arguments)
 {
     char line[1024];
@@ -64,7 +64,7 @@ _Noreturn void eqp__refuse(const char *format, ...)
     if (begun) {
         PMPI_Finalize();
     }
-    _exit(2); /* the program has not begun: what it wants done at its end is not wanted */
+    _exit(2); /* skips the program's exit handlers, as main() has not begun */
 }
 
 bool eqp__is_predefined(int keyval)
@@ -78,10 +78,10 @@ int eqp__universe(int places)
     int all = 0;
 
     PMPI_Comm_size(MPI_COMM_WORLD, &all);
-    return places >= all ? places - eqp__balancers : places; /* fewer than ranks: places mean nothing */
+    return places >= all ? places - eqp__balancers : places; /* a universe smaller than the world is meaningless */
 }
 
-/* The options as the launcher has left them in the environment. */
+/* Reads the options that the launcher set in the environment. */
 static eqp_lazy_options options_given(void)
 {
     const char *balancers = getenv("EQP_LAZY_BALANCERS"), *spread = getenv("EQP_LAZY_SPREAD"),
@@ -95,14 +95,14 @@ static eqp_lazy_options options_given(void)
     }
     options.mode = EQP_LAZY_BY_RANKS;
     options.balancers = (int)count;
-    options.delay = count == 0 ? 1 : -1; /* the program's own ranks make the map, and then there it is */
+    options.delay = count == 0 ? 1 : -1; /* the application's ranks make the map and have it at once */
     options.patience = patience != NULL ? strtod(patience, NULL) : options.patience;
     options.spread = spread != NULL && strcmp(spread, "node") == 0;
     return options;
 }
 
-/* Attributes on the world are deleted when it is freed, so it is freed where MPI would do it: as the last attribute of
- * MPI_COMM_SELF, which were set later and are deleted first, and may still communicate. */
+/* Freeing the world deletes its attributes, so it is freed where MPI would free it: with the first attribute of
+ * MPI_COMM_SELF, which MPI deletes last. Attributes set later are deleted before it and may still communicate. */
 static int free_world(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self;
@@ -168,7 +168,7 @@ static void divide(void)
     }
 }
 
-/* A program that was started below the launcher, but by another launcher: all its ranks are wanted. */
+/* True for a program that another MPI launcher started inside this job; it gets all its ranks. */
 static bool is_another_job(void)
 {
     const char *given = getenv("EQP_LAZY_JOB"), *own = eqp__job(EQP_JOB_NAME);
@@ -176,7 +176,7 @@ static bool is_another_job(void)
     return given != NULL && *given != '\0' && strcmp(given, own != NULL ? own : "") != 0;
 }
 
-/* Takes out of a list of libraries each `own`, between blanks or colons. */
+/* Removes each `own` from a list of libraries separated by blanks or colons. */
 static void remove_library(char *list, const char *own)
 {
     const size_t length = strlen(own);
@@ -194,7 +194,7 @@ static void remove_library(char *list, const char *own)
     *to = '\0';
 }
 
-/* What the launcher has set is for this program, and not for programs that this one starts. */
+/* Removes the launcher's variables, so that programs started by this one run undivided. */
 static void clean_environment(void)
 {
     static const char *const names[] = {"EQP_LAZY_BALANCERS", "EQP_LAZY_SPREAD", "EQP_LAZY_BALANCE",
@@ -227,7 +227,7 @@ int eqp__enter(int code)
     entered = true;
     eqp__fortran_world = eqp__fortran_app = PMPI_Comm_c2f(MPI_COMM_WORLD);
     PMPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL && !is_another_job()) { /* of children, too, all ranks are wanted */
+    if (parent == MPI_COMM_NULL && !is_another_job()) { /* spawned programs keep all their ranks */
         divide();
     }
     clean_environment();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the preloaded library: the application's world, and the time that it spends in MPI. */
+/* Internals of the preloaded library: the application's world, and its time in MPI. */
 #ifndef EQP_PRELOAD_WORLD_H
 #define EQP_PRELOAD_WORLD_H
 
@@ -8,23 +8,22 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* What the program finds in the place of MPI's own; all else is hidden. */
+/* Exported, in place of MPI's symbols; all other symbols are hidden. */
 #define EQP_WRAPPER __attribute__((visibility("default")))
 #define EQP_ALIAS(name, wrapper) extern EQP_WRAPPER __typeof__(wrapper) name __attribute__((alias(#wrapper)));
 
-/* The ranks of the application; MPI_COMM_WORLD until there are others. Not written to between the beginning of MPI and
- * its end. */
+/* The application's ranks; MPI_COMM_WORLD before the division. Constant between MPI_Init and MPI_Finalize. */
 extern MPI_Comm eqp__app;
-/* MPI_COMM_WORLD and eqp__app as Fortran knows them. */
+/* Fortran handles of MPI_COMM_WORLD and eqp__app. */
 extern MPI_Fint eqp__fortran_world, eqp__fortran_app;
-/* Ranks that were given away. */
+/* Number of balancers. */
 extern int eqp__balancers;
-/* The way to them; NULL where there is none. */
+/* Connection to the balancers; NULL: none. */
 extern eqp_lazy *eqp__lazy;
-/* Whether CPU seconds are measured: where a report is wanted, from MPI_Init to MPI_Finalize. */
+/* True while CPU seconds are measured: from MPI_Init to MPI_Finalize, if a report was requested. */
 extern bool eqp__measures;
 
-/* The communicator that is meant. */
+/* Replaces MPI_COMM_WORLD by eqp__app. */
 static inline MPI_Comm eqp__comm(MPI_Comm comm)
 {
     return comm == MPI_COMM_WORLD ? eqp__app : comm;
@@ -35,43 +34,42 @@ static inline MPI_Fint eqp__fortran_comm(const MPI_Fint *comm)
     return *comm == eqp__fortran_world ? eqp__fortran_app : *comm;
 }
 
-/* MPI has begun, for which `code` is the answer: divides the world. Returns `code`, and on the application's ranks
- * only. */
+/* Divides the world after MPI_Init returned `code`. Returns `code`, on the application's ranks only. */
 int eqp__enter(int code);
 
-/* MPI is about to end: lets the balancers go and writes the report. false: they do not answer, and MPI cannot end. */
+/* Before MPI_Finalize: dismisses the balancers and writes the report. false: they do not answer, and MPI cannot end. */
 bool eqp__leave(void);
 
-/* An attribute of MPI_COMM_WORLD that MPI itself has set. */
+/* True for a predefined attribute of MPI_COMM_WORLD. */
 bool eqp__is_predefined(int keyval);
 
-/* Places for processes, without those that were given away. */
+/* Universe size without the balancers. */
 int eqp__universe(int places);
 
 /* One line on standard error. */
 void eqp__say(const char *format, ...) EQP_PRINTF(1, 2);
 
-/* One line by the first rank that was started, and the end with status 2. Before or after MPI has begun. */
+/* Prints one line on the first rank and exits with status 2. Before or after MPI_Init. */
 _Noreturn void eqp__refuse(const char *format, ...) EQP_PRINTF(1, 2);
 
-/* A call of the program into MPI begins and ends. A collective call over all ranks (`comm`; MPI_COMM_NULL: it is none)
- * ends a step, unless MPI_Pcontrol does. */
+/* Around each MPI call of the program. A collective call over all ranks (`comm`; MPI_COMM_NULL: not collective) ends a
+ * step, unless MPI_Pcontrol does. */
 void eqp__mpi_begins(MPI_Comm comm);
 void eqp__mpi_ends(void);
 
-/* MPI_Pcontrol(level): a step ends here, and from the first such call on only here. Level 0: time does not count. */
+/* MPI_Pcontrol(level) ends a step; from the first such call on, nothing else does. Level 0 stops the measurement. */
 void eqp__step_ends(int level);
 
-/* Begins to measure for the report `path` of the ranks of eqp__app. */
+/* Starts to measure the ranks of eqp__app for the report `path`. */
 void eqp__measure_begin(const char *path);
 
-/* Writes it. Collective over eqp__app. */
+/* Writes the report. Collective over eqp__app. */
 void eqp__measure_end(void);
 
-/* MPI_Pcontrol with a level of <equipoise/pcontrol.h>, and what follows it. */
+/* MPI_Pcontrol with a level of <equipoise/pcontrol.h> and its arguments. */
 void eqp__door(int level, void *records);
 
-/* Prepares it for maps by this method; balancers stay in it as long as the application runs. */
+/* Prepares maps by this method. On balancers, returns when the application ends. */
 void eqp__door_open(const char *method);
 
 #endif

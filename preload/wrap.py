@@ -32,7 +32,7 @@ LEFT_ALONE = "MPI_Comm_c2f MPI_Comm_f2c MPI_Comm_toint MPI_Comm_fromint".split()
 # Blocking collective calls: over all ranks, each ends a step.
 COLLECTIVE = """Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce
     Allreduce Reduce_scatter Reduce_scatter_block Scan Exscan""".split()
-# Other calls in which a rank may wait for others.
+# Other calls that may wait for other ranks.
 WAITING = """Send Ssend Rsend Bsend Recv Mrecv Sendrecv Sendrecv_replace Probe Mprobe Wait Waitall Waitany Waitsome
     Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw
     Comm_create Comm_create_group Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_free Comm_disconnect

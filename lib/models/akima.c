@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* H. Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970) 589:
- * the slope at a knot is a mean of the slopes of the two pieces beside it, each weighted by how much the slope changes
- * on the other side.
+ * the slope at a knot is a mean of the slopes of the two adjacent pieces, each weighted by the change of slope on the
+ * opposite side.
  *
  * Clarke 2011, section 6.2, adds the ends (0, first speed) and (n, last speed), and doubles end values where there are
  * fewer than five points. That makes the curve constant outside; slopes of 0 beyond both ends do the same for any
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Two slopes that differ by less than this share of the largest are the same but for rounding. */
+/* Slopes that differ by less than this fraction of the largest are equal up to rounding. */
 #define SAME_SLOPE 1e-9
 /* A cubic with end slopes within -3 s / h to 3 s / h stays above 0; this is a little less, so that it stays well above:
  * a tenth of the lower of its ends. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Halvings that bring any interval down to neighbouring doubles. */
+/* Bisections that reduce any interval to neighbouring doubles. */
 #define HALVINGS 100
 
 void eqp__curve_constant(eqp__curve *curve, double speed)
@@ -86,13 +86,13 @@ double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate)
     return size / speed;
 }
 
-/* What a rank could compute in the time beyond what it has: negative where a size takes longer. */
+/* Items that a rank can compute in the time, minus size x + u; negative if that size takes longer. */
 static double find_excess(const double b[4], double x, double h, double seconds, double u)
 {
     return seconds * mean_of(b, u / h) - (x + u);
 }
 
-/* Where the excess of a piece has its extremes, in order, within (0, h). Returns how many. */
+/* Finds the extremes of the excess within (0, h), in order, and returns their number. */
 static int find_extremes(const double a[4], double seconds, double h, double extreme[2])
 {
     /* 3 a3 u^2 + 2 a2 u + (a1 - 1 / seconds) = 0, in the form that does not cancel. */
@@ -120,7 +120,7 @@ static int find_extremes(const double a[4], double seconds, double h, double ext
     return n;
 }
 
-/* The first size in piece j that takes the time, or -1: none does. The piece begins with a size that takes less. */
+/* The first size in piece j that takes `seconds`; -1: none. The size at the start of the piece takes less. */
 static double find_crossing(const eqp__curve *c, int j, double seconds)
 {
     const double x = c->x[j], h = c->x[j + 1] - x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank's modelled speed between its points. */
+/* Modelled speed of a rank as a function of size, from its measured points. */
 #ifndef EQUIPOISE_SHARE_CURVE_H
 #define EQUIPOISE_SHARE_CURVE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What a rank has measured: items and items per second. */
+/* A measurement: items, and items per second. */
 typedef struct eqp__speed_point {
     double size, speed;
 } eqp__speed_point;
@@ -35,8 +35,8 @@ void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *po
 /* Slopes of Akima's spline through the knots. */
 void eqp__curve_smooth(eqp__curve *curve);
 
-/* Plateaus beside a fall go on for a part of it: at most EQP__CURVE_PLATEAUS knots more, at the first falls. Knots that
- * there are stay; pieces that fall still fall, and nothing else changes but slopes of splines. */
+/* Extends plateaus into the falls next to them, at the first EQP__CURVE_PLATEAUS falls, by one knot each. Existing
+ * knots stay, and falling pieces still fall; only slopes of splines change. */
 void eqp__curve_extend_plateaus(eqp__curve *curve);
 
 /* Speed at a size, and its derivative (slope may be NULL). */
@@ -45,7 +45,7 @@ double eqp__curve_speed(const eqp__curve *curve, double size, double *slope);
 /* Time of a size, and its derivative (rate may be NULL); Clarke 2011, eq. 5. */
 double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate);
 
-/* The smallest size that takes some time > 0: it grows with the time. */
+/* The smallest size that takes `seconds` > 0; increases with it. */
 double eqp__curve_size(const eqp__curve *curve, double seconds);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Halvings of the logarithm of a time: neighbouring doubles are reached long before. */
+/* Bisections of the logarithm of a time, more than neighbouring doubles need. */
 #define HALVINGS 200
 
-/* A division on its way. */
+/* State of a division. */
 typedef struct division {
     int nranks;
     double n;                /* items */
@@ -29,8 +29,7 @@ static double find_total(division *d, double seconds)
     return total;
 }
 
-/* The outer lines through the origin: one below which no rank holds less than an equal share, one above which none
- * holds more. */
+/* Bounds of the common time: below `low` no rank holds more than an equal share, above `high` none holds less. */
 static void find_bounds(division *d, double *low, double *high)
 {
     *low = INFINITY;
@@ -40,15 +39,14 @@ static void find_bounds(division *d, double *low, double *high)
         *low = fmin(*low, seconds);
         *high = fmax(*high, seconds);
     }
-    /* A spline may have taken as long for fewer items already. Beyond n, time grows without end, if not beyond numbers.
-     */
+    /* A spline may take this time for fewer items too. Beyond n the time grows without bound, up to overflow. */
     while (find_total(d, *high) < d->n && *high < 0.25 * DBL_MAX) {
         *high *= 2.0;
     }
 }
 
-/* Clarke 2011, section 5.1. The line is found by its time, the inverse of its slope, and halved in logarithms, for
- * speeds may differ by orders. */
+/* Clarke 2011, section 5.1. The line is parametrized by its time, the inverse of its slope, and bisected in logarithms,
+ * as speeds may differ by orders of magnitude. */
 static void bisect(division *d)
 {
     double low, high, below = 0.0, above = 0.0;
@@ -72,8 +70,8 @@ static void bisect(division *d)
         below += d->size[r];
         above += d->other[r];
     }
-    /* Sizes jump where a spline's time has a peak: from it to where the same time is reached again. Every size between
-     * takes no longer, so the jump is divided as it is needed. */
+    /* Sizes jump where a spline's time has a peak. Sizes within the jump take no longer, so any part of it may be used.
+     */
     const double fraction = above > below ? fmin(fmax((d->n - below) / (above - below), 0.0), 1.0) : 0.0;
     for (int r = 0; r < d->nranks; r++) {
         d->size[r] += fraction * (d->other[r] - d->size[r]);
@@ -109,7 +107,7 @@ static int divide_splines(division *d)
     return code;
 }
 
-/* What is left of rounding goes to all. */
+/* Spreads the rounding error over all ranks. */
 static void scale_to_items(division *d)
 {
     double total = 0.0, least = INFINITY, most = 0.0;

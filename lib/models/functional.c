@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    PROBES = 8,       /* places where the conditions of appendix A are looked at */
-    LOOKS = 32,       /* places where t is looked at before it is cut */
+    PROBES = 8,       /* points where the conditions of appendix A are checked */
+    LOOKS = 32,       /* points where t is checked before it is cut */
     NEWTON_MOST = 100 /* steps; the source's limit */
 };
 
@@ -26,7 +26,7 @@ typedef struct search {
     int code;
 } search;
 
-/* f(x); narrows the bracket. What lies outside of the bracket's values means that t is not finite or falls. */
+/* Evaluates f(x) and narrows the bracket. A value outside its end values shows that t is not finite or falls. */
 static double evaluate(search *s, double x)
 {
     const double f = s->time->value(s->time->user, x) - s->target;

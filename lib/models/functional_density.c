@@ -82,7 +82,7 @@ static double sum_along(box *b, int level, double x[DIMS])
     return sum;
 }
 
-/* t at the ends of the cells, and its slope there: what lies in the plane. */
+/* Computes t and its slope, the integral over the plane, at the ends of the cells. */
 static int sum_up(box *b, int axis, double *x, double *t, double *slope)
 {
     const eqp_functional_domain *d = b->domain;

@@ -173,8 +173,8 @@ static void add_up(int64_t n, const double *x, const double *t, sums *s)
     }
 }
 
-/* Least squares with only those parameters whose bit is set, by elimination. Returns the sum of squares, INFINITY if
- * the samples do not determine them or one is negative. */
+/* Least squares in the parameters whose bits are set, by elimination. Returns the sum of squares; INFINITY if the
+ * samples do not determine the parameters or one is negative. */
 static double fit_some(const sums *s, int bits, double c[PARAMETERS])
 {
     double m[PARAMETERS][PARAMETERS + 1] = {{0}}, left = s->ones;
@@ -204,7 +204,7 @@ static double fit_some(const sums *s, int bits, double c[PARAMETERS])
     return c[0] >= 0 && c[1] >= 0 && c[2] >= 0 ? left : INFINITY;
 }
 
-/* The best of all subsets of parameters: with three of them that is as quick as anything cleverer. */
+/* Tries all subsets of the three parameters. */
 static int fit_polynomial(int64_t n, const double *x, const double *t, eqp_functional_family *f)
 {
     double best = INFINITY, c[PARAMETERS];
@@ -255,7 +255,7 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     } else {
         fit_line(n, x, t, &f);
     }
-    /* Parameters of samples that no such form is near may be good, and yet too large or small for its values. */
+    /* Samples far from the form can give valid parameters whose values overflow. */
     if (code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) || eqp__functional_look(&time, &t_low, &t_high) ||
         !isfinite(misfit = relative_error(&time, n, x, t))) {
         return EQP_ERR_DATA;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file functional_look.h
- * \brief Whether a cumulative time function can be cut, before it is. */
+ * \brief Checks a cumulative time function before it is cut. */
 #ifndef EQP_ASSIGN_FUNCTIONAL_LOOK_H
 #define EQP_ASSIGN_FUNCTIONAL_LOOK_H
 
 #include <equipoise/functional.h>
 
-/** Looks at t in 32 places from end to end. Local.
+/** Evaluates t at 32 points from end to end. Local.
  * \param[in]  time    its ends are finite and in order
  * \param[out] t_low   t at the low end
  * \param[out] t_high  t at the high end, not below it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes of several speeds, and how balanced their times are. */
+/* Shares of nodes of several speeds, and measures of their balance. */
 #include <equipoise/functional.h>
 
 #include <limits.h>

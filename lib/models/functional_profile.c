@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a program's time goes along one direction, pass after pass. */
+/* Profile of a program's time along one direction, over passes. */
 #include <equipoise/base.h>
 #include <equipoise/functional.h>
 
@@ -10,16 +10,16 @@ struct eqp_functional_profile {
     eqp_functional_profile_options options;
     int64_t passes;
     double *now;  /* [cells] time of this pass */
-    double *past; /* [cells] of the passes before it, fading */
+    double *past; /* [cells] decaying sum of earlier passes */
 };
 
-/* Where cell i begins. */
+/* Lower edge of cell i. */
 static double edge(const eqp_functional_profile_options *o, int64_t i)
 {
     return i < o->cells ? o->low + (o->high - o->low) * ((double)i / (double)o->cells) : o->high;
 }
 
-/* Cells may be too many for doubles to tell their edges apart. */
+/* Refuses cells so narrow that rounding makes edges equal. */
 static int edges_rise(const eqp_functional_profile_options *o)
 {
     for (int64_t i = 0; i < o->cells; i++) {
@@ -57,7 +57,7 @@ int eqp_functional_profile_create(const eqp_functional_profile_options *options,
     return EQP_OK;
 }
 
-/* A place in units of cells. */
+/* Converts a coordinate to units of cells. */
 static double in_cells(const eqp_functional_profile_options *o, double x)
 {
     return (x - o->low) / (o->high - o->low) * (double)o->cells;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cumulative time function through samples, in cubic pieces that never fall. */
+/* A cumulative time function through samples, in monotone cubic pieces. */
 #include <equipoise/base.h>
 #include <equipoise/functional.h>
 
@@ -13,7 +13,7 @@ struct eqp_functional_samples {
     double *x, *t, *slope; /* [n] */
 };
 
-/* The piece that x lies in, and how far along, 0 to 1. */
+/* Finds the piece that contains x and the fraction of it, 0 to 1. */
 static int64_t find_piece(const eqp_functional_samples *s, double x, double *along)
 {
     int64_t low = 0, high = s->n - 1;
@@ -30,7 +30,7 @@ static int64_t find_piece(const eqp_functional_samples *s, double x, double *alo
     return low;
 }
 
-/* Coefficients of a piece by how far along: t = t_i + u (a + u (b + u c)). */
+/* Coefficients of a piece in its fraction u: t = t_i + u (a + u (b + u c)). */
 typedef struct piece {
     double width, t, a, b, c;
 } piece;
@@ -74,7 +74,7 @@ static double mean_rise(const eqp_functional_samples *s, int64_t i)
     return (s->t[i + 1] - s->t[i]) / (s->x[i + 1] - s->x[i]);
 }
 
-/* The parabola through three neighbours says how steep the middle one is; at an end, how steep the end. */
+/* Slopes of the parabola through three neighbours. */
 static void estimate_slopes(eqp_functional_samples *s)
 {
     const int64_t last = s->n - 1;
@@ -87,8 +87,8 @@ static void estimate_slopes(eqp_functional_samples *s)
     s->slope[last] = last > 1 ? fmax(0, 2 * mean_rise(s, last - 1) - s->slope[last - 1]) : mean_rise(s, 0);
 }
 
-/* Fritsch and Carlson: a piece whose end slopes lie in a circle of three times its mean rise cannot fall. Slopes that
- * are too small to be exact would lie where they happen to be rounded to. */
+/* Fritsch and Carlson: a piece is monotone if its end slopes lie in a circle of three times its mean slope. Denormal
+ * slopes are inexact and become 0. */
 static void limit_slopes(eqp_functional_samples *s)
 {
     for (int64_t i = 0; i < s->n - 1; i++) {
@@ -102,7 +102,7 @@ static void limit_slopes(eqp_functional_samples *s)
     }
 }
 
-/* Whether all pieces can be evaluated: what a double cannot hold between two samples would be no time. */
+/* Refuses pieces whose coefficients overflow. */
 static int check_pieces(const eqp_functional_samples *s)
 {
     for (int64_t i = 0; i < s->n - 1; i++) {

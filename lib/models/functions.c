@@ -18,7 +18,7 @@ struct eqp_speeds_functions {
 
 enum { WORDS = 3, LONGEST_WORD = 63 };
 
-/* A text on its way into functions. */
+/* State of the parser. */
 typedef struct reading {
     const char *name;
     int64_t line; /* from 1 */

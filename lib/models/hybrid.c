@@ -53,7 +53,7 @@ static int evaluate(void *user, int nranks, const double *fraction, double *f, d
     return 0;
 }
 
-/* Whether the fractions are a division, all of it and in equal times. */
+/* True if the fractions sum to 1 and take equal times. */
 static bool is_root(const equations *s, int nranks, const double *fraction)
 {
     double sum = 0.0, least = INFINITY, most = 0.0;

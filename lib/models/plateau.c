@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where memory ends speed falls from one plateau to another. Points on both say little about where it does: a straight
- * piece between them crosses a line through the origin beside the point whose speed is nearer, what is measured there
- * is the same plateau again, and the point on the other one stays. So the search creeps, as regula falsi does beside a
- * corner. A plateau is therefore thought to go on for a part of the piece: sizes come to lie near the middle of what is
- * not known until one of them lies on the slope.
+/* Where memory runs out, speed falls from one plateau to another. Points on the two plateaus do not tell where: the
+ * line of equal time crosses the straight piece between them close to the nearer point, the next measurement lies on
+ * the same plateau, and the other point stays. The search then creeps, as regula falsi does near a corner. Plateaus are
+ * therefore extended over a part of the fall, so that the next sizes lie near the middle of the unknown range until one
+ * of them lies on the slope.
  *
- * All this stays within the shape of Clarke 2011, section 5.2: measured points are where they were, and what falls
- * still falls, first slowly and then faster, or the other way round. */
+ * The curve keeps the shape of Clarke 2011, section 5.2: measured points stay, and falling pieces still fall. */
 #include "models/curve.h"
 
 #include <math.h>

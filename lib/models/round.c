@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What rounding down leaves of a rank's quota. */
+/* Remainder of a rank's quota after rounding down. */
 typedef struct quota_rest {
     double rest;
     int rank;
@@ -119,7 +119,7 @@ static int find_taker(const rounding *r, double seconds)
     return taker;
 }
 
-/* Whether a rank was rounded up to a share that it has had before: if not, how slow it is has to be seen first. */
+/* True if a rank was rounded up to a share that has been measured. A share not yet measured is tried first. */
 static bool is_known_to_be_too_much(const rounding *r, int rank)
 {
     const eqp__speed_points *points = &r->speeds->ranks[rank];
@@ -132,8 +132,9 @@ static bool is_known_to_be_too_much(const rounding *r, int rank)
     return false;
 }
 
-/* Remainders know nothing of a cliff: the one item by which a rank was rounded up may be the one that does not fit. It
- * goes to a rank that was rounded down, if that one is done earlier. So every share stays next to its size. */
+/* Rounding by remainders ignores cliffs: the item by which a rank was rounded up may be the one that does not fit into
+ * its memory. That item moves to a rank that was rounded down and finishes earlier, so every share stays within one
+ * item of its size. */
 static void lighten_slowest(rounding *r)
 {
     for (int i = 0; i < r->nranks; i++) {

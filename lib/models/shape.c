@@ -34,12 +34,12 @@ static void bound_from_left(const eqp__curve *c, int j, double x, double *high)
 
     *high = fmin(*high, c->s[left] / c->x[left] * x * (1.0 - GROWTH));
     if (left >= 1) {
-        /* After a fall no rise; after a rise none that is steeper. */
+        /* No rise after a fall; no steeper rise after a rise. */
         *high = fmin(*high, extend(c, left, fmax(find_slope(c, left - 1), 0.0), x));
     }
 }
 
-/* The same for the knots after it; j is the first of them now. */
+/* Bounds from the knots to the right; j is the first of them. */
 static void bound_from_right(const eqp__curve *c, int j, double x, double *low, double *high)
 {
     const double slope = j + 1 < c->n ? find_slope(c, j) : 0.0;
@@ -49,13 +49,13 @@ static void bound_from_right(const eqp__curve *c, int j, double x, double *low, 
         *high = fmin(*high, extend(c, j, slope, x));
     }
     if (j > 0) {
-        /* A fall stays one; within a rise no point lies below the piece. */
+        /* A fall stays a fall; points within a rise lie on or above the piece. */
         *low = fmax(*low, c->s[j - 1] >= c->s[j] ? c->s[j] : extend(c, j, find_slope(c, j - 1), x));
     }
 }
 
-/* Whether older points would be moved by more than the height of a step from (x0, s0) to (x1, s1): by a rise those
- * before it that lie above its line, by a fall those after it that lie higher. */
+/* True if a step from (x0, s0) to (x1, s1) would move an older point by more than its height: a rise moves points to
+ * its left above its line, a fall moves higher points to its right. */
 static bool moves_older(double x0, double s0, double x1, double s1, int nolder, const eqp__speed_point *older)
 {
     const double slope = (s1 - s0) / (x1 - x0);
@@ -75,7 +75,7 @@ static bool is_noise(double s, double other)
     return s != other && fabs(s - other) < NOISE * other;
 }
 
-/* The speed of a point that shall become knot j, or that of a knot beside it, if the step between them is noise. */
+/* Speed of a new knot j; the speed of a neighbouring knot if the step to it is noise. */
 static double level(const eqp__curve *c, int j, double x, double s, int nolder, const eqp__speed_point *older)
 {
     if (j > 0 && is_noise(s, c->s[j - 1]) && moves_older(c->x[j - 1], c->s[j - 1], x, s, nolder, older)) {
@@ -87,7 +87,7 @@ static double level(const eqp__curve *c, int j, double x, double s, int nolder, 
     return s;
 }
 
-/* Makes a knot of point[i]; those before it are older. */
+/* Inserts point[i] as a knot. Points with lower indices are older. */
 static void place(eqp__curve *c, int i, const eqp__speed_point *point)
 {
     const double x = point[i].size;
@@ -106,7 +106,7 @@ static void place(eqp__curve *c, int i, const eqp__speed_point *point)
     speed = fmin(fmax(point[i].speed, low), high);
     speed = fmin(fmax(level(c, j, x, speed, i, point), low), high);
     if (low > high && j > 0 && j < c->n) {
-        /* Rounding, or times that hardly differ: what is on the piece fits. */
+        /* The bounds cross by rounding; a point on the piece satisfies both. */
         speed = extend(c, j, find_slope(c, j - 1), x);
     }
     memmove(c->x + j + 1, c->x + j, (size_t)(c->n - j) * sizeof *c->x);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A speed at the limit is still one after it was made a time and a speed again. */
+/* Tolerance for a speed at the limit after conversion to a time and back. */
 #define SLACK (1.0 + 1e-9)
 
 static bool is_count(double n)
@@ -66,7 +66,7 @@ static int check_point(double size, double seconds)
     return speed * SLACK >= 1.0 / EQP_SPEEDS_FASTEST && speed <= EQP_SPEEDS_FASTEST * SLACK ? EQP_OK : EQP_ERR_DATA;
 }
 
-/* Leaves out the point that has to go for another one: that of the same size, or the oldest of too many. */
+/* Removes the point of the same size, or else the oldest if the list is full. */
 static void make_room(eqp__speed_points *points, double size)
 {
     int gone = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The models of all ranks, seen by those who divide. */
+/* Models of all ranks, for dividing work. */
 #ifndef EQUIPOISE_SHARE_SPEEDS_H
 #define EQUIPOISE_SHARE_SPEEDS_H
 
@@ -18,7 +18,7 @@ struct eqp_speeds {
     eqp__speed_points *ranks; /* [nranks] owned */
 };
 
-/* What a rank is thought to do that has no point: the mean of the newest points of the others. 0: there are none. */
+/* Speed assumed for ranks without a point: the mean of the newest points of all ranks; 0: no rank has a point. */
 double eqp__speeds_mean(const eqp_speeds *speeds);
 
 /* The curve of one rank; mean: of eqp__speeds_mean(), > 0. */

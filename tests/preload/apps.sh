@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Both apps on 4 of 6 ranks leave what they leave on 4, byte for byte, by a clock that counts. Memory and the date are what
-# they are.
+# Both apps on 4 of 6 ranks write the same bytes as on 4, with a counting clock. Memory and date are excluded.
 # usage: APP=equipoise-lazy apps.sh CLOCK BARNESHUT DISLOCATION
 source "$(dirname "$0")/../app/lib.sh"
 clock=$1 barneshut=$2 dislocation=$3

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that asks for maps without linking anything: items on a line, of which a few weigh most. It counts the maps
- * that come, and complains of maps that are not what the header promises.
- * usage: door STEPS [wrong | begun] */
+/* A program that requests maps without linking the library: items on a line, a few of them heavy. It counts the maps
+ * and checks what the header promises of them. usage: door STEPS [wrong | begun] */
 #include <equipoise/pcontrol.h>
 
 #include <mpi.h>
@@ -40,7 +39,7 @@ static void make(items *own)
     }
 }
 
-/* Items go and come while the map is made: the last one is gone, the others are turned round, a new one is first. */
+/* Changes the items while the map is made: drops the last, reverses the order, inserts a new one in front. */
 static void change(items *own)
 {
     items old = *own;
@@ -52,7 +51,7 @@ static void change(items *own)
     }
 }
 
-/* All items of rank r's line that are still there have a part; the parts are even but for what is gone. */
+/* All remaining items of rank r's line have a part, and the parts are even up to the removed items. */
 static void judge(const items *own, const items *offered)
 {
     double load[64] = {0}, all[64] = {0}, sum = 0.0, most = 0.0;
@@ -78,7 +77,7 @@ static void ask(int level, int64_t step, items *own, eqp_pcontrol *asked)
     MPI_Pcontrol(level, asked);
 }
 
-/* Steps until so many maps have come. */
+/* Steps until a number of maps have arrived. */
 static int run(int64_t steps)
 {
     static items own, offered;
@@ -111,7 +110,7 @@ static int run(int64_t steps)
     return maps;
 }
 
-/* What cannot be read is said, and the run goes on. */
+/* Unreadable offers are reported, and the run continues. */
 static void offer_what_is_wrong(void)
 {
     static items own;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A program that asks for maps by MPI_Pcontrol gets them from any number of balancers, and without any runs as it is.
+# A program that requests maps by MPI_Pcontrol gets them from any number of balancers; without balancers it runs on.
 # usage: APP=equipoise-lazy door.sh DOOR
 source "$(dirname "$0")/../app/lib.sh"
 door=$1
@@ -14,7 +14,7 @@ for case in '4 -n 1' '6 -n 3 --balance rcb' '2 -n 0'; do
     wrong=(wrong)
 done
 
-# A balancer that is killed costs nothing but new maps, where the launcher lets the others live.
+# If the launcher keeps the other ranks alive, a killed balancer costs new maps and nothing else.
 mpirun --enable-recovery -n 3 "$APP" -n 1 --patience 1 "$door" 400 begun >out 2>err &
 launcher=$!
 for ((i = 0; i < 400; i++)); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs in Fortran, by mpif.h, `use mpi` and mpi_f08, see the world of the ranks that are left.
+# Fortran programs with mpif.h, `use mpi` and mpi_f08 see a world without the balancers.
 # usage: APP=equipoise-lazy fortran.sh WORLD.f90
 source "$(dirname "$0")/../app/lib.sh"
 compiler=${MPIF90:-mpif90}
@@ -27,7 +27,7 @@ done
 [ "$tried" -gt 0 ] || exit 77
 run 3 -n 1 ./world abort
 [ $? -eq 7 ] || fail "MPI_Abort's status is lost"
-# What calls the other names goes past every tool.
+# Calls by PMPI names bypass every tool.
 cat >own.f90 <<'EOT'
 program own
    integer :: ierror

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A program of somebody else's, with a tiny input: all its checks of itself hold on the ranks that are left.
+# HPC Challenge with a tiny input passes its own checks on the remaining ranks.
 # usage: APP=equipoise-lazy hpcc.sh
 source "$(dirname "$0")/../app/lib.sh"
 input=/usr/share/doc/hpcc/examples/_hpccinf.txt

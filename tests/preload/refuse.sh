@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What cannot be divided is refused in one line with status 2, before it runs.
+# Programs that cannot be divided are refused in one line with status 2, before they run.
 # usage: APP=equipoise-lazy refuse.sh WORLD LIBRARY COMPILER...
 source "$(dirname "$0")/../app/lib.sh"
 world=$1 library=$2
@@ -19,13 +19,13 @@ refused './nowhere: is not there' -n 1 ./nowhere
 refused 'no-such-program: is not there' -n 1 no-such-program
 refused "$work: is not there" -n 1 "$work"
 
-# Words about the world, by the launcher where it knows its size, else by the library.
+# Messages about the world, by the launcher if it knows the size, else by the library.
 refused_on 3 'n 3 leaves no rank of 3' -n 3 "$world"
 refused '1 balancers leave no rank of 1' -n 1 "$world"
 refused_on 2 "balance: 'interaction' is no method" -n 1 --balance interaction "$world"
 refused_on 2 "balance: 'nothing' is no method" -n 1 --balance nothing "$world"
 
-# Programs, and what --check says of them.
+# Programs and the answers of --check.
 cat >main.c <<'EOT'
 int PMPI_Init(int *, char ***), MPI_Finalize(void);
 int main(void)
@@ -67,7 +67,7 @@ APP='two words/equipoise-lazy' refused 'takes no path with a blank' -n 0 "$world
 expect 2 -n 1 --report steps.csv ./script "$world" steps
 [ -s steps.csv ] || fail "a script's program is not divided: $(cat out err)"
 
-# Below a launcher of another kind the library says it by itself.
+# Below another kind of launcher the library prints the message.
 EQP_LAZY_BALANCERS=one LD_PRELOAD=$library "$world" >out 2>err
 [ $? -eq 2 ] && grep -q "'one' is no number" err || fail "EQP_LAZY_BALANCERS=one: $(cat err)"
 finish

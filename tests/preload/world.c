@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that knows nothing of balancers. It prints what it sees of its world, in the order of its ranks, and
- * complains of what no world is like. usage: world [thread | spawn | abort | exit | return | wrong | many | steps
+/* An unmodified program. It prints properties of its world in the order of ranks and checks that they are consistent.
+ * usage: world [thread | spawn | abort | exit | return | wrong | many | steps
  * [marked] | start COMMAND] */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
-/* The sum of all ranks' numbers, over `comm`. */
+/* Sum of the ranks over `comm`. */
 static int sum_over(MPI_Comm comm)
 {
     int sum = 0;
@@ -154,7 +154,7 @@ static int copy_once(MPI_Comm comm, int keyval, void *state, void *value, void *
     return MPI_SUCCESS;
 }
 
-/* The world's attribute goes to its copy, and not to the copy's. */
+/* The world's attribute is copied to its duplicate, but not to a duplicate of that. */
 static void look_at_copied_attributes(void)
 {
     int *number = NULL, there = 0, keyval;
@@ -222,7 +222,7 @@ static void look_at_errors(void)
 
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    MPI_Errhandler_free(&handler); /* the world has it all the same */
+    MPI_Errhandler_free(&handler); /* the world keeps it */
     MPI_Comm_create_errhandler(handle_nothing, &handler);
     MPI_Send(&rank, 1, MPI_INT, ranks, 0, MPI_COMM_WORLD); /* to a balancer, if there were one */
     CHECK(handled == 1 && handled_last == MPI_COMM_WORLD);
@@ -241,7 +241,7 @@ static void look_at_errors(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* Children see each other and their parents, all of both. */
+/* Children see all of their siblings and all parents. */
 static void spawn(char *self)
 {
     char *arguments[] = {"child", NULL};
@@ -264,8 +264,8 @@ static void spawn(char *self)
     }
 }
 
-/* Steps of which rank r works r + 1 times as long as the first and then waits; two collective calls in each, and a mark
- * if there are to be any. */
+/* Steps in which rank r works r + 1 times as long as rank 0 and then waits, with two collective calls each and an
+ * optional mark. */
 static void work(int steps, int marked)
 {
     volatile double sum = 0.0;

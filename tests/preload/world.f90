@@ -8,7 +8,7 @@
 #define COMM integer
 #endif
 
-! What MPI calls: each call with the world's handle counts.
+! Callbacks of MPI count the calls with the world's handle.
 module called
 #if defined(F08)
    use mpi_f08

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The generator reads an mpi.h of another kind: handles are numbers, parameters have no names, attributes hold texts.
+# The generator reads another kind of mpi.h: integer handles, unnamed parameters, attributes with strings.
 # usage: wrap.sh WRAP.py SOURCE COMPILER...
 set -eu
 wrap=$1 source=$2
