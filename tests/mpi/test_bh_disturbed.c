@@ -19,12 +19,12 @@ typedef struct alarm_clock {
     bool raised;
 } alarm_clock;
 
-static int raise_signal(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
+static int raise_signal(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t w, const bh_tile *tile)
 {
     alarm_clock *clock = user;
 
     (void)tree;
-    (void)works;
+    (void)tasks;
     (void)tile;
     if (w == clock->work && clock->sim->tick > clock->tick && !clock->raised) {
         clock->raised = true;

@@ -91,11 +91,11 @@ static void mark_cell(everybody *e, int64_t ntargets, const int64_t *target, con
     }
 }
 
-static int mark_tile(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
+static int mark_tile(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t w, const bh_tile *tile)
 {
     everybody *e = user;
-    const bh_group *group = &works->work[w].group;
-    const bh_work_targets targets = bh_works_targets(works, w);
+    const bh_group *group = &tasks->task[w].group;
+    const bh_task_targets targets = bh_tasks_targets(tasks, w);
     const double *x = targets.x, *y = targets.y, *z = targets.z;
     int64_t target[1024];
     uint64_t key;
@@ -245,15 +245,15 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     const bh_evaluator *evaluator = &sim->evaluator;
     const eqp_map *map = eqp_balancer_map(sim->balancer);
     int64_t ncells[2] = {0, 1}, nsources[2] = {0, 1};
-    bh_works works;
+    bh_tasks tasks;
     int code = bh_domain_grow(domain);
 
-    bh_works_init(&works);
+    bh_tasks_init(&tasks);
     for (int round = 0; round < 2 && code == EQP_OK; round++) {
         bh_traffic traffic = {.cells = 0};
-        code = bh_works_send(&works, &domain->post, &evaluator->plan, &domain->particles, domain->ngroups,
-                             domain->group, domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
-        code = bh_essential_fetch(&domain->tree, &domain->post, &evaluator->plan, &works, &evaluator->mac, map, code,
+        code = bh_tasks_send(&tasks, &domain->post, &evaluator->plan, &domain->particles, domain->ngroups,
+                             domain->group, domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_TASKS]);
+        code = bh_essential_fetch(&domain->tree, &domain->post, &evaluator->plan, &tasks, &evaluator->mac, map, code,
                                   &traffic);
         ncells[round] = domain->tree.ncells;
         nsources[round] = domain->tree.sources.n;
@@ -261,7 +261,7 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     CHECK(code == EQP_OK && ncells[0] == ncells[1] && nsources[0] == nsources[1],
           "%s: fetched again, %lld cells become %lld, %lld particles %lld: %s", what, (long long)ncells[0],
           (long long)ncells[1], (long long)nsources[0], (long long)nsources[1], eqp_error_text(code));
-    bh_works_free(&works);
+    bh_tasks_free(&tasks);
 }
 
 /* What a run leaves to compare: interactions and forces on the first and the last step, and where only those are

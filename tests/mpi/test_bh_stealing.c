@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Works that are handed out while they are computed: the same forces to the last bit and the same work, whoever
+/* Tasks that are handed out while they are computed: the same forces to the last bit and the same work, whoever
  * computes them, by every method and for every way to share groups; and something is handed out. */
 #include "harness.h"
 
@@ -62,7 +62,7 @@ static void put_back(bh_simulation *sim, const double *kept)
 
 /* What an evaluation has done on all ranks, and the forces of this one's particles. */
 typedef struct outcome {
-    int64_t done[BH_KINDS + 2]; /* work of each kind; targets; works of others */
+    int64_t done[BH_KINDS + 2]; /* work of each kind; targets; tasks of others */
     double *field;
 } outcome;
 
@@ -96,7 +96,7 @@ static void check_same(const bh_simulation *sim, const outcome *a, const outcome
     CHECK(memcmp(a->field, b->field, FIELDS * (size_t)sim->domain.particles.n * sizeof(double)) == 0);
 }
 
-/* Evaluates by a method, twice with what it has learnt; returns how many works others have computed. */
+/* Evaluates by a method, twice with what it has learnt; returns how many tasks others have computed. */
 static int64_t check_method(bh_simulation *sim, const eqp_map *map, const eqp_schedule_method *method,
                             const double *before, const outcome *reference)
 {
@@ -211,7 +211,7 @@ static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
     }
 }
 
-/* One rank has all works, its own and those that come from the others' particles. */
+/* One rank has all tasks, its own and those that come from the others' particles. */
 static void works_of_one_rank_are_handed_out(MPI_Comm comm)
 {
     static const char *const option[] = {"clusters:n=4000", "--balance", "none", "--group-size", "8", NULL};
@@ -235,12 +235,12 @@ static void works_of_one_rank_are_handed_out(MPI_Comm comm)
     bh_simulation_free(&sim);
 }
 
-static int mark_nothing(void *user, const bh_tree *tree, const bh_works *works, int64_t work, const bh_tile *tile)
+static int mark_nothing(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t task, const bh_tile *tile)
 {
     (void)user;
     (void)tree;
-    (void)works;
-    (void)work;
+    (void)tasks;
+    (void)task;
     (void)tile;
     return EQP_OK;
 }

@@ -45,7 +45,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
     int code = EQP_OK;
 
     if (kind == EQP_SURVEY_WORK) {
-        code = bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank, &p->works,
+        code = bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank, &p->tasks,
                                   &filled);
     }
     for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES && code == EQP_OK; g++) {
@@ -57,7 +57,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
     return code;
 }
 
-/* Measures what a pair, a cell, a look cost, on a few of the works, unless that is known. */
+/* Measures what a pair, a cell, a look cost, on a few of the tasks, unless that is known. */
 static int learn(bh_problem *p, const eqp_map *map)
 {
     eqp_timings *timings = NULL;
@@ -68,7 +68,7 @@ static int learn(bh_problem *p, const eqp_map *map)
     }
     code = eqp_timings_create(BH_KINDS, &timings);
     if (code == EQP_OK) {
-        code = bh_evaluate_sample(p->evaluator, &p->domain->tree, map, p->domain->rank, &p->works, COST_SAMPLE_RUNS,
+        code = bh_evaluate_sample(p->evaluator, &p->domain->tree, map, p->domain->rank, &p->tasks, COST_SAMPLE_RUNS,
                                   timings);
     }
     EQP_TRY(eqp_agree(p->domain->comm, code, NULL));
@@ -78,16 +78,16 @@ done:
     return code;
 }
 
-/* The works by a map, and the trees that they need. */
+/* The tasks by a map, and the trees that they need. */
 static int fetch(bh_problem *p, const eqp_map *map)
 {
     bh_domain *domain = p->domain;
     const eqp_exchange_plan *plan = &p->evaluator->plan;
     bh_traffic traffic = {0};
-    int code = bh_works_send(&p->works, &domain->post, plan, &domain->particles, domain->ngroups, domain->group,
-                             domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
+    int code = bh_tasks_send(&p->tasks, &domain->post, plan, &domain->particles, domain->ngroups, domain->group,
+                             domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_TASKS]);
 
-    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, plan, &p->works, &p->evaluator->mac, map, code, &traffic));
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, plan, &p->tasks, &p->evaluator->mac, map, code, &traffic));
     p->bytes += bh_phases_bytes(traffic.phase);
 done:
     return code;
@@ -131,7 +131,7 @@ static int open_problem(void *user, bool traced)
                           .mac = &p->evaluator->mac,
                           .costs = eqp_balancer_costs(p->balancer),
                           .overlaps = p->evaluator->stealing == NULL};
-    bh_works_init(&p->works);
+    bh_tasks_init(&p->tasks);
     take_first(p, traced);
     EQP_TRY(traced ? bring_home(p) : fetch(p, map));
     EQP_TRY(learn(p, map));
@@ -144,7 +144,7 @@ static void close_problem(void *user)
     bh_problem *p = user;
 
     take_first(p, false);
-    bh_works_free(&p->works);
+    bh_tasks_free(&p->tasks);
     free(p->before);
     free(p->key);
     p->before = NULL;

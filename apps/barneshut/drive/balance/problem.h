@@ -31,7 +31,7 @@ typedef struct bh_problem {
     bool has_kept, drifted; /* bh_domain.drifted */
     /* Between open and close: */
     bh_trace trace;
-    bh_works works;
+    bh_tasks tasks;
     bool has_first; /* the particles have `first` for now, which has theirs */
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */

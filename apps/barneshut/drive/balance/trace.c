@@ -222,13 +222,13 @@ static int send_group(tracing *t, int64_t g, int home, int n)
     if (n == 1 && t->ranks[0] == home) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_WORKS, block,
-                                 bh_work_bytes(group->count, t->targets.particles.rungs), group->count, home));
+    EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_TASKS, block,
+                                 bh_task_bytes(group->count, t->targets.particles.rungs), group->count, home));
     EQP_TRY(
         eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count, home));
     for (int r = 0; r < n; r++) {
         if (t->ranks[r] != home) {
-            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_WORKS, block, t->ranks[r]));
+            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_TASKS, block, t->ranks[r]));
             EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]));
         }
     }

@@ -16,7 +16,7 @@ typedef struct bh_trace {
     const eqp_cost_fit *costs;
     int64_t first_group; /* groups of lower ranks */
     int phase;           /* particles on earlier rungs are not active */
-    bool overlaps;       /* works that need nothing of others are computed while the essential trees travel */
+    bool overlaps;       /* tasks that need nothing of others are computed while the essential trees travel */
 } bh_trace;
 
 /* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. placement [groups] of this rank's groups.

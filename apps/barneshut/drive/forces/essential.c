@@ -34,10 +34,10 @@ int64_t bh_request_bytes(const bh_mac *mac)
     return (int64_t)(mac->relative && mac->cutoff == 0 ? sizeof(bh_request) : offsetof(bh_request, accel));
 }
 
-static bh_request request_for(const bh_works *works, int64_t g)
+static bh_request request_for(const bh_tasks *tasks, int64_t g)
 {
-    const bh_group *group = &works->group[g];
-    bh_request request = {.tag = works->tag[g], .accel = group->accel};
+    const bh_group *group = &tasks->group[g];
+    bh_request request = {.tag = tasks->tag[g], .accel = group->accel};
 
     memcpy(request.lo, group->lo, sizeof request.lo);
     memcpy(request.hi, group->hi, sizeof request.hi);
@@ -104,11 +104,11 @@ done:
 }
 
 /* One request to the homes of all cells that the walk of a group has found, but `alone`, which needs no answer. */
-static int add_request(request_list *list, const bh_tree *tree, const bh_works *works, int64_t g, const bh_list *walk,
+static int add_request(request_list *list, const bh_tree *tree, const bh_tasks *tasks, int64_t g, const bh_list *walk,
                        int alone, int64_t bytes)
 {
     const int64_t begin = list->nranks;
-    const bh_request request = request_for(works, g);
+    const bh_request request = request_for(tasks, g);
     int code = EQP_OK;
 
     for (int64_t i = 0; i < walk->nabsent; i++) {
@@ -130,22 +130,22 @@ done:
     return code;
 }
 
-/* The groups that this rank's works are part of, in their order. */
+/* The groups that this rank's tasks are part of, in their order. */
 typedef struct group_place {
     int64_t sent, local; /* the next group that goes out; the next work that stays */
 } group_place;
 
 /* Whether others compute some of a group; groups come in order. alone: the only one who does so, or -1. own: this
  * rank's work for it, or -1. */
-static bool is_sent(const bh_works *works, int64_t g, group_place *at, int *alone, int64_t *own)
+static bool is_sent(const bh_tasks *tasks, int64_t g, group_place *at, int *alone, int64_t *own)
 {
-    const bool sent = at->sent < works->nsent && works->sent_group[at->sent] == g;
-    const bool here = at->local < works->nlocal && works->work[at->local].at_home == g;
+    const bool sent = at->sent < tasks->nsent && tasks->sent_group[at->sent] == g;
+    const bool here = at->local < tasks->nlocal && tasks->task[at->local].at_home == g;
 
     *alone = -1;
     if (sent) {
-        const int64_t first = works->sent_first[at->sent], n = works->sent_first[at->sent + 1] - first;
-        *alone = n == 1 && !here ? works->sent_rank[first] : -1;
+        const int64_t first = tasks->sent_first[at->sent], n = tasks->sent_first[at->sent + 1] - first;
+        *alone = n == 1 && !here ? tasks->sent_rank[first] : -1;
         at->sent++;
     }
     *own = here ? at->local++ : -1;
@@ -153,43 +153,43 @@ static bool is_sent(const bh_works *works, int64_t g, group_place *at, int *alon
 }
 
 /* Finds whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
-static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, const bh_mac *mac, const eqp_map *map,
+static int find_wait(const bh_tree *tree, int me, bh_tasks *tasks, int64_t w, const bh_mac *mac, const eqp_map *map,
                      bh_list *list)
 {
-    const bh_work *work = &works->work[w];
+    const bh_task *task = &tasks->task[w];
     bh_tile_choice choice;
     const int code =
-        bh_walk_absent(tree, &work->group, mac, bh_tile_choose(&choice, map, work->tag, me, &work->group), list);
+        bh_walk_absent(tree, &task->group, mac, bh_tile_choose(&choice, map, task->tag, me, &task->group), list);
 
-    works->waits[w] = list->nabsent > 0;
+    tasks->waits[w] = list->nabsent > 0;
     return code;
 }
 
-/* Whom to ask for every group, and whether works lack anything. */
-static int collect_requests(const bh_tree *tree, int me, int nranks, bh_works *works, const bh_mac *mac,
+/* Whom to ask for every group, and whether tasks lack anything. */
+static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *tasks, const bh_mac *mac,
                             const eqp_map *map, request_list *requests)
 {
     const int64_t bytes = bh_request_bytes(mac);
     group_place at = {0, 0};
     bh_list list;
-    int code = requests_create(requests, works->ngroups, bytes, nranks);
+    int code = requests_create(requests, tasks->ngroups, bytes, nranks);
 
     bh_list_init(&list);
-    for (int64_t g = 0; g < works->ngroups && code == EQP_OK; g++) {
-        const bh_group *group = &works->group[g];
+    for (int64_t g = 0; g < tasks->ngroups && code == EQP_OK; g++) {
+        const bh_group *group = &tasks->group[g];
         int64_t own;
         int alone;
-        const bool sent = is_sent(works, g, &at, &alone, &own);
+        const bool sent = is_sent(tasks, g, &at, &alone, &own);
         code = sent ? bh_walk_branches(tree, group, mac, &list) : bh_walk_absent(tree, group, mac, NULL, &list);
-        code = code == EQP_OK ? add_request(requests, tree, works, g, &list, alone, bytes) : code;
+        code = code == EQP_OK ? add_request(requests, tree, tasks, g, &list, alone, bytes) : code;
         if (!sent) {
-            works->waits[own] = list.nabsent > 0;
+            tasks->waits[own] = list.nabsent > 0;
         } else if (own >= 0 && code == EQP_OK) {
-            code = find_wait(tree, me, works, own, mac, map, &list);
+            code = find_wait(tree, me, tasks, own, mac, map, &list);
         }
     }
-    for (int64_t w = works->nlocal; w < works->n && code == EQP_OK; w++) {
-        code = find_wait(tree, me, works, w, mac, map, &list);
+    for (int64_t w = tasks->nlocal; w < tasks->n && code == EQP_OK; w++) {
+        code = find_wait(tree, me, tasks, w, mac, map, &list);
     }
     bh_list_free(&list);
     return code;
@@ -251,7 +251,7 @@ typedef struct asked {
     int64_t n;
     const unsigned char **at; /* [n] */
     size_t bytes;             /* of each */
-    const bh_works *works;
+    const bh_tasks *tasks;
 } asked;
 
 static bh_request request_of(const asked *in, int64_t i)
@@ -259,7 +259,7 @@ static bh_request request_of(const asked *in, int64_t i)
     bh_request request = {.tag = 0};
 
     if (i >= in->n) {
-        return request_for(in->works, in->works->sent_group[i - in->n]);
+        return request_for(in->tasks, in->tasks->sent_group[i - in->n]);
     }
     memcpy(&request, in->at[i], in->bytes);
     return request;
@@ -303,7 +303,7 @@ static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, du
     int *rank = NULL;
     int code = eqp_array_create(&rank, nranks, sizeof *rank);
 
-    for (int64_t i = 0; i < in->n + in->works->nsent && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < in->n + in->tasks->nsent && code == EQP_OK; i++) {
         const bh_request request = request_of(in, i);
         code = add_dues(list, i, eqp_map_ranks(map, request.tag, nranks, rank), rank, me);
     }
@@ -353,10 +353,10 @@ done:
 
 /* Requests have come and are answered by blocks under way. */
 static int send_blocks(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
-                       const bh_works *works, const bh_mac *mac, const eqp_map *map)
+                       const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map)
 {
     const eqp_route_view came = eqp_route_arrivals(requests);
-    asked in = {.bytes = (size_t)bh_request_bytes(mac), .works = works};
+    asked in = {.bytes = (size_t)bh_request_bytes(mac), .tasks = tasks};
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
     int code = list_blocks(&in, &came, received);
@@ -382,7 +382,7 @@ static int send_blocks(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp
 }
 
 static int start_by_routes(bh_fetch *fetch, const eqp_exchange_plan *plan, const request_list *list,
-                           const bh_works *works, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
+                           const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     const eqp_route_blocks blocks = {
         .n = list->n, .id = list->id, .bytes = list->bytes, .first = list->first, .rank = list->rank, .code = code};
@@ -391,7 +391,7 @@ static int start_by_routes(bh_fetch *fetch, const eqp_exchange_plan *plan, const
 
     code = bh_trip(fetch->comm, plan, &blocks, list->data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
     if (code == EQP_OK) {
-        code = send_blocks(fetch, plan, requests, received, works, mac, map);
+        code = send_blocks(fetch, plan, requests, received, tasks, mac, map);
     }
     eqp_route_free(requests);
     return code;
@@ -421,12 +421,12 @@ done:
     return code;
 }
 
-/* Whoever has asked gets an answer, and expects it; where works are away from home others do, too. */
-static int send_messages(bh_fetch *fetch, bh_post *post, const bh_works *works, const bh_mac *mac, const eqp_map *map,
+/* Whoever has asked gets an answer, and expects it; where tasks are away from home others do, too. */
+static int send_messages(bh_fetch *fetch, bh_post *post, const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map,
                          int code)
 {
     const eqp_messages_view came = eqp_messenger_came(post->requests);
-    asked in = {.bytes = (size_t)bh_request_bytes(mac), .works = works};
+    asked in = {.bytes = (size_t)bh_request_bytes(mac), .tasks = tasks};
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
 
@@ -435,14 +435,14 @@ static int send_messages(bh_fetch *fetch, bh_post *post, const bh_works *works, 
     code = code == EQP_OK ? put_blocks(post->ghosts, let, &marked) : code;
     bh_let_free(let);
     free(in.at);
-    const int sent = works->post != NULL
+    const int sent = tasks->post != NULL
                          ? eqp_messenger_send(post->ghosts, code)
                          : eqp_messenger_answer(post->ghosts, code, came.n, came.rank, post->nasked, post->asked);
     fetch->messages = sent == EQP_OK ? post->ghosts : NULL;
     return code == EQP_OK ? sent : code;
 }
 
-static int start_by_messages(bh_fetch *fetch, bh_post *post, const request_list *list, const bh_works *works,
+static int start_by_messages(bh_fetch *fetch, bh_post *post, const request_list *list, const bh_tasks *tasks,
                              const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     int nranks;
@@ -458,7 +458,7 @@ static int start_by_messages(bh_fetch *fetch, bh_post *post, const request_list 
     code = eqp_messenger_finish(post->requests);
     traffic->phase[BH_PHASE_REQUESTS] = eqp_messenger_last_counts(post->requests);
     if (eqp_messenger_came(post->requests).rank != NULL) { /* on all ranks */
-        code = send_messages(fetch, post, works, mac, map, code);
+        code = send_messages(fetch, post, tasks, mac, map, code);
     }
 done:
     return code;
@@ -473,7 +473,7 @@ static void fetch_free(bh_fetch *fetch)
     fetch->data = NULL;
 }
 
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works,
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks,
                        const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     request_list list = {0};
@@ -491,9 +491,9 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_
         return opened;
     }
     list.messages = open ? post->requests : NULL;
-    code = code == EQP_OK ? collect_requests(tree, me, nranks, works, mac, map, &list) : code;
-    code = list.messages != NULL ? start_by_messages(fetch, post, &list, works, mac, map, code, traffic)
-                                 : start_by_routes(fetch, plan, &list, works, mac, map, code, traffic);
+    code = code == EQP_OK ? collect_requests(tree, me, nranks, tasks, mac, map, &list) : code;
+    code = list.messages != NULL ? start_by_messages(fetch, post, &list, tasks, mac, map, code, traffic)
+                                 : start_by_routes(fetch, plan, &list, tasks, mac, map, code, traffic);
     requests_free(&list);
     if (code != EQP_OK && fetch->messages == NULL) {
         fetch_free(fetch);
@@ -568,11 +568,11 @@ int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
     return mine;
 }
 
-int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
+int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks, const bh_mac *mac,
                        const eqp_map *map, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, tree, post, plan, works, mac, map, code, traffic);
+    code = bh_essential_start(&fetch, tree, post, plan, tasks, mac, map, code, traffic);
     return eqp_agree(post->comm, bh_essential_finish(&fetch, code, traffic), NULL);
 }

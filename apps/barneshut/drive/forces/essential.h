@@ -43,11 +43,11 @@ typedef struct bh_fetch {
 
 /* Asks for what this rank's groups need of others, by whomever they are computed, and answers what others ask; the
  * answers are under way when this returns. For groups that this rank computes alone it asks only for what is not here
- * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS.
+ * yet. Until the answers are taken in, tasks whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS.
  * code: of this rank so far, which it returns, too, or that of its own part in this, or of all ranks where requests
  * could not be sent. To be finished in any case.
  * Collective. */
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works,
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks,
                        const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
 
 /* Moves the answers on: to be called now and then in between. Local. */
@@ -59,7 +59,7 @@ int bh_essential_progress(bh_fetch *fetch);
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
 /* Both, without anything in between. code: of this rank so far; returns that of all ranks. Collective. */
-int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
+int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks, const bh_mac *mac,
                        const eqp_map *map, int code, bh_traffic *traffic);
 
 #endif

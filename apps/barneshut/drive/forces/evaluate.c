@@ -31,37 +31,37 @@ void bh_evaluator_free(bh_evaluator *evaluator)
     evaluator->kernel = NULL;
 }
 
-/* Lists and forces of all works, those that wait for nothing while the essential trees travel. */
-static int compute_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traffic)
+/* Lists and forces of all tasks, those that wait for nothing while the essential trees travel. */
+static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, &domain->tree, &domain->post, &p->evaluator->plan, p->works, &p->evaluator->mac,
+    code = bh_essential_start(&fetch, &domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac,
                               p->map, code, traffic);
     if (code == EQP_OK) {
         p->fetch = &fetch;
-        code = bh_pass_works(p, 0, p->works->n, BH_READY_WORKS);
+        code = bh_force_loop_run(p, 0, p->tasks->n, BH_READY_TASKS);
         p->fetch = NULL;
         p->early = p->counts;
     }
     code = bh_essential_finish(&fetch, code, traffic);
-    return code == EQP_OK ? bh_pass_works(p, 0, p->works->n, BH_WAITING_WORKS) : code;
+    return code == EQP_OK ? bh_force_loop_run(p, 0, p->tasks->n, BH_WAITING_TASKS) : code;
 }
 
 /* The same by whoever has nothing to do, when all essential trees are there. */
-static int hand_out_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
+static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
     const bool watched = p->survey != NULL || p->evaluator->computed != NULL;
 
     code = code == EQP_OK && watched ? EQP_ERR_ARGUMENT : code;
-    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac, p->map,
                                code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
 done:
     return code;
 }
 
-static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluated *result)
+static void take_results(const bh_force_loop *p, const bh_traffic *traffic, bh_evaluated *result)
 {
     result->counts = p->counts;
     result->early = p->early;
@@ -75,33 +75,33 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
                     const bool *active, int code, bh_evaluated *result)
 {
     bh_targets targets = {.particles.rungs = domain->particles.rungs};
-    bh_works works;
+    bh_tasks tasks;
     bh_traffic traffic = {.cells = 0};
-    bh_pass p = {.evaluator = evaluator,
-                 .tree = &domain->tree,
-                 .map = map,
-                 .rank = domain->rank,
-                 .works = &works,
-                 .survey = survey,
-                 .forces = true,
-                 .timings = evaluator->timings};
+    bh_force_loop p = {.evaluator = evaluator,
+                       .tree = &domain->tree,
+                       .map = map,
+                       .rank = domain->rank,
+                       .tasks = &tasks,
+                       .survey = survey,
+                       .forces = true,
+                       .timings = evaluator->timings};
     const double self = bh_potential_self(evaluator->mac.G, 1.0, evaluator->eps);
     double begin = eqp_cpu_seconds();
 
-    bh_works_init(&works);
+    bh_tasks_init(&tasks);
     memset(result, 0, sizeof *result);
     code = code == EQP_OK ? bh_targets_find(&targets, domain, active) : code;
-    code = bh_works_send(&works, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
-                         targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_WORKS]);
-    code = bh_works_expect(&works, &evaluator->plan, code);
+    code = bh_tasks_send(&tasks, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
+                         targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_TASKS]);
+    code = bh_tasks_expect(&tasks, &evaluator->plan, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);
-    EQP_TRY(bh_works_return(&works, &targets.particles, code, &traffic.phase[BH_PHASE_FORCES]));
+    EQP_TRY(bh_tasks_return(&tasks, &targets.particles, code, &traffic.phase[BH_PHASE_FORCES]));
     bh_targets_bring_forces(&targets, self, &domain->particles);
     take_results(&p, &traffic, result);
 done:
-    bh_pass_free(&p);
-    bh_works_free(&works);
+    bh_force_loop_free(&p);
+    bh_tasks_free(&tasks);
     bh_targets_free(&targets);
     result->all_seconds = eqp_cpu_seconds_since(begin);
     return code;
@@ -112,44 +112,45 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
     return eqp_agree(domain->comm, bh_evaluate_own(evaluator, domain, map, survey, 0, NULL, EQP_OK, result), NULL);
 }
 
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        bh_survey *survey)
 {
-    bh_pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .survey = survey};
+    bh_force_loop p = {
+        .evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .tasks = tasks, .survey = survey};
     int code = EQP_OK;
 
-    for (int64_t w = 0; w < works->n && code == EQP_OK; w++) {
-        code = bh_pass_work(&p, w);
+    for (int64_t w = 0; w < tasks->n && code == EQP_OK; w++) {
+        code = bh_force_loop_task(&p, w);
     }
-    bh_pass_free(&p);
+    bh_force_loop_free(&p);
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        int64_t runs, eqp_timings *timings)
 {
-    bh_pass p = {.evaluator = evaluator,
-                 .tree = tree,
-                 .map = map,
-                 .rank = rank,
-                 .works = works,
-                 .forces = true,
-                 .timings = timings};
+    bh_force_loop p = {.evaluator = evaluator,
+                       .tree = tree,
+                       .map = map,
+                       .rank = rank,
+                       .tasks = tasks,
+                       .forces = true,
+                       .timings = timings};
     bh_computed_fn computed = evaluator->computed;
-    int64_t distance = works->n / runs > SAMPLE_RUN ? works->n / runs : SAMPLE_RUN, largest = 0;
+    int64_t distance = tasks->n / runs > SAMPLE_RUN ? tasks->n / runs : SAMPLE_RUN, largest = 0;
     int code;
 
-    for (int64_t w = 0; w < works->n; w++) {
-        largest = works->work[w].group.count > largest ? works->work[w].group.count : largest;
+    for (int64_t w = 0; w < tasks->n; w++) {
+        largest = tasks->task[w].group.count > largest ? tasks->task[w].group.count : largest;
     }
     code = eqp_array_create(&p.scratch, 4 * largest, sizeof *p.scratch);
     evaluator->computed = NULL;
-    for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
-        int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
-        code = bh_pass_works(&p, first, last, BH_ALL_WORKS);
+    for (int64_t first = 0; first < tasks->n && code == EQP_OK; first += distance) {
+        int64_t last = first + SAMPLE_RUN < tasks->n ? first + SAMPLE_RUN : tasks->n;
+        code = bh_force_loop_run(&p, first, last, BH_ALL_TASKS);
     }
     evaluator->computed = computed;
-    bh_pass_free(&p);
+    bh_force_loop_free(&p);
     free(p.scratch);
     return code;
 }

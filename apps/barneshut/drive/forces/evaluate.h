@@ -11,10 +11,10 @@
 #include "../../physics/force.h"
 
 /* A tile that was computed, with the work it belongs to: for tests and samplers. */
-typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_works *works, int64_t work,
+typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t task,
                               const bh_tile *tile);
 
-/* Who hands works out while they are computed, see stealing.h. */
+/* Who hands tasks out while they are computed, see stealing.h. */
 struct bh_stealing;
 
 typedef struct bh_evaluator {
@@ -25,13 +25,13 @@ typedef struct bh_evaluator {
     bh_computed_fn computed; /* NULL: nobody watches */
     void *computed_user;
     eqp_timings *timings;         /* gets samples for the cost model; NULL: nobody learns (borrowed) */
-    struct bh_stealing *stealing; /* NULL: every rank computes its own works. Borrowed; the same on all ranks */
+    struct bh_stealing *stealing; /* NULL: every rank computes its own tasks. Borrowed; the same on all ranks */
 } bh_evaluator;
 
 /* What was handed out. */
 typedef struct bh_handed {
-    int64_t helped;     /* works of other ranks that this one computed */
-    int64_t bytes_sent; /* in bundles of its own works, and results of others' */
+    int64_t helped;     /* tasks of other ranks that this one computed */
+    int64_t bytes_sent; /* in bundles of its own tasks, and results of others' */
 } bh_handed;
 
 typedef struct bh_evaluated {
@@ -51,7 +51,7 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
 void bh_evaluator_free(bh_evaluator *evaluator);
 
 /* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. EQP_ERR_ARGUMENT, on all ranks,
- * where works are handed out and somebody has a survey or watches: neither follows works to other ranks. */
+ * where tasks are handed out and somebody has a survey or watches: neither follows tasks to other ranks. */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
                 bh_evaluated *result);
 
@@ -62,14 +62,14 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
 int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int phase,
                     const bool *active, int code, bh_evaluated *result);
 
-/* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.
+/* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these tasks.
  * Local. */
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        bh_survey *survey);
 
-/* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the works, whose essential trees
+/* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the tasks, whose essential trees
  * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        int64_t runs, eqp_timings *timings);
 
 #endif

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Works in a bundle, at most: a millisecond or two, in which its rank answers nobody. */
+/* Tasks in a bundle, at most: a millisecond or two, in which its rank answers nobody. */
 #define MOST_GIVEN 64
 
-/* Works of a piece, after which others are answered: a tenth of a millisecond. An answer after each costs 3 % of the
+/* Tasks of a piece, after which others are answered: a tenth of a millisecond. An answer after each costs 3 % of the
  * forces of groups of the usual size, after four 1 %. */
 #define GRAIN 4
 
@@ -27,7 +27,7 @@ struct bh_stealing {
 /* One run. */
 typedef struct run {
     bh_stealing *stealing;
-    bh_pass *pass;
+    bh_force_loop *pass;
     bh_tree *tree;
     bh_traffic *traffic;
     int64_t first; /* number of this rank's first work in the loop */
@@ -87,11 +87,11 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
     int code = EQP_OK;
 
     (void)data;
-    (void)result; /* works know where their results go */
+    (void)result; /* tasks know where their results go */
     for (int64_t w = first - r->first; w < first - r->first + count && code == EQP_OK; w++) {
-        code = bh_pass_work(r->pass, w);
+        code = bh_force_loop_task(r->pass, w);
     }
-    return code == EQP_OK ? bh_pass_add_time(r->pass, start) : code;
+    return code == EQP_OK ? bh_force_loop_add_time(r->pass, start) : code;
 }
 
 static int reserve_groups(bh_stealing *stealing, int64_t n)
@@ -101,7 +101,7 @@ static int reserve_groups(bh_stealing *stealing, int64_t n)
 
 /* This rank's share of a group: others compute it in its stead. */
 typedef struct share_choice {
-    const bh_pass *pass;
+    const bh_force_loop *pass;
     bh_tile_choice choice;
 } share_choice;
 
@@ -115,16 +115,16 @@ static const bh_choice *choose_share(void *user, const bh_bundle_group *group)
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
     run *r = user;
-    const bh_works *works = r->pass->works;
+    const bh_tasks *tasks = r->pass->tasks;
     share_choice choice = {.pass = r->pass};
     int code;
 
     EQP_TRY(reserve_groups(r->stealing, count));
     for (int64_t i = 0; i < count; i++) {
         const int64_t w = first - r->first + i;
-        const bh_work_targets t = bh_works_targets(works, w);
+        const bh_task_targets t = bh_tasks_targets(tasks, w);
         r->stealing->group[i] =
-            (bh_bundle_group){.group = works->work[w].group, .tag = works->work[w].tag, .x = t.x, .y = t.y, .z = t.z};
+            (bh_bundle_group){.group = tasks->task[w].group, .tag = tasks->task[w].tag, .x = t.x, .y = t.y, .z = t.z};
     }
     EQP_TRY(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->pass->evaluator->mac, choose_share,
                            &choice, data, bytes));
@@ -162,13 +162,13 @@ static int compute_groups(run *r, int owner, int64_t count, double *to)
     for (int64_t i = 0; i < count && code == EQP_OK; i++) {
         const bh_bundle_group *group = &r->stealing->group[i];
         const int64_t n = group->group.count;
-        const bh_work_targets t = {group->x, group->y, group->z, to, to + n, to + 2 * n, to + 3 * n};
-        code = bh_pass_group(r->pass, &group->group, group->tag, owner, &t);
+        const bh_task_targets t = {group->x, group->y, group->z, to, to + n, to + 2 * n, to + 3 * n};
+        code = bh_force_loop_group(r->pass, &group->group, group->tag, owner, &t);
         to += 4 * n;
     }
     /* A bundle brings all that its groups need. */
     code = code == EQP_ERR_INTERNAL ? EQP_ERR_FORMAT : code;
-    return code == EQP_OK ? bh_pass_add_time(r->pass, start) : code;
+    return code == EQP_OK ? bh_force_loop_add_time(r->pass, start) : code;
 }
 
 static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
@@ -197,13 +197,13 @@ done:
 static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
 {
     run *r = user;
-    const bh_works *works = r->pass->works;
+    const bh_tasks *tasks = r->pass->tasks;
     const unsigned char *from = result;
 
     for (int64_t w = first - r->first; w < first - r->first + count; w++) {
-        const bh_work_targets t = bh_works_targets(works, w);
+        const bh_task_targets t = bh_tasks_targets(tasks, w);
         double *const to[4] = {t.ax, t.ay, t.az, t.pot};
-        const size_t size = (size_t)works->work[w].group.count * sizeof(double);
+        const size_t size = (size_t)tasks->task[w].group.count * sizeof(double);
         if (bytes < 4 * size) {
             return EQP_ERR_FORMAT;
         }
@@ -215,14 +215,14 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return bytes == 0 ? EQP_OK : EQP_ERR_FORMAT;
 }
 
-int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_pass *pass, bh_tree *tree, bh_traffic *traffic,
+int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_force_loop *pass, bh_tree *tree, bh_traffic *traffic,
                     bh_handed *handed)
 {
     static const eqp_loop_bundles bundles = {.pack = pack, .compute = compute_bundle, .take = take};
     run r = {.stealing = stealing, .pass = pass, .tree = tree, .traffic = traffic};
     const eqp_loop_work work = {.compute = compute_own, .user = &r, .bundles = &bundles};
     eqp_loop_result done;
-    int code = eqp_loop_resize(stealing->loop, pass->works->n);
+    int code = eqp_loop_resize(stealing->loop, pass->tasks->n);
 
     if (code != EQP_OK) {
         return code;
@@ -230,7 +230,7 @@ int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_pass *pass, bh_tree
     r.first = eqp_loop_part(stealing->loop, pass->rank).first;
     bh_packer_begin(stealing->packer, tree);
     EQP_TRY(eqp_loop_run(stealing->loop, &work, &done));
-    EQP_TRY(eqp_agree(comm, bh_pass_end_sample(pass), NULL));
+    EQP_TRY(eqp_agree(comm, bh_force_loop_end_sample(pass), NULL));
     *handed = (bh_handed){.helped = done.helped, .bytes_sent = r.bytes_sent};
 done:
     return code;

@@ -14,13 +14,13 @@ void bh_survey_free(bh_survey *survey)
     *survey = (bh_survey){.brief = NULL};
 }
 
-void bh_survey_turns(const bh_survey *survey, const bh_work *work, const bh_counts *all, bh_turns *turns)
+void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_counts *all, bh_turns *turns)
 {
     turns->n = eqp_survey_phases(survey->owners);
     for (int t = 0; t < turns->n; t++) {
         for (int k = 0; k < BH_KINDS; k++) {
             const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
-            turns->of[t].of[k] = each ? all->of[k] / work->group.count * work->on[t] : work->on[t] > 0 ? all->of[k] : 0;
+            turns->of[t].of[k] = each ? all->of[k] / task->group.count * task->on[t] : task->on[t] > 0 ? all->of[k] : 0;
         }
     }
 }
@@ -49,7 +49,7 @@ static int add_phases(eqp_survey *owners, const bh_turns *turns)
 }
 
 /* Nanoseconds of a tile over a cycle: each turn's targets take all of it. */
-static double weigh_tile(eqp_survey *owners, const bh_work *of, const bh_tile_brief *brief)
+static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_tile_brief *brief)
 {
     const int n = eqp_survey_phases(owners);
     int64_t targets = of->on[0], lists = 1;
@@ -66,19 +66,19 @@ static double weigh_tile(eqp_survey *owners, const bh_work *of, const bh_tile_br
 }
 
 /* The group at hand, after its pins and tiles. */
-static int take_in(eqp_survey *owners, const bh_work *work, const double centre[3], const bh_counts *counts,
+static int take_in(eqp_survey *owners, const bh_task *task, const double centre[3], const bh_counts *counts,
                    int64_t interactions)
 {
-    eqp_owner owner = {.key = work->group.key,
-                       .id = work->group.part,
+    eqp_owner owner = {.key = task->group.key,
+                       .id = task->group.part,
                        .pin = -1, /* others touch cells */
-                       .particles = work->group.count,
-                       .home = work->home,
-                       .at_home = work->at_home,
+                       .particles = task->group.count,
+                       .home = task->home,
+                       .at_home = task->at_home,
                        .bytes =
-                           (int64_t)work->group.count * bh_particles_bytes(false), /* a rung more does not matter */
-                       .tag = work->tag,
-                       .label = work->label,
+                           (int64_t)task->group.count * bh_particles_bytes(false), /* a rung more does not matter */
+                       .tag = task->tag,
+                       .label = task->label,
                        .interactions = interactions};
 
     memcpy(owner.centre, centre, sizeof owner.centre);
@@ -87,7 +87,7 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
 }
 
 /* A tile as an interaction between the group and the centre of the opened cell. factor: of its weight. */
-static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_work *of, double factor,
+static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_task *of, double factor,
                     const bh_tile_brief *brief)
 {
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
@@ -109,7 +109,7 @@ done:
     return code;
 }
 
-static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_work *work, double factor,
+static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_task *task, double factor,
                          const bh_tree *tree, const bh_list *list)
 {
     int code;
@@ -117,13 +117,13 @@ static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_wor
     EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
     bh_list_tiles(tree, list, survey->brief);
     for (int64_t t = 0; t < list->ntiles; t++) {
-        EQP_TRY(add_tile(survey->owners, centre, work, factor, &survey->brief[t]));
+        EQP_TRY(add_tile(survey->owners, centre, task, factor, &survey->brief[t]));
     }
 done:
     return code;
 }
 
-int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
+int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns)
 {
     const bh_counts all = in_cycle(turns);
@@ -132,25 +132,25 @@ int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree,
     bh_turns same;
     int code = EQP_OK;
 
-    bh_group_centre(&work->group, centre);
+    bh_group_centre(&task->group, centre);
     if (eqp_survey_pin_below(survey->owners) > 0) {
         code = add_pins(survey->owners, tree, list);
     }
     if (code == EQP_OK && weight >= eqp_survey_heavy(survey->owners)) {
         /* Tiles are those of all targets: lists of fewer of them are shorter. */
-        bh_survey_turns(survey, work, &turns->of[0], &same);
+        bh_survey_turns(survey, task, &turns->of[0], &same);
         const bh_counts most = in_cycle(&same);
         const double longest = eqp_survey_weigh(survey->owners, most.of);
-        code = add_all_tiles(survey, centre, work, longest > 0 ? weight / longest : 1.0, tree, list);
+        code = add_all_tiles(survey, centre, task, longest > 0 ? weight / longest : 1.0, tree, list);
     }
     code = code == EQP_OK ? add_phases(survey->owners, turns) : code;
-    return code == EQP_OK ? take_in(survey->owners, work, centre, &all, list->ntiles + 1) : code;
+    return code == EQP_OK ? take_in(survey->owners, task, centre, &all, list->ntiles + 1) : code;
 }
 
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work)
+void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *task)
 {
-    *pass = (bh_survey_pass){.owners = survey->owners, .work = work};
-    bh_group_centre(&work->group, pass->centre);
+    *pass = (bh_survey_pass){.owners = survey->owners, .task = task};
+    bh_group_centre(&task->group, pass->centre);
 }
 
 /* Of a group that ranks share each knows a part only: its tiles are kept whatever that part weighs. */
@@ -165,7 +165,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
                                .ncells = (int32_t)tile->ncells,
                                .nleaves = (int32_t)tile->nleaves};
         memcpy(brief.centre, tile->centre, sizeof brief.centre);
-        code = add_tile(pass->owners, pass->centre, pass->work, 1.0, &brief);
+        code = add_tile(pass->owners, pass->centre, pass->task, 1.0, &brief);
     }
     if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(pass->owners)) {
         code = eqp_survey_add_pin(pass->owners, tile->pin);
@@ -190,17 +190,17 @@ int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles)
 
     EQP_TRY(spread_visits(pass->owners, &all));
     EQP_TRY(add_phases(pass->owners, turns));
-    EQP_TRY(take_in(pass->owners, pass->work, pass->centre, &all, ntiles + 1));
+    EQP_TRY(take_in(pass->owners, pass->task, pass->centre, &all, ntiles + 1));
 done:
     return code;
 }
 
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home, int64_t at_home)
 {
-    const bh_work work = {.group = *group, .tag = tag, .label = label, .home = home, .at_home = at_home};
+    const bh_task task = {.group = *group, .tag = tag, .label = label, .home = home, .at_home = at_home};
     const bh_counts nothing = {{0}};
     double centre[3];
 
     bh_group_centre(group, centre);
-    return take_in(survey->owners, &work, centre, &nothing, 0);
+    return take_in(survey->owners, &task, centre, &nothing, 0);
 }

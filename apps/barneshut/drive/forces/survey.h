@@ -25,23 +25,23 @@ typedef struct bh_turns {
 } bh_turns;
 
 /* From the work of a turn of all its targets, as if lists of fewer of them were as long. */
-void bh_survey_turns(const bh_survey *survey, const bh_work *work, const bh_counts *all, bh_turns *turns);
+void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_counts *all, bh_turns *turns);
 
 /* Frees the memory. */
 void bh_survey_free(bh_survey *survey);
 
 /* Takes in a work that has been walked without keep(), from its list. */
-int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
+int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns);
 
 /* Takes in this rank's share of a work: begin, every tile that is kept, end with the turns. */
 typedef struct bh_survey_pass {
     eqp_survey *owners;
-    const bh_work *work;
+    const bh_task *task;
     double centre[3];
 } bh_survey_pass;
 
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work);
+void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *task);
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
 int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles);
 

@@ -10,38 +10,38 @@
 
 /* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. `on` comes
  * last: it travels only where particles have steps of many sizes, in turns in which all are active. */
-typedef struct work_head {
+typedef struct task_head {
     uint64_t key;
     int64_t tag, at_home;
     double accel;
     int32_t part, count;
-    int16_t on[BH_RUNGS_MAX]; /* as bh_work.on: a group has at most BH_GROUP_MOST targets */
-} work_head;
+    int16_t on[BH_RUNGS_MAX]; /* as bh_task.on: a group has at most BH_GROUP_MOST targets */
+} task_head;
 
 static size_t head_bytes(bool rungs)
 {
-    return rungs ? sizeof(work_head) : offsetof(work_head, on);
+    return rungs ? sizeof(task_head) : offsetof(task_head, on);
 }
 
-void bh_works_init(bh_works *works)
+void bh_tasks_init(bh_tasks *tasks)
 {
-    memset(works, 0, sizeof *works);
+    memset(tasks, 0, sizeof *tasks);
 }
 
-void bh_works_free(bh_works *works)
+void bh_tasks_free(bh_tasks *tasks)
 {
-    void *owned[] = {works->work,     works->waits, works->sent_group, works->sent_first, works->sent_rank,
-                     works->sent_own, works->block, (void *)works->to, works->result,     works->tags};
+    void *owned[] = {tasks->task,     tasks->waits, tasks->sent_group, tasks->sent_first, tasks->sent_rank,
+                     tasks->sent_own, tasks->block, (void *)tasks->to, tasks->result,     tasks->tags};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
-    eqp_route_free(works->back);
-    eqp_route_free(works->out);
-    bh_works_init(works);
+    eqp_route_free(tasks->back);
+    eqp_route_free(tasks->out);
+    bh_tasks_init(tasks);
 }
 
-int64_t bh_work_bytes(int64_t count, bool rungs)
+int64_t bh_task_bytes(int64_t count, bool rungs)
 {
     return (int64_t)head_bytes(rungs) + 3 * count * (int64_t)sizeof(double);
 }
@@ -52,26 +52,26 @@ int64_t bh_result_bytes(int64_t count)
 }
 
 /* Of the i-th work that has come. Blocks, and what precedes them, are whole doubles. */
-static const double *positions_of(const bh_works *works, int64_t i)
+static const double *positions_of(const bh_tasks *tasks, int64_t i)
 {
-    return (const double *)(const void *)(works->block[i] + head_bytes(works->particles->rungs));
+    return (const double *)(const void *)(tasks->block[i] + head_bytes(tasks->particles->rungs));
 }
 
-bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
+bh_task_targets bh_tasks_targets(const bh_tasks *tasks, int64_t w)
 {
-    const int64_t first = works->work[w].group.first, count = works->work[w].group.count;
-    const bh_particles *p = works->particles;
-    bh_work_targets t = {.ax = NULL};
+    const int64_t first = tasks->task[w].group.first, count = tasks->task[w].group.count;
+    const bh_particles *p = tasks->particles;
+    bh_task_targets t = {.ax = NULL};
 
-    if (w < works->nlocal) {
-        return (bh_work_targets){p->x + first,  p->y + first,  p->z + first,  p->ax + first,
+    if (w < tasks->nlocal) {
+        return (bh_task_targets){p->x + first,  p->y + first,  p->z + first,  p->ax + first,
                                  p->ay + first, p->az + first, p->pot + first};
     }
-    t.x = positions_of(works, w - works->nlocal);
+    t.x = positions_of(tasks, w - tasks->nlocal);
     t.y = t.x + count;
     t.z = t.y + count;
-    if (works->to != NULL) {
-        t.ax = works->to[w - works->nlocal];
+    if (tasks->to != NULL) {
+        t.ax = tasks->to[w - tasks->nlocal];
         t.ay = t.ax + count;
         t.az = t.ay + count;
         t.pot = t.az + count;
@@ -91,23 +91,23 @@ static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on
 }
 
 /* A group that others compute, and which: rank [n] without this one. */
-static int add_sent(bh_works *works, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
+static int add_sent(bh_tasks *tasks, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
 {
-    const int64_t at = works->sent_first[works->nsent];
+    const int64_t at = tasks->sent_first[tasks->nsent];
     int code;
 
-    EQP_TRY(eqp_array_reserve(&works->sent_rank, capacity, at + n, sizeof *works->sent_rank));
-    memcpy(works->sent_rank + at, rank, (size_t)n * sizeof *rank);
-    works->sent_group[works->nsent] = g;
-    works->sent_own[works->nsent++] = own;
-    works->sent_first[works->nsent] = at + n;
+    EQP_TRY(eqp_array_reserve(&tasks->sent_rank, capacity, at + n, sizeof *tasks->sent_rank));
+    memcpy(tasks->sent_rank + at, rank, (size_t)n * sizeof *rank);
+    tasks->sent_group[tasks->nsent] = g;
+    tasks->sent_own[tasks->nsent++] = own;
+    tasks->sent_first[tasks->nsent] = at + n;
 done:
     return code;
 }
 
-/* What stays, as a list of works that is long enough for all groups, and what goes. */
-static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
-                       int me, int nranks, bh_work *local)
+/* What stays, as a list of tasks that is long enough for all groups, and what goes. */
+static int list_groups(bh_tasks *tasks, int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
+                       int me, int nranks, bh_task *local)
 {
     int *rank = NULL;
     int64_t capacity = 0;
@@ -123,37 +123,37 @@ static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, 
             }
         }
         if (own) {
-            local[works->nlocal] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
-            count_rungs(works->particles, &group[g], local[works->nlocal++].on);
+            local[tasks->nlocal] = (bh_task){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
+            count_rungs(tasks->particles, &group[g], local[tasks->nlocal++].on);
         }
         if (others > 0) {
-            code = add_sent(works, &capacity, g, others, rank, own);
+            code = add_sent(tasks, &capacity, g, others, rank, own);
         }
     }
     free(rank);
     return code;
 }
 
-static int make_lists(bh_works *works, int64_t ngroups)
+static int make_lists(bh_tasks *tasks, int64_t ngroups)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&works->sent_group, ngroups, sizeof *works->sent_group));
-    EQP_TRY(eqp_array_create(&works->sent_first, ngroups + 1, sizeof *works->sent_first));
-    EQP_TRY(eqp_array_create(&works->sent_own, ngroups, sizeof *works->sent_own));
+    EQP_TRY(eqp_array_create(&tasks->sent_group, ngroups, sizeof *tasks->sent_group));
+    EQP_TRY(eqp_array_create(&tasks->sent_first, ngroups + 1, sizeof *tasks->sent_first));
+    EQP_TRY(eqp_array_create(&tasks->sent_own, ngroups, sizeof *tasks->sent_own));
 done:
     return code;
 }
 
 /* The block of one group. */
-static unsigned char *pack_group(unsigned char *to, const bh_works *works, int64_t g)
+static unsigned char *pack_group(unsigned char *to, const bh_tasks *tasks, int64_t g)
 {
-    const bh_particles *p = works->particles;
-    const bh_group *group = &works->group[g];
+    const bh_particles *p = tasks->particles;
+    const bh_group *group = &tasks->group[g];
     const double *const from[] = {p->x, p->y, p->z};
     const size_t bytes = (size_t)group->count * sizeof(double);
-    work_head head = {.key = group->key,
-                      .tag = works->tag[g],
+    task_head head = {.key = group->key,
+                      .tag = tasks->tag[g],
                       .at_home = g,
                       .accel = group->accel,
                       .part = group->part,
@@ -169,115 +169,115 @@ static unsigned char *pack_group(unsigned char *to, const bh_works *works, int64
 }
 
 /* bytes [nsent] of each block; data: all blocks (owned by the caller). */
-static int pack(const bh_works *works, int64_t *bytes, unsigned char **data)
+static int pack(const bh_tasks *tasks, int64_t *bytes, unsigned char **data)
 {
     int64_t size = 0;
     unsigned char *to;
     int code;
 
-    for (int64_t s = 0; s < works->nsent; s++) {
-        bytes[s] = bh_work_bytes(works->group[works->sent_group[s]].count, works->particles->rungs);
+    for (int64_t s = 0; s < tasks->nsent; s++) {
+        bytes[s] = bh_task_bytes(tasks->group[tasks->sent_group[s]].count, tasks->particles->rungs);
         size += bytes[s];
     }
     code = eqp_array_create(data, size, 1);
     to = *data;
-    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        to = pack_group(to, works, works->sent_group[s]);
+    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
+        to = pack_group(to, tasks, tasks->sent_group[s]);
     }
     return code;
 }
 
 /* The i-th work that has come, as it is at home. */
-static bh_work read_work(const bh_works *works, int64_t i, int home)
+static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
 {
-    const double *x = positions_of(works, i);
-    work_head head = {.on = {0}};
+    const double *x = positions_of(tasks, i);
+    task_head head = {.on = {0}};
 
-    memcpy(&head, works->block[i], head_bytes(works->particles->rungs));
+    memcpy(&head, tasks->block[i], head_bytes(tasks->particles->rungs));
     head.on[0] = (int16_t)head.count;
-    bh_work work = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
+    bh_task task = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
                     .tag = head.tag,
                     .at_home = head.at_home,
                     .home = home};
-    memcpy(work.on, head.on, sizeof work.on);
-    bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, work.group.lo, work.group.hi);
-    return work;
+    memcpy(task.on, head.on, sizeof task.on);
+    bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, task.group.lo, task.group.hi);
+    return task;
 }
 
-/* The works that stay, then nin that have come, whose blocks are known. home: [nin] */
-static int line_up(bh_works *works, const bh_work *local, int64_t nin, const int *home)
+/* The tasks that stay, then nin that have come, whose blocks are known. home: [nin] */
+static int line_up(bh_tasks *tasks, const bh_task *local, int64_t nin, const int *home)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&works->work, works->nlocal + nin, sizeof *works->work));
-    EQP_TRY(eqp_array_create(&works->waits, works->nlocal + nin, sizeof *works->waits));
-    if (works->nlocal > 0) {
-        memcpy(works->work, local, (size_t)works->nlocal * sizeof *local);
+    EQP_TRY(eqp_array_create(&tasks->task, tasks->nlocal + nin, sizeof *tasks->task));
+    EQP_TRY(eqp_array_create(&tasks->waits, tasks->nlocal + nin, sizeof *tasks->waits));
+    if (tasks->nlocal > 0) {
+        memcpy(tasks->task, local, (size_t)tasks->nlocal * sizeof *local);
     }
     for (int64_t i = 0; i < nin; i++) {
-        works->work[works->nlocal + i] = read_work(works, i, home[i]);
+        tasks->task[tasks->nlocal + i] = read_task(tasks, i, home[i]);
     }
-    works->n = works->nlocal + nin;
+    tasks->n = tasks->nlocal + nin;
 done:
     return code;
 }
 
-static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes, bool back, int code)
+static eqp_route_blocks blocks_of(const bh_tasks *tasks, const int64_t *bytes, bool back, int code)
 {
-    return (eqp_route_blocks){.n = works->nsent,
+    return (eqp_route_blocks){.n = tasks->nsent,
                               .back = back,
                               .code = code,
-                              .id = works->sent_group,
+                              .id = tasks->sent_group,
                               .bytes = bytes,
-                              .first = works->sent_first,
-                              .rank = works->sent_rank};
+                              .first = tasks->sent_first,
+                              .rank = tasks->sent_rank};
 }
 
 /* ---- by routes ---- */
 
 /* code: of this rank so far; collective. */
-static int send_by_route(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_work *local, int code,
+static int send_by_route(bh_tasks *tasks, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_task *local, int code,
                          eqp_route_counts *counts)
 {
     int64_t *bytes = NULL;
     unsigned char *data = NULL;
     const void *received = NULL;
 
-    code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;
-    code = code == EQP_OK ? pack(works, bytes, &data) : code;
-    const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
-    EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
-    works->away = !eqp_route_idle(works->out);
-    const eqp_route_view in = eqp_route_arrivals(works->out);
-    EQP_TRY(eqp_array_create(&works->block, in.n, sizeof *works->block));
+    code = code == EQP_OK ? eqp_array_create(&bytes, tasks->nsent, sizeof *bytes) : code;
+    code = code == EQP_OK ? pack(tasks, bytes, &data) : code;
+    const eqp_route_blocks blocks = blocks_of(tasks, bytes, false, code);
+    EQP_TRY(bh_trip(comm, plan, &blocks, data, &tasks->out, &received, counts));
+    tasks->away = !eqp_route_idle(tasks->out);
+    const eqp_route_view in = eqp_route_arrivals(tasks->out);
+    EQP_TRY(eqp_array_create(&tasks->block, in.n, sizeof *tasks->block));
     for (int64_t i = 0; i < in.n; i++) {
-        works->block[i] = (const unsigned char *)received + in.offset[i];
+        tasks->block[i] = (const unsigned char *)received + in.offset[i];
     }
-    EQP_TRY(line_up(works, local, in.n, in.home));
+    EQP_TRY(line_up(tasks, local, in.n, in.home));
 done:
     free(data);
     free(bytes);
     return code;
 }
 
-static int expect_by_route(bh_works *works, const eqp_exchange_plan *plan, int code)
+static int expect_by_route(bh_tasks *tasks, const eqp_exchange_plan *plan, int code)
 {
     int64_t *bytes = NULL, size = 0;
 
-    code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;
-    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        bytes[s] = bh_result_bytes(works->group[works->sent_group[s]].count);
+    code = code == EQP_OK ? eqp_array_create(&bytes, tasks->nsent, sizeof *bytes) : code;
+    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
+        bytes[s] = bh_result_bytes(tasks->group[tasks->sent_group[s]].count);
     }
-    const eqp_route_blocks blocks = blocks_of(works, bytes, true, code);
-    EQP_TRY(eqp_route_create(works->comm, plan, &blocks, &works->back));
-    const eqp_route_view in = eqp_route_arrivals(works->back);
+    const eqp_route_blocks blocks = blocks_of(tasks, bytes, true, code);
+    EQP_TRY(eqp_route_create(tasks->comm, plan, &blocks, &tasks->back));
+    const eqp_route_view in = eqp_route_arrivals(tasks->back);
     for (int64_t i = 0; i < in.n; i++) {
         size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
     }
-    EQP_TRY(eqp_array_create(&works->result, size / (int64_t)sizeof(double), sizeof *works->result));
-    EQP_TRY(eqp_array_create(&works->to, in.n, sizeof *works->to));
+    EQP_TRY(eqp_array_create(&tasks->result, size / (int64_t)sizeof(double), sizeof *tasks->result));
+    EQP_TRY(eqp_array_create(&tasks->to, in.n, sizeof *tasks->to));
     for (int64_t i = 0; i < in.n; i++) {
-        works->to[i] = works->result + in.offset[i] / (int64_t)sizeof(double);
+        tasks->to[i] = tasks->result + in.offset[i] / (int64_t)sizeof(double);
     }
 done:
     free(bytes);
@@ -285,15 +285,15 @@ done:
 }
 
 /* sum: results of all groups that were sent, one after another */
-static int return_by_route(const bh_works *works, double *sum, int code, eqp_route_counts *counts)
+static int return_by_route(const bh_tasks *tasks, double *sum, int code, eqp_route_counts *counts)
 {
     if (code != EQP_OK) {
-        eqp_route_give_up(works->back, code);
+        eqp_route_give_up(tasks->back, code);
     }
-    const int started = eqp_route_back_start(works->back, works->result);
-    code = eqp_route_back_finish(works->back, sum);
+    const int started = eqp_route_back_start(tasks->back, tasks->result);
+    code = eqp_route_back_finish(tasks->back, sum);
     EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: some rank could not make the route */
-    *counts = eqp_route_last_counts(works->back);
+    *counts = eqp_route_last_counts(tasks->back);
 done:
     return code;
 }
@@ -301,22 +301,22 @@ done:
 /* ---- by messages ---- */
 
 /* The ranks that get groups, and a message for each. */
-static int put_groups(const bh_works *works, bh_post *post)
+static int put_groups(const bh_tasks *tasks, bh_post *post)
 {
     bool *hired = NULL;
     int nranks, code;
 
     MPI_Comm_size(post->comm, &nranks);
     EQP_TRY(eqp_array_create(&hired, nranks, sizeof *hired));
-    for (int64_t s = 0; s < works->nsent; s++) {
-        const int64_t g = works->sent_group[s], bytes = bh_work_bytes(works->group[g].count, works->particles->rungs);
+    for (int64_t s = 0; s < tasks->nsent; s++) {
+        const int64_t g = tasks->sent_group[s], bytes = bh_task_bytes(tasks->group[g].count, tasks->particles->rungs);
         unsigned char *first = NULL, *room;
-        for (int64_t k = works->sent_first[s]; k < works->sent_first[s + 1]; k++) {
-            EQP_TRY(eqp_messenger_put(post->works, works->sent_rank[k], bytes, &room));
-            hired[works->sent_rank[k]] = true;
+        for (int64_t k = tasks->sent_first[s]; k < tasks->sent_first[s + 1]; k++) {
+            EQP_TRY(eqp_messenger_put(post->tasks, tasks->sent_rank[k], bytes, &room));
+            hired[tasks->sent_rank[k]] = true;
             if (first == NULL) {
                 first = room;
-                (void)pack_group(room, works, g);
+                (void)pack_group(room, tasks, g);
             } else {
                 memcpy(room, first, (size_t)bytes);
             }
@@ -332,12 +332,12 @@ done:
     return code;
 }
 
-/* The works in what has come. *home: [works->n - works->nlocal] owned by the caller */
-static int find_blocks(bh_works *works, const eqp_messages_view *came, int64_t *nin, int **home)
+/* The tasks in what has come. *home: [tasks->n - tasks->nlocal] owned by the caller */
+static int find_blocks(bh_tasks *tasks, const eqp_messages_view *came, int64_t *nin, int **home)
 {
-    const bool rungs = works->particles->rungs;
+    const bool rungs = tasks->particles->rungs;
     int64_t capacity = 0, homes = 0;
-    work_head head;
+    task_head head;
     int code = EQP_OK;
 
     for (int i = 0; i < came->n; i++) {
@@ -345,11 +345,11 @@ static int find_blocks(bh_works *works, const eqp_messages_view *came, int64_t *
         for (int64_t left = came->bytes[i], bytes; left > 0; left -= bytes, at += bytes) {
             EQP_TRY(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
             memcpy(&head, at, head_bytes(rungs));
-            bytes = bh_work_bytes(head.count, rungs);
+            bytes = bh_task_bytes(head.count, rungs);
             EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
-            EQP_TRY(eqp_array_reserve(&works->block, &capacity, *nin + 1, sizeof *works->block));
+            EQP_TRY(eqp_array_reserve(&tasks->block, &capacity, *nin + 1, sizeof *tasks->block));
             EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
-            works->block[*nin] = at;
+            tasks->block[*nin] = at;
             (*home)[(*nin)++] = came->rank[i];
         }
     }
@@ -357,44 +357,44 @@ done:
     return code;
 }
 
-static int send_by_messages(bh_works *works, bh_post *post, const bh_work *local, int code, eqp_route_counts *counts)
+static int send_by_messages(bh_tasks *tasks, bh_post *post, const bh_task *local, int code, eqp_route_counts *counts)
 {
     int64_t nin = 0;
     int *home = NULL;
 
     post->nhired = 0;
-    code = code == EQP_OK ? put_groups(works, post) : code;
-    EQP_TRY(eqp_messenger_send(post->works, code));
-    code = eqp_messenger_finish(post->works);
-    const eqp_messages_view came = eqp_messenger_came(post->works);
-    works->post = came.rank != NULL ? post : NULL; /* on all ranks: else all have heard why */
+    code = code == EQP_OK ? put_groups(tasks, post) : code;
+    EQP_TRY(eqp_messenger_send(post->tasks, code));
+    code = eqp_messenger_finish(post->tasks);
+    const eqp_messages_view came = eqp_messenger_came(post->tasks);
+    tasks->post = came.rank != NULL ? post : NULL; /* on all ranks: else all have heard why */
     EQP_TRY(code);
-    *counts = eqp_messenger_last_counts(post->works);
-    works->away = true;
-    EQP_TRY(find_blocks(works, &came, &nin, &home));
-    EQP_TRY(line_up(works, local, nin, home));
+    *counts = eqp_messenger_last_counts(post->tasks);
+    tasks->away = true;
+    EQP_TRY(find_blocks(tasks, &came, &nin, &home));
+    EQP_TRY(line_up(tasks, local, nin, home));
 done:
     free(home);
     return code;
 }
 
-/* Results are written where they are sent from. Those of one home lie one after another, as its works do. Local. */
-static int expect_by_messages(bh_works *works)
+/* Results are written where they are sent from. Those of one home lie one after another, as its tasks do. Local. */
+static int expect_by_messages(bh_tasks *tasks)
 {
-    const bh_work *in = works->work + works->nlocal;
-    const int64_t n = works->n - works->nlocal;
+    const bh_task *in = tasks->task + tasks->nlocal;
+    const int64_t n = tasks->n - tasks->nlocal;
     int code;
 
-    EQP_TRY(eqp_array_create(&works->to, n, sizeof *works->to));
+    EQP_TRY(eqp_array_create(&tasks->to, n, sizeof *tasks->to));
     for (int64_t i = 0, last; i < n; i = last) {
         int64_t bytes = 0;
         double *room;
         for (last = i; last < n && in[last].home == in[i].home; last++) {
             bytes += bh_result_bytes(in[last].group.count);
         }
-        EQP_TRY(eqp_messenger_put(works->post->forces, in[i].home, bytes, &room));
+        EQP_TRY(eqp_messenger_put(tasks->post->forces, in[i].home, bytes, &room));
         for (int64_t k = i; k < last; k++) {
-            works->to[k] = room;
+            tasks->to[k] = room;
             room += bh_result_bytes(in[k].group.count) / (int64_t)sizeof(double);
         }
     }
@@ -403,12 +403,12 @@ done:
 }
 
 /* The results of a group, of all who have computed some of it, by rank. at: [ranks] where the next one of each lies */
-static int add_up(const bh_works *works, int64_t s, const double **at, const double *const *end, double *sum)
+static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const double *const *end, double *sum)
 {
-    const int64_t n = 4 * (int64_t)works->group[works->sent_group[s]].count;
+    const int64_t n = 4 * (int64_t)tasks->group[tasks->sent_group[s]].count;
 
-    for (int64_t k = works->sent_first[s]; k < works->sent_first[s + 1]; k++) {
-        const int r = works->sent_rank[k];
+    for (int64_t k = tasks->sent_first[s]; k < tasks->sent_first[s + 1]; k++) {
+        const int r = tasks->sent_rank[k];
         if (end[r] - at[r] < n) {
             return EQP_ERR_FORMAT;
         }
@@ -421,10 +421,10 @@ static int add_up(const bh_works *works, int64_t s, const double **at, const dou
 }
 
 /* sum: as return_by_route(), zeros */
-static int return_by_messages(const bh_works *works, double *sum, int code, eqp_route_counts *counts)
+static int return_by_messages(const bh_tasks *tasks, double *sum, int code, eqp_route_counts *counts)
 {
-    bh_post *post = works->post;
-    const eqp_messages_view homes = eqp_messenger_came(post->works);
+    bh_post *post = tasks->post;
+    const eqp_messages_view homes = eqp_messenger_came(post->tasks);
     const double **at = NULL, **end = NULL;
     int nranks;
 
@@ -439,9 +439,9 @@ static int return_by_messages(const bh_works *works, double *sum, int code, eqp_
         at[came.rank[i]] = came.data[i];
         end[came.rank[i]] = at[came.rank[i]] + came.bytes[i] / (int64_t)sizeof(double);
     }
-    for (int64_t s = 0; s < works->nsent; s++) {
-        EQP_TRY(add_up(works, s, at, end, sum));
-        sum += 4 * (int64_t)works->group[works->sent_group[s]].count;
+    for (int64_t s = 0; s < tasks->nsent; s++) {
+        EQP_TRY(add_up(tasks, s, at, end, sum));
+        sum += 4 * (int64_t)tasks->group[tasks->sent_group[s]].count;
     }
 done:
     free(at);
@@ -452,90 +452,90 @@ done:
 /* ---- both ---- */
 
 /* Tags of one phase. */
-static int take_tags(bh_works *works, const int64_t *tag, const eqp_map *map, int phase)
+static int take_tags(bh_tasks *tasks, const int64_t *tag, const eqp_map *map, int phase)
 {
     int code = EQP_OK;
 
-    works->tag = tag;
+    tasks->tag = tag;
     if (eqp_map_phased(map, NULL, NULL) > 0) {
-        EQP_TRY(eqp_array_create(&works->tags, works->ngroups, sizeof *works->tags));
-        for (int64_t g = 0; g < works->ngroups; g++) {
-            works->tags[g] = eqp_map_tag_in(map, tag[g], phase);
+        EQP_TRY(eqp_array_create(&tasks->tags, tasks->ngroups, sizeof *tasks->tags));
+        for (int64_t g = 0; g < tasks->ngroups; g++) {
+            tasks->tags[g] = eqp_map_tag_in(map, tag[g], phase);
         }
-        works->tag = works->tags;
+        tasks->tag = tasks->tags;
     }
 done:
     return code;
 }
 
-int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
+int bh_tasks_send(bh_tasks *tasks, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
                   int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int phase,
                   int code, eqp_route_counts *counts)
 {
-    bh_work *local = NULL;
+    bh_task *local = NULL;
     bool open = false;
     int me, nranks;
 
     MPI_Comm_rank(post->comm, &me);
     MPI_Comm_size(post->comm, &nranks);
-    bh_works_free(works);
-    works->comm = post->comm;
-    works->particles = particles;
-    works->ngroups = ngroups;
-    works->group = group;
-    code = code == EQP_OK ? take_tags(works, tag, map, phase) : code;
-    code = code == EQP_OK ? make_lists(works, ngroups) : code;
+    bh_tasks_free(tasks);
+    tasks->comm = post->comm;
+    tasks->particles = particles;
+    tasks->ngroups = ngroups;
+    tasks->group = group;
+    code = code == EQP_OK ? take_tags(tasks, tag, map, phase) : code;
+    code = code == EQP_OK ? make_lists(tasks, ngroups) : code;
     code = code == EQP_OK ? eqp_array_create(&local, ngroups, sizeof *local) : code;
-    code = code == EQP_OK ? list_groups(works, ngroups, group, works->tag, map, me, nranks, local) : code;
+    code = code == EQP_OK ? list_groups(tasks, ngroups, group, tasks->tag, map, me, nranks, local) : code;
     if (away) { /* on all ranks */
         const int opened = bh_post_open(post, plan, &open);
         code = opened != EQP_OK ? opened
-               : open           ? send_by_messages(works, post, local, code, counts)
-                                : send_by_route(works, post->comm, plan, local, code, counts);
+               : open           ? send_by_messages(tasks, post, local, code, counts)
+                                : send_by_route(tasks, post->comm, plan, local, code, counts);
     } else {
-        code = code == EQP_OK ? line_up(works, local, 0, NULL) : code;
+        code = code == EQP_OK ? line_up(tasks, local, 0, NULL) : code;
     }
     free(local);
     return code;
 }
 
-int bh_works_expect(bh_works *works, const eqp_exchange_plan *plan, int code)
+int bh_tasks_expect(bh_tasks *tasks, const eqp_exchange_plan *plan, int code)
 {
-    if (works->post != NULL) { /* on all ranks */
-        return code == EQP_OK ? expect_by_messages(works) : code;
+    if (tasks->post != NULL) { /* on all ranks */
+        return code == EQP_OK ? expect_by_messages(tasks) : code;
     }
-    return works->away ? expect_by_route(works, plan, code) : code; /* on all ranks */
+    return tasks->away ? expect_by_route(tasks, plan, code) : code; /* on all ranks */
 }
 
-static void add_results(const bh_works *works, bh_particles *p, const bh_group *group, const double *sum)
+static void add_results(const bh_tasks *tasks, bh_particles *p, const bh_group *group, const double *sum)
 {
     double *const to[] = {p->ax, p->ay, p->az, p->pot};
 
-    for (int64_t s = 0; s < works->nsent; s++) {
-        const bh_group *g = &group[works->sent_group[s]];
+    for (int64_t s = 0; s < tasks->nsent; s++) {
+        const bh_group *g = &group[tasks->sent_group[s]];
         for (int f = 0; f < 4; f++, sum += g->count) {
             for (int64_t i = 0; i < g->count; i++) {
-                to[f][g->first + i] = (works->sent_own[s] ? to[f][g->first + i] : 0.0) + sum[i];
+                to[f][g->first + i] = (tasks->sent_own[s] ? to[f][g->first + i] : 0.0) + sum[i];
             }
         }
     }
 }
 
-int bh_works_return(const bh_works *works, bh_particles *particles, int code, eqp_route_counts *counts)
+int bh_tasks_return(const bh_tasks *tasks, bh_particles *particles, int code, eqp_route_counts *counts)
 {
     double *sum = NULL;
     int64_t n = 0;
 
-    if (works->post == NULL && works->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
+    if (tasks->post == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
         return code;
     }
-    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        n += 4 * works->group[works->sent_group[s]].count;
+    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
+        n += 4 * tasks->group[tasks->sent_group[s]].count;
     }
     code = code == EQP_OK ? eqp_array_create(&sum, n, sizeof *sum) : code;
-    EQP_TRY(works->post != NULL ? return_by_messages(works, sum, code, counts)
-                                : return_by_route(works, sum, code, counts));
-    add_results(works, particles, works->group, sum);
+    EQP_TRY(tasks->post != NULL ? return_by_messages(tasks, sum, code, counts)
+                                : return_by_route(tasks, sum, code, counts));
+    add_results(tasks, particles, tasks->group, sum);
 done:
     free(sum);
     return code;

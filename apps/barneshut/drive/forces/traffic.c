@@ -40,7 +40,7 @@ void bh_post_init(bh_post *post, MPI_Comm comm)
 
 void bh_post_free(bh_post *post)
 {
-    eqp_messenger_free(post->works);
+    eqp_messenger_free(post->tasks);
     eqp_messenger_free(post->forces);
     eqp_messenger_free(post->requests);
     eqp_messenger_free(post->ghosts);
@@ -62,7 +62,7 @@ done:
 
 int bh_post_open(bh_post *post, const eqp_exchange_plan *plan, bool *open)
 {
-    eqp_messenger **const all[] = {&post->works, &post->forces, &post->requests, &post->ghosts};
+    eqp_messenger **const all[] = {&post->tasks, &post->forces, &post->requests, &post->ghosts};
     int code = EQP_OK;
 
     *open = plan->stages == EQP_STAGES_DIRECT && plan->broadcast == 0 && plan->node == 1;

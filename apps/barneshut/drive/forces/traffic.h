@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 enum {
-    BH_PHASE_WORKS,    /* out: groups that other ranks compute, or compute some of; see works.h */
+    BH_PHASE_TASKS,    /* out: groups that other ranks compute, or compute some of; see tasks.h */
     BH_PHASE_REQUESTS, /* out: groups whose walks open cells of others; see essential.h */
     BH_PHASE_GHOSTS,   /* out: those cells and particles */
-    BH_PHASE_FORCES,   /* back: what the groups of BH_PHASE_WORKS have felt */
+    BH_PHASE_FORCES,   /* back: what the groups of BH_PHASE_TASKS have felt */
     BH_PHASES
 };
 
@@ -35,7 +35,7 @@ int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks
  * to be made. */
 typedef struct bh_post {
     MPI_Comm comm;                                     /* borrowed */
-    eqp_messenger *works, *forces, *requests, *ghosts; /* NULL before they are used first */
+    eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before they are used first */
     int nhired, *hired;                                /* [ranks] those that compute groups of this one */
     int nasked, *asked;                                /* [ranks] those that have the last requests */
 } bh_post;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One pass over works: lists, forces, surveys, and what they cost. Between evaluate.c and stealing.c; nothing here
+/* One pass over tasks: lists, forces, surveys, and what they cost. Between evaluate.c and stealing.c; nothing here
  * communicates, but that what is under way is moved on. */
-#ifndef BH_PASS_H
-#define BH_PASS_H
+#ifndef BH_FORCE_LOOP_H
+#define BH_FORCE_LOOP_H
 
 #include "evaluate.h"
 
-/* Set what is borrowed, the rest is zero; bh_pass_free() frees. */
-typedef struct bh_pass {
+/* Set what is borrowed, the rest is zero; bh_force_loop_free() frees. */
+typedef struct bh_force_loop {
     bh_evaluator *evaluator;
     const bh_tree *tree;
     const eqp_map *map;
     int rank;
-    bh_works *works;
+    bh_tasks *tasks;
     bh_survey *survey;    /* or NULL */
     bool forces;          /* else lists only */
     double *scratch;      /* where forces that nobody wants go, instead of to the targets; or NULL */
@@ -27,25 +27,26 @@ typedef struct bh_pass {
     bh_list list, turn;
     bh_counts batch; /* of the sample at hand */
     double batch_seconds;
-} bh_pass;
+} bh_force_loop;
 
-void bh_pass_free(bh_pass *pass);
+void bh_force_loop_free(bh_force_loop *pass);
 
 /* List, survey and forces of one work, not timed. */
-int bh_pass_work(bh_pass *pass, int64_t w);
+int bh_force_loop_task(bh_force_loop *pass, int64_t w);
 
 /* List and forces of a group as a rank `rank` that has it would compute them, not timed, whoever looks on. */
-int bh_pass_group(bh_pass *pass, const bh_group *group, int64_t tag, int rank, const bh_work_targets *targets);
+int bh_force_loop_group(bh_force_loop *pass, const bh_group *group, int64_t tag, int rank,
+                        const bh_task_targets *targets);
 
-/* Which works: all, those that have all they need before anything has arrived, or the others. */
-typedef enum bh_selection { BH_ALL_WORKS, BH_READY_WORKS, BH_WAITING_WORKS } bh_selection;
+/* Which tasks: all, those that have all they need before anything has arrived, or the others. */
+typedef enum bh_selection { BH_ALL_TASKS, BH_READY_TASKS, BH_WAITING_TASKS } bh_selection;
 
-/* The works first to last - 1 that are selected, timed in batches; ends the last one. */
-int bh_pass_works(bh_pass *pass, int64_t first, int64_t last, bh_selection selected);
+/* The tasks first to last - 1 that are selected, timed in batches; ends the last one. */
+int bh_force_loop_run(bh_force_loop *pass, int64_t first, int64_t last, bh_selection selected);
 
 /* What was done since the clock of eqp_cpu_seconds() said `start` belongs to the sample at hand, which ends where it is
- * large enough; bh_pass_end_sample() ends it in any case. */
-int bh_pass_add_time(bh_pass *pass, double start);
-int bh_pass_end_sample(bh_pass *pass);
+ * large enough; bh_force_loop_end_sample() ends it in any case. */
+int bh_force_loop_add_time(bh_force_loop *pass, double start);
+int bh_force_loop_end_sample(bh_force_loop *pass);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pass.h"
+#include "force_loop.h"
 
 #include "../../../shell/signals.h"
 
@@ -12,7 +12,7 @@
  * and which leaves a rank dozens of samples. */
 #define BATCH_INTERACTIONS 200000
 
-void bh_pass_free(bh_pass *pass)
+void bh_force_loop_free(bh_force_loop *pass)
 {
     bh_list_free(&pass->list);
     bh_list_free(&pass->turn);
@@ -20,8 +20,8 @@ void bh_pass_free(bh_pass *pass)
 
 /* What the walk tells of each tile that it keeps. */
 typedef struct tile_watch {
-    const bh_pass *pass;
-    int64_t work;
+    const bh_force_loop *pass;
+    int64_t task;
     bool shared; /* a share of a group goes into the survey tile by tile */
     bh_survey_pass survey;
 } tile_watch;
@@ -29,12 +29,12 @@ typedef struct tile_watch {
 static int tile_seen(void *user, const bh_tile *tile)
 {
     tile_watch *watch = user;
-    const bh_pass *p = watch->pass;
+    const bh_force_loop *p = watch->pass;
     const bh_evaluator *evaluator = p->evaluator;
     int code = watch->shared ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
 
     if (code == EQP_OK && evaluator->computed != NULL) {
-        code = evaluator->computed(evaluator->computed_user, p->tree, p->works, watch->work, tile);
+        code = evaluator->computed(evaluator->computed_user, p->tree, p->tasks, watch->task, tile);
     }
     return code;
 }
@@ -49,7 +49,8 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
 }
 
 /* The list of a group, and how much work it is. watch: NULL, or told of all tiles. */
-static int list_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch, bh_counts *counts)
+static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch,
+                      bh_counts *counts)
 {
     bh_tile_choice choice;
     int code = app_signals_stop();
@@ -89,18 +90,18 @@ static bh_group active_of(const bh_particles *of, const bh_group *group, int pha
 }
 
 /* The work of a turn of each phase: of a whole group that lives here by a walk for its active targets. */
-static int count_turns(bh_pass *p, int64_t w, const bh_counts *all, bh_turns *turns)
+static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_turns *turns)
 {
-    const bh_work *work = &p->works->work[w];
+    const bh_task *task = &p->tasks->task[w];
     int code = EQP_OK;
 
-    bh_survey_turns(p->survey, work, all, turns);
-    for (int k = 1; k < turns->n && work->on[k] > 0 && work->tag >= 0 && w < p->works->nlocal; k++) {
-        if (work->on[k] == work->on[k - 1]) {
+    bh_survey_turns(p->survey, task, all, turns);
+    for (int k = 1; k < turns->n && task->on[k] > 0 && task->tag >= 0 && w < p->tasks->nlocal; k++) {
+        if (task->on[k] == task->on[k - 1]) {
             turns->of[k] = turns->of[k - 1];
             continue;
         }
-        const bh_group active = active_of(p->works->particles, &work->group, k);
+        const bh_group active = active_of(p->tasks->particles, &task->group, k);
         EQP_TRY(bh_walk_sampled(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, 0, NULL, NULL, &p->turn));
         EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more */
         turns->of[k] = count_list(&p->turn, active.count);
@@ -110,30 +111,30 @@ done:
 }
 
 /* The list of one work, and its entry in the survey. */
-static int list_work(bh_pass *p, int64_t w, bh_counts *counts)
+static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
-    const bh_work *work = &p->works->work[w];
-    tile_watch watch = {.pass = p, .work = w, .shared = p->survey != NULL && work->tag < 0};
+    const bh_task *task = &p->tasks->task[w];
+    tile_watch watch = {.pass = p, .task = w, .shared = p->survey != NULL && task->tag < 0};
     const bool watched = watch.shared || p->evaluator->computed != NULL;
     bh_turns turns;
     int code;
 
     if (watch.shared) {
-        bh_survey_begin(&watch.survey, p->survey, work);
+        bh_survey_begin(&watch.survey, p->survey, task);
     }
-    code = list_group(p, &work->group, work->tag, p->rank, watched ? &watch : NULL, counts);
+    code = list_group(p, &task->group, task->tag, p->rank, watched ? &watch : NULL, counts);
     if (code != EQP_OK || p->survey == NULL) {
         return code;
     }
     EQP_TRY(count_turns(p, w, counts, &turns));
     EQP_TRY(watch.shared ? bh_survey_end(&watch.survey, &turns, p->list.ntiles)
-                         : bh_survey_whole(p->survey, work, p->tree, &p->list, &turns));
+                         : bh_survey_whole(p->survey, task, p->tree, &p->list, &turns));
 done:
     return code;
 }
 
 /* The forces of the list that was made last. */
-static int force_group(bh_pass *p, int64_t count, const bh_work_targets *t)
+static int force_group(bh_force_loop *p, int64_t count, const bh_task_targets *t)
 {
     const size_t bytes = (size_t)count * sizeof(double);
 
@@ -145,19 +146,19 @@ static int force_group(bh_pass *p, int64_t count, const bh_work_targets *t)
                     t->z, t->ax, t->ay, t->az, t->pot);
 }
 
-static void add_done(bh_pass *p, int64_t count, const bh_counts *counts)
+static void add_done(bh_force_loop *p, int64_t count, const bh_counts *counts)
 {
     bh_counts_add(&p->counts, counts);
     bh_counts_add(&p->batch, counts);
     p->targets += count;
 }
 
-int bh_pass_work(bh_pass *p, int64_t w)
+int bh_force_loop_task(bh_force_loop *p, int64_t w)
 {
-    const int64_t count = p->works->work[w].group.count;
-    bh_work_targets t = bh_works_targets(p->works, w);
+    const int64_t count = p->tasks->task[w].group.count;
+    bh_task_targets t = bh_tasks_targets(p->tasks, w);
     bh_counts counts;
-    int code = list_work(p, w, &counts);
+    int code = list_task(p, w, &counts);
 
     if (code != EQP_OK) {
         return code;
@@ -172,7 +173,7 @@ int bh_pass_work(bh_pass *p, int64_t w)
     return p->forces ? force_group(p, count, &t) : EQP_OK;
 }
 
-int bh_pass_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, const bh_work_targets *targets)
+int bh_force_loop_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, const bh_task_targets *targets)
 {
     bh_counts counts;
     int code = list_group(p, group, tag, rank, NULL, &counts);
@@ -184,7 +185,7 @@ int bh_pass_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, cons
     return force_group(p, group->count, targets);
 }
 
-int bh_pass_end_sample(bh_pass *p)
+int bh_force_loop_end_sample(bh_force_loop *p)
 {
     int code = EQP_OK;
 
@@ -201,24 +202,24 @@ static bool is_large(const bh_counts *batch)
     return batch->of[BH_KIND_PAIR] + batch->of[BH_KIND_CELL] >= BATCH_INTERACTIONS;
 }
 
-int bh_pass_add_time(bh_pass *p, double start)
+int bh_force_loop_add_time(bh_force_loop *p, double start)
 {
     const double seconds = eqp_cpu_seconds_since(start);
 
     p->seconds += seconds;
     p->batch_seconds += seconds;
-    return is_large(&p->batch) ? bh_pass_end_sample(p) : EQP_OK;
+    return is_large(&p->batch) ? bh_force_loop_end_sample(p) : EQP_OK;
 }
 
 /* One sample for the cost model; what is under way is moved on, and the next one starts. */
-static int close_batch(bh_pass *p, double *start)
+static int close_batch(bh_force_loop *p, double *start)
 {
     const double now = eqp_cpu_seconds(), seconds = now > *start ? now - *start : 0.0;
     int code;
 
     p->seconds += seconds;
     p->batch_seconds = seconds;
-    code = bh_pass_end_sample(p);
+    code = bh_force_loop_end_sample(p);
     *start = now;
     if (code == EQP_OK && p->fetch != NULL) {
         code = bh_essential_progress(p->fetch);
@@ -227,16 +228,16 @@ static int close_batch(bh_pass *p, double *start)
     return code;
 }
 
-int bh_pass_works(bh_pass *p, int64_t first, int64_t last, bh_selection selected)
+int bh_force_loop_run(bh_force_loop *p, int64_t first, int64_t last, bh_selection selected)
 {
     double start = eqp_cpu_seconds();
     int code = EQP_OK;
 
     for (int64_t w = first; w < last && code == EQP_OK; w++) {
-        if (selected != BH_ALL_WORKS && p->works->waits[w] != (selected == BH_WAITING_WORKS)) {
+        if (selected != BH_ALL_TASKS && p->tasks->waits[w] != (selected == BH_WAITING_TASKS)) {
             continue;
         }
-        code = bh_pass_work(p, w);
+        code = bh_force_loop_task(p, w);
         if (code == EQP_OK && is_large(&p->batch)) {
             code = close_batch(p, &start);
         }
