@@ -49,12 +49,13 @@ typedef struct outcome {
     int64_t nunits;
 } outcome;
 
-static double evaluate(bh_simulation *sim, bh_survey *survey, bh_evaluated *result)
+static double evaluate(bh_simulation *sim, eqp_survey *survey, bh_evaluated *result)
 {
+    const eqp_map *map = eqp_balancer_map(sim->balancer);
     const double start = eqp_cpu_seconds();
 
     eqp_timings_clear(sim->evaluator.timings);
-    check(bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), survey, result), "forces");
+    check(bh_evaluate(&sim->evaluator, &sim->domain, map, survey, 0, EQP_OK, result), "forces");
     return eqp_cpu_seconds_since(start);
 }
 
@@ -79,9 +80,7 @@ static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *for
 
     *units = renew(balancer);
     *force = evaluate(sim, NULL, &result);
-    bh_survey survey = {.owners = eqp_balancer_survey(balancer)};
-    *with = evaluate(sim, survey.owners != NULL ? &survey : NULL, &result);
-    bh_survey_free(&survey);
+    *with = evaluate(sim, eqp_balancer_survey(balancer), &result);
     row.load = result.seconds;
     check(eqp_balancer_record(balancer, &work, &step), "step");
     return step.units;

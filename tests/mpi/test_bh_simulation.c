@@ -21,7 +21,6 @@ typedef struct everybody {
     uint64_t *key;         /* [n] ascending */
     double *x, *y, *z;     /* [n] in the same order */
     unsigned char *marked; /* [n][n]: how often target row has met source column */
-    bool part;             /* only some are targets: is_active() */
     int group_size;
     double cutoff;
 } everybody;
@@ -68,15 +67,6 @@ static void everybody_free(everybody *e)
     free(e->marked);
 }
 
-/* Some particles, by their places: none of whole groups, and of others some or all. */
-static bool is_active(double x, double y)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return y > 0.1 && (bits % 3 == 0 || y > 0.5);
-}
-
 static void mark_cell(everybody *e, int64_t ntargets, const int64_t *target, const bh_cell *cell)
 {
     uint64_t size = (uint64_t)1 << (3 * (EQP_CURVE_BITS - cell->level));
@@ -103,9 +93,6 @@ static int mark_tile(void *user, const bh_tree *tree, const bh_tasks *tasks, int
     eqp_hilbert_keys(1, x, y, z, tree->box.corner, tree->box.side, &key);
     int64_t at = bh_order_lower(e->n, e->key, key) + (int64_t)group->part * e->group_size;
     for (int64_t i = 0; i < group->count; i++, at++) {
-        while (e->part && at < e->n && !is_active(e->x[at], e->y[at])) {
-            at++;
-        }
         CHECK(at < e->n && e->x[at] == x[i] && e->y[at] == y[i] && e->z[at] == z[i],
               "target %lld of a group is not where the order has it", (long long)i);
         target[i] = at < e->n ? at : 0;
@@ -127,36 +114,27 @@ static bool must_meet(const everybody *e, int64_t t, int64_t s)
     return e->cutoff == 0 || dx * dx + dy * dy + dz * dz < e->cutoff * e->cutoff;
 }
 
-/* Evaluates the present state once more and marks who meets whom; of all, or of those that are active. pairs, cells:
- * how many, over all ranks. */
-static void check_exactly_once(bh_simulation *sim, const char *what, bool part, int64_t *pairs, int64_t *cells)
+/* Evaluates the present state once more and marks who meets whom. pairs, cells: how many, over all ranks. */
+static void check_exactly_once(bh_simulation *sim, const char *what, int64_t *pairs, int64_t *cells)
 {
-    const bh_particles *p = &sim->domain.particles;
-    bool *active = calloc((size_t)p->n + 1, sizeof *active);
     everybody e;
     bh_evaluated evaluated;
     int64_t wrong = 0, sum[2];
     int code;
 
     everybody_create(sim, &e);
-    e.part = part;
-    for (int64_t i = 0; i < p->n; i++) {
-        active[i] = is_active(p->x[i], p->y[i]);
-    }
-    code = bh_domain_grow(&sim->domain);
+    code = bh_domain_build_tree(&sim->domain, EQP_OK);
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0,
-                           part ? active : NULL, EQP_OK, &evaluated);
+    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0, EQP_OK, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
     for (int64_t t = 0; t < e.n; t++) {
-        const bool met = !part || is_active(e.x[t], e.y[t]);
         for (int64_t s = 0; s < e.n; s++) {
             const unsigned char marked = e.marked[t * e.n + s];
-            wrong += met ? marked != 1 && (marked > 1 || must_meet(&e, t, s)) : marked != 0;
+            wrong += marked != 1 && (marked > 1 || must_meet(&e, t, s));
         }
     }
     sum[0] = evaluated.counts.of[BH_KIND_PAIR];
@@ -164,7 +142,6 @@ static void check_exactly_once(bh_simulation *sim, const char *what, bool part, 
     MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, sim->comm);
     *pairs = sum[0];
     *cells = sum[1];
-    free(active);
     CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
           (long long)(e.n * e.n));
     eqp_timings_clear(sim->evaluator.timings); /* no step: its costs are not learnt */
@@ -218,10 +195,10 @@ static void check_exchanges(bh_simulation *sim, const char *what)
         double worst = 0.0;
         eqp_exchange_plan_parse(exchanges[e], &sim->evaluator.plan);
         int code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
-        code = code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
-        code = code == EQP_OK
-                   ? bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated)
-                   : code;
+        code = code == EQP_OK ? bh_domain_build_tree(&sim->domain, EQP_OK) : code;
+        code = code == EQP_OK ? bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0,
+                                            EQP_OK, &evaluated)
+                              : code;
         CHECK(code == EQP_OK, "%s: no forces by %s: %s", what, exchanges[e], eqp_error_text(code));
         check_phases(sim, what, &evaluated);
         for (int64_t i = 0; i < p->n; i++) {
@@ -246,7 +223,7 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     const eqp_map *map = eqp_balancer_map(sim->balancer);
     int64_t ncells[2] = {0, 1}, nsources[2] = {0, 1};
     bh_tasks tasks;
-    int code = bh_domain_grow(domain);
+    int code = bh_domain_build_tree(domain, EQP_OK);
 
     bh_tasks_init(&tasks);
     for (int round = 0; round < 2 && code == EQP_OK; round++) {
@@ -264,9 +241,8 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     bh_tasks_free(&tasks);
 }
 
-/* What a run leaves to compare: interactions and forces on the first and the last step, and where only those are
- * computed that are active in the first. */
-enum { FIRST, LAST, PART, OUTCOMES };
+/* What a run leaves to compare: interactions and forces on the first and the last step. */
+enum { FIRST, LAST, OUTCOMES };
 typedef struct outcome {
     int64_t n;
     int64_t pairs[OUTCOMES], cells[OUTCOMES];
@@ -334,17 +310,13 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
         return;
     }
     outcome_take(&sim, FIRST, o);
-    check_exactly_once(&sim, what, false, &pairs, &cells);
-    check_exactly_once(&sim, what, true, &pairs, &cells);
-    outcome_take(&sim, PART, o);
-    o->pairs[PART] = pairs;
-    o->cells[PART] = cells;
+    check_exactly_once(&sim, what, &pairs, &cells);
     for (int64_t s = 0; s < settings->run.steps && code == EQP_OK; s++) {
         code = bh_simulation_step(&sim, &message);
     }
     CHECK(code == EQP_OK, "%s: %s", what, message.text);
     outcome_take(&sim, LAST, o);
-    check_exactly_once(&sim, what, false, &pairs, &cells);
+    check_exactly_once(&sim, what, &pairs, &cells);
     MPI_Comm_size(comm, &nranks);
     if (strstr(what, "split") != NULL && nranks >= 7) {
         CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
@@ -457,8 +429,8 @@ static void check_size(bh_simulation *many, bh_simulation *one, int size)
     snprintf(what, sizeof what, "groups of %d", many->problem.size[size]);
     const eqp_problem of_many = bh_problem_functions(&many->problem), of_one = bh_problem_functions(&one->problem);
     CHECK(of_many.grain(of_many.user, size) == EQP_OK && of_one.grain(of_one.user, size) == EQP_OK, "%s", what);
-    check_exactly_once(many, what, false, &pairs[0], &cells[0]);
-    check_exactly_once(one, what, false, &pairs[1], &cells[1]);
+    check_exactly_once(many, what, &pairs[0], &cells[0]);
+    check_exactly_once(one, what, &pairs[1], &cells[1]);
     groups[0] = many->domain.ngroups;
     groups[1] = one->domain.ngroups;
     MPI_Allreduce(MPI_IN_PLACE, groups, 1, MPI_INT64_T, MPI_SUM, many->comm);

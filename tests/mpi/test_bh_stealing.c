@@ -74,9 +74,9 @@ static void evaluate(bh_simulation *sim, const eqp_map *map, bh_stealing *steali
     bh_evaluated evaluated;
 
     put_back(sim, before);
-    CHECK_EQUAL(bh_domain_grow(&sim->domain), EQP_OK);
+    CHECK_EQUAL(bh_domain_build_tree(&sim->domain, EQP_OK), EQP_OK);
     sim->evaluator.stealing = stealing;
-    CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, map, NULL, &evaluated), EQP_OK);
+    CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, map, NULL, 0, EQP_OK, &evaluated), EQP_OK);
     sim->evaluator.stealing = NULL;
     memcpy(o->done, evaluated.counts.of, sizeof evaluated.counts.of);
     o->done[TARGETS] = evaluated.targets;
@@ -249,7 +249,6 @@ static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
 {
     static const char *const option[] = {"clusters:n=300", "--balance", "none", NULL};
     const bool last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
-    bh_survey survey = {.brief = NULL};
     bh_evaluated evaluated;
     bh_settings settings;
     bh_simulation sim;
@@ -260,12 +259,11 @@ static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
     const eqp_map *map = eqp_balancer_map(sim.balancer);
     CHECK_EQUAL(bh_stealing_create(sim.comm, eqp_schedule_method_at(0), NULL, &stealing), EQP_OK);
     sim.evaluator.stealing = stealing;
-    CHECK_EQUAL(bh_domain_grow(&sim.domain), EQP_OK);
+    CHECK_EQUAL(bh_domain_build_tree(&sim.domain, EQP_OK), EQP_OK);
     sim.evaluator.computed = last ? mark_nothing : NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, 0, EQP_OK, &evaluated), EQP_ERR_ARGUMENT);
     sim.evaluator.computed = NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, last ? &survey : NULL, &evaluated), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_OK);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, 0, EQP_OK, &evaluated), EQP_OK);
     sim.evaluator.stealing = NULL;
     bh_stealing_free(stealing);
     bh_simulation_free(&sim);

@@ -74,7 +74,7 @@ static totals run_forces(bh_simulation *sim)
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL, NULL};
-    int code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated);
+    int code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0, EQP_OK, &evaluated);
 
     CHECK(code == EQP_OK, "no forces: %s", eqp_error_text(code));
     MPI_Allgather(&top, 1, MPI_INT64_T, tops, 1, MPI_INT64_T, sim->comm);
@@ -204,7 +204,7 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     plan = sim.evaluator.plan;
     rank = sim.domain.rank;
     nranks = sim.domain.nranks;
-    code = bh_domain_grow(&sim.domain);
+    code = bh_domain_build_tree(&sim.domain, EQP_OK);
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
     real = run_forces(&sim);
     placement = calloc((size_t)sim.domain.ngroups + 1, sizeof *placement);
@@ -358,7 +358,7 @@ static void foretell_cycle(bh_simulation *sim, eqp_cycle_turns *phases, foretold
 
 static void compare_phase(const char *what, const bh_simulation *sim, int k, double times, const foretold *f)
 {
-    const bh_cycle_phase *real = &sim->now.phase[k];
+    const bh_phase *real = &sim->now.phase[k];
     const eqp_evaluated *e = &f->evaluated;
     const int nranks = sim->domain.nranks;
     int64_t interactions = -(int64_t)sim->input.total;
@@ -374,7 +374,7 @@ static void compare_phase(const char *what, const bh_simulation *sim, int k, dou
           nranks, k, (long long)e->ghosts_total, (long long)e->bytes_total, (long long)e->messages_max,
           (long long)real->ghosts_total, (long long)real->bytes_total, (long long)real->messages_max);
     for (int r = 0; r < nranks; r++) {
-        const bh_turn *turn = &sim->row[r].turn[k];
+        const bh_substep *turn = &sim->row[r].substep[k];
         const double sent[] = {turn->messages_sent, turn->messages_received, turn->bytes_sent, turn->bytes_received};
         interactions += (int64_t)f->interactions[r];
         CHECK(turn->interactions == f->interactions[r], "%s, rank %d of %d, phase %d: %g interactions traced, %g real",

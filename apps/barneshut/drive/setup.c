@@ -20,6 +20,16 @@ static void tag_all(bh_particles *p, int rank)
     }
 }
 
+static int migrate(bh_simulation *sim)
+{
+    return eqp_agree(sim->comm, bh_domain_migrate(&sim->domain, NULL, &sim->costs.migration, EQP_OK), NULL);
+}
+
+static int build_tree(bh_simulation *sim)
+{
+    return eqp_agree(sim->comm, bh_domain_build_tree(&sim->domain, EQP_OK), NULL);
+}
+
 /* The relative criterion goes by accelerations, which a snapshot does not have: the geometric one gives them. So the
  * first map is made of the lists that steps have, and step 0 has them as well. */
 static int find_accelerations(bh_simulation *sim)
@@ -29,9 +39,12 @@ static int find_accelerations(bh_simulation *sim)
     int code;
 
     sim->evaluator.timings = NULL; /* nor are the costs of a step */
-    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &unseen);
+    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0, EQP_OK, &unseen);
     sim->evaluator.timings = timings;
-    return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
+    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(build_tree(sim));
+done:
+    return code;
 }
 
 /* A step that follows from the forces alone, so that it is the same for every number of ranks. */
@@ -109,19 +122,17 @@ done:
 }
 
 /* First homes by count, then the first map; those of a restart file instead. */
-static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eqp_message *message)
+static int prepare_first(bh_simulation *sim, bool balance, eqp_message *message)
 {
-    int code = bh_domain_settle(&sim->domain, &ledger->settled);
+    int code;
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(migrate(sim));
     if (sim->resumes) {
         bh_resume_tags(sim);
     } else {
         tag_all(&sim->domain.particles, sim->domain.rank);
     }
-    EQP_TRY(bh_domain_grow(&sim->domain));
+    EQP_TRY(build_tree(sim));
     if ((sim->evaluator.mac.relative || sim->rungs.n > 1) && sim->settings->run.restart == NULL) {
         EQP_TRY(find_accelerations(sim));
     }
@@ -129,22 +140,24 @@ static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eq
         EQP_TRY(find_rungs(sim, message));
     }
     if (balance && !sim->resumes) {
-        EQP_TRY(bh_step_make_map(sim, ledger, message));
-        EQP_TRY(bh_step_settle(sim, ledger));
+        EQP_TRY(bh_balance_map(sim, message));
+        EQP_TRY(migrate(sim));
+        EQP_TRY(build_tree(sim));
     }
 done:
     return code;
 }
 
 /* A step of many sizes that was stopped, from its tick on: with its own length, whatever that of the next one is. */
-static int complete_step(bh_simulation *sim, bh_ledger *ledger)
+static int complete_step(bh_simulation *sim)
 {
     const double next = sim->rungs.dt;
     int code;
 
     sim->tick = sim->input.tick;
     sim->rungs.dt = sim->input.dt;
-    EQP_TRY(eqp_agree(sim->comm, bh_step_cycle(sim, ledger, true, EQP_OK), NULL));
+    bh_step_finish(sim);
+    EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
     bh_step_kick(sim);
 done:
     sim->rungs.dt = next;
@@ -153,24 +166,41 @@ done:
     return code;
 }
 
+/* Forces for what their evaluation shows: the particles keep those that they have. */
+static int compute_again(bh_simulation *sim)
+{
+    bh_particles *p = &sim->domain.particles;
+    double *kept = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &kept), NULL));
+    bh_step_forces(sim);
+    code = eqp_agree(sim->comm, sim->code, NULL);
+    bh_forces_swap(p, kept);
+done:
+    free(kept);
+    return code;
+}
+
 /* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
  * before, so that new ones would not have the same bits. One that was stopped within a step has no others, and
  * completes that step. */
-static int compute_first(bh_simulation *sim, bh_ledger *ledger)
+static int compute_first(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
     int code;
 
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
-        return bh_step_forces_beside(sim, ledger);
+        return compute_again(sim);
     }
     if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* it is the first lists that are compared */
         EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
     }
     if (sim->input.kick > 0 && sim->rungs.n > 1) {
-        return complete_step(sim, ledger);
+        return complete_step(sim);
     }
-    EQP_TRY(eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL));
+    bh_step_forces(sim);
+    EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
 done:
     return code;
@@ -179,21 +209,20 @@ done:
 static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
-    bh_ledger ledger = {0};
     int code;
 
     sim->on_rung[0] = (double)sim->input.total;
-    EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), &ledger, message));
-    EQP_TRY(compute_first(sim, &ledger));
+    EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), message));
+    EQP_TRY(compute_first(sim));
     EQP_TRY(sim->dt > 0 ? EQP_OK : find_dt(sim, message));
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
-    EQP_TRY(bh_step_conclude(sim, &ledger, 0.0, EQP_OK, message));
+    EQP_TRY(bh_balance_record(sim, 0.0, message));
     if (sim->resumes && sim->input.kick == 0) { /* else that was the record of the step that was stopped */
         EQP_TRY(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
     }
     app_words_free(&sim->input.words);
-    bh_step_choose(sim);
+    bh_step_choose_rungs(sim);
 done:
     return code;
 }

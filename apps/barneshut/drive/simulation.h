@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run: particles that move under their gravity, step by step, and the map that says who computes what. */
+/* A run: particles that move under their gravity, and the map that says which rank computes which interactions. */
 #ifndef BH_SIMULATION_H
 #define BH_SIMULATION_H
 
@@ -11,30 +11,30 @@
 
 #include <stddef.h>
 
-/* One rank in one turn of a phase of the cycle that a step is (motion.h). */
-typedef struct bh_turn {
+/* One rank in one substep of a phase (motion.h). */
+typedef struct bh_substep {
     double interactions; /* as those of a row */
     double ghosts;
     double messages_sent, messages_received, bytes_sent, bytes_received; /* as last_... of a row */
-} bh_turn;
+} bh_substep;
 
 /* One rank in one step. */
 typedef struct bh_rank_row {
     eqp_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
     double pairs, cells;
-    bh_turn turn[BH_RUNGS_MAX]; /* the last one of each phase; they travel only where there are rungs */
+    bh_substep substep[BH_RUNGS_MAX]; /* the last one of each phase; sent only in runs with rungs */
 } bh_rank_row;
 
-/* Bytes of a row that travel, without turns. */
-#define BH_ROW_BYTES offsetof(bh_rank_row, turn)
+/* Bytes of a row that are sent in runs without rungs. */
+#define BH_ROW_BYTES offsetof(bh_rank_row, substep)
 
-/* A phase of the cycle that a step was, over all ranks. Sums are those of its last turn. */
-typedef struct bh_cycle_phase {
+/* All substeps of one phase of a step, over all ranks. Sums are those of the last substep. */
+typedef struct bh_phase {
     int64_t turns;        /* 0: no steps have ended at such a tick */
     int64_t interactions; /* pairs and cells */
     int64_t ghosts_total, ghosts_max;
     int64_t bytes_total, bytes_max, messages_max; /* as those of a step */
-} bh_cycle_phase;
+} bh_phase;
 
 /* One step over all ranks; the same on all of them. */
 typedef struct bh_step {
@@ -43,8 +43,26 @@ typedef struct bh_step {
     bh_sums sums;
     int64_t substeps;             /* evaluations of the forces */
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung */
-    bh_cycle_phase phase[BH_RUNGS_MAX];
+    bh_phase phase[BH_RUNGS_MAX];
 } bh_step;
+
+/* Costs of this rank in the step under way, until they become its row. */
+typedef struct bh_costs {
+    double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
+    bh_migration migration;
+    int64_t map_bytes; /* sent while a map was made */
+    double balance_seconds;
+    int64_t evaluations;
+    int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
+    int64_t bytes;                /* sent in evaluations, with the tops of trees */
+    bh_evaluated evaluated;       /* in all of them; the exchange is that of the last one */
+    /* Of each phase: */
+    int64_t turns[BH_RUNGS_MAX];
+    double load[BH_RUNGS_MAX];      /* CPU seconds in forces, in all substeps */
+    bh_counts counts[BH_RUNGS_MAX]; /* in all substeps */
+    int64_t targets[BH_RUNGS_MAX];  /* of all ranks, in the last substep */
+    bh_substep last[BH_RUNGS_MAX];
+} bh_costs;
 
 typedef struct bh_simulation {
     MPI_Comm comm;               /* owned */
@@ -56,19 +74,23 @@ typedef struct bh_simulation {
     bh_evaluator evaluator;
     bh_stealing *stealing; /* with --schedule, else NULL */
     eqp_balancer *balancer;
-    bh_problem problem; /* what it knows of this */
+    bh_problem problem; /* the balancer's view of this simulation */
     double dt;
     bh_rungs rungs;               /* one: all particles have the same step */
     int64_t tick;                 /* of the last forces; that of the end between steps */
     double on_rung[BH_RUNGS_MAX]; /* particles of each rung from the next drift on, of all ranks */
-    double *kept;    /* [4][particles] forces before the last ones, while a step with the relative criterion may have to
-                        be left; bh_forces_keep(), owned */
+    double *kept;    /* [4][particles] forces of the tick before, which a run that is stopped must write with
+                        the relative criterion; bh_forces_keep(), owned */
+    double loose;    /* particles of all ranks that had left their leaves at the last tick but the end */
     double kick;     /* s, of a step that a signal has ended: velocities of rung 0 lack it; else 0 */
     bool bounded;    /* there is a bound */
     double bound[6]; /* of all particles until the next tick, see bh_rungs_bounds() */
-    int signal;      /* that some rank had had when the last step was concluded; else 0 */
-    int failed;      /* what this rank has met since the last step, of which the next one tells all */
-    bh_step now;     /* the last step */
+    int code;        /* of this rank in the step under way: it goes on with the others, which learn of it when sums of
+                        all ranks are made */
+    int failed;      /* code of a record or file that this rank could not write since the last step */
+    int signal;      /* received by some rank before the last step was recorded; else 0 */
+    bh_costs costs;
+    bh_step now;      /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;
 

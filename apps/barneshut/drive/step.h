@@ -1,60 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pieces of a step that the first forces need, too. */
+/* The parts of a step that the first forces need as well, and what they share. A rank that fails keeps its code in
+ * sim->code and goes through the rest of the step with the others. */
 #ifndef BH_STEP_H
 #define BH_STEP_H
 
 #include "simulation.h"
 
-/* Costs of this rank in one step, until they become its row. */
-typedef struct bh_ledger {
-    double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
-    bh_settled settled;
-    int64_t map_bytes; /* sent while a map was made */
-    double balance_seconds;
-    int64_t evaluations;
-    int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
-    int64_t bytes;                /* sent in evaluations, with the tops of trees */
-    bh_evaluated evaluated;       /* in all of them; the phases are of the last one */
-    /* Of each phase of the cycle: */
-    int64_t turns[BH_RUNGS_MAX];
-    double load[BH_RUNGS_MAX];      /* CPU seconds in forces, in all turns */
-    bh_counts counts[BH_RUNGS_MAX]; /* in all turns */
-    int64_t targets[BH_RUNGS_MAX];  /* of all ranks, in the last turn */
-    bh_turn last_turn[BH_RUNGS_MAX];
-} bh_ledger;
+/* step.c */
 
-/* A new map for the particles where they are; they follow it when they settle next. Collective. */
-int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message);
-
-/* The particles have moved: brings them home and grows the tree. Collective. */
-int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
-
-/* Half a kick of all whose step ends at this tick. Local. */
+/* Half a kick for all particles whose step begins or ends at this tick. Local. */
 void bh_step_kick(bh_simulation *sim);
 
-/* New rungs of all whose step ends at this tick, as bh_simulation.on_rung counts them. Local. */
-void bh_step_choose(bh_simulation *sim);
+/* New rungs for all particles whose step ends at this tick, as sim->on_rung counts them. Local. */
+void bh_step_choose_rungs(bh_simulation *sim);
 
-/* New rungs, half a kick of all whose step begins at this tick, and all drift to the next one. Local. */
-void bh_step_advance(bh_simulation *sim);
+/* The forces on all particles whose step ends at this tick; at the end of the step also the balancer's survey for the
+ * next map. Collective. */
+void bh_step_forces(bh_simulation *sim);
 
-/* What the next bh_step_advance() must know of all ranks: as bh_rungs_bounds(), unless low is NULL, and
- * bh_rungs_count(), where there are rungs. Local. */
-void bh_step_look_ahead(const bh_simulation *sim, double kick, double low[6], double *on_rung);
+/* From the tree of this tick to the forces of the end of the step. Where ranks agree that one has failed, all stop at
+ * that tick with its code. Collective. */
+void bh_step_finish(bh_simulation *sim);
 
-/* From the places of a tick to the forces of the end of the step. placed: the tree is grown already. As
- * bh_step_forces(); where a round before the last one has failed all ranks return its code, at its tick. */
-int bh_step_cycle(bh_simulation *sim, bh_ledger *ledger, bool placed, int code);
+/* agree.c: where the ranks of a step meet */
 
-/* The forces of those whose step ends at this tick, at the end of the step with a survey where the balancer wants one
- * for the next map. code: of this rank so far; returns the same, see bh_domain_settle_own(). Collective. */
-int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code);
+/* Bounds of all particles and counts of rungs at the next tick, as bh_rungs_bounds() (low NULL: not wanted) and, with
+ * rungs, bh_rungs_count() find them for this rank's particles. kick: missing from the velocities of rung 0. Local. */
+void bh_predict(const bh_simulation *sim, double kick, double low[6], double *on_rung);
 
-/* The same, but the particles keep the forces that they have. Collective; the code is that of all ranks. */
-int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger);
+/* Sums both over all ranks into sim->bound and sim->on_rung; sim->code becomes that of all ranks. Collective. */
+void bh_agree_on_rungs(bh_simulation *sim);
 
-/* What the step has shown, to the balancer and into the record. kick: that the velocities still lack; code: of this
- * rank so far. Returns the code of all ranks; one that failed leaves the record as it is. Collective. */
-int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, int code, eqp_message *message);
+/* True if homes, groups and cells can stay as they are for the forces of this tick; the same on any number of ranks. */
+bool bh_tree_may_drift(const bh_simulation *sim);
+
+/* The clock advances, the balancer learns the step's costs. A step that failed leaves the clock as it was; one that a
+ * signal ended leaves a state that a restart file can hold. Collective; the code is that of all ranks. */
+int bh_agree_on_record(bh_simulation *sim, eqp_message *message);
+
+/* The code and line of a failed step for all ranks. code: as they know it so far. Collective. */
+int bh_agree_on_failure(bh_simulation *sim, int code, eqp_message *message);
+
+/* balance.c: the step and its balancer */
+
+/* A new map for the particles where they are; they migrate accordingly before the next forces. Collective. */
+int bh_balance_map(bh_simulation *sim, eqp_message *message);
+
+/* The same before a step, if the balancer is due; otherwise it is told how many steps are left. Collective. */
+int bh_balance_ask(bh_simulation *sim, eqp_message *message);
+
+/* The root cube has changed: homes follow the map again. Collective; the code is that of all ranks. */
+int bh_balance_follow(bh_simulation *sim);
+
+/* Adds one evaluation of the forces to the step's costs. Local. */
+void bh_balance_add(bh_simulation *sim, const bh_evaluated *one);
+
+/* Reports the step's costs to the balancer and fills sim->now. kick: missing from the velocities. Returns the code of
+ * all ranks, among them those of sim->code. Collective. */
+int bh_balance_record(bh_simulation *sim, double kick, eqp_message *message);
 
 #endif

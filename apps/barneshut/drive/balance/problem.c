@@ -41,19 +41,17 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
 {
     bh_problem *p = user;
     const bh_domain *domain = p->domain;
-    bh_survey filled = {.owners = owners};
     int code = EQP_OK;
 
     if (kind == EQP_SURVEY_WORK) {
         code = bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank, &p->tasks,
-                                  &filled);
+                                  owners);
     }
     for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES && code == EQP_OK; g++) {
         const bh_group *group = &domain->group[g];
-        code = bh_survey_add_group(&filled, group, domain->tag[g],
+        code = bh_survey_add_group(owners, group, domain->tag[g],
                                    domain->particles.label[group->first + group->count / 2], domain->rank, g);
     }
-    bh_survey_free(&filled);
     return code;
 }
 
@@ -100,7 +98,7 @@ static int bring_home(bh_problem *p)
     const int64_t bytes = p->bytes;
     int code;
 
-    EQP_TRY(bh_domain_grow(domain));
+    EQP_TRY(eqp_agree(domain->comm, bh_domain_build_tree(domain, EQP_OK), NULL));
     for (int64_t g = 0; g < domain->ngroups; g++) {
         domain->tag[g] = domain->rank;
     }
@@ -314,7 +312,7 @@ static int grain(void *user, int number)
 {
     bh_problem *of = user;
     bh_domain *domain = of->domain;
-    bh_settled settled = {0};
+    bh_migration migration = {0};
     int code = EQP_OK;
 
     put_back(of);
@@ -322,8 +320,8 @@ static int grain(void *user, int number)
         const bh_homes *now = &domain->homes;
         EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&of->homes, now->n, now->begin, now->rank), NULL));
     }
-    EQP_TRY(bh_domain_regroup(domain, of->size[number], &of->homes, &settled));
-    of->bytes += settled.bytes;
+    EQP_TRY(bh_domain_regroup(domain, of->size[number], &of->homes, &migration));
+    of->bytes += migration.bytes;
 done:
     return code;
 }
@@ -340,7 +338,7 @@ static int advance(void *user, eqp_message *message)
     bh_problem *of = user;
     bh_domain *domain = of->domain;
     bh_particles *p = &domain->particles;
-    bh_settled settled = {0};
+    bh_migration migration = {0};
     int code;
 
     (void)message;
@@ -353,7 +351,8 @@ static int advance(void *user, eqp_message *message)
     }
     bh_kick(p->n, 0.5 * *of->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, *of->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
-    EQP_TRY(bh_domain_settle(domain, &settled));
+    code = bh_domain_migrate(domain, NULL, &migration, EQP_OK);
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(bring_home(of));
     free(of->before);
     of->before = NULL;

@@ -254,15 +254,12 @@ static int trace_group(tracing *t, int64_t g, int64_t placed)
 static int open_tracing(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
-    bool *active = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks));
     EQP_TRY(eqp_array_create(&t->asked, t->nparts, sizeof *t->asked));
-    EQP_TRY(t->trace->phase > 0 ? bh_targets_mark(&domain->particles, t->trace->phase, &active) : EQP_OK);
-    EQP_TRY(bh_targets_find(&t->targets, domain, active));
+    EQP_TRY(bh_targets_find(&t->targets, domain, t->trace->phase));
 done:
-    free(active);
     return code;
 }
 

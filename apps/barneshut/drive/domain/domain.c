@@ -68,7 +68,8 @@ static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
     return bh_box_enclosing(least, hi, box);
 }
 
-int bh_domain_rehome_by_count(bh_domain *domain)
+/* Cuts homes anew so that every rank gets equally many particles along the curve. Keys are sorted. */
+static int rehome_by_count(bh_domain *domain)
 {
     uint64_t *cut = malloc((size_t)(domain->nranks + 1) * sizeof *cut);
     int *rank = malloc((size_t)(domain->nranks + 1) * sizeof *rank);
@@ -195,7 +196,7 @@ static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_
 }
 
 /* code: of this rank so far, which it returns. Collective. */
-static int migrate(bh_domain *domain, bh_settled *settled, int code)
+static int move_leavers(bh_domain *domain, bh_migration *migration, int code)
 {
     bh_particles *p = &domain->particles;
     leavers out = {0};
@@ -212,8 +213,8 @@ static int migrate(bh_domain *domain, bh_settled *settled, int code)
     } while (left > 0 && code != EQP_ERR_MPI);
     leavers_free(&out);
     if (code == EQP_OK && (leaving > 0 || p->n != before)) {
-        settled->migrated += leaving;
-        settled->bytes += leaving * bh_particles_bytes(p->rungs);
+        migration->particles += leaving;
+        migration->bytes += leaving * bh_particles_bytes(p->rungs);
         code = bh_particles_sort(p);
     }
     return code;
@@ -224,7 +225,7 @@ static int limit_of(const bh_domain *domain)
     return domain->leaf_size > domain->group_size ? domain->leaf_size : domain->group_size;
 }
 
-int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *settled, int code)
+int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migration, int code)
 {
     bh_box box = domain->box;
     const int failed = domain->drifted ? EQP_OK : find_box(domain, bound, &box);
@@ -237,20 +238,15 @@ int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *set
     domain->has_box = true;
     code = code == EQP_OK ? compute_keys(domain) : code;
     if (changed) {
-        settled->box_changed = true;
+        migration->box_changed = true;
         EQP_TRY(eqp_agree(domain->comm, code, NULL));
-        EQP_TRY(bh_domain_rehome_by_count(domain));
+        EQP_TRY(rehome_by_count(domain));
     }
     code =
         bh_homes_snap(&domain->homes, domain->comm, code, domain->particles.n, domain->particles.key, limit_of(domain));
-    code = migrate(domain, settled, code);
+    code = move_leavers(domain, migration, code);
 done:
     return code;
-}
-
-int bh_domain_settle(bh_domain *domain, bh_settled *settled)
-{
-    return eqp_agree(domain->comm, bh_domain_settle_own(domain, NULL, settled, EQP_OK), NULL);
 }
 
 typedef struct home_run {
@@ -462,26 +458,21 @@ done:
     return code;
 }
 
-int bh_domain_grow_own(bh_domain *domain, int code)
+int bh_domain_build_tree(bh_domain *domain, int code)
 {
     code = code == EQP_OK ? build_branches(domain) : code;
     code = code == EQP_OK ? make_groups(domain) : code;
     return join_tops(domain, code);
 }
 
-int bh_domain_grow(bh_domain *domain)
-{
-    return eqp_agree(domain->comm, bh_domain_grow_own(domain, EQP_OK), NULL);
-}
-
-int bh_domain_drift_own(bh_domain *domain, int code)
+int bh_domain_drift_tree(bh_domain *domain, int code)
 {
     domain->drifted = true;
     code = code == EQP_OK ? drift_branches(domain) : code;
     return join_tops(domain, code);
 }
 
-int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_settled *settled)
+int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_migration *migration)
 {
     const bh_particles *p = &domain->particles;
     int code;
@@ -489,8 +480,8 @@ int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, 
     EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, homes->n, homes->begin, homes->rank), NULL));
     domain->group_size = group_size;
     code = bh_homes_snap(&domain->homes, domain->comm, EQP_OK, p->n, p->key, limit_of(domain));
-    EQP_TRY(eqp_agree(domain->comm, migrate(domain, settled, code), NULL));
-    EQP_TRY(bh_domain_grow(domain));
+    EQP_TRY(eqp_agree(domain->comm, move_leavers(domain, migration, code), NULL));
+    EQP_TRY(eqp_agree(domain->comm, bh_domain_build_tree(domain, EQP_OK), NULL));
 done:
     return code;
 }

@@ -33,52 +33,44 @@ typedef struct bh_domain {
     bh_post post;
 } bh_domain;
 
-typedef struct bh_settled {
-    bool box_changed; /* keys mean other places than before; homes were cut anew by count */
-    int64_t migrated; /* particles that left this rank */
-    int64_t bytes;    /* sent for them */
-} bh_settled;
+typedef struct bh_migration {
+    bool box_changed;  /* keys mean other places than before; homes were cut anew by count */
+    int64_t particles; /* that left this rank */
+    int64_t bytes;     /* sent for them */
+} bh_migration;
 
 /* bare: no cell of its tree will ever act as one body; see bh_tree.bare. */
 void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare);
 void bh_domain_free(bh_domain *domain); /* collective */
 
-/* New keys, unless those of an earlier time are to be gone on with, and every particle to its home, in order. Adds to
- * *settled. Collective. */
-int bh_domain_settle(bh_domain *domain, bh_settled *settled);
+/* The parts of a step take the code of this rank so far and return it, or their own: a rank that has failed goes
+ * through the step with the others, which learn of it at its end. */
 
-/* The same in the middle of a step. bound: of all particles, as bh_bounds_next() gives it, or NULL: to be found.
- * code: of this rank so far. Returns this rank's code, which the next call of the step is to be told: ranks that have
- * failed go through the step with the others. Collective. */
-int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *settled, int code);
+/* New keys, unless the domain has drifted, and every particle to its home, in order. Adds to *migration.
+ * bound: of all particles, as bh_rungs_bounds() gives it, or NULL: to be found. Collective. */
+int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migration, int code);
 
-/* Cuts homes anew so that every rank gets equally many particles along the curve. Keys must be present and sorted. */
-int bh_domain_rehome_by_count(bh_domain *domain);
+/* Builds the tree of this rank's particles, joins the tops of all ranks, makes groups and reads their tags.
+ * Collective. */
+int bh_domain_build_tree(bh_domain *domain, int code);
 
-/* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_settle.
+/* Replaces both after a drift: particles stay in their order at their homes, in their cells and groups, of which only
+ * moments are computed anew. Bounds of groups remain what they were. Collective. */
+int bh_domain_drift_tree(bh_domain *domain, int code);
+
+/* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_migrate().
  * Collective. */
 int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
 
-/* Tags to the particles, and homes for the next bh_domain_settle(), from a placement for each group. Collective. */
+/* Tags to the particles, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
 /* The homes that would follow if each group were to live on a part, of any number of parts: those of bh_domain_rehome()
- * and the next bh_domain_settle(), if nothing moves. homes: initialised; replaced. Collective. */
+ * and the next bh_domain_migrate(), if nothing moves. homes: initialised; replaced. Collective. */
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
 
-/* Groups of another size: particles go where homes are that divide none of them, the nearest to those given, and the
- * tree is grown. Adds to *settled. Collective. */
-int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_settled *settled);
-
-/* Builds the tree of this rank's particles, joins the tops, makes groups and reads their tags. Collective. */
-int bh_domain_grow(bh_domain *domain);
-
-/* The same in the middle of a step, with codes as in bh_domain_settle_own(). Collective. */
-int bh_domain_grow_own(bh_domain *domain, int code);
-
-/* In place of both: the particles have moved, but stay in their order at their homes, in the cells and groups that they
- * were in, of which only the particles and moments are made anew. Bounds of groups remain what they were. With codes as
- * in bh_domain_settle_own(). Collective. */
-int bh_domain_drift_own(bh_domain *domain, int code);
+/* Groups of another size: particles migrate to the homes nearest to these that divide no such group, and the tree is
+ * built. Adds to *migration. Collective; the code is that of all ranks. */
+int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_migration *migration);
 
 #endif

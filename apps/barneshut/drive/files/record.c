@@ -94,7 +94,7 @@ enum { PHASE_FIELDS = 10 };
 static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field)
 {
     for (int k = 0; k < sim->rungs.n; k++) {
-        const bh_cycle_phase *phase = &sim->now.phase[k];
+        const bh_phase *phase = &sim->now.phase[k];
         const eqp_field of[PHASE_FIELDS] = {
             eqp_field_count("phase", k),
             eqp_field_count("turns", phase->turns),

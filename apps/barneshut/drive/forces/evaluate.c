@@ -51,7 +51,7 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
 /* The same by whoever has nothing to do, when all essential trees are there. */
 static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
-    const bool watched = p->survey != NULL || p->evaluator->computed != NULL;
+    const bool watched = p->survey.owners != NULL || p->evaluator->computed != NULL;
 
     code = code == EQP_OK && watched ? EQP_ERR_ARGUMENT : code;
     EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac, p->map,
@@ -71,8 +71,8 @@ static void take_results(const bh_force_loop *p, const bh_traffic *traffic, bh_e
     memcpy(result->phase, traffic->phase, sizeof result->phase);
 }
 
-int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int phase,
-                    const bool *active, int code, bh_evaluated *result)
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, eqp_survey *survey, int phase, int code,
+                bh_evaluated *result)
 {
     bh_targets targets = {.particles.rungs = domain->particles.rungs};
     bh_tasks tasks;
@@ -82,7 +82,7 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
                        .map = map,
                        .rank = domain->rank,
                        .tasks = &tasks,
-                       .survey = survey,
+                       .survey = {.owners = survey},
                        .forces = true,
                        .timings = evaluator->timings};
     const double self = bh_potential_self(evaluator->mac.G, 1.0, evaluator->eps);
@@ -90,7 +90,7 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
 
     bh_tasks_init(&tasks);
     memset(result, 0, sizeof *result);
-    code = code == EQP_OK ? bh_targets_find(&targets, domain, active) : code;
+    code = code == EQP_OK ? bh_targets_find(&targets, domain, phase) : code;
     code = bh_tasks_send(&tasks, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
                          targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_TASKS]);
     code = bh_tasks_expect(&tasks, &evaluator->plan, code);
@@ -107,16 +107,11 @@ done:
     return code;
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, bh_evaluated *result)
-{
-    return eqp_agree(domain->comm, bh_evaluate_own(evaluator, domain, map, survey, 0, NULL, EQP_OK, result), NULL);
-}
-
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
-                       bh_survey *survey)
+                       eqp_survey *survey)
 {
     bh_force_loop p = {
-        .evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .tasks = tasks, .survey = survey};
+        .evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .tasks = tasks, .survey = {.owners = survey}};
     int code = EQP_OK;
 
     for (int64_t w = 0; w < tasks->n && code == EQP_OK; w++) {

@@ -50,22 +50,17 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. EQP_ERR_ARGUMENT, on all ranks,
- * where tasks are handed out and somebody has a survey or watches: neither follows tasks to other ranks. */
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
+/* The forces on all particles that are active in a phase (<physics/motion.h>); the others keep theirs. Groups are those
+ * of active particles alone, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this
+ * rank so far; returns this rank's code. Collective. EQP_ERR_ARGUMENT where tasks are handed out and this rank has a
+ * survey or watches: neither follows tasks to other ranks. */
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, eqp_survey *survey, int phase, int code,
                 bh_evaluated *result);
-
-/* The same in the middle of a step, with codes as in bh_domain_settle_own(), by the map of a phase of a cycle
- * (<physics/motion.h>). active [particles]: the forces of those alone, the others keep theirs; NULL: of all. Groups
- * without any are not computed; the bounds, and the least acceleration, of the others are those of their active
- * particles, so that forces do not depend on the ranks. With a survey NULL on all ranks. Collective. */
-int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int phase,
-                    const bool *active, int code, bh_evaluated *result);
 
 /* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these tasks.
  * Local. */
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
-                       bh_survey *survey);
+                       eqp_survey *survey);
 
 /* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the tasks, whose essential trees
  * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */

@@ -16,6 +16,7 @@ void bh_force_loop_free(bh_force_loop *pass)
 {
     bh_list_free(&pass->list);
     bh_list_free(&pass->turn);
+    bh_survey_free(&pass->survey);
 }
 
 /* What the walk tells of each tile that it keeps. */
@@ -95,7 +96,7 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
     const bh_task *task = &p->tasks->task[w];
     int code = EQP_OK;
 
-    bh_survey_turns(p->survey, task, all, turns);
+    bh_survey_turns(&p->survey, task, all, turns);
     for (int k = 1; k < turns->n && task->on[k] > 0 && task->tag >= 0 && w < p->tasks->nlocal; k++) {
         if (task->on[k] == task->on[k - 1]) {
             turns->of[k] = turns->of[k - 1];
@@ -114,21 +115,21 @@ done:
 static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
-    tile_watch watch = {.pass = p, .task = w, .shared = p->survey != NULL && task->tag < 0};
+    tile_watch watch = {.pass = p, .task = w, .shared = p->survey.owners != NULL && task->tag < 0};
     const bool watched = watch.shared || p->evaluator->computed != NULL;
     bh_turns turns;
     int code;
 
     if (watch.shared) {
-        bh_survey_begin(&watch.survey, p->survey, task);
+        bh_survey_begin(&watch.survey, &p->survey, task);
     }
     code = list_group(p, &task->group, task->tag, p->rank, watched ? &watch : NULL, counts);
-    if (code != EQP_OK || p->survey == NULL) {
+    if (code != EQP_OK || p->survey.owners == NULL) {
         return code;
     }
     EQP_TRY(count_turns(p, w, counts, &turns));
     EQP_TRY(watch.shared ? bh_survey_end(&watch.survey, &turns, p->list.ntiles)
-                         : bh_survey_whole(p->survey, task, p->tree, &p->list, &turns));
+                         : bh_survey_whole(&p->survey, task, p->tree, &p->list, &turns));
 done:
     return code;
 }

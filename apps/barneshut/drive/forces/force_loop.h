@@ -13,7 +13,7 @@ typedef struct bh_force_loop {
     const eqp_map *map;
     int rank;
     bh_tasks *tasks;
-    bh_survey *survey;    /* or NULL */
+    bh_survey survey;     /* its owners may be NULL: none is filled */
     bool forces;          /* else lists only */
     double *scratch;      /* where forces that nobody wants go, instead of to the targets; or NULL */
     bh_fetch *fetch;      /* what is under way meanwhile; or NULL */

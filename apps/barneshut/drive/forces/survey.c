@@ -195,12 +195,13 @@ done:
     return code;
 }
 
-int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home, int64_t at_home)
+int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
+                        int64_t at_home)
 {
     const bh_task task = {.group = *group, .tag = tag, .label = label, .home = home, .at_home = at_home};
     const bh_counts nothing = {{0}};
     double centre[3];
 
     bh_group_centre(group, centre);
-    return take_in(survey->owners, &task, centre, &nothing, 0);
+    return take_in(owners, &task, centre, &nothing, 0);
 }

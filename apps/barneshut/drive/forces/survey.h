@@ -46,7 +46,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
 int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles);
 
 /* Takes in a group of which nothing is known but that it exists: for methods that need no weights. */
-int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home,
+int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
                         int64_t at_home);
 
 #endif

@@ -6,16 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-int bh_targets_mark(const bh_particles *p, int phase, bool **active)
-{
-    const int code = eqp_array_create(active, p->n, sizeof **active);
-
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        (*active)[i] = p->rung[i] >= phase;
-    }
-    return code;
-}
-
 void bh_targets_free(bh_targets *t)
 {
     free(t->field);
@@ -47,7 +37,7 @@ done:
 }
 
 /* The active particles of group g, behind the n that the set has. */
-static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int64_t g, const bool *active)
+static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int64_t g, int phase)
 {
     const bh_particles *p = &domain->particles;
     const bh_group *group = &domain->group[g];
@@ -55,7 +45,7 @@ static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int6
 
     made.first = *n;
     for (int64_t i = group->first; i < group->first + group->count; i++) {
-        if (active[i]) {
+        if (p->rung[i] >= phase) {
             const double a = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
             made.accel = *n == made.first || a < made.accel ? a : made.accel;
             t->particles.x[*n] = p->x[i];
@@ -74,26 +64,26 @@ static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int6
     }
 }
 
-int bh_targets_find(bh_targets *t, const bh_domain *domain, const bool *active)
+int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
 {
     const bh_particles *p = &domain->particles;
     int64_t n = 0;
     int code = EQP_OK;
 
     *t = (bh_targets){.particles = *p, .ngroups = domain->ngroups, .group = domain->group, .tag = domain->tag};
-    if (active == NULL) {
+    if (phase == 0) {
         return EQP_OK;
     }
     t->ngroups = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        n += active[i];
+        n += p->rung[i] >= phase;
     }
     EQP_TRY(reserve_targets(t, n, domain->ngroups));
     t->group = t->groups;
     t->tag = t->tags;
     n = 0;
     for (int64_t g = 0; g < domain->ngroups; g++) {
-        take_active(t, &n, domain, g, active);
+        take_active(t, &n, domain, g, phase);
     }
 done:
     return code;

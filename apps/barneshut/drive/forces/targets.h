@@ -21,12 +21,9 @@ typedef struct bh_targets {
     int64_t *numbers; /* [ngroups] of each among the groups of the domain */
 } bh_targets;
 
-/* The active particles of a phase of a cycle (<physics/motion.h>), in which they have rungs: active [particles], owned
- * by the caller, free(). */
-int bh_targets_mark(const bh_particles *p, int phase, bool **active);
-
-/* active [particles]; NULL: all are. targets: to be freed whatever comes of it. Local. */
-int bh_targets_find(bh_targets *targets, const bh_domain *domain, const bool *active);
+/* The particles that are active in a phase (<physics/motion.h>): all of them in phase 0. targets: to be freed even
+ * after an error. Local. */
+int bh_targets_find(bh_targets *targets, const bh_domain *domain, int phase);
 void bh_targets_free(bh_targets *targets);
 
 /* Forces to their particles, without the potential that each has of itself: self, per unit of mass. */

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The step and its balancer: new maps, and what the step has cost. */
+#include "step.h"
+
+#include "../../report/run_record.h"
+#include "../../shell/signals.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t steps_left(const bh_simulation *sim)
+{
+    return sim->settings->run.steps - sim->now.common.step;
+}
+
+int bh_balance_map(bh_simulation *sim, eqp_message *message)
+{
+    const double start = eqp_cpu_seconds();
+    eqp_advice advice;
+    int code;
+
+    sim->problem.bytes = 0;
+    code = eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message);
+    bh_problem_forget(&sim->problem);
+    EQP_TRY(code);
+    if (advice.changed) {
+        EQP_TRY(bh_domain_place(&sim->domain, advice.placement));
+    }
+    sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
+    sim->costs.map_bytes = advice.bytes + sim->problem.bytes;
+done:
+    sim->costs.balance_seconds = eqp_cpu_seconds_since(start);
+    return code;
+}
+
+int bh_balance_ask(bh_simulation *sim, eqp_message *message)
+{
+    eqp_advice keep;
+    int code = EQP_OK;
+
+    sim->costs = (bh_costs){.begin = eqp_busy_seconds()};
+    if (eqp_balancer_due(sim->balancer)) {
+        EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
+        EQP_TRY(bh_balance_map(sim, message));
+        sim->costs.begin = eqp_busy_seconds();
+    } else { /* it hears how long the run is: a restart may have another end */
+        (void)eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
+    }
+done:
+    return code;
+}
+
+/* The home of a shared group is one of its ranks. */
+int bh_balance_follow(bh_simulation *sim)
+{
+    bh_domain *domain = &sim->domain;
+    int *rank_of_group = NULL;
+    int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        rank_of_group[g] = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    code = bh_domain_migrate(domain, NULL, &sim->costs.migration, EQP_OK);
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+done:
+    free(rank_of_group);
+    return code;
+}
+
+static void add_substep(bh_simulation *sim, const bh_evaluated *one)
+{
+    const int phase = bh_rungs_phase(&sim->rungs, sim->tick);
+    bh_costs *costs = &sim->costs;
+    eqp_rank_row row = {.ghosts = (double)one->ghosts};
+
+    app_row_exchanged(&row, BH_PHASES, one->phase);
+    app_row_exchanged(&row, 1, &sim->domain.top);
+    costs->turns[phase]++;
+    costs->load[phase] += one->seconds;
+    bh_counts_add(&costs->counts[phase], &one->counts);
+    costs->targets[phase] = 0;
+    for (int r = phase; r < sim->rungs.n; r++) {
+        costs->targets[phase] += (int64_t)sim->on_rung[r];
+    }
+    costs->last[phase] = (bh_substep){(double)(one->counts.of[BH_KIND_PAIR] + one->counts.of[BH_KIND_CELL]),
+                                      row.ghosts,
+                                      row.last_messages_sent,
+                                      row.last_messages_received,
+                                      row.last_bytes_sent,
+                                      row.last_bytes_received};
+}
+
+void bh_balance_add(bh_simulation *sim, const bh_evaluated *one)
+{
+    bh_costs *costs = &sim->costs;
+    bh_evaluated *all = &costs->evaluated;
+
+    all->seconds += one->seconds;
+    all->all_seconds += one->all_seconds;
+    bh_counts_add(&all->counts, &one->counts);
+    bh_counts_add(&all->early, &one->early);
+    all->targets += one->targets;
+    all->ghosts += one->ghosts;
+    all->handed.helped += one->handed.helped;
+    all->handed.bytes_sent += one->handed.bytes_sent;
+    memcpy(all->phase, one->phase, sizeof all->phase);
+    costs->bytes += bh_phases_bytes(one->phase) + one->handed.bytes_sent + sim->domain.top.bytes_sent;
+    costs->evaluations++;
+    add_substep(sim, one);
+    for (int r = 0; r < sim->rungs.n; r++) {
+        costs->active[r] += bh_rung_meets(&sim->rungs, r, sim->tick) ? (int64_t)sim->on_rung[r] : 0;
+    }
+}
+
+static bh_rank_row row_of(const bh_simulation *sim)
+{
+    const bh_costs *costs = &sim->costs;
+    const bh_evaluated *e = &costs->evaluated;
+    const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
+    bh_rank_row row = {.common = {.load = e->seconds,
+                                  .particles = (double)sim->domain.particles.n,
+                                  .targets = (double)e->targets,
+                                  .interactions = pairs + cells,
+                                  .helped = (double)e->handed.helped,
+                                  .ghosts = (double)e->ghosts / (double)costs->evaluations,
+                                  .bytes_sent = (double)(costs->bytes + costs->migration.bytes + costs->map_bytes),
+                                  .bytes_moved = (double)costs->migration.bytes,
+                                  .migrated = (double)costs->migration.particles,
+                                  .exchange_seconds = fmax(e->all_seconds - e->seconds, 0.0),
+                                  .balance_seconds = costs->balance_seconds,
+                                  .busy_seconds = costs->begin > 0 ? eqp_busy_seconds() - costs->begin : 0.0},
+                       .pairs = pairs,
+                       .cells = cells};
+
+    app_row_exchanged(&row.common, BH_PHASES, e->phase);
+    app_row_exchanged(&row.common, 1, &sim->domain.top);
+    memcpy(row.substep, costs->last, sizeof row.substep);
+    return row;
+}
+
+/* Of this rank's particles. */
+static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
+{
+    const bh_particles *p = &sim->domain.particles;
+
+    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, kick, p->rung, sums);
+}
+
+/* Numbers beyond the range of a double make everything after them worthless. */
+static int check_finite(const bh_step *now, eqp_message *message)
+{
+    const bh_sums *sums = &now->sums;
+
+    if (isfinite(sums->kinetic) && isfinite(sums->potential) && isfinite(sums->virial)) {
+        return EQP_OK;
+    }
+    eqp_message_set(message,
+                    "barneshut: step %lld: energies overflow: masses, velocities, G or dt are out of proportion",
+                    (long long)now->common.step);
+    return EQP_ERR_DATA;
+}
+
+/* Rows arrive with as many substeps as there are phases; here each has room for all. */
+static void spread_rows(int n, bh_rank_row *row, size_t bytes)
+{
+    for (int r = n - 1; r >= 0; r--) {
+        memmove(&row[r], (const char *)row + (size_t)r * bytes, bytes);
+        memset((char *)&row[r] + bytes, 0, sizeof *row - bytes);
+    }
+}
+
+/* targets: of the phase's last substep; a particle and itself are no interaction. */
+static bh_phase phase_of(int n, const bh_rank_row *row, int phase, int64_t turns, int64_t targets)
+{
+    bh_substep sum = {0}, most = {0};
+
+    for (int r = 0; r < n; r++) {
+        const bh_substep *one = &row[r].substep[phase];
+        sum.interactions += one->interactions;
+        sum.ghosts += one->ghosts;
+        sum.bytes_sent += one->bytes_sent;
+        most.ghosts = fmax(most.ghosts, one->ghosts);
+        most.bytes_sent = fmax(most.bytes_sent, fmax(one->bytes_sent, one->bytes_received));
+        most.messages_sent = fmax(most.messages_sent, fmax(one->messages_sent, one->messages_received));
+    }
+    return (bh_phase){.turns = turns,
+                      .interactions = (int64_t)sum.interactions - targets,
+                      .ghosts_total = (int64_t)sum.ghosts,
+                      .ghosts_max = (int64_t)most.ghosts,
+                      .bytes_total = (int64_t)sum.bytes_sent,
+                      .bytes_max = (int64_t)most.bytes_sent,
+                      .messages_max = (int64_t)most.messages_sent};
+}
+
+/* The step over all ranks, from their rows. */
+static void sum_rows(bh_simulation *sim, int nphases)
+{
+    const bh_costs *costs = &sim->costs;
+    bh_step *now = &sim->now;
+    double pairs = 0, cells = 0;
+
+    for (int r = 0; r < sim->domain.nranks; r++) {
+        pairs += sim->row[r].pairs;
+        cells += sim->row[r].cells;
+    }
+    now->substeps = costs->evaluations;
+    now->pairs = (int64_t)pairs;
+    for (int r = 0; r < sim->rungs.n; r++) {
+        now->active[r] = costs->active[r];
+        now->pairs -= now->active[r]; /* a particle and itself are no interaction */
+    }
+    for (int k = 0; k < nphases; k++) {
+        now->phase[k] = phase_of(sim->domain.nranks, sim->row, k, costs->turns[k], costs->targets[k]);
+    }
+    now->cells = (int64_t)cells;
+    now->common.interactions = now->pairs + now->cells;
+}
+
+/* One allreduce for all: costs, conserved sums, the rungs and bounds of the next tick, signals, failures. */
+int bh_balance_record(bh_simulation *sim, double kick, eqp_message *message)
+{
+    bh_step *now = &sim->now;
+    bh_rank_row mine;
+    const int nrungs = sim->domain.particles.rungs ? sim->rungs.n : 0;
+    double sum[BH_SUMS_DOUBLES + BH_RUNGS_MAX], low[7];
+    const size_t row_bytes = BH_ROW_BYTES + (size_t)nrungs * sizeof(bh_substep);
+    const eqp_work work = {.row = &mine.common,
+                           .row_bytes = row_bytes,
+                           .rows = sim->row,
+                           .count = sim->costs.evaluated.counts.of,
+                           .timings = sim->evaluator.timings,
+                           .evaluations = nrungs > 0 ? sim->costs.evaluations : 0,
+                           .nphases = nrungs,
+                           .phase_load = sim->costs.load,
+                           .phase_count = sim->costs.counts[0].of,
+                           .code = sim->code,
+                           .nsums = BH_SUMS_DOUBLES + nrungs,
+                           .sum = sum,
+                           .nlows = 7,
+                           .low = low};
+    bh_sums sums;
+    int code;
+
+    make_sums(sim, kick, &sums);
+    memcpy(sum, &sums, sizeof sums);
+    bh_predict(sim, kick, low, sum + BH_SUMS_DOUBLES);
+    low[6] = -app_signals_pending();
+    mine = row_of(sim);
+    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    memcpy(&now->sums, sum, sizeof now->sums);
+    memcpy(sim->on_rung, sum + BH_SUMS_DOUBLES, (size_t)nrungs * sizeof *sum);
+    memcpy(sim->bound, low, sizeof sim->bound);
+    sim->bounded = true;
+    sim->signal = (int)-low[6];
+    EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
+    spread_rows(sim->domain.nranks, sim->row, row_bytes);
+    sum_rows(sim, nrungs);
+done:
+    return code;
+}
