@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of functional balancing share: forms of t(x), and a look at cuts. */
+/* Shared by the tests of functional balancing: forms of t(x), and a check of cuts. */
 #ifndef FUNCTIONAL_CASES_H
 #define FUNCTIONAL_CASES_H
 

@@ -16,12 +16,12 @@ typedef struct spec {
     int64_t total[TYPES];
     int nfiles;
     double time, redshift, omega0;
-    int64_t first; /* place of its first particle in the global order */
+    int64_t first; /* index of its first particle in the global order */
     bool energy;   /* a further block at the end */
     int own_types;
     int own;      /* GADGET-4's own header: 1 to 4; else 0 */
     bool at_rest; /* without velocities */
-    bool both;    /* masses of all particles in the block, those of the header too */
+    bool both;    /* the block repeats the masses of the header */
 } spec;
 
 static const spec mixed = {.format = 1,
@@ -49,7 +49,7 @@ static inline void put_record(bytes *to, const spec *s, const char *label, const
     free(payload->p);
 }
 
-/* Counts of 64 or 32 bits, without or with the numbers of merger trees. */
+/* GADGET-4's header with counts of 64 or 32 bits, with or without the counts of merger trees. */
 static inline bytes own_header_of(const spec *s)
 {
     bytes b = {0};
@@ -103,7 +103,7 @@ static inline bytes header_of(const spec *s)
     put_real(&b, 0.7, 8, s->big);
     put_real(&b, 0.6, 8, s->big);
     while (b.n < 256) {
-        put_word(&b, 0xab, 1, s->big); /* what old codes leave there is junk */
+        put_word(&b, 0xab, 1, s->big); /* old codes leave junk there */
     }
     return b;
 }

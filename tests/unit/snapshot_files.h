@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of snapshots for tests: a folder that is removed again, bytes of either order, and model particles whose every
- * value follows from their place in the global order, so that a slice can be checked without the whole. */
+/* Snapshot files for tests: a temporary folder, bytes of either order, and model particles whose values are functions
+ * of their position in the global order, so that any slice can be checked alone. */
 #ifndef EQP_TEST_SNAPSHOT_FILES_H
 #define EQP_TEST_SNAPSHOT_FILES_H
 
@@ -237,7 +237,7 @@ static inline void read_good(const eqp_snapshot *s, int64_t first, particles *p)
     assert_string_equal(message.text, "unchanged");
 }
 
-/* Opening must fail with the code, one line that names the file and says `what`, and leave the result alone. */
+/* Opening fails with the code and one line that names the file and contains `what`; the result is unchanged. */
 static inline void refuse_open(const char *path, int code, const char *what)
 {
     eqp_snapshot *s = NULL;
@@ -281,7 +281,7 @@ static inline void refuse_read(const char *path, int code, const char *what)
     }
 }
 
-/* What the whole file should hold, to compare slices with. */
+/* Compares all slices of a file with the expected particles. */
 static inline void check_slices(const char *path, const particles *whole)
 {
     eqp_snapshot *s = open_good(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET HDF5 files for tests, made with HDF5 itself: usual ones, and usual ones of which a part is exchanged. */
+/* GADGET HDF5 files for tests, written by HDF5: valid files, and files with one part replaced. */
 #ifndef EQP_TEST_SNAPSHOT_HDF5_FILES_H
 #define EQP_TEST_SNAPSHOT_HDF5_FILES_H
 
@@ -17,11 +17,11 @@ typedef struct spec {
     hid_t real, id, count; /* stored types; id -1: none */
     int nfiles;
     bool packed; /* chunked and compressed */
-    bool bare;   /* no attribute that may be missing */
+    bool bare;   /* no optional attributes */
     bool high_word;
     double time, redshift, omega0;
     int64_t first;
-    const char *without; /* a dataset or attribute to leave out of everything */
+    const char *without; /* dataset or attribute left out */
     int without_in;      /* of this type only; -1: of all */
 } spec;
 

@@ -43,7 +43,7 @@ static inline int64_t sum_of(int n, const int64_t *share)
     return sum;
 }
 
-/* Whether there is one time that every rank reaches within one item of its share: whole items cannot do better. */
+/* True if every rank reaches a common time within one item of its share, the best that whole items allow. */
 static inline bool is_even_but_for_rounding(const eqp_speeds_functions *functions, const int64_t *share)
 {
     double latest = 0.0, earliest = INFINITY;
@@ -55,8 +55,8 @@ static inline bool is_even_but_for_rounding(const eqp_speeds_functions *function
     return latest <= earliest;
 }
 
-/* Iterations until no |ti - tj| / ti is over the tolerance, or until the shares stay and are as even as whole items can
- * be; at most `limit`. 0: never. share [ranks]: the last ones. */
+/* Iterations until all |ti - tj| / ti are within the tolerance, or the shares are stationary and as even as whole items
+ * allow; at most `limit`; 0: not reached. share [ranks]: the last shares. */
 static inline int iterations_until(const eqp_speeds_functions *functions, eqp_speeds_kind kind, int64_t n,
                                    double tolerance, int limit, int64_t *share)
 {

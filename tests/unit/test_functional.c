@@ -111,7 +111,7 @@ static void all_nodes_take_the_same_time(void **state)
     }
 }
 
-/* A power of x has no slope, or none that is finite, where it begins. */
+/* The slope of a power of x at 0 is not finite or not defined. */
 static void domains_may_begin_at_zero(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void brent_takes_over_where_newton_need_not_converge(void **state)
     assert_int_equal(eqp_functional_cut(&time, 32, NULL, bound, &search), EQP_OK);
     check_shares(&time, 32, NULL, bound);
     assert_int_equal(search.brent, 31);
-    /* Derivatives that promise what they do not hold. */
+    /* Derivatives that do not match the function. */
     time.slope = wrong_slope;
     time.bend = wrong_bend;
     assert_true(eqp_functional_newton_converges(&time, 0, 30));
@@ -237,11 +237,11 @@ static void times_that_fall_or_are_none_are_refused(void **state)
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
     assert_true(bound[0] == -1);
     time.high = 100;
-    assert_int_equal(eqp_functional_solve(&time, 0, 0, &root), EQP_ERR_DATA); /* ends below where it begins */
+    assert_int_equal(eqp_functional_solve(&time, 0, 0, &root), EQP_ERR_DATA); /* t decreases overall */
     time.value = hidden_fall;
-    assert_int_equal(eqp_functional_solve(&time, 20, 20.5, &root), EQP_OK); /* nothing falls on the way there */
+    assert_int_equal(eqp_functional_solve(&time, 20, 20.5, &root), EQP_OK); /* t does not fall before the root */
     assert_true(near(root.x, 20, 1e-12));
-    time.high = 51; /* now one of the looks sees it */
+    time.high = 51; /* a checked point shows the fall */
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
     time.value = broken_value;
     time.high = 30;
@@ -268,7 +268,7 @@ static void no_time_at_all_means_equal_lengths(void **state)
     assert_int_equal(first[2], 4);
     assert_int_equal(first[3], 8);
     assert_int_equal(first[4], 16);
-    time.value = late_value; /* all of it in one of sixteen */
+    time.value = late_value; /* all time in one of sixteen intervals */
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, &search), EQP_OK);
     assert_true(near(bound[1], 5.25, 1e-12) && near(bound[2], 5.5, 1e-12) && near(bound[3], 5.75, 1e-12));
     time.high = 0;

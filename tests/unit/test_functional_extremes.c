@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functional balancing at the ends of what a double can hold: what is taken can be cut, the rest has its code. */
+/* Functional balancing at the limits of doubles: accepted input can be cut, the rest is refused with a code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static int rounds(void)
     return slow_here() ? 400 : 4000;
 }
 
-/* A number of any size, from 1e-e to 1e+e. */
+/* A random magnitude from 1e-e to 1e+e. */
 static double any_size(double e)
 {
     return pow(10, (2 * uniform() - 1) * e);
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* [n] ascending, with some that are the same if they may. */
+/* [n] ascending numbers, some of them equal if allowed. */
 static void draw_ascending(int n, int strictly, double *x)
 {
     const double e = any_exponent();
@@ -115,7 +115,7 @@ static void what_lies_between_samples_can_be_cut(void **state)
         for (int i = 0; i < n; i++) {
             slope[i] = uniform() < 0.2 ? 0 : any_size(e);
         }
-        for (int i = 0; i < n; i++) { /* around 0, where only a few of them are left apart */
+        for (int i = 0; i < n; i++) { /* differences near 0 are rounded away */
             t[i] -= t_shift * t[n - 1] / 2;
             x[i] = x_shift > 0 ? (2.0 * i / n - 1) * x[n - 1] : x[i];
         }
@@ -174,7 +174,7 @@ static void what_was_profiled_can_be_cut(void **state)
     assert_true(taken > rounds() / 3 && too_large > 0 && too_fine > 0);
 }
 
-/* Each time is one; their sum is not. Once they have faded, all is well again. */
+/* Each time is finite, their sum overflows. After they decay, the profile is valid again. */
 static void profiled_times_beyond_a_double_overflow(void **state)
 {
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
@@ -190,7 +190,7 @@ static void profiled_times_beyond_a_double_overflow(void **state)
     }
     assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
     assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_OVERFLOW);
-    for (int twice = 0; twice < 2; twice++) { /* one cell alone is more than a double */
+    for (int twice = 0; twice < 2; twice++) { /* a single cell overflows */
         assert_int_equal(eqp_functional_profile_add(profile, 0.5, 0.5, 1e308), EQP_OK);
     }
     assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);

@@ -85,14 +85,14 @@ static void families_refuse_parameters_that_fall(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(eqp_functional_family_time(&bad[i], 10, 20, &time), EQP_ERR_ARGUMENT);
     }
-    /* The source's bound: beyond 5.94744 the work on primes rises. */
+    /* The source's bound: the work on primes increases beyond 5.94744. */
     assert_int_equal(eqp_functional_family_time(&primes, 5.947, 20, &time), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_functional_family_time(&primes, 5.948, 20, &time), EQP_OK);
     assert_true(eqp_functional_newton_converges(&time, 5.948, 1e9));
     assert_int_equal(eqp_functional_family_time(&primes, 30, 20, &time), EQP_ERR_ARGUMENT);
 }
 
-/* Jumps, flats and slopes of any steepness between the samples. */
+/* Samples with jumps, constant stretches and slopes of any steepness. */
 static void samples_never_fall_in_between(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void densities_and_domains_that_are_none_are_refused(void **state)
     assert_null(samples);
 }
 
-/* Work whose density drifts along the domain: nodes time their ranges, and cut anew when told to. */
+/* Work whose density drifts along the domain: nodes time their ranges and recut when the profile says so. */
 static double drifting(double x, int pass)
 {
     const double along = x - 0.002 * pass;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files as codes write them: other names, types without places, what is left out, virtual files, packed ones. */
+/* HDF5 files of various codes: other names, types without positions, missing datasets, virtual and compressed files. */
 #include "snapshot_hdf5_files.h"
 
-/* Moves a link of PartType1 and PartType3 and the others to another name; NULL: deletes it. */
+/* Renames a link in every type, or in one; NULL: deletes it. */
 static void rename_all(const char *path, int only, const char *from, const char *to)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -50,7 +50,7 @@ static void the_names_of_other_codes_are_read(void **state)
     particles_free(&whole);
 }
 
-/* Of usual() the types 0, 1, 3 and 4 have particles. */
+/* Types 0, 1, 3 and 4 of usual() have particles. */
 static void types_without_places_are_left_out(void **state)
 {
     spec s = usual();
@@ -112,7 +112,7 @@ static void velocities_and_masses_may_be_missing(void **state)
     }
 }
 
-/* The second file of a set may hold tracers alone. */
+/* The second file of a set may hold tracers only. */
 static void a_file_of_tracers_belongs_to_its_set(void **state)
 {
     eqp_snapshot *opened;
@@ -159,8 +159,8 @@ static void packed_files_give_the_same_particles(void **state)
     particles_free(&whole);
 }
 
-/* SWIFT: Time is the age, the scale factor stands beside it, a flag says that the run is cosmological, and velocities
- * are peculiar. */
+/* SWIFT: Time is the age, the scale factor is a separate attribute, a flag marks cosmological runs, and velocities are
+ * peculiar. */
 static void the_scale_factor_may_stand_beside_the_time(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void the_scale_factor_may_stand_beside_the_time(void **state)
     }
 }
 
-/* A file "whole" that shows the datasets of usual() in the pieces p.0 and p.1. */
+/* A virtual file "whole" that maps the datasets of usual() in p.0 and p.1. */
 static void save_virtual(const spec *s, const char *source)
 {
     static const char *const name[] = {"Coordinates", "Velocities", "ParticleIDs"};
@@ -214,7 +214,7 @@ static void save_virtual(const spec *s, const char *source)
         for (int k = 0; k < 2; k++) {
             char piece[64], dataset_name[64];
 
-            /* A path of the machine that made it leads nowhere here: the name counts. */
+            /* A path of another machine does not exist here: the base name counts. */
             snprintf(piece, sizeof piece, k ? "/elsewhere/p.%d" : "p.%d", k);
             snprintf(dataset_name, sizeof dataset_name, "%s/%s", source, name[q]);
             H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){4 * (hsize_t)k, 0}, NULL, half, NULL);
@@ -257,7 +257,7 @@ static void a_virtual_file_is_read_through_its_pieces(void **state)
     }
     save_virtual(&s, "/PartType1");
     check_slices(in_folder("whole"), &whole);
-    /* Other datasets than those of the same name could be any. */
+    /* Datasets of other names are refused, as their contents are unknown. */
     save_virtual(&s, "PartType2");
     refuse_open(in_folder("whole"), EQP_ERR_FORMAT, "is not of that name");
     save_virtual(&s, "PartType1");
@@ -269,7 +269,7 @@ static void a_virtual_file_is_read_through_its_pieces(void **state)
     particles_free(&whole);
 }
 
-/* A chunk that was packed elsewhere: its filter is a number here, and for well-known ones a name. */
+/* A chunk compressed by a missing filter: the message names well-known filters and gives the number of unknown ones. */
 static void a_filter_that_is_not_there_is_named(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A disk that is full, at any byte: the old file survives, nothing is left beside it, one line says so, and the next
- * attempt works. The limit on the size of files stands for the disk. */
+/* A full disk, at any byte: the old file survives, no other file is left, one line says so, and the next attempt works.
+ * A limit on file sizes simulates the disk. */
 #include "snapshot_files.h"
 
 #include <hdf5.h>
@@ -27,7 +27,7 @@ static int disk_setup(void **state)
     return files_setup(state);
 }
 
-/* What is in the folder is the old file and nothing else. */
+/* The folder holds the old file only. */
 static void check_old(const char *path)
 {
     char text[sizeof old + 1] = "";
@@ -49,7 +49,7 @@ static eqp_snapshot_layout some_layout(int nfiles)
     return l;
 }
 
-/* As a caller does it: the first error ends it, and what is there is given up. */
+/* As a caller does it: discards the file at the first error. */
 static int write_snapshot(const char *path, int nfiles, eqp_message *message)
 {
     eqp_snapshot_layout l = some_layout(nfiles);
@@ -152,7 +152,7 @@ static void no_file_of_several_is_left(void **state)
     }
 }
 
-/* The HDF5 library must not complain when the program ends, and nothing may be open that keeps the space in use. */
+/* HDF5 prints no errors at exit, and no open descriptor keeps the disk space in use. */
 static void a_failed_write_leaves_nothing_open(void **state)
 {
     struct stat status;

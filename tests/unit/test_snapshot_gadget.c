@@ -40,7 +40,7 @@ static void headers_of_gadget_4_give_the_same_particles(void **state)
         eqp_snapshot *opened;
 
         s.own = 1 + variant % 4;
-        s.own_types = variant < 16 ? TYPES : variant < 32 ? TYPES - 1 : TYPES + 2; /* the last one has no particles */
+        s.own_types = variant < 16 ? TYPES : variant < 32 ? TYPES - 1 : TYPES + 2; /* the last type is empty */
         s.format = variant & 4 ? 2 : 1;
         s.big = variant & 8;
         save_spec(in_folder("a"), &s);
@@ -62,7 +62,7 @@ static void headers_of_gadget_4_give_the_same_particles(void **state)
     }
 }
 
-/* What the header says of a type counts, whether the block holds all particles or only those without. */
+/* A mass in the header has precedence, whether the block holds all masses or the missing ones only. */
 static void masses_of_the_header_come_before_those_of_the_block(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void ids_that_are_not_there_follow_the_order(void **state)
     eqp_snapshot_close(opened);
 }
 
-/* Without masses in the header, a file of positions alone has none. */
+/* Missing velocities are 0, missing masses equal, and the note names the last block. */
 static void last_blocks_may_be_missing(void **state)
 {
     static const char *const last[] = {"POS:", "VEL:", "ID:"};
@@ -259,7 +259,7 @@ static void put_at(FILE *file, off_t at, uint64_t value, int width)
     free(b.p);
 }
 
-/* The lengths of such records do not fit into their 32 bits. The file is all holes and takes no room on the disk. */
+/* Lengths beyond 32 bits. The file is sparse and takes no disk space. */
 static void records_beyond_4_gigabytes_are_found(void **state)
 {
     const int64_t n = 360000000, lengths[] = {12 * n, 12 * n, 4 * n};
@@ -300,7 +300,7 @@ static void records_beyond_4_gigabytes_are_found(void **state)
     particles_free(&p);
 }
 
-/* Ids are names only, and floats reach further than their squares. */
+/* Equal ids, and floats whose squares overflow. */
 static void equal_ids_and_large_numbers_are_read_as_they_stand(void **state)
 {
     bytes file = file_of(&mixed), number = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET formats 1 and 2: no damage passes, and each is named. */
+/* GADGET formats 1 and 2: every damage is refused and named. */
 #include "gadget_files.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static void counts_that_lie_are_refused(void **state)
         memcpy(file.p + 4, header.p, 256);
         save(in_folder("a"), &file);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
-        /* The same lie in all six types. */
+        /* The same false count in all six types. */
         for (int t = 0; t < TYPES; t++) {
             s.n[t] = s.n[1];
         }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading GADGET HDF5: what codes of its family write, and what is damaged. The files are made here with HDF5 itself.
- */
+/* Reading GADGET HDF5: variants of the layout, and damaged files, written here by HDF5. */
 #include "snapshot_hdf5_files.h"
 
 #include <math.h>
@@ -198,7 +197,7 @@ static void attributes_of_the_wrong_kind_are_refused(void **state)
     }
 }
 
-/* The header and the shape agree on numbers of particles for which the file has no bytes. */
+/* The header and the shapes agree on counts that the bytes stored cannot hold. */
 static void counts_that_lie_are_refused(void **state)
 {
     static const int64_t lie[] = {(int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX, -1, 5, 3};
@@ -289,14 +288,13 @@ static void ids_keep_their_bits(void **state)
     particles_free(&p);
 }
 
-/* What a file says of its velocities goes before the usual power 1/2; what it says of comoving goes before the times.
- */
+/* An exponent in the file has precedence over 1/2, a comoving flag over the comparison of time and redshift. */
 static void velocities_of_cosmological_files_are_peculiar(void **state)
 {
     static const struct {
         const char *exponent;
         double value;
-        int comoving; /* -1: not said */
+        int comoving; /* -1: not in the file */
         double factor;
     } c[] = {{NULL, 0, -1, 0.5},
              {"a_scaling", 1, -1, 0.25},
@@ -354,7 +352,7 @@ static void refuse_length(const char *path, const unsigned char *whole, size_t l
     }
 }
 
-/* Where each dataset begins and ends in the file. */
+/* Start and end of each dataset in the file. */
 static int find_borders(const char *path, const spec *s, size_t border[64])
 {
     static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
@@ -383,7 +381,7 @@ static int find_borders(const char *path, const spec *s, size_t border[64])
     return n;
 }
 
-/* At every border of a dataset, beside it, and at 200 other places. */
+/* Truncates at every border of a dataset, one byte to either side, and at 200 random lengths. */
 static void truncation_is_refused_and_nothing_is_printed(void **state)
 {
     (void)state;
@@ -436,7 +434,7 @@ static void a_file_that_changes_after_opening_is_an_error(void **state)
     opened = open_good(in_folder("a"));
     assert_int_equal(truncate(in_folder("a"), 5000), 0);
     assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
-    /* Another file of that name: what was checked does not hold for it. */
+    /* A different file of the same name has not been checked. */
     s.n[1] = 1;
     s.total[1] = 1;
     unlink(in_folder("a"));
@@ -474,7 +472,7 @@ static herr_t count_calls(hid_t stack, void *user)
     return 0;
 }
 
-/* Reports are the caller's business: silent inside, and as they were afterwards. */
+/* Error printing is off inside calls and restored afterwards. */
 static void the_callers_error_reports_stay_as_they_were(void **state)
 {
     H5E_auto2_t before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files that are well formed for HDF5 and no snapshots: objects of every other type and shape, numbers that are
- * nowhere, links and datasets that lead to other files of the machine. */
+/* Valid HDF5 files that are not valid snapshots: objects of every other type and shape, shapes without bytes, links and
+ * datasets that lead to other files. */
 #include "slow.h"
 #include "snapshot_hdf5_files.h"
 
@@ -23,7 +23,7 @@ static void close_again(hid_t file, hid_t group)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* A usual file without one dataset of PartType1, open for another in its place; there are 4 particles. */
+/* Opens a valid file without one dataset of PartType1, which has 4 particles, to write a replacement. */
 static hid_t open_without(const char *name, hid_t *file)
 {
     spec s = usual();
@@ -42,7 +42,7 @@ static void save_whole(const char *path)
     save_spec(path, &s);
 }
 
-/* What is at the other end of each link is a whole snapshot: it would be read if the link were followed. */
+/* The target of each link is a valid snapshot, which would be read if the link were followed. */
 static void links_out_of_the_file_are_not_followed(void **state)
 {
     static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
@@ -70,7 +70,7 @@ static void links_out_of_the_file_are_not_followed(void **state)
     }
 }
 
-/* A link within the file may lead over one that leaves it. */
+/* A link within the file may lead through one that leaves it. */
 static void links_over_links_out_of_the_file_are_not_followed(void **state)
 {
     hid_t file, group;
@@ -91,7 +91,7 @@ static void links_over_links_out_of_the_file_are_not_followed(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/Header is damaged");
 }
 
-/* All particles at once, where all slices take too long. */
+/* Reads all particles at once. */
 static void check_whole(const char *path, const particles *whole)
 {
     eqp_snapshot *s = open_good(path);
@@ -178,7 +178,7 @@ static void numbers_in_other_files_are_not_read(void **state)
 
 enum { OTHER_TYPES = 12 };
 
-/* Types that hold no plain numbers, or strange ones. */
+/* Types that are not plain numbers, and unusual numbers. */
 static hid_t other_type(int k)
 {
     hid_t type = -1, integer = H5T_NATIVE_INT;
@@ -294,7 +294,7 @@ static void every_other_type_of_attribute_is_refused(void **state)
     }
 }
 
-/* No numbers, too many, and another number of them than there are types. */
+/* No numbers, too many, and a number other than that of the types. */
 static void every_other_length_of_attribute_is_refused(void **state)
 {
     (void)state;
@@ -374,7 +374,7 @@ static void objects_of_another_kind_are_refused(void **state)
     }
 }
 
-/* Sparse shapes: an honest header of as many particles as the shape says, and not the bytes. */
+/* Sparse datasets: header and shape agree, but the bytes are not stored. */
 static void save_claim(int64_t n, hid_t properties, bool first_chunk_only)
 {
     static const char *const name[] = {"Coordinates", "Velocities", "ParticleIDs", "Masses"};
@@ -444,7 +444,7 @@ static void shapes_without_bytes_are_refused(void **state)
     }
 }
 
-/* The chunks that are there hold more than the shape needs, since they are wider: still, one is missing. */
+/* Wide chunks hold more bytes than the shape needs, and yet one chunk is missing. */
 static void a_missing_chunk_is_found(void **state)
 {
     for (int k = 0; k < 2; k++) {
@@ -463,7 +463,7 @@ static void a_missing_chunk_is_found(void **state)
     }
 }
 
-/* No data are written here: HDF5 would write beyond its memory. */
+/* The test writes no data: HDF5 would write out of bounds. */
 static void filters_in_a_wrong_order_are_refused(void **state)
 {
     static const hsize_t shape[2] = {4, 3};
@@ -492,7 +492,7 @@ static void filters_in_a_wrong_order_are_refused(void **state)
     }
 }
 
-/* HDF5 reads the chunk as long as the file says it is, and then goes on reading where it ends. */
+/* HDF5 trusts the size of the chunk in the file and reads past its end. */
 static void chunks_shorter_than_they_should_be_are_refused(void **state)
 {
     static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
@@ -522,7 +522,7 @@ static void chunks_shorter_than_they_should_be_are_refused(void **state)
     }
 }
 
-/* A chunk of 1.5 GiB for 4 particles would be unpacked whole. */
+/* HDF5 would decompress a chunk of 1.5 GiB for 4 particles. */
 static void chunks_far_larger_than_the_file_are_refused(void **state)
 {
     static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
@@ -537,7 +537,7 @@ static void chunks_far_larger_than_the_file_are_refused(void **state)
         H5Pset_deflate(properties, 1);
         dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
         assert_true(dataset >= 0);
-        /* Put there as it is: to pack it here would take that much memory too. */
+        /* Written in compressed form, as compressing it here would take as much memory. */
         assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof packed, packed) >= 0);
         H5Dclose(dataset);
         H5Sclose(space);

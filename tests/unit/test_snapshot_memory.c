@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever allocation fails, opening and reading fail as a whole, with a code, a line and nothing kept. HDF5's own
- * allocations are not ours to test. */
+/* Any failing allocation makes opening or reading fail with a code and a line, without leaks. Allocations inside HDF5
+ * do not fail here. */
 #include "snapshot_files.h"
 
 #include "failing_malloc.h"
@@ -44,7 +44,7 @@ static bytes tipsy_file(void)
     return b;
 }
 
-/* Opens and reads with ever more allocations that succeed, until all do. */
+/* Fails the first allocation, then the second, and so on, until opening and reading succeed. */
 static void fail_one_by_one(const char *path)
 {
     double x[4], vx[4], m[4];
@@ -93,7 +93,7 @@ static void opening_and_reading_survive_failing_allocations(void **state)
     fail_one_by_one(in_folder("text"));
 }
 
-/* What the HDF5 functions are given: four particles in two files, one further column, one attribute. */
+/* Four particles in two files, with one further column and one attribute. */
 enum { N = 4, NFILES = 2 };
 
 static const double ones[N] = {1, 1, 1, 1};
@@ -172,7 +172,7 @@ static int write_xdmf(eqp_message *message)
     return eqp_snapshot_write_xdmf(in_folder("several.xdmf"), 1, &frame, message);
 }
 
-/* HDF5 does not say that it was memory that our driver of it lacked: EQP_ERR_IO, then. */
+/* HDF5 does not pass on that its driver ran out of memory, so the code is EQP_ERR_IO. */
 static void fail_call_one_by_one(int (*call)(eqp_message *message))
 {
     for (int64_t k = 0;; k++) {
@@ -201,7 +201,7 @@ static void hdf5_files_survive_our_failing_allocations(void **state)
     fail_call_one_by_one(read_snapshot);
     fail_call_one_by_one(write_table);
     fail_call_one_by_one(write_xdmf);
-    /* No temporary file is left: beside the first test's three there are two files, a table and an XDMF file. */
+    /* No temporary file is left: three files of the first test, two snapshots, a table and an XDMF file. */
     assert_int_equal(files_in_folder(false), 3 + NFILES + 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is no snapshot, and the real files that people have. */
+/* Files that are not snapshots, and real snapshots. */
 #include "snapshot_files.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void what_is_no_file_is_refused(void **state)
     assert_null(s);
 }
 
-/* Nobody writes into the pipe: waiting would be forever, so the test would run into its time limit. */
+/* The pipe has no writer: a blocking open would run into the time limit of the test. */
 static void a_pipe_is_refused_without_waiting(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void an_empty_file_is_refused(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "empty");
 }
 
-/* Bytes without meaning, at every length up to past all headers. */
+/* Random bytes of every length up to beyond all headers. */
 static void unknown_bytes_are_refused(void **state)
 {
     unsigned char junk[700];
@@ -114,8 +114,8 @@ static void what_other_formats_do_not_have_is_unknown(void **state)
     eqp_snapshot_close(NULL);
 }
 
-/* Total masses: exactly rounded sums of the stored numbers, computed once by other means (from the mass table of the
- * header where there is one). */
+/* Total masses: exactly rounded sums of the stored numbers, computed once by another program, from the masses of the
+ * header if there are any. */
 static const struct {
     const char *name, *format;
     int64_t n;

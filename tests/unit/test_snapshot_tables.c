@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text with named columns, places alone, files of LAMMPS and XYZ, packed files: what is read of each, and what is said
- * of those that cannot be read. */
+/* Text with named columns or positions only, files of LAMMPS and XYZ, compressed files; and the messages for unreadable
+ * ones. */
 #include "snapshot_files.h"
 
 enum { MASSES = 1, VELOCITIES = 2, IDS = 4, ALL = 7 };
@@ -114,7 +114,7 @@ static void tables_are_read_by_their_names(void **state)
     }
 }
 
-/* The same bytes packed give the same particles; no shorter file does. */
+/* Compressed files give the same particles; truncated ones are refused. */
 static void packed_tables_are_read(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text in both layouts, with all that people and programs put between the numbers. */
+/* Text in both layouts, with comments, blank lines and further columns. */
 #include "snapshot_files.h"
 
 enum { TYPES = 6 };
@@ -138,7 +138,7 @@ static void truncation_anywhere_is_refused_where_the_header_counts(void **state)
     free(file.p);
 }
 
-/* Without a count a cut between lines cannot show; within a line it does, unless only the last number is cut. */
+/* Without a count, truncation is detected within a line only, and not within its last number. */
 static void truncation_within_a_line_is_refused(void **state)
 {
     bytes file = {0};
@@ -223,7 +223,7 @@ static void lines_without_end_are_refused(void **state)
     put_long_line(&b, 100000, "");
     save(in_folder("a"), &b);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "longer than");
-    /* Long ones that still fit, across the borders of every buffer. */
+    /* Longest lines that fit, across the borders of buffers. */
     b.n = 0;
     for (int i = 0; i < 11; i++) {
         put_long_line(&b, 32500, "\n");

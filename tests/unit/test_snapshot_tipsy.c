@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TIPSY in both byte orders, with whatever stands in the pad word. */
+/* TIPSY in both byte orders, with any pad word. */
 #include "snapshot_files.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static bytes header_of(bool big, int64_t n, int64_t gas, int64_t dark, int64_t s
     return b;
 }
 
-/* doubles: of places (1), of velocities too (2). */
+/* doubles: 0 none, 1 positions, 2 positions and velocities. */
 static bytes file_in(bool big, uint32_t pad, int doubles)
 {
     const int64_t n[KINDS] = {counts[0], counts[1], counts[4]};
@@ -188,7 +188,7 @@ static void values_that_cannot_be_used_are_named(void **state)
     }
 }
 
-/* Such files are too large to be made here, but their headers are not. */
+/* Files of this size cannot be written here, so their headers are parsed alone. */
 static void the_pad_holds_the_upper_bits_of_large_counts(void **state)
 {
     const int64_t high = (int64_t)1 << 32, dark = high + 7, n = dark + 2 + 3;
@@ -204,7 +204,7 @@ static void the_pad_holds_the_upper_bits_of_large_counts(void **state)
     assert_int_equal(found.n[1], dark);
     assert_int_equal(found.n[2], 3);
     assert_int_equal(found.bytes, size);
-    /* The same pad is junk where the file is as small as the lower bits say. */
+    /* The same pad is ignored if the size matches the lower bits. */
     assert_true(eqp__tipsy_parse(header.p, size - high * 36, &found));
     assert_int_equal(found.n[1], 7);
     free(header.p);

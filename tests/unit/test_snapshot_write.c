@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is written is read back to the bit, in whatever slices; an old file survives until the new one is whole. */
+/* Written numbers are read back bit for bit, in any slices; an old file survives until the new one is complete. */
 #include "snapshot_files.h"
 
 #include <hdf5.h>
@@ -332,7 +332,7 @@ static void the_old_file_survives_until_the_new_one_is_whole(void **state)
     eqp_snapshot_write_discard(NULL);
     assert_int_equal(files_in_folder(false), 1);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
-    /* Particles that never came are not zeros. */
+    /* Missing particles are an error, not zeros. */
     writer = begin(in_folder("a"), &l);
     write_part(writer, &whole, 0, 10, NULL);
     assert_int_equal(eqp_snapshot_write_finish(writer, &message), EQP_ERR_ARGUMENT);
@@ -357,14 +357,14 @@ static void a_target_that_cannot_be_written_leaves_nothing(void **state)
     assert_int_equal(begin_bad(in_folder("folder"), &l, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, "is a directory"));
     assert_int_equal(files_in_folder(false), 1);
-    /* The second of two files cannot be made: the first goes too. */
+    /* If the second of two files cannot be created, the first is removed. */
     l.nfiles = 2;
     assert_int_equal(mkdir(in_folder("b.1.hdf5"), 0700), 0);
     assert_int_equal(begin_bad(in_folder("b"), &l, &message), EQP_ERR_IO);
     assert_int_equal(files_in_folder(false), 2);
 }
 
-/* One is finished while the other is being written: each has its own particles and nothing else. */
+/* One writer finishes while the other is writing: each file has its own particles. */
 static void two_writers_of_one_name_do_not_mix(void **state)
 {
     eqp_snapshot_layout l = some_layout();
@@ -436,7 +436,7 @@ static void what_does_not_fit_the_layout_is_refused(void **state)
     particles_free(&whole);
 }
 
-/* Readers of other projects ask for these. */
+/* Attributes that readers of other projects require. */
 static void the_header_is_complete(void **state)
 {
     static const char *const name[] = {"NumPart_ThisFile",
@@ -569,7 +569,7 @@ static char *load_text(const char *path)
     return text;
 }
 
-/* Every reference must point at a dataset of the shape that the XML claims. Returns how many there are. */
+/* Every reference points to a dataset of the shape in the XML. Returns the number of references. */
 static int check_references(const char *text)
 {
     int n = 0;

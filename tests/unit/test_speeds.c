@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models of speed: what goes in, what comes out, what is refused. */
+/* Speed models: accepted points, divisions, refusals. */
 #include "speeds_world.h"
 
 static const eqp_speeds_kind kinds[] = {EQP_SPEEDS_CONSTANT, EQP_SPEEDS_PIECEWISE, EQP_SPEEDS_AKIMA};
@@ -87,11 +87,11 @@ static void bad_measurements_change_nothing(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(eqp_speeds_add(speeds, wrong[i].rank, wrong[i].size, wrong[i].seconds), wrong[i].code);
     }
-    /* One bad time: no rank learns anything. */
+    /* One invalid time: no rank's model changes. */
     assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){1.0, NAN}), EQP_ERR_DATA);
     assert_int_equal(eqp_speeds_record(speeds, (const int64_t[]){10, -1}, (const double[]){1.0, 1.0}),
                      EQP_ERR_ARGUMENT);
-    /* Nothing in no time says nothing. */
+    /* No items in no time give no point. */
     assert_int_equal(eqp_speeds_add(speeds, 0, 0.0, 0.0), EQP_OK);
     assert_int_equal(eqp_speeds_add(speeds, 0, 0.0, 1.0), EQP_OK);
     for (int r = -1; r < 3; r++) {
@@ -159,7 +159,7 @@ static void with_fewer_items_than_ranks_the_fastest_get_them(void **state)
         }
         assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
         assert_true(share[0] == 0 && share[1] == 1 && share[2] == 0 && share[3] == 1 && share[4] == 0);
-        /* Those that had nothing to do say nothing and lose nothing. */
+        /* Ranks without items give no point and keep their old ones. */
         assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){0, 1, 0, 1, 0}), EQP_OK);
         assert_int_equal(eqp_speeds_points(speeds, 0), 1);
         eqp_speeds_free(speeds);
@@ -195,7 +195,7 @@ static void a_model_forgets_the_oldest_point(void **state)
         assert_int_equal(eqp_speeds_add(speeds, 0, 10 * i, i), EQP_OK);
         assert_int_equal(eqp_speeds_points(speeds, 0), i < EQP_SPEEDS_POINTS ? i : EQP_SPEEDS_POINTS);
     }
-    /* The same size again: a new value, not a new point. */
+    /* A repeated size replaces the value and adds no point. */
     assert_int_equal(eqp_speeds_add(speeds, 0, 20 * EQP_SPEEDS_POINTS, 3 * EQP_SPEEDS_POINTS), EQP_OK);
     assert_int_equal(eqp_speeds_points(speeds, 0), EQP_SPEEDS_POINTS);
     assert_int_equal(eqp_speeds_speed(speeds, 0, 20 * EQP_SPEEDS_POINTS, &speed), EQP_OK);
@@ -261,7 +261,7 @@ static void rounding_gives_the_largest_remainders_one_more(void **state)
     assert_true(share[0] == 0 && share[1] == 0);
     assert_int_equal(eqp_speeds_round(7, 3, (const double[]){0, 1e308, 0}, share), EQP_OK);
     assert_true(share[0] == 0 && share[1] == 7 && share[2] == 0);
-    /* All refused, nothing touched. */
+    /* Refused without a change. */
     share[0] = 77;
     assert_int_equal(eqp_speeds_round(7, 2, (const double[]){0, 0}, share), EQP_ERR_DATA);
     assert_int_equal(eqp_speeds_round(7, 2, (const double[]){1, -1}, share), EQP_ERR_DATA);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Divisions by random models: all items, nobody below 0, equal times; what lies between the points. */
+/* Divisions by random models: shares sum to n, none is negative, times are equal; curves between the points. */
 #include "slow.h"
 #include "speeds_world.h"
 
@@ -30,8 +30,8 @@ static eqp_speeds *make_random(eqp_speeds_kind kind, int nranks, double n, uint6
     return speeds;
 }
 
-/* Every rank takes as long as the slowest. Only where a spline's time has a peak may one finish early: one item more
- * than at the peak takes less time, and there is no size with the time that would be needed. */
+/* All ranks take equal times. A rank may finish early only at a peak of a spline's time, where no size takes the common
+ * time. */
 static void assert_equal_times(const eqp_speeds *speeds, int nranks, const double *size,
                                const eqp_speeds_result *result)
 {
@@ -92,7 +92,7 @@ static void piecewise_models_take_equal_times(void **state)
     assert_int_equal(divide_random_models(EQP_SPEEDS_PIECEWISE), 0);
 }
 
-/* Points of any shape are hard for hybrj: both ways have to be seen here. */
+/* Arbitrary points are hard for hybrj: both solvers must occur. */
 static void akima_models_take_equal_times(void **state)
 {
     int by_hybrj = divide_random_models(EQP_SPEEDS_AKIMA);
@@ -127,7 +127,7 @@ static void too_many_ranks_for_the_jacobian_are_bisected(void **state)
     eqp_speeds_free(speeds);
 }
 
-/* Both are exact where both can be had, so they have to agree: bisection does not look at the Jacobian. */
+/* Both solvers are exact, so they agree; bisection does not use the Jacobian. */
 static void hybrj_and_bisection_find_the_same_division(void **state)
 {
     uint64_t seed = 3;
@@ -147,7 +147,7 @@ static void hybrj_and_bisection_find_the_same_division(void **state)
         }
         assert_int_equal(eqp_speeds_divide(akima, size, &result), EQP_OK);
         for (int r = 0; r < 3; r++) {
-            /* Sizes of the time that was found, by the curve's own search. */
+            /* Sizes that take the time found, by the search of the curve. */
             eqp__speed_point point[4];
             eqp__curve curve;
 
@@ -248,12 +248,12 @@ static void points_of_any_shape_are_moved_into_the_right_one(void **state)
         eqp__curve_piecewise(&curve, n, point);
         assert_int_equal(curve.n, n);
         assert_shape(&curve);
-        /* The newest stands. */
+        /* The newest point is a knot. */
         assert_true(eqp__curve_speed(&curve, point[n - 1].size, NULL) == point[n - 1].speed);
     }
 }
 
-/* Whether the curve still goes through its knots. */
+/* True if the curve still passes through its knots. */
 static void assert_knots_stay(const eqp__curve *before, const eqp__curve *after)
 {
     assert_in_range(after->n, before->n, before->n + EQP__CURVE_PLATEAUS);
@@ -263,7 +263,7 @@ static void assert_knots_stay(const eqp__curve *before, const eqp__curve *after)
     }
 }
 
-/* Points that fall in steps, for many plateaus: the shape of section 5.2 is kept. */
+/* Points that fall in steps, with many plateaus: the shape of section 5.2 is kept. */
 static void plateaus_go_on_within_the_shape(void **state)
 {
     uint64_t seed = 15;
@@ -314,7 +314,7 @@ static void splines_stay_positive_where_plateaus_go_on(void **state)
     }
 }
 
-/* Between two plateaus a fall takes the middle half, beside a slope seven eighths, and a gentle one is left alone. */
+/* A fall between two plateaus takes the middle half; next to a slope, seven eighths; a gentle fall is unchanged. */
 static void plateaus_go_on_beside_falls_only(void **state)
 {
     eqp__curve curve;
@@ -334,13 +334,13 @@ static void plateaus_go_on_beside_falls_only(void **state)
     eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{100, 50}, {180, 40}});
     eqp__curve_extend_plateaus(&curve);
     assert_int_equal(curve.n, 2);
-    /* Sizes without a number between them. */
+    /* Neighbouring doubles as sizes. */
     eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{1.0, 50}, {nextafter(1.0, 2.0), 10}});
     eqp__curve_extend_plateaus(&curve);
     assert_int_equal(curve.n, 2);
 }
 
-/* Noise of a slow plateau, the larger size being the faster: what was measured before the fall stays. */
+/* Noise on a slow plateau, where the larger size is faster: points measured before the fall stay. */
 static void noise_of_a_plateau_moves_no_older_point(void **state)
 {
     const eqp__speed_point point[] = {{1000, 300}, {3000, 50.2}, {2000, 50.0}};
@@ -391,8 +391,8 @@ static void splines_pass_through_their_points_smooth_and_positive(void **state)
 }
 
 /* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
- * and has no overshoot beside a flat stretch of two pieces. */
-/* Speeds as far apart as they may be, from one knot to the next: no division takes for ever, no speed is 0. */
+ * and does not overshoot next to two flat pieces. */
+/* Speeds at opposite limits at neighbouring knots: every division terminates, and no speed is 0. */
 static void speeds_may_be_orders_apart(void **state)
 {
     uint64_t seed = 17;

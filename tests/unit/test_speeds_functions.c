@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declared speed functions: what is read, what is refused, failing allocations here and in divisions. */
+/* Declared speed functions: parsing, refusals, failing allocations here and in divisions. */
 #include "failing_malloc.h"
 #include "speeds_world.h"
 
@@ -103,7 +103,7 @@ static void a_text_may_end_anywhere(void **state)
         eqp_message message = {""};
         char *copy = malloc((size_t)length + 1);
 
-        /* On the heap, so that sanitizers see a byte too many. */
+        /* On the heap, so that sanitizers detect reads past the end. */
         f = NULL;
         memcpy(copy, whole, (size_t)length);
         const int code = eqp_speeds_functions_parse(copy, length, "x", &f, &message);
@@ -120,7 +120,7 @@ static void numbers_do_not_depend_on_the_locale(void **state)
     eqp_speeds_functions *f;
 
     (void)state;
-    /* Whichever is there; without any of them this is only the C locale again. */
+    /* Any available locale with a decimal comma; else the C locale. */
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !setlocale(LC_ALL, names[i]); i++) {
     }
     f = declare("0 10.5 1.5\n");

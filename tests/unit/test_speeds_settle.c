@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models that learn from what they decide: where speed is flat, and at the cliff where memory ends. */
+/* Models that learn from their own divisions: constant speeds, and cliffs where memory runs out. */
 #include "slow.h"
 #include "speeds_world.h"
 
@@ -16,7 +16,7 @@ static int some(int n)
     return slow_here() ? n / 10 : n;
 }
 
-/* Of few, one or two that are unlucky count for more. */
+/* In small samples one or two unlucky cases weigh more. */
 static int most_of(int n)
 {
     return slow_here() ? n / 10 - n / 100 : n;
@@ -29,7 +29,7 @@ static void the_constant_model_swings_for_ever_at_the_cliff(void **state)
 
     (void)state;
     assert_int_equal(iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER, share), 0);
-    /* It knows nothing but the last shares: once they come back, they come back always. */
+    /* The model depends on the last shares only: once they repeat, they always do. */
     (void)iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER - 2, first);
     (void)iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER - 1, second);
     (void)iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER, third);
@@ -59,7 +59,7 @@ static void without_the_cliff_all_models_settle_at_once(void **state)
     int64_t share[3][4];
 
     (void)state;
-    /* 8,000 rows fit everywhere: what is measured first is right already. */
+    /* 8,000 rows fit into every memory, so the first measurement suffices. */
     for (int kind = 0; kind < 3; kind++) {
         assert_int_equal(iterations_until(functions, (eqp_speeds_kind)kind, 8000, 0.05, FOREVER, share[kind]), 2);
         assert_memory_equal(share[kind], share[0], sizeof share[0]);
@@ -135,8 +135,8 @@ static int64_t fewest_for(const eqp_speeds_functions *functions, int rank, int64
     return low;
 }
 
-/* Whether shares exist with all times from `seconds` to (1 + tolerance) seconds. Those of a rank are all between two
- * numbers, so sums are, too. sign: below 0 where too few items can be placed, above 0 where too many must be. */
+/* True if shares exist with all times from `seconds` to (1 + tolerance) seconds. The valid shares of a rank form an
+ * interval, and so do their sums. sign: < 0 if too few items can be placed, > 0 if too many must be. */
 static bool can_all_take(const eqp_speeds_functions *functions, int64_t n, double tolerance, double seconds, int *sign)
 {
     int64_t fewest = 0, most = 0;
@@ -155,8 +155,8 @@ static bool can_all_take(const eqp_speeds_functions *functions, int64_t n, doubl
     return !gap && *sign == 0;
 }
 
-/* Whether any shares take equal times within the tolerance. The shortest of their times is that of some share of some
- * rank, and all of those are tried, but for times that place too few or too many items: both sums grow with time. */
+/* True if some shares take equal times within the tolerance. Their shortest time is the time of one share of one rank,
+ * so all such times are tried, except those that place too few or too many items, as both sums increase with time. */
 static bool is_divisible(const eqp_speeds_functions *functions, int64_t n, double tolerance)
 {
     for (int r = 0; r < eqp_speeds_functions_ranks(functions); r++) {
@@ -181,7 +181,7 @@ static bool is_divisible(const eqp_speeds_functions *functions, int64_t n, doubl
     return false;
 }
 
-/* Whether three ranks have such shares: all are tried. times [3][n + 1]: of every share. */
+/* Brute force for three ranks. times [3][n + 1]: time of every share. */
 static bool is_divisible_by_trial(int64_t n, double *const times[3], double tolerance)
 {
     for (int64_t a = 1; a < n - 1; a++) {
@@ -225,11 +225,11 @@ static void is_divisible_agrees_with_brute_force(void **state)
 
 enum { CLIFFS = 300, LIMIT = 50 };
 
-/* How many random cliffs settle. */
+/* Numbers of random cliffs that settle. */
 typedef struct tally {
-    int cliffs;        /* where equal times are possible */
-    int impossible;    /* where no shares of whole items are within the tolerance */
-    int within_ten[3]; /* iterations, of each kind of model */
+    int cliffs;        /* equal times are possible */
+    int impossible;    /* no shares of whole items are within the tolerance */
+    int within_ten[3]; /* settled within ten iterations, by model */
     int at_all[3];     /* within LIMIT */
 } tally;
 
@@ -277,8 +277,8 @@ static void partial_models_settle_at_random_cliffs(void **state)
     assert_true(sum.at_all[EQP_SPEEDS_CONSTANT] < some(CLIFFS) / 2);
 }
 
-/* The steeper the fall, the closer a size has to be to it: what is not known of it halves in an iteration. Some rule
- * may suit the first seed's cliffs by chance, so there are others. */
+/* Steeper falls need more iterations, as each one halves the unknown range. Several seeds are used, since a rule may
+ * suit one by chance. */
 static void most_partial_models_settle_at_steep_cliffs(void **state)
 {
     tally sum = {0};
@@ -298,7 +298,7 @@ static void most_partial_models_settle_at_steep_cliffs(void **state)
     assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= most_of(881));
 }
 
-/* A fall within one item: no shares take equal times. Both models try the item that does not fit, and leave it. */
+/* A fall within one item: no shares take equal times. Both models try the item that does not fit, and then avoid it. */
 static void an_item_that_does_not_fit_is_left_to_others(void **state)
 {
     eqp_speeds_functions *functions = declare("0 1000 100\n0 1001 5\n1 1 100\n");
@@ -312,7 +312,7 @@ static void an_item_that_does_not_fit_is_left_to_others(void **state)
     eqp_speeds_functions_free(functions);
 }
 
-/* Another job comes to a rank that was measured often: the model follows at once. */
+/* Another job slows a rank with many points: the model follows at once. */
 static void a_rank_that_becomes_slow_is_believed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines for ParaView: a reader of our own, which follows the description of the format, finds every number again. */
+/* Lines for ParaView: a reader written from the description of the format finds every number. */
 #include "numeric.h"
 #include "paradis_files.h"
 
@@ -23,7 +23,7 @@ static char *text_of(const char *path)
     return text;
 }
 
-/* Bytes of base64 up to the next tag. */
+/* Decodes base64 up to the next tag. */
 static size_t decode(const char *at, unsigned char *to, size_t most)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -48,7 +48,7 @@ static size_t decode(const char *at, unsigned char *to, size_t most)
     return n;
 }
 
-/* The array of that name behind `at`, which must have that type, width and bytes. */
+/* Finds the array of this name behind `at` and checks its type, width and bytes. */
 static void check_array(const char *at, const char *name, const char *kind, int width, const void *want, size_t n)
 {
     unsigned char found[4096];
