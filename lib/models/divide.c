@@ -187,3 +187,45 @@ done:
     free(curve);
     return code;
 }
+
+static int create_piecewise(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_PIECEWISE, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int create_akima(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_AKIMA, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int create_constant(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_CONSTANT, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int add_to_model(void *state, int rank, double size, double seconds)
+{
+    return eqp_speeds_add(state, rank, size, seconds);
+}
+
+static int divide_by_model(void *state, double total, double *size)
+{
+    const int code = eqp_speeds_resize(state, total);
+
+    return code ? code : eqp_speeds_divide(state, size, NULL);
+}
+
+static void free_model(void *state)
+{
+    eqp_speeds_free(state);
+}
+
+const eqp_speed_model *eqp_speeds_model(eqp_speeds_kind kind)
+{
+    static const eqp_speed_model models[] = {
+        [EQP_SPEEDS_CONSTANT] = {"constant", create_constant, add_to_model, divide_by_model, free_model},
+        [EQP_SPEEDS_PIECEWISE] = {"piecewise", create_piecewise, add_to_model, divide_by_model, free_model},
+        [EQP_SPEEDS_AKIMA] = {"akima", create_akima, add_to_model, divide_by_model, free_model}};
+
+    return eqp_speeds_kind_name(kind) ? &models[kind] : NULL;
+}
