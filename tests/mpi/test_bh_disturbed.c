@@ -10,8 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* A signal in the middle of this rank's forces, and time for nobody to wait for their end: in the first ones after that
- * tick. */
+/* A signal in the middle of this rank's forces, the first ones after that tick; forces go on when all ranks know of it. */
 typedef struct alarm_clock {
     const bh_simulation *sim;
     int64_t tick;
@@ -29,7 +28,7 @@ static int raise_signal(void *user, const bh_tree *tree, const bh_tasks *tasks, 
     if (w == clock->work && clock->sim->tick > clock->tick && !clock->raised) {
         clock->raised = true;
         (void)raise(SIGTERM);
-        for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
+        while (app_signals_stop() == EQP_OK) {
         }
     }
     return EQP_OK;
