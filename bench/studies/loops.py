@@ -26,13 +26,13 @@ PROCS = {15120: [8, 16, 24, 32]}
 MOST_PROCS = [2, 4, 8, 16, 32]
 PLAIN = ["fixed", "guided", "factoring", "adaptive-factoring", "awf-b", "awf-c", "awf-d", "awf-e", "fractiling",
          "trapezoid"]
-# What further options ask of which methods: a number of options -> (words, methods).
+# Size of the first chunks and time steps, and the methods that these options are for.
 WEIGHTED = ["weighted-factoring", "awf-b", "awf-c", "awf-d", "awf-e"]
 FIRST = {f"1/{part}": part for part in (8, 16, 32)}  # first chunks that the user sets, as parts of a rank's
 MORE = {
-    **{name: (lambda n, procs, part=part: ["--chunk", str(max(1, n // (part * procs)))], WEIGHTED)
+    **{name: (lambda n, procs, part=part: (max(1, n // (part * procs)), 1), WEIGHTED)
        for name, part in FIRST.items()},
-    "steps": (lambda n, procs: ["--steps", "2"], ["adaptive-weighted-factoring"]),
+    "steps": (lambda n, procs: (0, 2), ["adaptive-weighted-factoring"]),
 }
 # As the thesis has them: fixed chunks by eq. 2.1; where weights are measured the user finds a size for the first chunks.
 BESIDE = {"FSC": ("fixed", [""]), "GSS": ("guided", [""]), "FACT": ("factoring", [""]),
@@ -42,14 +42,12 @@ BESIDE = {"FSC": ("fixed", [""]), "GSS": ("guided", [""]), "FACT": ("factoring",
 
 def outcomes(run, path, n, engine, options):
     """{method: (cost, c.o.v.)} of static chunking and all methods with these options, for each number of ranks."""
-    words, methods = MORE.get(options, (lambda n, procs: [], PLAIN))
+    words, methods = MORE.get(options, (lambda n, procs: (0, 1), PLAIN))
     found = {}
     for procs in PROCS.get(n, MOST_PROCS):
-        text = run.call("apps/examples/loop", "--cost", path, "--procs", str(procs), "--engine", engine, "--method",
-                        ",".join(["static", *methods]), *words(n, procs))
-        for line in text.splitlines()[1:]:
-            cells = line.split("\t")
-            found.setdefault(cells[0], {})[procs] = (float(cells[5]), float(cells[6]))
+        chunk, steps = words(n, procs)
+        for row in run.rows("bench/bench_loops", path, str(procs), engine, str(chunk), str(steps), "static", *methods):
+            found.setdefault(row["method"], {})[procs] = (float(row["cost"]), float(row["cov"]))
     return found
 
 
@@ -77,14 +75,11 @@ def integrals(run, size, place):
     """One sample of each set: what differs between them shows. Mixed: the hard sets one by one, anywhere."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "costs")
-        run.call("apps/examples/quadrature", "--n", str(size), "--samples", "1", "--cost", PLACES.get(place, "front"),
-                 "--trace", path)
+        lines = run.call("bench/bench_integrals", str(size), PLACES.get(place, "front")).splitlines(keepends=True)
         if place not in PLACES:
-            with open(path, encoding="utf-8") as file:
-                lines = file.readlines()
             random.Random(1).shuffle(lines)
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(lines)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
         return [row for engine in ("master", "one-sided")
                 for row in rows_of(run, path, engine, set=f"{size}-{place}", what="sets")]
 

@@ -52,7 +52,7 @@ class Equipoise(MesonPackage):
         args = [f"-D{feature}={state(feature)}" for feature in self.features]
         args.append("-Ddefault_library=" + ("both" if "+shared" in self.spec else "static"))
         args.append("-Dtests=" + ("auto" if self.run_tests else "disabled"))
-        return args + ["-Dbench=false", "-Dgsl=disabled"]
+        return args + ["-Dbench=false"]
 
     def setup_build_environment(self, env):
         if "+lib" in self.spec:

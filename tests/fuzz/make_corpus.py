@@ -518,23 +518,6 @@ def make_words():
     save("words", "empty", "")
 
 
-def make_costs():
-    save("costs", "usual", "1 2.5 3e-3\n4\t5\r\n\x0b6")
-    save("costs", "heavy-first", "1e9" + " 1" * 40)
-    save("costs", "many", " ".join("13524" * 40))
-    save("costs", "extremes", "1e-308 1e308 0 1e-320")
-    save("costs", "sum-overflows", "1.7e308 1.7e308 1.7e308")
-    save("costs", "zeros", "0 0 0 0 0 0 0")
-    save("costs", "minus-zero", "-0.0")
-    save("costs", "negative", "1 -2")
-    save("costs", "infinite", "1 inf")
-    save("costs", "nan", "1\nnan")
-    save("costs", "hexadecimal", "0x1p3")
-    save("costs", "long-word", "1" * 300)
-    save("costs", "zero-byte", "1 2\x003 4")
-    save("costs", "empty", "")
-
-
 def make_balancer():
     """Byte: which run of the balancer; then changes of its bytes: where (4 bytes), what (byte), of how many bytes (byte)."""
 
@@ -685,7 +668,6 @@ if __name__ == "__main__":
     make_dd_options()
     make_forces()
     make_words()
-    make_costs()
     make_balancer()
     make_evaluation()
     make_traces()

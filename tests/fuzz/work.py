@@ -86,7 +86,6 @@ SHAPES = {
     "page, hindsight": ("page", 500, lambda n: page(hindsight=n)),
     "samples, points": ("samples", 2000, lambda n: samples(1, n)),
     "samples, frames": ("samples", 300, lambda n: samples(n, 1)),
-    "costs": ("costs", 2000, lambda n: "1 2.5\n" * n),
     "speeds, points": ("speeds", 300, lambda n: "".join(f"{r} {i} 2\n" for r in range(17) for i in range(n // 17))),
     "speeds, ranks": ("speeds", 300, lambda n: "".join(f"{r} 1 2\n" for r in range(17 + n))),
     "ctrl, keys": ("ctrl", 300, lambda n: "".join(f"key{i} = {i}\n" for i in range(n))),
