@@ -267,7 +267,8 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key,
-                             .clock = b->options.clock};
+                             .clock = b->options.clock,
+                             .counted = b->costs.fixed};
     eqp_auto_question question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
     const int64_t kind = b->memory.kind; /* of the present map */
     eqp_whatif_state state;
@@ -312,10 +313,16 @@ static double begin_trial(const eqp_balancer *b)
     return eqp__whatif_now(&(eqp_whatif_state){.what = &what});
 }
 
-/* Seconds of the rank that needed most. Collective. */
-static int longest_since(const eqp_balancer *b, double begin, double *seconds)
+/* Seconds of the trial that has led to a row, of the rank that needed most. Collective. */
+static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double begin, const eqp_compared *row,
+                         double *seconds)
 {
     const eqp_whatif what = {.clock = b->options.clock};
+
+    if (b->costs.fixed) {
+        *seconds = eqp__nominal_trial(method, row->evaluated.step_seconds_ideal);
+        return EQP_OK;
+    }
     const double own = eqp__whatif_since(&(eqp_whatif_state){.what = &what}, begin);
 
     return MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
@@ -380,7 +387,7 @@ static int try_grain(graining *g, int grain, eqp_message *message)
 
     EQP_TRY(eqp__take_grain(g->b, grain, g->home));
     EQP_TRY(try_maps(g->b, g->home, &g->making, g->lives, &answer, message));
-    EQP_TRY(longest_since(g->b, begin, &seconds));
+    EQP_TRY(trial_seconds(g->b, g->making.method, begin, &answer.row, &seconds));
     g->ntried++;
     g->price = seconds;
     g->beyond += seconds;
@@ -453,7 +460,7 @@ static int note_trial(eqp_balancer *b, const eqp_making *making, double begin, c
     int code = EQP_OK;
 
     if (making->method == b->options.method.method && making->method != &eqp__method_auto) {
-        EQP_TRY(longest_since(b, begin, &seconds));
+        EQP_TRY(trial_seconds(b, making->method, begin, row, &seconds));
         b->memory.curve = seconds;
         b->memory.beyond = 0.0;
         eqp__auto_spend(&b->memory, seconds - row->balance_seconds);

@@ -4,6 +4,7 @@
 #include "run/late.h"
 
 #include "comm/agree.h"
+#include "par/methods.h"
 
 #include <equipoise/par.h>
 
@@ -240,6 +241,64 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
+/* Seconds that decide: measured, or, where costs are fixed, counted. */
+typedef struct deciding {
+    double load_max, load_mean; /* of the ranks */
+    double step;                /* of the busiest rank; 0: not known */
+    double exchange;            /* of the largest rank */
+    double map;                 /* for making the map before the step, of the largest rank */
+} deciding;
+
+static deciding measured_seconds(const eqp_balancer *b)
+{
+    const eqp_step *now = &b->now;
+
+    return (deciding){.load_max = now->load_max,
+                      .load_mean = now->load_mean,
+                      .step = now->step_measured,
+                      .exchange = now->exchange_seconds,
+                      .map = now->balance_seconds};
+}
+
+/* Modelled seconds of making the map before the step, trials included. even_step: seconds. */
+static double nominal_map(const eqp_balancer *b, double even_step)
+{
+    const eqp_method *method = b->options.method.method;
+    eqp_choice last;
+
+    if (b->now.action != EQP_RENEW) {
+        return b->now.action == EQP_REPAIR ? eqp__nominal_map(&eqp__method_repair, even_step) : 0.0;
+    }
+    if (method == &eqp__method_auto && !b->kept &&
+        eqp__auto_last(&b->memory, b->problem.own, &b->options.method.options, &last, NULL) == EQP_OK) {
+        method = last.method;
+    }
+    return eqp__nominal_map(method, even_step) + b->memory.beyond;
+}
+
+/* Puts counted seconds into the rows and into load [ranks]. evaluations: of the forces in the step. */
+static deciding count_seconds(eqp_balancer *b, double evaluations, double *load)
+{
+    const bool whole = b->now.step_measured > 0.0;
+    deciding is = {.load_max = 0.0};
+    double even = 0.0, busiest = 0.0;
+
+    for (int r = 0; r < b->nranks; r++) {
+        eqp_rank_row *row = &b->row[r];
+        row->load = load[r] = row->predicted;
+        row->busy_seconds = whole ? row->predicted + row->overhead : 0.0;
+        is.load_max = fmax(is.load_max, row->load);
+        is.load_mean += row->load / b->nranks;
+        busiest = fmax(busiest, row->busy_seconds);
+        even += (row->predicted + row->overhead) / (b->nranks * evaluations);
+    }
+    b->lost_load = b->lost_work;
+    is.load_max += b->lost_work;
+    is.step = whole ? busiest + b->lost_work : 0.0;
+    is.map = nominal_map(b, even);
+    return is;
+}
+
 static double sending_seconds(const eqp_balancer *b, const eqp_rank_row *row)
 {
     return b->options.network.beta * row->bytes_sent;
@@ -260,23 +319,22 @@ static double unevenness(const eqp_balancer *b)
 }
 
 /* What `auto` learns of it. */
-static void remember_map(eqp_balancer *b)
+static void remember_map(eqp_balancer *b, const deciding *is)
 {
-    const eqp_step *now = &b->now;
-    const bool fresh = now->action == EQP_RENEW && !b->kept;
-    const double step = now->step_measured > 0.0 ? now->step_measured : now->load_max + now->exchange_seconds;
+    const bool fresh = b->now.action == EQP_RENEW && !b->kept;
+    const double step = is->step > 0.0 ? is->step : is->load_max + is->exchange;
 
-    eqp__auto_record(&b->memory, fresh, unevenness(b), step, now->rebalanced ? now->balance_seconds : 0.0);
+    eqp__auto_record(&b->memory, fresh, unevenness(b), step, b->now.rebalanced ? is->map : 0.0);
 }
 
-/* Measured seconds of the slowest rank, with what it sends. */
-static double whole_step(const eqp_balancer *b)
+/* Seconds of the slowest rank, with what it sends. */
+static double whole_step(const eqp_balancer *b, const deciding *is)
 {
     double most = 0.0;
 
     for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
-        const double own = b->now.step_measured > 0.0 ? row->busy_seconds : row->load;
+        const double own = is->step > 0.0 ? row->busy_seconds : row->load;
         most = fmax(most, own + sending_seconds(b, row));
     }
     return most + b->lost_load;
@@ -310,25 +368,17 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
     return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
-/* The largest load; where costs are fixed, as counted. */
-static double largest_load(const eqp_balancer *b)
-{
-    const eqp_step *now = &b->now;
-
-    return b->options.fixed_costs ? now->load_mean * (1.0 + now->imbalance_predicted) : now->load_max;
-}
-
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
-static double map_seconds(const eqp_balancer *b)
+static double map_seconds(const eqp_balancer *b, const deciding *is)
 {
     const double beyond = b->now.action == EQP_RENEW ? b->memory.beyond : 0.0;
 
-    return fmax(b->now.balance_seconds - beyond, 0.0);
+    return fmax(is->map - beyond, 0.0);
 }
 
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
  * work is handed out; `feedback` knows loads only. load: [ranks] */
-static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const double *load)
+static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const deciding *is, const double *load)
 {
     const eqp_step *now = &b->now;
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
@@ -336,10 +386,10 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
                                                           !b->calibration.scaled; /* that is of other weights */
 
     return (eqp_policy_sample){
-        .seconds_max = feedback || now->load_mean <= 0.0 ? largest_load(b) : whole_step(b),
-        .seconds_mean = now->load_mean,
+        .seconds_max = feedback || is->load_mean <= 0.0 ? is->load_max : whole_step(b, is),
+        .seconds_mean = is->load_mean,
         .rebalanced = now->rebalanced,
-        .balance_seconds = map_seconds(b),
+        .balance_seconds = map_seconds(b, is),
         .work_imbalance = feedback ? 0.0 : work_imbalance(b, work, promises ? now->imbalance_promised : 0.0),
         .promised = promises ? now->imbalance_promised : -1.0,
         .repaired = now->action == EQP_REPAIR,
@@ -367,7 +417,7 @@ static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
     const double most = b->now.step_measured > 0.0 ? b->now.step_measured : b->now.load_max;
     const eqp_hindsight_step step = {.seconds_max = most,
-                                     .seconds_mean = fmin(sample->seconds_mean, most), /* rounding */
+                                     .seconds_mean = fmin(b->now.load_mean, most), /* rounding */
                                      .rebalanced = sample->rebalanced,
                                      .balance_seconds = b->now.balance_seconds,
                                      .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
@@ -546,19 +596,21 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     }
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
+    b->now.action = work->moved ? EQP_RENEW : b->action;
+    b->now.rebalanced = b->now.action != EQP_KEEP;
+    const deciding is = b->costs.fixed ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
+                                       : measured_seconds(b);
     if (foretold) {
         eqp__calibration_learn(&b->calibration, b->row, b->noise.now.spread);
     }
-    b->now.action = work->moved ? EQP_RENEW : b->action;
-    b->now.rebalanced = b->now.action != EQP_KEEP;
     if (work->moved && b->now.why[0] == '\0') {
         snprintf(b->now.why, sizeof b->now.why, "the caller has renewed the division");
     }
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
     eqp__late_learn(b);
-    remember_map(b);
-    const eqp_policy_sample sample = sample_of(b, work, d.load);
+    remember_map(b, &is);
+    const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
     (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     b->left = b->policy.left;

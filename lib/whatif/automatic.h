@@ -86,6 +86,12 @@ void eqp__auto_spend(eqp_auto_memory *memory, double seconds);
 /* The kind of a map that somebody else has chosen, by its word. */
 void eqp__auto_take(eqp_auto_memory *memory, const char *word);
 
+/* Modelled seconds of making a map, where no clock may decide: a multiple of an even step. Local. */
+double eqp__nominal_map(const eqp_method *method, double even_step);
+
+/* The same of trying one: making and tracing it. */
+double eqp__nominal_trial(const eqp_method *method, double even_step);
+
 /* Whether bytes of a file can be a memory: numbers that are finite and in their ranges. */
 bool eqp__auto_can_be(const eqp_auto_memory *memory);
 

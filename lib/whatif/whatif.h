@@ -26,6 +26,7 @@ typedef struct eqp_whatif {
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
     eqp_clock clock;               /* what maps take to make; usual: CPU seconds of the thread */
+    bool counted;                  /* prices of maps are modelled: no clock decides */
 } eqp_whatif;
 
 /* What a map makes every part do, on one rank; NULLs elsewhere. Zeros are none. */

@@ -4,7 +4,6 @@
 # is read again: ParaDiS files, packed and in several segments, and ParaView's.
 source "$(dirname "$0")/lib.sh"
 same=$1
-clock=$2
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
 
 # same_network A B: of two .data files, all nodes and arms.
@@ -69,7 +68,7 @@ END
 done
 # It goes on with what it knew of its balance, which the control file says in comments.
 for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
-    same_schedule "$clock" stops_000003.data 3 12 "$way --imbalance-tol 0.005" "${network[@]}" --r-tol 50 --dt 2e-9 \
+    same_schedule stops_000003.data 3 16 "$way --imbalance-tol 0.005" "${network[@]}" --r-tol 50 --dt 4e-9 \
         --output stops.data --output-every 3
 done
 sed '/^#\$ /{s/[13579bdf]/0/;}' half.ctrl >torn.ctrl

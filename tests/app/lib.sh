@@ -112,29 +112,32 @@ value()
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"
 }
 
-# same_schedule CLOCK FILE FIRST STEPS 'METHOD RENEWAL [OPTION...]' ARG...: on three ranks, with clocks that count. A run that goes on
-# from step FIRST, which FILE is written at, makes its maps when the whole run does, as it does and for the same reasons.
+# same_schedule FILE FIRST STEPS 'METHOD RENEWAL [OPTION...]' ARG...: on three ranks. With nominal costs no clock decides: a
+# second run makes its maps when the first does, as it does and for the same reasons, and so does one that goes on from step
+# FIRST, which FILE is written at.
 same_schedule()
 {
-    local clock=$1 file=$2 first=$3 steps=$4 what=$5 way run
-    read -ra way <<<"$5"
-    shift 5
-    for run in whole rest; do
-        [ "$run" = whole ] || set -- --restart "$file"
-        "${MPIEXEC:-mpirun}" -n 3 env LD_PRELOAD="$clock" COUNTING_SECONDS=1 "$APP" "$@" --steps "$steps" --quiet --costs nominal \
-            --balance "${way[0]}" --rebalance "${way[1]}" "${way[@]:2}" --report "schedule-$run" >out 2>err ||
+    local file=$1 first=$2 steps=$3 what=$4 way run
+    read -ra way <<<"$4"
+    shift 4
+    for run in whole again rest; do
+        [ "$run" != rest ] || set -- --restart "$file"
+        "${MPIEXEC:-mpirun}" -n 3 "$APP" "$@" --steps "$steps" --quiet --costs nominal --balance "${way[0]}" \
+            --rebalance "${way[1]}" "${way[@]:2}" --report "schedule-$run" >out 2>err ||
             fail "$what, $run: status $? -- $(head -c 2000 err)"
     done
-    python3 - "$first" "$what" <<'END' || fail "$what: other maps after a restart at step $first"
+    python3 - "$first" "$what" <<'END' || fail "$what: other maps in another run, or after a restart at step $first"
 import json, sys
 
-whole, rest = ([[s.get(key) for key in ("step", "action", "rebalanced", "chosen", "why")]
-                for s in json.load(open(f"schedule-{run}/report.json"))["steps"] if s["step"] > int(sys.argv[1])]
-               for run in ("whole", "rest"))
+whole, again, rest = ([[s.get(key) for key in ("step", "action", "rebalanced", "chosen", "why")]
+                       for s in json.load(open(f"schedule-{run}/report.json"))["steps"]]
+                      for run in ("whole", "again", "rest"))
+assert whole == again, [pair for pair in zip(whole, again) if pair[0] != pair[1]][:1]
+whole, rest = ([s for s in steps if s[0] > int(sys.argv[1])] for steps in (whole, rest))
 assert whole and whole == rest, [pair for pair in zip(whole, rest) if pair[0] != pair[1]][:1]
 assert any(step[2] for step in whole[1:]) or "repair" in sys.argv[2], "no map at all"
 END
-    rm -r schedule-whole schedule-rest
+    rm -r schedule-whole schedule-again schedule-rest
 }
 
 finish()

@@ -3,7 +3,6 @@
 # A run that was stopped goes on as if it had not been: by a numbered snapshot and by SIGTERM.
 source "$(dirname "$0")/lib.sh"
 same=$1
-clock=$2
 
 for ranks in 1 3; do
     common=(--generate disks:n=2000 --steps 12 --quiet --balance sfc --precision double)
@@ -18,7 +17,7 @@ done
 
 # It goes on with what it knew of its balance.
 for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
-    same_schedule "$clock" part_000003.hdf5 3 16 "$way" --generate disks:n=1000 --dt 0.3 --output part.hdf5 --output-every 3
+    same_schedule part_000003.hdf5 3 16 "$way" --generate disks:n=1000 --dt 0.3 --output part.hdf5 --output-every 3
 done
 
 # What one run has is nobody else's as long as it lives; other names in its folder are free.
