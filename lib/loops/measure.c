@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What methods learn from measured times: eq. 2.4 to 2.12 of the thesis. Sums over the ranks are kept in a tree, so
- * that a new value replaces the old one without leaving a trace in the last digits. */
+/* Measured times of the adaptive methods: eq. 2.4 to 2.12 of the thesis. Sums over the ranks are kept in a tree, so
+ * that replacing a value leaves no rounding error behind. */
 #include "rules.h"
 
 #include <math.h>
@@ -39,15 +39,15 @@ double eqp_schedule_weight(const eqp_schedule *s, int rank)
     if (!(mine.of[EQP__MEASURED] > 0.0) || s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
         return s->rank[rank].given;
     }
-    /* Times tell only how the measured ranks compare with each other. So those divide what they were given, eq. 2.9
-     * with this for P, and a rank without measurements keeps its weight; in the end all are measured, and this is P. */
+    /* Times compare measured ranks with each other only. These share the sum of their initial weights, which replaces P
+     * in eq. 2.9, and a rank without measurements keeps its weight. Once all are measured, the sum is P. */
     shared = measured < s->nranks ? sum->of[EQP__GIVEN] : s->nranks;
     /* Eq. 2.5, 2.6 and 2.8. */
     mean = sum->of[EQP__FIRST] / measured;
     return mean * mine.of[EQP__INVERSE] * shared / (mean * sum->of[EQP__INVERSE]);
 }
 
-/* Eq. 2.4 with one more time step, or one more chunk. */
+/* Adds a time step or a chunk to eq. 2.4. */
 static eqp__rank fold(const eqp__rank *rank, double seconds, double items)
 {
     eqp__rank now = *rank;
@@ -68,7 +68,7 @@ static eqp__share share_of_speed(const eqp__rank *rank)
 static eqp__rank add_iterations(const eqp__rank *rank, const eqp_schedule_sample *sample)
 {
     eqp__rank now = *rank;
-    /* Equal times have the smallest squares: less is no spread, but rounding. */
+    /* The spread is >= 0; a smaller value is rounding. */
     const double least = sample->count > 0 ? sample->seconds / (double)sample->count * sample->seconds : 0.0;
 
     now.seconds += sample->seconds;
@@ -88,7 +88,7 @@ static eqp__share share_of_spread(const eqp__rank *rank)
 
 static bool can_be_used(const eqp__rank *rank, const eqp__share *share, int nranks)
 {
-    /* Sums over the ranks, and the squares and products of the rules, shall be finite, too. */
+    /* Limits that keep the sums over the ranks and the squares and products in the rules finite. */
     const double most = 1e150 / nranks;
 
     return rank->seconds <= most && rank->squares <= most && rank->step_seconds <= most &&
@@ -155,13 +155,13 @@ void eqp__schedule_fold_step(eqp_schedule *schedule)
     for (int r = 0; r < schedule->nranks; r++) {
         eqp__rank *rank = &schedule->rank[r];
         if (schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
-            /* Step 1 of section 2.1.7 comes again: times belong to iterations, which begin anew. */
+            /* Repeats step 1 of section 2.1.7: times belong to iterations, which start over. */
             rank->seconds = rank->items = rank->squares = 0.0;
             eqp__schedule_set_share(schedule, r, &nothing);
         } else if (rank->step_items > 0.0) {
             const eqp__rank now = fold(rank, rank->step_seconds, rank->step_items);
             const eqp__share share = share_of_speed(&now);
-            /* A step that cannot be computed with is not taken in. */
+            /* Ignores a step whose sums would overflow. */
             if (can_be_used(&now, &share, schedule->nranks)) {
                 *rank = now;
                 eqp__schedule_set_share(schedule, r, &share);

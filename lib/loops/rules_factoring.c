@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Factoring and its kin (sections 2.1.4 to 2.1.7 of the thesis): batches of one chunk for each rank, each batch a fixed
- * part of what is left. Where batches begin follows from the number of iterations alone, whoever has asked. */
+/* Factoring and its variants (sections 2.1.4 to 2.1.7 of the thesis): each batch is a fixed fraction of the remaining
+ * iterations and has one chunk per rank. The number of iterations alone determines where batches begin. */
 #include "rules.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static int64_t chunk_of(const eqp_schedule *s, int64_t left)
     return eqp__at_most((double)left / (s->nranks * s->options.factor), left);
 }
 
-/* One past the last iteration of the batch at the cursor. */
+/* End of the batch at the cursor. */
 static int64_t batch_end(const eqp_schedule *s)
 {
     const eqp__cursor *c = &s->cursor;
@@ -19,8 +19,8 @@ static int64_t batch_end(const eqp_schedule *s)
     return c->size > (s->n - c->first) / s->nranks ? s->n : c->first + c->size * s->nranks;
 }
 
-/* Brings the cursor to the batch that the next iteration is in. Returns what is left of it. The user may say how large
- * the chunks of the first are, from which weights are measured (section 4.8). */
+/* Moves the cursor to the batch of the next iteration and returns the rest of that batch. The user may set the size of
+ * the chunks in the first batch, which measure the weights (section 4.8). */
 static int64_t find_batch(eqp_schedule *s)
 {
     eqp__cursor *c = &s->cursor;
@@ -59,7 +59,7 @@ static void propose_weighted(eqp_schedule *s, int rank, int *pool, int64_t *coun
     *count = weighted(eqp_schedule_weight(s, rank), s->cursor.size, most);
 }
 
-/* A rank's weight is renewed when it comes to a batch. */
+/* A rank's weight is updated at its first chunk of a batch. */
 static void propose_by_batch(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     eqp__rank *me = &s->rank[rank];
@@ -73,7 +73,7 @@ static void propose_by_batch(eqp_schedule *s, int rank, int *pool, int64_t *coun
     *count = weighted(me->weight, s->cursor.size, most);
 }
 
-/* Every chunk is a batch of its own; the first is as large as the user says. */
+/* Every chunk is a batch. The user sets the size of the first. */
 static void propose_by_chunk(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     const bool first = s->options.chunk > 0 && !(eqp__schedule_share(s, rank).of[EQP__MEASURED] > 0.0);
@@ -83,8 +83,8 @@ static void propose_by_chunk(eqp_schedule *s, int rank, int *pool, int64_t *coun
     *count = weighted(first ? s->rank[rank].given : eqp_schedule_weight(s, rank), size, s->left);
 }
 
-/* Eq. 2.16, with the root's difference written as a sum so that nothing cancels. Ranks that were not measured count as
- * the mean of the others in eq. 2.14 and 2.15; their own chunk is the first, n / 4P. */
+/* Eq. 2.16, with the difference of the root rewritten to avoid cancellation. Ranks without measurements count as the
+ * mean of the measured ones in eq. 2.14 and 2.15; their chunk is the first one, n / 4P. */
 static void propose_adaptive(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     const eqp__rank *me = &s->rank[rank];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fractiling (section 2.1.8): every rank begins with a tile of its own, a run of the Morton order, and takes smaller
- * and smaller tiles of it; who is done helps where most is left. */
+/* Fractiling (section 2.1.8): every rank starts with one tile, a range of the Morton order, and takes subtiles of
+ * decreasing size; a rank that has finished helps where most is left. */
 #include "rules.h"
 
 #include <stdlib.h>
 
-/* The pool that most is left of; of equals the first at or after the rank's own, so that helpers spread. */
+/* The fullest pool; among equals, the first at or after the rank's own, so that helpers spread. */
 static int fullest_pool(const eqp_schedule *s, int rank)
 {
     int best = rank;
@@ -17,8 +17,8 @@ static int fullest_pool(const eqp_schedule *s, int rank)
     return best;
 }
 
-/* Eq. 2.2 says how many; the chunk is the largest tile (2^d times as large at each level) that is no larger, or what is
- * missing until one can begin. */
+/* The chunk is the largest tile, growing by 2^d per level, that is not larger than eq. 2.2 allows, or the iterations up
+ * to the start of one. */
 static void propose_fractiling(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     const int64_t wanted = eqp__at_most((double)s->left / (s->nranks * s->options.factor), s->left);
@@ -34,7 +34,7 @@ static void propose_fractiling(eqp_schedule *s, int rank, int *pool, int64_t *co
 const eqp_schedule_method eqp__schedule_fractiling = {"fractiling", "tiles of the Morton order, first each rank's own",
                                                       EQP_SCHEDULE_LEARNS_NOTHING, true, propose_fractiling};
 
-/* Puts a zero bit before each of 31 bits. */
+/* Inserts a zero bit before each of 31 bits. */
 static uint64_t spread_bits(uint64_t x)
 {
     x = (x | x << 16) & 0x0000FFFF0000FFFF;

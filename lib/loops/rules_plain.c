@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules that look at nothing but how much is left: sections 2.1.1 to 2.1.3 of the thesis, and the trapezoid. */
+/* Rules that depend on the remaining iterations only: sections 2.1.1 to 2.1.3 of the thesis, and trapezoid. */
 #include "rules.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ static void propose_guided(eqp_schedule *s, int rank, int *pool, int64_t *count)
     *count = s->left / s->nranks + (s->left % s->nranks != 0);
 }
 
-/* From n / 2P down to 1 by the same step each time, rounded down, so that what is left in the end is handed out in
- * chunks of the smallest size that was reached. */
+/* Chunks decrease from n / 2P to 1 by a constant step, rounded down. The iterations left at the end go out in chunks of
+ * the smallest size reached. */
 static void propose_trapezoid(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     const int64_t largest = eqp__at_most((double)s->n / (2.0 * s->nranks), s->n);

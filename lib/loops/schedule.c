@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop that is handed out: who got what, and the table of methods. */
+/* State of a scheduled loop, and the table of methods. */
 #include "rules.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank)
 
 int64_t eqp__at_most(double x, int64_t most)
 {
-    /* NaN is no number of iterations: 1. */
+    /* NaN becomes 1. */
     return !(x > 1.0) ? 1 : x >= (double)most ? most : (int64_t)ceil(x) < most ? (int64_t)ceil(x) : most;
 }
 
@@ -83,7 +83,7 @@ static int check_options(const eqp_schedule_options *o, int nranks)
     return isfinite(sum) ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
-/* Owned parts begin at multiples of a small tile, so that tiles need not be cut: eight of them in a part at least. */
+/* Owned parts begin at multiples of a small tile, at least eight to a part, so that no tile is cut. */
 static int64_t part_boundary(const eqp_schedule *s, int p)
 {
     int64_t first = part_first(s->n, s->nranks, p), tile = 1;
@@ -97,7 +97,7 @@ static int64_t part_boundary(const eqp_schedule *s, int p)
     return first / tile * tile;
 }
 
-/* `first`: where parts begin, or NULL: they are even. */
+/* `first`: start of each part; NULL: even parts. */
 static void fill_pools(eqp_schedule *s, const int64_t *first)
 {
     for (int p = 0; p < s->npools; p++) {
@@ -112,7 +112,7 @@ static void fill_pools(eqp_schedule *s, const int64_t *first)
     }
 }
 
-/* The weights' mean is 1 (eq. 2.7). Each is divided first: their sum may be too large where none of them is. */
+/* Normalizes the mean to 1 (eq. 2.7). Each weight is divided before summing, as the sum may overflow. */
 static void set_weights(eqp_schedule *s, const double *weight)
 {
     double mean = 0.0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Iterations that travel in bundles: what their owner packs, what a helper makes of it, and what the owner takes of
- * that. Only a message itself says how many bytes it has. Where a rank has failed it sends nothing in the place of
- * data, and says so in the place of a result, since others wait for both. */
+/* Iterations that travel in bundles: the owner packs data, a helper computes a result from them, the owner unpacks it.
+ * The size of a bundle is known from the message only. A failed rank sends empty data, and a word in place of a result,
+ * since both are awaited. */
 #include "loops/schedule_talk.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Room for one more message, before anybody is told of it. */
+/* Reserves room for one more message before it is announced. */
 static int make_room(struct eqp__talk *t)
 {
     return eqp_array_reserve(&t->sent, &t->room, t->nsent + 1, sizeof *t->sent);
 }
 
-/* What a function of the caller has made; it is freed if it cannot be sent. */
+/* Sends bytes that a caller's function returned; frees them if they cannot be sent. */
 static int check_bytes(void *bytes, size_t size)
 {
     const int code = !bytes || size == 0 ? EQP_ERR_ARGUMENT : size > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
@@ -24,7 +24,7 @@ static int check_bytes(void *bytes, size_t size)
     return code;
 }
 
-/* There is room for it. */
+/* Room has been reserved. */
 static int send_bytes(eqp_loop *loop, int to, int tag, void *bytes, size_t size)
 {
     struct eqp__talk *t = loop->talk;
@@ -49,8 +49,8 @@ static int send_nothing(eqp_loop *loop, int to)
                                                                                       : EQP_OK;
 }
 
-/* Many MPIs get on with a large message only while its sender calls them, and the receiver does nothing but wait for
- * it. So the sender stays for about as long as copying takes, and no longer: the receiver may be asleep. */
+/* Many MPIs transfer a large message only while the sender is inside MPI, and the receiver waits idle. So the sender
+ * stays for about the time of a copy, and no longer, as the receiver may not be running. */
 static int push(struct eqp__talk *t)
 {
     const double seconds_a_byte = 1e-9;
@@ -84,8 +84,8 @@ int eqp__bundle_send(eqp_loop *loop, int to, int64_t first, int64_t count)
     return code ? code : push(t);
 }
 
-/* Begins to receive a message, if it has come. Without memory it is received and lost: whoever sends it waits until it
- * is gone. */
+/* Starts to receive a message that has arrived. Without memory it is received and dropped, since the sender waits for
+ * completion. */
 static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__bundle *p, bool *begun)
 {
     MPI_Message message;
@@ -129,7 +129,7 @@ static int wait_for_data(eqp_loop *loop, int from, eqp__bundle *p)
     return code;
 }
 
-/* Calls the caller's function, and times it. */
+/* Calls and times the caller's function. */
 static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__bundle *data, eqp_schedule_sample *sample,
                         void **result, size_t *bytes)
 {
@@ -146,7 +146,7 @@ static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__bundle *d
     return check_bytes(*result, *bytes);
 }
 
-/* The owner waits for a result, or for the word that there is none. */
+/* The owner waits for a result or for the word that there is none. */
 static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__bundle *data, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
@@ -194,7 +194,7 @@ static int free_sent(struct eqp__talk *t)
     return EQP_OK;
 }
 
-/* Whether there is a result, and of what. */
+/* True if a result has arrived; its iterations. */
 static int hear_of_result(eqp_loop *loop, bool *moved)
 {
     struct eqp__talk *t = loop->talk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data of iterations that are computed elsewhere than where they live, and results that go home. */
+/* Transfers data of iterations to the ranks that compute them, and results back to the owners. */
 #include "loops/schedule_loop.h"
 
 #include <equipoise/comm.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough that a message's cost does not matter, little enough to be had. */
+/* Large enough to hide the latency of a message, small enough to allocate. */
 enum { BUFFER_BYTES = 1 << 20, ALIGNMENT = 64 };
 
 eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
@@ -20,13 +20,13 @@ eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
                       : eqp_schedule_part(loop->schedule->n, loop->nranks, rank);
 }
 
-/* Ranks of a node may have their windows one behind the other. */
+/* Windows of the ranks of a node may be contiguous. */
 static int64_t align(int64_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Results lie behind the data. */
+/* Results follow the data. */
 static int64_t results_at(const eqp_loop *loop, eqp_schedule_chunk part)
 {
     return align(part.count * (int64_t)loop->options.data_bytes);
@@ -40,7 +40,7 @@ static int owner_of(const eqp_loop *loop, int64_t iteration)
     return (int)(iteration < in_longer ? iteration / (each + 1) : longer + (iteration - in_longer) / each);
 }
 
-/* Fails alone, before anything collective: bytes of the window, and the buffers. */
+/* Computes the bytes of the window and allocates the buffers. Local; may fail on one rank. */
 static int prepare(eqp_loop *loop, MPI_Aint *bytes)
 {
     const eqp_loop_options *o = &loop->options;

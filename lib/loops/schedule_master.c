@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop with a master, on every rank. Who needs work asks rank 0, which works as the others do. Where a rank helps,
- * the slowest one yields data, and the helper computes and returns the results to it. Everything else that ranks want
- * of each other is looked at between the pieces of a chunk. */
+/* A loop with a master, on every rank. Ranks request work from rank 0, which also computes. A helper gets data from the
+ * slowest rank and returns the results to it. Messages are served between the pieces of a chunk. */
 #include "loops/schedule_talk.h"
 
-/* Data of iterations that somebody else will compute. Those of this rank stay where they are; those in the buffer have
- * to be sent before it is used again. */
+/* Sends data of iterations that another rank will compute. This rank's data are sent in place; data in the buffer must
+ * be sent before the buffer is reused. */
 static int send_data(eqp_loop *loop, int to, const char *data, int64_t count, bool buffered)
 {
     const int bytes = (int)(count * (int64_t)loop->options.data_bytes);
@@ -46,14 +45,14 @@ static void expect(eqp_loop *loop, int64_t count)
     loop->talk->expected += loop->options.result_bytes > 0 ? count : 0;
 }
 
-/* Half of what this rank has not begun, or nothing. Data out of the buffer go one at a time. An owner can get its own
- * iterations back. */
+/* Gives half of the iterations not begun, or none. One transfer out of the buffer is in flight at a time. An owner can
+ * get its iterations back. */
 int eqp__loop_give(eqp_loop *loop, int to)
 {
     struct eqp__talk *t = loop->talk;
     const bool buffered = t->owner != loop->rank;
     const int64_t most = eqp__loop_most_given(loop);
-    /* Packing the last one takes longer than beginning with it. */
+    /* Packing the last iteration takes longer than starting it. */
     const int64_t rest = t->end - t->at, half = loop->options.bundles ? rest / 2 : rest - rest / 2;
     eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = half};
     int done = 1, code;
@@ -99,7 +98,7 @@ int eqp__loop_receive_result(eqp_loop *loop, const eqp__word *w)
                : EQP_OK;
 }
 
-/* The buffers can be used again when what was sent out of them is gone. */
+/* Waits until the buffers have been sent and can be reused. */
 static int empty_buffers(eqp_loop *loop)
 {
     int gone = 0, code = EQP_OK;
@@ -130,7 +129,7 @@ static int receive_data(eqp_loop *loop, int from, int64_t count)
     return code;
 }
 
-/* A look costs as much as a short piece, so short pieces share one. */
+/* Polling costs as much as a short piece, so short pieces share one poll. */
 static int listen_between_pieces(eqp_loop *loop)
 {
     const double often = 2e-5, now = eqp_wall_seconds();
@@ -142,7 +141,7 @@ static int listen_between_pieces(eqp_loop *loop)
     return eqp__talk_listen(loop);
 }
 
-/* The pieces of the present chunk, between which others may shorten it. */
+/* Computes the present chunk in pieces, between which it may be shortened. */
 static int compute_pieces(eqp_loop *loop, char *result, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
@@ -189,7 +188,7 @@ static int return_results(eqp_loop *loop, int owner, int64_t first, int64_t coun
     return code;
 }
 
-/* The chunk of the answer, piece by piece. */
+/* Computes the chunk of the answer piece by piece. */
 static int compute_divisible(eqp_loop *loop, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
@@ -210,14 +209,15 @@ static int compute_divisible(eqp_loop *loop, eqp_schedule_sample *sample)
     t->data = loop->options.data_bytes == 0 ? NULL : own ? own_data(loop, a.first) : loop->data;
     code = compute_pieces(loop, result, sample);
     if (!code && !own) {
-        /* After a failure also for what was not begun: the owner waits for as many as it has given. */
+        /* After a failure, results for iterations not begun are reported too, as the owner waits for all that it gave.
+         */
         code = return_results(loop, a.rank, a.first, t->end - a.first, t->failed);
     }
     t->at = t->end;
     return code;
 }
 
-/* The chunk of the answer. */
+/* Computes the chunk of the answer. */
 static int compute_chunk(eqp_loop *loop, double overhead, eqp__word *next)
 {
     struct eqp__talk *t = loop->talk;
@@ -255,7 +255,7 @@ static void begin(eqp_loop *loop)
     eqp__serve_begin(loop);
 }
 
-/* Words that nobody waits for any more are on their way to ranks that listen until they have them. */
+/* Completes the remaining words, which their receivers poll for. */
 static int end(eqp_loop *loop)
 {
     struct eqp__talk *t = loop->talk;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks help themselves: a pool is a counter in rank 0's window that a compare-and-swap moves. A rank proposes a chunk
- * from what it knows; if the counter has moved, it learns where it is and proposes again.
+/* Ranks take work themselves: a pool is a counter in rank 0's window, moved by compare-and-swap. A rank proposes a
+ * chunk from its view; if the counter has moved, it updates its view and proposes again.
  *
- * With `yield` the end of a rank's chunk is a word in its own window, which others can make shorter in the same way.
- * Its beginning is the rank's alone, and computed first; when that is done, the rank takes some more from the word, and
- * when others have taken most of the word, it puts some back. Every change is a compare-and-swap of the whole word, so
- * each iteration has one taker. The word stands still while the rank works on its own: where one-sided operations are
- * messages, what others read and what they swap are served between two different pieces, and if each piece moved the
- * word, they would always be late. */
+ * With `yield` the end of a rank's chunk is a word in its window, which other ranks shorten in the same way. The start
+ * of the chunk is private and computed first; after it the rank takes more from the word, and when most of the word has
+ * been stolen, it adds to it. Every change is a compare-and-swap of the whole word, so each iteration has one taker.
+ * The word is constant while the rank computes its private part: if one-sided operations are messages, a thief's read
+ * and swap are served between different pieces, and would always fail if each piece moved the word. */
 #include "loops/schedule_loop.h"
 
 #include <math.h>
 
-/* Seconds between two answers to others, and at most between two of a rank that has nothing else to do. */
+/* Polling interval in seconds, and its maximum on an idle rank. */
 #define SOON 2e-5
 #define LATER 1e-3
-/* What part of its time a rank that computes answers others, and how many seconds at a time. */
+/* Fraction of its time that a computing rank serves requests, and seconds per poll. */
 #define LOOKING (1.0 / 256)
 #define LONGEST_LOOK 1e-4
 
@@ -28,7 +27,7 @@ static int swap(eqp_loop *loop, int target, MPI_Aint at, int64_t expected, int64
     return EQP_OK;
 }
 
-/* Atomic number by number, as nothing stops others from writing meanwhile. */
+/* Atomic for each number, as other ranks may write concurrently. */
 static int read_words(eqp_loop *loop, int target, MPI_Aint at, int n, MPI_Datatype type, void *values)
 {
     if (MPI_Get_accumulate(NULL, 0, type, values, n, type, target, at, n, type, MPI_NO_OP, loop->words) !=
@@ -47,8 +46,7 @@ static bool learns_from_chunks(const eqp_loop *loop)
            (learns == EQP_SCHEDULE_LEARNS_FIRST && loop->schedule->options.chunk > 0);
 }
 
-/* What the others have measured. A share that is being written may be half old, half new: still two speeds of a rank.
- */
+/* Reads the measurements of all ranks. A share being written may be half old and half new; both halves are valid. */
 static int read_shares(eqp_loop *loop)
 {
     int code = read_words(loop, 0, eqp__loop_shares_at(loop), loop->nranks * EQP__SHARES, MPI_DOUBLE, loop->share);
@@ -89,7 +87,7 @@ static int read_pools(eqp_loop *loop)
     return code;
 }
 
-/* Takes from a pool, unless somebody else has taken from it since. Then `chunk` has a count of 0. */
+/* Takes a chunk from a pool. count 0: another rank was faster. */
 static int take(eqp_loop *loop, int pool, int64_t count, eqp_schedule_chunk *chunk)
 {
     eqp_schedule *s = loop->schedule;
@@ -107,7 +105,7 @@ static int take(eqp_loop *loop, int pool, int64_t count, eqp_schedule_chunk *chu
     return code;
 }
 
-/* A count of 0: nothing is left for this rank. */
+/* count 0: nothing is left for this rank. */
 static int claim(eqp_loop *loop, eqp_schedule_chunk *chunk)
 {
     bool looked = false;
@@ -121,7 +119,7 @@ static int claim(eqp_loop *loop, eqp_schedule_chunk *chunk)
             break;
         }
         if (loop->schedule->npools > 1 && pool != loop->rank && !looked) {
-            /* Who helps has not followed what the others did. */
+            /* A helper's view of the pools is out of date. */
             looked = true;
             code = read_pools(loop);
         } else {
@@ -131,7 +129,7 @@ static int claim(eqp_loop *loop, eqp_schedule_chunk *chunk)
     return code;
 }
 
-/* The iterations middle to end - 1, for everybody; and whether more may come. */
+/* A word: the stealable iterations middle to end - 1, and a bit that says if more may follow. */
 static int64_t cell_of(int64_t middle, int64_t end, bool more)
 {
     return (int64_t)more << 62 | middle << 31 | end;
@@ -157,15 +155,15 @@ static int64_t size_of(int64_t cell)
     return end_of(cell) - middle_of(cell);
 }
 
-/* What this rank has still to begin of its chunk: first to middle - 1 alone, and middle to end - 1 unless others take
- * it, in whole pieces. */
+/* Iterations of this rank's chunk that are not begun: first to middle - 1 are private, middle to end - 1 can be stolen
+ * in whole pieces. */
 typedef struct rest {
     int64_t first, middle, end;
     int64_t grain; /* iterations of a piece */
 } rest;
 
-/* How many of a rest are best this rank's alone: a quarter, as others take half of what they see and so get nearly half
- * of all; but two pieces, so that the word stands still for a while. */
+/* Private part of a rest: a quarter, as thieves take half of what they see and so get nearly half of the rest; at least
+ * two pieces, so that the word stays constant for a while. */
 static int64_t keep_of(int64_t count, int64_t grain)
 {
     const int64_t quarter = count / 4 / grain * grain;
@@ -176,8 +174,8 @@ static int64_t keep_of(int64_t count, int64_t grain)
     return quarter > 2 * grain ? quarter : 2 * grain;
 }
 
-/* Shows others what is behind `middle`; if they have changed the word since it was last seen, takes that in instead. A
- * word that shows nothing is changed by nobody else. */
+/* Publishes the iterations from `middle` on; if the word has changed, adopts the change instead. Other ranks never
+ * change an empty word. */
 static int show(eqp_loop *loop, rest *r, int64_t middle)
 {
     const int64_t wanted = cell_of(middle, r->end, middle - r->first - r->grain > r->grain);
@@ -194,8 +192,7 @@ static int show(eqp_loop *loop, rest *r, int64_t middle)
     return code;
 }
 
-/* Begins with the next piece. *count 0: nothing is left, others have taken the rest. Then the word says that nothing
- * more comes. */
+/* Starts the next piece. *count 0: the rest has been stolen, and the word says that nothing follows. */
 static int begin_piece(eqp_loop *loop, rest *r, int64_t *count)
 {
     int code = EQP_OK;
@@ -208,7 +205,7 @@ static int begin_piece(eqp_loop *loop, rest *r, int64_t *count)
     return code;
 }
 
-/* Others have taken nearly all that they were shown: shows them some of this rank's own. */
+/* Publishes more of the private part when nearly all of the word has been stolen. */
 static int show_more(eqp_loop *loop, rest *r)
 {
     const int64_t mine = r->middle - r->first;
@@ -223,7 +220,7 @@ static int show_more(eqp_loop *loop, rest *r)
     return mine > keep && (r->middle == r->end || mine > 2 * keep) ? show(loop, r, r->first + keep) : EQP_OK;
 }
 
-/* After a failure: nobody shall take anything, or wait for more. */
+/* After a failure: empties the word, so that no rank steals from it or waits for more. */
 static void withdraw(eqp_loop *loop)
 {
     int64_t found;
@@ -247,9 +244,9 @@ static int let_others_on(eqp_loop *loop, double until)
     return EQP_OK;
 }
 
-/* Where one-sided operations are messages, those of others get on only while this rank is in MPI. A look costs as much
- * as some chunks, so short pieces share one; after a long piece there is time for an answer, and for what its rank then
- * asks. */
+/* If one-sided operations are messages, they progress only while this rank is in MPI. Polling costs as much as some
+ * chunks, so short pieces share one poll; after a long piece there is time to answer, and to answer the next request.
+ */
 static int look_after_others(eqp_loop *loop, rest *r, double now)
 {
     double begin;
@@ -269,7 +266,7 @@ static int learn(eqp_loop *loop, const eqp_schedule_sample *sample)
     return eqp__loop_learn(loop, sample) && learns_from_chunks(loop) ? write_share(loop) : EQP_OK;
 }
 
-/* How many of consecutive iterations are not in this rank's part. */
+/* Number of iterations outside this rank's part. */
 static int64_t count_helped(const eqp_loop *loop, int64_t first, int64_t end)
 {
     const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
@@ -314,7 +311,7 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
     return learn(loop, &sample);
 }
 
-/* What all others show. All are asked before the first answers, as each may take a piece's time. */
+/* Reads the words of all other ranks. All reads are started at once, as each may take the time of a piece. */
 static int read_cells(eqp_loop *loop)
 {
     int64_t *cell = loop->cells;
@@ -328,7 +325,7 @@ static int read_cells(eqp_loop *loop)
     return MPI_Win_flush_all(loop->words) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK;
 }
 
-/* The rank that shows most; -1: nobody shows anything. */
+/* The rank with the largest word; -1: all are empty. */
 static int find_longest(const eqp_loop *loop, bool *more)
 {
     int64_t most = 0;
@@ -346,8 +343,7 @@ static int find_longest(const eqp_loop *loop, bool *more)
     return from;
 }
 
-/* Half of what a rank shows. If that has changed, half of what it shows now: that it has come to show less can happen a
- * few times only. */
+/* Steals half of a rank's word. If the word has changed, retries with the new one; it can shrink a few times only. */
 static int take_shown(eqp_loop *loop, int from, eqp_schedule_chunk *chunk)
 {
     int64_t cell = loop->cells[from];
@@ -365,8 +361,8 @@ static int take_shown(eqp_loop *loop, int from, eqp_schedule_chunk *chunk)
     return code;
 }
 
-/* Half of what is left of a pool whose rank has not come for it; or half of the longest end of a chunk. A count of 0:
- * nothing is left, unless there is more to come. */
+/* Takes half of a pool that its rank has not started, or half of the largest word. count 0: nothing is left, unless
+ * more may follow. */
 static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk, bool *more)
 {
     eqp_schedule *s = loop->schedule;
@@ -388,7 +384,7 @@ static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk, bool *mor
     return code;
 }
 
-/* After a failure nobody shall go on for long. */
+/* After a failure the ranks stop soon. */
 static void empty_pools(eqp_loop *loop)
 {
     eqp_schedule *s = loop->schedule;
@@ -418,7 +414,7 @@ int eqp__loop_help_yourselves(eqp_loop *loop)
             loop->result.taken += helps;
             pause = SOON;
         } else if (!code && more) {
-            /* Who asks costs those who work, too: each time a longer pause. */
+            /* Requests slow the ranks that compute, so the pauses between them grow. */
             code = let_others_on(loop, MPI_Wtime() + pause);
             pause = fmin(2.0 * pause, LATER);
         } else if (helps || !loop->options.yield) {

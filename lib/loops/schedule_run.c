@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop on MPI ranks: what all of them do together before and after the iterations are handed out. */
+/* A loop on MPI ranks: collective steps before and after the iterations. */
 #include "loops/schedule_loop.h"
 
 #include <equipoise/comm.h>
@@ -33,8 +33,8 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
-/* Of all that ranks could mean differently; a clock is each rank's own. With other options or rules ranks would wait
- * for each other in different calls, or hand out what others have. */
+/* Checksum of all arguments that must agree; clocks may differ. With different options or rules, ranks would wait in
+ * different calls or hand out the same iterations twice. */
 static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *rules,
                         const eqp_loop_options *options)
 {
@@ -172,7 +172,7 @@ double eqp_loop_weight(const eqp_loop *loop, int rank)
     return loop ? eqp_schedule_weight(loop->schedule, rank) : 0.0;
 }
 
-/* Every rank knows what it has measured itself; now all know all of it. */
+/* Shares all measurements with all ranks. */
 static int gather_shares(eqp_loop *loop)
 {
     const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
@@ -189,7 +189,7 @@ static int gather_shares(eqp_loop *loop)
     return EQP_OK;
 }
 
-/* The windows as they have to be before anybody asks. All ranks are here, and none goes on before all are ready. */
+/* Initializes the windows. Collective: no rank continues before all are ready. */
 static int fill_windows(eqp_loop *loop)
 {
     const eqp_schedule *s = loop->schedule;
@@ -254,7 +254,7 @@ int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *res
     }
     loop->work = *work;
     loop->result = nothing;
-    /* Nobody leaves before all have computed, and before all results are where they belong. */
+    /* Returns after all ranks have computed and all results have reached their owners. */
     if ((code = eqp_agree(loop->comm, hand_out(loop), NULL))) {
         return code;
     }

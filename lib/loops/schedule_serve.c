@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 decides (sections 3.6 and 3.7 of the thesis, see schedule.h). It keeps a table of chunks: what of each rank's
- * part nobody has got yet. A rank works on its own part first; then it helps where most is left. */
+/* Rank 0 decides (sections 3.6 and 3.7 of the thesis, see schedule.h). Its table holds the unassigned iterations of
+ * each rank's part. A rank works on its part first; then it helps where most is left. */
 #include "loops/schedule_talk.h"
 
 void eqp__serve_begin(eqp_loop *loop)
@@ -15,7 +15,7 @@ void eqp__serve_begin(eqp_loop *loop)
     }
 }
 
-/* Whose part most is left of; its own first. */
+/* The rank's own part, or else the one with most left. */
 static int find_source(const eqp_loop *loop, int rank)
 {
     const eqp__row *r = loop->talk->row;
@@ -27,7 +27,7 @@ static int find_source(const eqp_loop *loop, int rank)
     return best;
 }
 
-/* Whose chunk is longest, of those that have something to give; -1: nobody's. */
+/* The rank with the longest chunk that can be divided; -1: none. */
 static int find_longest(const eqp_loop *loop, int rank)
 {
     const eqp__row *r = loop->talk->row;
@@ -41,8 +41,8 @@ static int find_longest(const eqp_loop *loop, int rank)
     return best;
 }
 
-/* Half of a part whose rank has not come for it, where the method leaves every rank its own; the last iteration stays
- * there. */
+/* Takes half of a part that its rank has not started, for methods that leave every rank its part. The last iteration
+ * stays. */
 static int64_t find_unbegun(const eqp_loop *loop, int rank, int *pool)
 {
     if (!loop->options.yield || loop->schedule->left == 0) {
@@ -62,7 +62,7 @@ int64_t eqp__loop_most_given(const eqp_loop *loop)
 static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
 {
     const eqp_loop_options *o = &loop->options;
-    /* Pools of owned methods are the parts, if these are bundles. */
+    /* With bundles, the pools of owned methods are the parts. */
     const int source = o->bundles && loop->schedule->npools > 1 ? pool : find_source(loop, rank);
     const int64_t most = eqp__loop_most_given(loop);
     eqp__row *part = &loop->talk->row[source];
@@ -81,7 +81,7 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
     }
     loop->talk->row[rank].count = w.count;
     loop->talk->row[rank].empty = o->bundles && source != rank;
-    /* Who gets it hears of it first, and is ready for the data. */
+    /* The receiver is told first, so that it is ready for the data. */
     code = eqp__talk_say(loop, rank, w);
     if (!code && source != rank && (o->bundles || o->data_bytes + o->result_bytes > 0)) {
         code = eqp__talk_say(loop, source,
@@ -90,7 +90,7 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
     return code;
 }
 
-/* Half of the longest chunk, as far as rank 0 knows. */
+/* Takes half of the longest chunk that rank 0 knows of. */
 static int split_chunk(eqp_loop *loop, int rank, int longest)
 {
     eqp__row *r = loop->talk->row;

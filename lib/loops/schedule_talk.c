@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words between the ranks of a loop with a master: who says them, who hears them. */
+/* Words (short messages) between the ranks of a loop with a master. */
 #include "loops/schedule_talk.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
     if (code) {
         return code;
     }
-    /* Of each other rank at most two requests and answers, a bundle that it waits for and a result. */
+    /* Per other rank at most two requests and answers, an awaited bundle and a result. */
     t->nslots = 4 * loop->nranks + 16;
     t->sending[0] = t->sending[1] = MPI_REQUEST_NULL;
     code = eqp_array_create(&t->slot, t->nslots, sizeof *t->slot);
@@ -79,7 +79,7 @@ static int handle(eqp_loop *loop, const eqp__word *w)
 
 int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
 {
-    /* Results of bundles are received one at a time, so they are announced where only that is listened to. */
+    /* Results of bundles are received one at a time, so they are announced first. */
     const int tag = w.kind == EQP__RESULT && loop->options.bundles ? EQP__TAG_HEAD : EQP__TAG_WORDS;
     eqp__slot *s;
     int code;
@@ -99,7 +99,7 @@ int eqp__talk_listen(eqp_loop *loop)
 {
     int code = loop->options.bundles ? eqp__bundles_see_to(loop) : EQP_OK;
 
-    /* A probe may say what the one before has brought in. */
+    /* A probe may report a message that the previous probe brought in. */
     for (int missed = 0; !code && missed < 2;) {
         MPI_Status status;
         eqp__word w;

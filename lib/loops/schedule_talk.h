@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks of a loop with a master say to each other. Nobody waits for a message without listening to the others, so
- * nobody waits for ever. */
+/* Messages between the ranks of a loop with a master. A rank that waits for a message serves requests meanwhile, which
+ * excludes deadlock. */
 #ifndef EQUIPOISE_PAR_SCHEDULE_TALK_H
 #define EQUIPOISE_PAR_SCHEDULE_TALK_H
 
@@ -8,7 +8,7 @@
 
 enum { EQP__TAG_WORDS = 1, EQP__TAG_DATA, EQP__TAG_RESULT, EQP__TAG_HEAD };
 
-/* To rank 0; from it; to whoever yields; between ranks. */
+/* Kinds of words: to rank 0; from it; to the rank that yields; between ranks. */
 typedef enum eqp__word_kind {
     EQP__REQUEST,
     EQP__ASSIGN,
@@ -21,12 +21,12 @@ typedef enum eqp__word_kind {
 
 typedef struct eqp__word {
     int kind;
-    int rank;       /* ASSIGN, GIFT: the owner; YIELD, SPLIT: who gets it; REQUEST: who gave nothing, or -1 */
+    int rank;       /* ASSIGN, GIFT: owner; YIELD, SPLIT: receiver; REQUEST: rank that gave nothing, or -1 */
     int64_t first;  /* of the iterations */
-    int64_t count;  /* of them; REQUEST: that were computed */
+    int64_t count;  /* number of iterations; REQUEST: number computed */
     double time[3]; /* REQUEST: seconds, squares, overhead */
-    int failed;     /* REQUEST: it cannot go on; RESULT: there is none */
-    int from;       /* who says it */
+    int failed;     /* REQUEST: the rank cannot continue; RESULT: none */
+    int from;       /* sender */
 } eqp__word;
 
 typedef struct eqp__slot {
@@ -36,76 +36,76 @@ typedef struct eqp__slot {
 
 /* A row of rank 0's table. */
 typedef struct eqp__row {
-    int64_t next, end; /* of its part, what nobody has got yet */
-    int64_t count;     /* of its present chunk, as far as rank 0 knows */
-    bool empty;        /* of that chunk nothing is left to give */
+    int64_t next, end; /* unassigned iterations of its part */
+    int64_t count;     /* size of its present chunk, as known to rank 0 */
+    bool empty;        /* its chunk cannot be divided further */
 } eqp__row;
 
-/* A bundle, or what was made of it, on its way. */
+/* A bundle or a result in flight. */
 typedef struct eqp__bundle {
     MPI_Request request;
-    void *bytes; /* [size] owned; NULL: there was no memory for it */
+    void *bytes; /* [size] owned; NULL: out of memory */
     int size;
 } eqp__bundle;
 
 struct eqp__talk {
     int nslots;
-    eqp__slot *slot; /* [nslots] words that are on their way */
+    eqp__slot *slot; /* [nslots] words in flight */
     eqp__row *row;   /* [nranks] on rank 0 */
-    int here;        /* ranks that have not been told to leave, on rank 0 */
-    bool stop;       /* somebody failed, on rank 0 */
-    int failed;      /* what made this rank fail */
+    int here;        /* on rank 0: ranks not yet told to leave */
+    bool stop;       /* on rank 0: a rank failed */
+    int failed;      /* error code of this rank */
     eqp__word answer;
     bool answered;
     int owner;              /* of the present chunk */
-    int64_t at, end;        /* what of it is not begun */
-    int64_t first;          /* of the chunk: where its data begin */
+    int64_t at, end;        /* iterations of the chunk not begun */
+    int64_t first;          /* first iteration in data */
     const char *data;       /* of the present chunk, or NULL */
-    int64_t expected;       /* results of this rank's iterations that are still to come */
-    MPI_Request sending[2]; /* results, and data that were given on, out of the buffers */
+    int64_t expected;       /* outstanding results of this rank's iterations */
+    MPI_Request sending[2]; /* results, and forwarded data, out of the buffers */
     int64_t nsent, room;
-    eqp__bundle *sent; /* [nsent] bundles that this rank has sent */
-    /* One result comes at a time; others wait in MPI. */
+    eqp__bundle *sent; /* [nsent] bundles sent by this rank */
+    /* One result is received at a time. */
     enum { EQP__QUIET, EQP__ANNOUNCED, EQP__COMING } stage;
-    eqp__word head; /* what it says of itself */
+    eqp__word head; /* its announcement */
     eqp__bundle coming;
 };
 
-/* A place for a message that is on its way. They are small and few; MPI only has to get on with them. */
+/* A slot for a word in flight. Words are small and few and only need progress in MPI. */
 int eqp__talk_slot(struct eqp__talk *talk, eqp__slot **found);
 
-/* Says a word to a rank, be it this one. */
+/* Sends a word to a rank, possibly this one. */
 int eqp__talk_say(eqp_loop *loop, int to, eqp__word word);
 
-/* Sees to everything that has come. Returns EQP_OK or EQP_ERR_MPI; what else goes wrong is kept. */
+/* Serves all messages that have arrived. Returns EQP_OK or EQP_ERR_MPI; other errors are kept in failed. */
 int eqp__talk_listen(eqp_loop *loop);
 
-/* The first failure of this rank is what it reports in the end. */
+/* Keeps the first failure of this rank, which is returned at the end. */
 void eqp__talk_fail(struct eqp__talk *talk, int code);
 
-/* Rank 0: before anybody asks, and an answer to whom has nothing to do. */
+/* Rank 0: initial state, and the answer to a rank without work. */
 void eqp__serve_begin(eqp_loop *loop);
 int eqp__serve(eqp_loop *loop, const eqp__word *word);
 
-/* Data of iterations that others will compute: those that rank 0 has them yield, and half of what this rank has not
- * begun, or nothing. */
+/* Sends data of iterations that another rank will compute: those that rank 0 chose, or half of the iterations that this
+ * rank has not begun, or none. */
 int eqp__loop_yield(eqp_loop *loop, const eqp__word *word);
 int eqp__loop_give(eqp_loop *loop, int to);
 
-/* A result whose owner this rank is. */
+/* Receives a result of this rank's iterations. */
 int eqp__loop_receive_result(eqp_loop *loop, const eqp__word *word);
 
-/* Most iterations that can travel at once. */
+/* Largest number of iterations in one transfer. */
 int64_t eqp__loop_most_given(const eqp_loop *loop);
 
-/* Packs iterations of this rank's part and sends them; something is sent, even if it is only that nothing comes. */
+/* Packs iterations of this rank's part and sends them. On failure an empty message is sent. */
 int eqp__bundle_send(eqp_loop *loop, int to, int64_t first, int64_t count);
 
-/* Computes the bundle of the present answer, and sends the result back. `sample` gets what it took; *empty: its owner
- * has not packed it. */
+/* Computes the bundle of the present answer and sends the result back. `sample`: its time; *empty: the owner failed to
+ * pack it. */
 int eqp__bundle_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty);
 
-/* Frees what is sent, takes results that have come. */
+/* Frees sent bundles and takes results that have arrived. */
 int eqp__bundles_see_to(eqp_loop *loop);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a rank measures while it computes. */
+/* Measurements of a rank while it computes. */
 #include "loops/schedule_loop.h"
 
 double eqp__loop_now(const eqp_loop *loop)

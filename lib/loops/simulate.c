@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop in virtual time. Every rank has one event ahead of it: it has computed its chunk and asks for the next one. */
+/* A loop in virtual time. Every rank has one pending event: it finishes its chunk and requests the next one. */
 #include "rules.h"
 #include "virtual.h"
 
@@ -7,24 +7,24 @@
 #include <stdlib.h>
 
 typedef struct actor {
-    eqp_schedule_chunk chunk; /* what it computes; count 0: nothing yet */
-    double asked, begin;      /* when it asked for that, and began */
-    double done;              /* when it had computed its last iteration so far */
-    int64_t stall;            /* the first that may matter */
+    eqp_schedule_chunk chunk; /* its present chunk; count 0: none yet */
+    double asked, begin;      /* times of request and start of the chunk */
+    double done;              /* end of its last iteration so far */
+    int64_t stall;            /* first stall that may still matter */
 } actor;
 
 typedef struct simulation {
     eqp_schedule *schedule;
     eqp_schedule_machine machine;
-    double *sum;     /* [n + 1] seconds of the iterations before each */
-    double *squares; /* likewise; NULL: nobody wants them */
+    double *sum;     /* [n + 1] prefix sums of the seconds of iterations */
+    double *squares; /* [n + 1] prefix sums of their squares; NULL: not needed */
     actor *actor;    /* [nranks] */
     eqp__stalls stalls;
     eqp__turns turns;
-    eqp_schedule_chunk *part; /* [nranks] with a master: what of each rank's part nobody has got yet */
-    int *idle;                /* [nidle] ranks that would take a part of a chunk, if somebody had one */
+    eqp_schedule_chunk *part; /* [nranks] with a master: unassigned iterations of each rank's part */
+    int *idle;                /* [nidle] ranks that wait for a part of a chunk */
     int nidle;
-    double counter_free; /* when the next chunk can be handed out */
+    double counter_free; /* earliest time of the next assignment */
     eqp_schedule_outcome outcome;
 } simulation;
 
@@ -50,7 +50,7 @@ static int check_machine(const eqp_schedule_machine *machine, int nranks)
     return EQP_OK;
 }
 
-/* Sums of costs, and whether the slowest rank could compute them all in a time that is a number. */
+/* Prefix sums of costs. Refuses costs for which the slowest rank's total would overflow. */
 static int sum_costs(simulation *sim, const double *cost)
 {
     const int64_t n = sim->schedule->n;
@@ -145,12 +145,12 @@ static void finish(simulation *sim, int rank, double now)
     }
     a->done = now;
     tell(sim, EQP_SCHEDULE_DONE, rank, a->chunk, now);
-    /* Times that no method can compute with are not learnt from. */
+    /* Times that would overflow in the methods are ignored. */
     (void)eqp_schedule_record(sim->schedule, rank, &sample);
     a->chunk.count = 0;
 }
 
-/* First iteration of a rank's chunk that it will not have begun at `now`; it always keeps the first. */
+/* First iteration of a rank's chunk not begun at `now`; the rank always keeps the first. */
 static int64_t first_not_begun(const simulation *sim, int rank, double now)
 {
     const actor *a = &sim->actor[rank];
@@ -174,8 +174,8 @@ static int64_t first_not_begun(const simulation *sim, int rank, double now)
     return low;
 }
 
-/* The rank that will be done last has to give half of what it has not begun; one that has nothing to give is passed
- * over. Returns whether there was any. */
+/* The rank that finishes last, among those that can, gives half of the iterations not begun. Returns false if none
+ * can. */
 static bool take_from_slowest(simulation *sim, int rank, double asked, double decided, double begins)
 {
     eqp_schedule_chunk chunk;
@@ -207,7 +207,7 @@ static bool take_from_slowest(simulation *sim, int rank, double asked, double de
     return true;
 }
 
-/* Who gets nothing while others have not asked for theirs yet can be of use later. */
+/* A rank that gets nothing now may help later, while other ranks have not requested their parts. */
 static void rest(simulation *sim, int rank)
 {
     eqp__turns_remove(&sim->turns, rank);
@@ -216,7 +216,7 @@ static void rest(simulation *sim, int rank)
     }
 }
 
-/* There is something to take again. Who takes a part calls the next one. */
+/* Wakes a waiting rank when there is work to take; that rank wakes the next. */
 static void wake_one(simulation *sim, double now)
 {
     if (sim->nidle > 0) {
@@ -224,7 +224,7 @@ static void wake_one(simulation *sim, double now)
     }
 }
 
-/* Whose part a rank's next iterations come from when there is a master: its own, or that with most left. */
+/* The part from which a master serves a rank: its own, or the one with most left. */
 static int source_of(const simulation *sim, int rank)
 {
     const eqp_schedule_chunk *part = sim->part;
@@ -236,7 +236,7 @@ static int source_of(const simulation *sim, int rank)
     return best;
 }
 
-/* What a master hands out: as many as the method says, but of one part; of another rank's from its end. */
+/* A chunk from a master: the size that the method proposes, within one part; from the end if it is another rank's. */
 static eqp_schedule_chunk next_by_master(simulation *sim, int rank)
 {
     eqp_schedule *s = sim->schedule;
@@ -254,7 +254,7 @@ static eqp_schedule_chunk next_by_master(simulation *sim, int rank)
     return chunk;
 }
 
-/* All messages take equally long, so ranks are served in the order in which they ask. */
+/* All messages take equally long, so ranks are served in the order of their requests. */
 static void serve(simulation *sim, int rank)
 {
     const double now = sim->turns.time[rank], latency = sim->machine.latency;

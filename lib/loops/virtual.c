@@ -19,7 +19,7 @@ static double end_of(const eqp_schedule_stall *stall)
     return stall->at + stall->seconds;
 }
 
-/* Joins what touches or overlaps. Returns how many are left. */
+/* Merges adjacent and overlapping stalls. Returns their number. */
 static int64_t join(int64_t n, eqp_schedule_stall *stall)
 {
     int64_t kept = 0;
@@ -138,7 +138,7 @@ static void put(eqp__turns *t, int place, int rank)
     t->place[rank] = place;
 }
 
-/* Puts a rank where it belongs, at `place` or above or below. */
+/* Restores the heap order at `place`, up or down. */
 static void settle(eqp__turns *t, int place, int rank)
 {
     while (place > 0 && is_before(t, rank, t->rank[(place - 1) / 2])) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops on real ranks: every iteration is computed once, whatever the method, the ranks that stall, the clock and the
- * way that data travel; failures reach all ranks; loops can be run again. */
+/* Loops on real ranks: every iteration is computed once, for any method, stalled ranks, clock and transport of data;
+ * failures reach all ranks; loops can be rerun. */
 #include "harness.h"
 
 #include <equipoise/random.h>
@@ -15,7 +15,7 @@ typedef struct body {
     long pause;           /* its microseconds in every call */
     int64_t fails;        /* this iteration fails, or -1 */
     int code;             /* with this */
-    unsigned char *times; /* [n] how often this rank has computed it */
+    unsigned char *times; /* [n] number of times this rank computed it */
     int64_t calls;
 } body;
 
@@ -31,7 +31,7 @@ static int64_t value_of(int64_t iteration)
     return iteration * iteration + 7;
 }
 
-/* data and result: an int64_t each, where they travel. */
+/* data and result: an int64_t each, if they travel. */
 static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     body *b = user;
@@ -87,7 +87,7 @@ static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_l
     return loop;
 }
 
-/* Runs once, and compares what the ranks say they did with what they did. */
+/* Runs once and compares the report of the ranks with what they computed. */
 static eqp_loop_result run(MPI_Comm comm, eqp_loop *loop, body *b)
 {
     const eqp_loop_work work = {.compute = compute, .user = b};
@@ -129,7 +129,7 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
     }
 }
 
-/* One rank is slow, or comes late: the others do more than it. */
+/* One rank is slow or late: each other rank computes more than it. */
 static void ranks_that_stall_lose_nothing(MPI_Comm comm)
 {
     static const char *const names[] = {"self", "guided", "awf-c", "adaptive-factoring", "fractiling"};
@@ -149,8 +149,8 @@ static void ranks_that_stall_lose_nothing(MPI_Comm comm)
     }
 }
 
-/* Static chunks, of which one is slow: its rank gives away what it has not begun. Where one-sided operations are
- * messages each of them takes some pieces' time, so there are many. */
+/* Static chunks, one of them slow: its rank gives away iterations not begun. If one-sided operations are messages, each
+ * takes the time of several pieces, so there are many pieces. */
 static void overrun_chunks_are_given_away(MPI_Comm comm)
 {
     enum { EACH = 200 };
@@ -175,7 +175,7 @@ static void overrun_chunks_are_given_away(MPI_Comm comm)
     }
 }
 
-/* Several ranks take from each other all the time: chunks are cut, and their ends cut again. */
+/* Ranks steal from each other repeatedly: chunks are cut, and their ends cut again. */
 static void what_is_taken_is_given_away_again(MPI_Comm comm)
 {
     const int nranks = mpi_test_size(comm);
@@ -195,7 +195,7 @@ static void what_is_taken_is_given_away_again(MPI_Comm comm)
     }
 }
 
-/* The slow rank fails while the others wait for what it may still give away. */
+/* The slow rank fails while all other ranks wait for its iterations. */
 static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_MPI};
@@ -218,7 +218,7 @@ static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
     }
 }
 
-/* Data come from their owner and results go there, whoever computes. */
+/* Data come from the owner and results return to it, whichever rank computes. */
 static void data_travel_and_results_return(MPI_Comm comm)
 {
     const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
@@ -251,7 +251,7 @@ static void data_travel_and_results_return(MPI_Comm comm)
     free(b.times);
 }
 
-/* More bytes than the buffer holds. */
+/* More bytes than fit into the buffer. */
 static int compute_large(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     const size_t size = *(const size_t *)user;
@@ -327,7 +327,7 @@ static void bad_clocks_lose_nothing(MPI_Comm comm)
     }
 }
 
-/* The work of each rank says how long it takes, on a clock of its own: rank r needs r + 1 seconds an iteration. */
+/* Each rank has a clock that its work advances: rank r takes r + 1 seconds per iteration. */
 static double told_seconds;
 
 static double told_clock(void *user)
@@ -365,7 +365,7 @@ static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
     for (int r = 0; r < nranks; r++) {
         harmonic += 1.0 / (r + 1);
     }
-    /* A rank that got nothing was not measured: on a loaded machine others may have been that much faster. */
+    /* A rank without iterations is not measured, which can happen on a loaded machine. */
     for (int r = 0; r < nranks && idle == 0; r++) {
         CHECK_NEAR(eqp_loop_weight(loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
@@ -391,7 +391,7 @@ static void failures_reach_all_ranks(MPI_Comm comm)
         b.fails = 37 + m;
         CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_ERR_DATA);
         CHECK_EQUAL(mine.chunks, -7);
-        /* And the next time step is as good as ever. */
+        /* The next time step works. */
         b.fails = -1;
         memset(b.times, 0, 100);
         CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
@@ -446,7 +446,7 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     eqp_loop_free(NULL);
 }
 
-/* Of whatever the ranks say, one says something else. */
+/* One rank disagrees in one argument. */
 static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
 {
     const eqp_schedule_options usual = eqp_schedule_options_defaults();
@@ -499,7 +499,7 @@ static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
         eqp_loop_free(loop);
         loop = NULL;
     }
-    /* Clocks are each rank's own. */
+    /* Clocks may differ. */
     options[0] = plain;
     options[0].clock.seconds = rank % 2 ? clock_stands : NULL;
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find("guided"), 50, NULL, &options[0], &loop), EQP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in bundles: however they lie on the ranks, every one is computed once and its result
- * comes home, whoever computes, whatever the method; parts change from run to run. */
+/* Loops whose iterations travel in bundles: for any distribution and method every iteration is computed once, and its
+ * result returns to the owner; parts change from run to run. */
 #include "harness.h"
 
 #include "bundles_body.h"
@@ -19,8 +19,8 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
                                           .yield = yield == 1,
                                           .grain = m % 3,
                                           .most_given = m * (1 + yield) % 4});
-            (void)body_run(comm, &b, NULL); /* nobody has said anything yet: no iterations */
-            /* Many ranks share few cores: a third of it there. */
+            (void)body_run(comm, &b, NULL); /* no parts yet: no iterations */
+            /* A third of the work if many ranks share few cores. */
             for (int way = 0; way<LAYS; way += nranks> 7 ? 3 : 1) {
                 body_resize(&b, lay((way + m) % LAYS, rank, nranks));
                 (void)body_run(comm, &b, NULL);
@@ -31,13 +31,13 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
     }
 }
 
-/* All ranks draw the same: a number below n. */
+/* A random number below n, the same on all ranks. */
 static int draw(uint64_t *at, int n)
 {
     return (int)eqp_random_below(11, 0, (*at)++, (uint64_t)n);
 }
 
-/* Whatever they are: methods, parts, bundles, ranks that sleep, ranks that fail. */
+/* Random methods, parts, bundles, sleeping ranks, failing ranks. */
 static void random_loops_lose_nothing(MPI_Comm comm)
 {
     const int nranks = mpi_test_size(comm), tries = nranks > 7 ? 12 : 40;
@@ -91,7 +91,7 @@ static void parts_are_what_ranks_say(MPI_Comm comm)
     body_end(&b);
 }
 
-/* Whoever is slow, or has everything: others compute for it. */
+/* Other ranks compute for a rank that is slow or has all the work. */
 static void slow_ranks_are_helped(MPI_Comm comm)
 {
     static const char *const names[] = {"self", "guided", "factoring", "awf-c", "adaptive-factoring", "fractiling"};
@@ -109,7 +109,7 @@ static void slow_ranks_are_helped(MPI_Comm comm)
                 sleep_a_little(3000);
             }
             (void)body_run(comm, &b, NULL);
-            /* Slow where nobody has anything of its own: all the others are slow helpers. */
+            /* All other ranks are slow helpers without iterations of their own. */
             body_resize(&b, b.rank == slow ? 30 : 0);
             b.slow = -2;
             (void)body_run(comm, &b, NULL);
@@ -151,7 +151,7 @@ static void own_chunks_are_given_away_in_mid_chunk(MPI_Comm comm)
     }
 }
 
-/* From a message that MPI sends at once to one that the receiver has to be ready for. */
+/* Sizes from eager messages to ones that need a rendezvous. */
 static void bundles_have_any_size(MPI_Comm comm)
 {
     static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 3 << 20};
@@ -169,7 +169,7 @@ static void bundles_have_any_size(MPI_Comm comm)
     }
 }
 
-/* Rank r needs r + 1 seconds for an iteration, on a clock of its own. */
+/* Rank r takes r + 1 seconds per iteration on its own clock. */
 static double told_seconds;
 
 static double told_clock(void *user)
@@ -190,7 +190,7 @@ static int compute_away_by_rank(void *user, int owner, int64_t first, int64_t co
     return compute_away(user, owner, first, count, data, bytes, result, result_bytes);
 }
 
-/* Every rank begins with its own, so all are measured; parts of another size change nothing of that. */
+/* Every rank starts with its own part, so all are measured, also with parts of other sizes. */
 static void speeds_outlive_the_parts(MPI_Comm comm)
 {
     static const eqp_loop_bundles timed = {pack, compute_away_by_rank, take};
@@ -208,7 +208,7 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
         harmonic += 1.0 / (r + 1);
         CHECK_EQUAL(eqp_loop_weight(b.loop, r), 1.0);
     }
-    /* Until every rank has got something to be measured by: one that comes late gets nothing. */
+    /* Repeats until every rank has been measured: a late rank gets nothing. */
     for (int64_t idle = 1; idle > 0;) {
         eqp_loop_result mine;
         (void)body_run(comm, &b, &mine);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in bundles: a failure anywhere ends them on all ranks, and the next run is as good as
- * ever; bad clocks, bundles and arguments lose nothing. */
+/* Loops whose iterations travel in bundles: a failure on any rank ends the loop on all, and the next run works; bad
+ * clocks, bundles and arguments lose no iterations. */
 #include "harness.h"
 
 #include "bundles_body.h"
 
 #include <math.h>
 
-/* What a run returns on every rank where some fail; the next one is as good as ever. */
+/* Checks the code of a failing run on every rank, and that the next run works. */
 static void check_failure(MPI_Comm comm, body *b, int expected)
 {
     eqp_loop_result mine = {.chunks = -7};
@@ -23,7 +23,7 @@ static void check_failure(MPI_Comm comm, body *b, int expected)
     (void)body_run(comm, b, NULL);
 }
 
-/* The owner has everything and is slow, so that others help; all of them fail in what they do for it. */
+/* The owner of all work is slow; every helper fails. */
 static void failures_reach_all_ranks(MPI_Comm comm)
 {
     static const char *const names[] = {"self", "static", "awf-b", "fractiling"};
@@ -48,8 +48,8 @@ static void failures_reach_all_ranks(MPI_Comm comm)
     }
 }
 
-/* Ranks that fail by themselves, each with a code of its own: that of the lowest counts. A rank that comes when another
- * one has failed gets nothing any more, and so does not fail. */
+/* Ranks fail with different codes, and the code of the lowest is returned. A rank that arrives after a failure gets no
+ * work and so does not fail. */
 static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
@@ -72,7 +72,7 @@ static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
     body_end(&b);
 }
 
-/* Nothing handed over, no bytes, or more than a message can have: nobody reads what is not there. */
+/* Bundles that are NULL, empty, or larger than a message can be: nothing is read from them. */
 static void bundles_that_are_none_are_refused(MPI_Comm comm)
 {
     static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};
@@ -159,7 +159,7 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     work.bundles = &bundles;
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
     eqp_loop_free(loop);
-    /* Bundles and their parts belong together. */
+    /* Bundles require parts, and parts bundles. */
     CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, NULL, &loop), EQP_OK);
     CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank without memory makes a loop fail on all ranks: while it is prepared, as running it allocates nothing; with
- * bundles also when it packs, sends, receives or computes one. */
+/* A rank without memory makes a loop fail on all ranks. Running allocates nothing, except for bundles, where packing,
+ * sending, receiving and computing can fail. */
 #include "harness.h"
 
 #include <equipoise/schedule_run.h>
@@ -52,7 +52,7 @@ static void loops_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     }
 }
 
-/* More than MPI sends before anybody receives it. */
+/* Beyond the eager limit. */
 enum { LARGE = 200000, ITERATIONS = 12 };
 
 static int new_bundle(void **bundle, size_t *bytes)
@@ -62,7 +62,7 @@ static int new_bundle(void **bundle, size_t *bytes)
     return *bundle ? EQP_OK : EQP_ERR_MEMORY;
 }
 
-/* Until somebody has asked for a bundle, its owner is in no hurry. */
+/* The owner waits until a bundle has been requested. */
 static int compute_slowly(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     const struct timespec pause = {.tv_nsec = *(const int *)user > 0 ? 1000 : 5000 * 1000};
@@ -108,7 +108,7 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return EQP_OK;
 }
 
-/* All iterations lie on one rank. */
+/* One rank has all iterations. */
 static int owner;
 
 static int run_bundles(MPI_Comm comm, void *user)

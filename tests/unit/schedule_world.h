@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of lib/loops share: who has computed what, and costs. To be included after cmocka.h. */
+/* Shared by the tests of lib/loops: counts of computed iterations, and costs. Include after cmocka.h. */
 #ifndef EQP_SCHEDULE_WORLD_H
 #define EQP_SCHEDULE_WORLD_H
 
@@ -58,7 +58,7 @@ static inline double *costs_of(int64_t n, uint64_t seed)
     assert_non_null(cost);
     for (int64_t i = 0; i < n; i++) {
         const double u = eqp_random_uniform(seed, (uint64_t)i, 0);
-        /* Some cost nothing, some very much. */
+        /* Uneven costs, some of them 0. */
         cost[i] = u < 0.1 ? 0.0 : u > 0.95 ? 50.0 * u : u;
     }
     return cost;

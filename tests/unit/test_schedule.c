@@ -11,7 +11,7 @@
 
 static const double table_weights[] = {1.5, 0.5, 1, 1};
 
-/* Ranks ask in turn; the first chunks are compared. */
+/* Ranks request chunks in turn; the first ones are compared. */
 static void assert_sizes(const char *name, const eqp_schedule_options *options, int n, const int *expected)
 {
     eqp_schedule *schedule = schedule_of(name, 800, 4, options);
@@ -52,7 +52,7 @@ static void sizes_of_the_published_table(void **state)
     SIZES("trapezoid", &o, 100, 94, 88, 82, 76, 70, 64, 58, 52, 46, 40, 30, 0);
 }
 
-/* Eq. 2.1 by hand, and its ends. */
+/* Eq. 2.1 by hand, and its limits. */
 static void fixed_size_follows_the_formula(void **state)
 {
     eqp_schedule_options o = eqp_schedule_options_defaults();
@@ -87,8 +87,8 @@ static void table_knows_its_rows(void **state)
     assert_null(eqp_schedule_method_at(eqp_schedule_method_count()));
 }
 
-/* Ranks that ask in a random order, some rarely; every chunk is recorded with a random time, sometimes none, sometimes
- * one that is refused; sometimes the end of a chunk is given away. */
+/* Ranks request chunks in random order, some rarely. Chunks are recorded with random times, some invalid, or not at
+ * all, and the end of a chunk is sometimes given away. */
 static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t seed)
 {
     seen s = seen_create(n);
@@ -98,7 +98,7 @@ static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t see
 
     assert_true(idle && held);
     for (uint64_t k = 0; nidle < nranks; k++) {
-        /* Low ranks ask much more often: the others stall. */
+        /* Low ranks request much more often, as if high ranks stalled. */
         const double u = eqp_random_uniform(seed, k, 0);
         const int rank = (int)(u * u * nranks), other = (int)eqp_random_below(seed, k, 2, (uint64_t)nranks);
         const double seconds = eqp_random_uniform(seed, k, 3) - 0.2;
@@ -151,7 +151,7 @@ static void every_iteration_once(void **state)
                 o.dimensions = 1 + (int)(seed % 3);
                 schedule = schedule_of(eqp_schedule_method_at(m)->name, sizes[i], p, &o);
                 hand_out(schedule, sizes[i], p, ++seed);
-                /* The next time step is as good, with other iterations. */
+                /* The next time step works too, with other iterations. */
                 assert_int_equal(eqp_schedule_restart(schedule, sizes[i] / 2 + 5), EQP_OK);
                 hand_out(schedule, sizes[i] / 2 + 5, p, ++seed);
                 eqp_schedule_free(schedule);
@@ -160,7 +160,7 @@ static void every_iteration_once(void **state)
     }
 }
 
-/* Rules for one pool depend on how much is left, not on who asks. */
+/* Rules for one pool depend on the remaining iterations, not on the requesting rank. */
 static void sizes_do_not_depend_on_who_asks(void **state)
 {
     static const char *const names[] = {"self", "fixed", "guided", "factoring", "trapezoid"};
@@ -181,7 +181,7 @@ static void sizes_do_not_depend_on_who_asks(void **state)
     }
 }
 
-/* Weighted with equal weights, and the adaptive kin before anything is measured, are factoring. */
+/* Weighted factoring with equal weights, and the adaptive methods before the first measurement, equal factoring. */
 static void equal_weights_are_factoring(void **state)
 {
     static const char *const names[] = {"weighted-factoring", "adaptive-weighted-factoring", "awf-b", "awf-d"};
@@ -249,13 +249,13 @@ static void weights_follow_chunks(void **state)
         assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
         assert_int_equal(chunk.count, 200);
         record(schedule, 0, 200, 20, 0, 20);
-        /* A rank that nobody has measured is as fast as the others. */
+        /* A rank without measurements counts as fast as the measured ones. */
         assert_weights(schedule, 1, 1);
         record(schedule, 1, 100, 30, 0, 0);
         /* 0.1 s, or 0.2 s with the overhead, against 0.3 s. */
         assert_weights(schedule, m < 2 ? 1.5 : 1.2, m < 2 ? 0.5 : 0.8);
-        /* The batch has 200 left: one that is renewed by the batch knows nothing new, a chunk of the others is half of
-         * what its rank's share of 600 is. */
+        /* The batch has 200 left. Weights updated by the batch have not changed; other chunks are half of the rank's
+         * share of 600. */
         assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
         assert_int_equal(chunk.count, m == 0 || m == 2 ? 200 : m == 1 ? 225 : 180);
         eqp_schedule_free(schedule);
@@ -271,8 +271,7 @@ static void assert_four_weights(const eqp_schedule *schedule, double a, double b
     }
 }
 
-/* Measured ranks divide anew what they were given together; of the others nothing is known that was not known before.
- */
+/* Measured ranks redistribute the sum of their weights; the weights of unmeasured ranks stay. */
 static void measured_ranks_share_what_they_were_given(void **state)
 {
     static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
@@ -283,7 +282,7 @@ static void measured_ranks_share_what_they_were_given(void **state)
     for (int m = 0; m < 4; m++) {
         eqp_schedule *schedule = schedule_of(names[m], 800, 4, &options);
         assert_four_weights(schedule, 1.5, 0.5, 1, 1);
-        /* Ranks that are as fast as was said keep their weights, whoever is first, and in whatever unit of time. */
+        /* Ranks as fast as declared keep their weights, in any order of measurement and any unit of time. */
         record(schedule, 0, 150, 1e-3 * 150 / 1.5, 0, 0);
         assert_four_weights(schedule, 1.5, 0.5, 1, 1);
         record(schedule, 3, 100, 1e-3 * 100, 0, 0);
@@ -294,7 +293,7 @@ static void measured_ranks_share_what_they_were_given(void **state)
         assert_four_weights(schedule, 1.5, 0.5, 1, 1);
         eqp_schedule_free(schedule);
 
-        /* Speeds of two that lie far apart leave the others as they were. */
+        /* Very different speeds of two ranks leave the weights of unmeasured ranks unchanged. */
         schedule = schedule_of(names[m], 800, 4, &options);
         record(schedule, 2, 100, 10, 0, 0);
         record(schedule, 0, 100, 1000, 0, 0);
@@ -307,7 +306,7 @@ static void measured_ranks_share_what_they_were_given(void **state)
     }
 }
 
-/* The second batch of table 2.1, where only the first rank has been measured, at what was said of it. */
+/* The second batch of table 2.1 with the first rank measured at its declared speed. */
 static void second_batch_knows_who_was_as_fast_as_said(void **state)
 {
     eqp_schedule_options options = eqp_schedule_options_defaults();
@@ -327,7 +326,7 @@ static void second_batch_knows_who_was_as_fast_as_said(void **state)
     eqp_schedule_free(schedule);
 }
 
-/* Section 4.8: who sets the size of the first chunks has weights measured from them; weighted factoring keeps those. */
+/* Section 4.8: a given size of the first chunks measures weights, which weighted factoring keeps. */
 static void first_chunks_are_as_the_user_says(void **state)
 {
     static const char *const names[] = {"weighted-factoring", "awf-b", "awf-d", "awf-c", "awf-e"};
@@ -356,7 +355,7 @@ static void first_chunks_are_as_the_user_says(void **state)
     }
 }
 
-/* Given weights count for the first chunks; without a size nothing is measured, and factoring has no such size. */
+/* Given weights apply to the first chunks; without a size nothing is measured, and factoring ignores the size. */
 static void first_chunks_follow_given_weights(void **state)
 {
     static const double weight[] = {3, 1};
@@ -380,7 +379,7 @@ static void first_chunks_follow_given_weights(void **state)
     eqp_schedule_free(schedule);
 }
 
-/* Eq. 2.11 to 2.16, written down once more. */
+/* Reference implementation of eq. 2.11 to 2.16. */
 static void adaptive_factoring_follows_the_formula(void **state)
 {
     eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
@@ -414,7 +413,7 @@ static void adaptive_factoring_follows_the_formula(void **state)
     eqp_schedule_free(schedule);
 }
 
-/* Without spread all that is left is divided at once, in proportion to the speeds. */
+/* Without spread the rest is divided at once, in proportion to the speeds. */
 static void adaptive_factoring_without_spread_is_static(void **state)
 {
     eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
@@ -427,14 +426,14 @@ static void adaptive_factoring_without_spread_is_static(void **state)
     }
     assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
     assert_int_equal(chunk.count, 900);
-    /* The next time step begins with the first chunk again. */
+    /* The next time step starts with the first chunk. */
     assert_int_equal(eqp_schedule_restart(schedule, 1600), EQP_OK);
     assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
     assert_int_equal(chunk.count, 200);
     eqp_schedule_free(schedule);
 }
 
-/* What is refused changes nothing, and zero is no speed. */
+/* Refused times change nothing; a speed of 0 is refused. */
 static void bad_times_change_nothing(void **state)
 {
     const double bad[] = {-1.0, -1e-300, NAN, INFINITY, -INFINITY, 1e308};
@@ -549,7 +548,7 @@ static void what_is_not_held_is_not_given(void **state)
     assert_int_equal(moved.first, -7);
     assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 30, &moved), EQP_OK);
     assert_true(moved.first == 30 && moved.count == chunk.count - 30);
-    /* What was given is the other's now, and can be given on. */
+    /* Iterations given away belong to the receiver and can be given on. */
     assert_int_equal(eqp_schedule_yield(schedule, 0, 2, 30, &moved), EQP_ERR_STATE);
     assert_int_equal(eqp_schedule_yield(schedule, 1, 2, 32, &moved), EQP_OK);
     assert_true(moved.first == 32 && moved.count == chunk.count - 32);
@@ -611,7 +610,7 @@ static void morton_order_is_that_of_interleaved_bits(void **state)
     assert_int_equal(eqp_schedule_morton(1, INT64_MAX, NULL), EQP_ERR_ARGUMENT);
 }
 
-/* 64 x 64 cells, 16 ranks: every chunk is a square, whoever helps whom; and each rank begins with its own. */
+/* 64 x 64 cells, 16 ranks: every chunk is a square, and each rank starts with its own part. */
 static void fractiles_are_tiles(void **state)
 {
     eqp_schedule *schedule = schedule_of("fractiling", 4096, 16, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation fails in turn: a code, and nothing has changed. */
+/* Every allocation fails in turn: the call returns a code and changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

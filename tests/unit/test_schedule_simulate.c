@@ -10,7 +10,7 @@
 #include "schedule_world.h"
 #include "slow.h"
 
-/* No time but that of the iterations. */
+/* Time is spent in iterations only. */
 static eqp_schedule_machine free_machine(void)
 {
     eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
@@ -38,8 +38,8 @@ static void note(void *user, const eqp_schedule_event *event)
     }
 }
 
-/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, ranks that stall, chunks that are given away,
- * one counter and a master. */
+/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, stalls, chunks given away, with a counter and with a
+ * master. */
 static void every_iteration_once(void **state)
 {
     static const int ranks[] = {1, 2, 5, 16, 64};
@@ -78,7 +78,7 @@ static void every_iteration_once(void **state)
     }
 }
 
-/* Who is free first, by looking at all ranks. */
+/* The first idle rank, by linear search. */
 static double list_makespan(int64_t n, int nranks, const double *cost)
 {
     double end[64] = {0}, last = 0;
@@ -110,7 +110,7 @@ static void self_scheduling_is_list_scheduling(void **state)
     }
 }
 
-/* Sums of blocks, and section 4.4 of the thesis by hand. */
+/* Sums of blocks, and section 4.4 of the thesis, by hand. */
 static void static_chunks_are_blocks(void **state)
 {
     static const double cost[] = {1, 2, 3, 4, 5, 6, 7};
@@ -125,7 +125,7 @@ static void static_chunks_are_blocks(void **state)
     assert_true(fabs(o.cov - sqrt((100 + 1 + 121) / 9.0 / 2) / (28.0 / 3)) < 1e-12);
 }
 
-/* Two messages and the hand-out; the second rank waits until the counter is free. */
+/* Two messages and the assignment; the second rank waits until the counter is free. */
 static void handing_out_takes_time(void **state)
 {
     static const double cost[] = {10, 10};
@@ -170,12 +170,12 @@ static void who_stalls_gets_less(void **state)
     machine.stall = &stall;
     assert_true(fabs(simulate("static", 400, 4, cost, NULL, &machine).makespan - 1100) < 1e-9);
     assert_true(fabs(simulate("self", 400, 4, cost, NULL, &machine).makespan - 1001) < 1e-9);
-    /* It keeps the iteration that it has begun, and no more. */
+    /* The rank keeps only the iteration that it has begun. */
     machine.yield = true;
     assert_true(simulate("static", 400, 4, cost, NULL, &machine).makespan <= 1002);
 }
 
-/* No method can beat the mean or the dearest iteration. */
+/* Lower bounds for every method: the mean, and the most expensive iteration. */
 static void makespan_is_within_its_bounds(void **state)
 {
     const eqp_schedule_machine machine = free_machine();
@@ -195,7 +195,7 @@ static void makespan_is_within_its_bounds(void **state)
     free(cost);
 }
 
-/* All the work is in one chunk of static scheduling: it is given away until nobody has two iterations left. */
+/* One chunk of static scheduling holds all the work; it is given away until no rank has two iterations left. */
 static void overrun_chunks_are_given_away(void **state)
 {
     eqp_schedule_machine machine = free_machine();
@@ -213,7 +213,7 @@ static void overrun_chunks_are_given_away(void **state)
     assert_int_equal(o.chunks, 4 + o.given);
 }
 
-/* Where the chunks of a loop of 800 begin, of four ranks. */
+/* Starts of the chunks of four ranks in a loop of 800. */
 typedef struct beginnings {
     int n;
     eqp_schedule_chunk chunk[16];
@@ -228,8 +228,8 @@ static void note_beginning(void *user, const eqp_schedule_event *event)
     }
 }
 
-/* Sections 3.6 and 3.7: as many as the rule says, but of the rank's own part first. Then from the end of the part that
- * most is left of: by hand, with a last rank that is slow. */
+/* Sections 3.6 and 3.7: chunks have the size of the rule, first from the rank's own part, then from the end of the
+ * fullest part; by hand, with a slow last rank. */
 static void a_master_hands_out_parts(void **state)
 {
     static const int64_t guided[] = {200, 150, 113, 85};
@@ -346,7 +346,7 @@ static void bad_worlds_are_refused(void **state)
     eqp_schedule_free(schedule);
 }
 
-/* Costs at the ends of what a number can hold teach nothing, and lose nothing. */
+/* Extreme costs are not learned from, and no iteration is lost. */
 static void absurd_costs_lose_nothing(void **state)
 {
     static const double costs[] = {0, 5e-324, 1e-200, 1e200, 1e300};
