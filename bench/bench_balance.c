@@ -13,8 +13,7 @@
 #include "simulation.h"
 #include "timing.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <mpi.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "timing.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <mpi.h>
 #include <stdio.h>

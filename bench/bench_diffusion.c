@@ -12,10 +12,11 @@
  * it reaches. CPU milliseconds. */
 #include "timing.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
-#include <equipoise/diffusion.h>
-#include <equipoise/random.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/diffusion.h>
+#include <equipoise/more/random.h>
+#include <equipoise/survey.h>
 
 #include <inttypes.h>
 #include <stdio.h>

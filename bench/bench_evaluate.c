@@ -14,9 +14,8 @@
  * answer. */
 #include "timing.h"
 
-#include <equipoise/base.h>
-#include <equipoise/exchange.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/whatif.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,8 @@
 #include "elastic/far.h"
 #include "timing.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
 
 #include <stdio.h>
 #include <stdlib.h>

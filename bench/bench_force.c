@@ -15,8 +15,8 @@
 #include "generate.h"
 #include "serial.h"
 
-#include <equipoise/base.h>
 #include <equipoise/snapshot.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
  * the sort, ratio is create_s / qsort_s. */
 #include "timing.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
+#include <equipoise/survey.h>
 
 #include <stdbool.h>
 #include <stdio.h>

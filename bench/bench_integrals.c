@@ -3,7 +3,7 @@
  * (section 4.6): bench_integrals N front|back|centre|scatter One integral in five is hard: those at the front, at the
  * back, in the middle, or at the ends of the quarters. Prints the cost of each, 1e-7 s for an evaluation of its
  * integrand, a line each. Fails if more than one in a thousand differs from its exact value. */
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -12,10 +12,10 @@
 // "differ" counts the queries for which the libraries found different distances; ratios are theirs / ours.
 #include "timing.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/kdtree.h>
-#include <equipoise/random.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/kdtree.h>
+#include <equipoise/more/random.h>
+#include <equipoise/survey.h>
 
 #include <nanoflann.hpp>
 

@@ -14,8 +14,8 @@
 #include "kernel_limit.h"
 #include "timing.h"
 
-#include <equipoise/base.h>
 #include <equipoise/error.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -14,9 +14,9 @@
 #include "timing.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/base.h>
-#include <equipoise/lazy_run.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/lazy.h>
 
 #include <math.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the iterations of a loop over space cost, a line of seconds each, for `loop --cost FILE`: the N-body runs of
- * section 4.5 of the thesis (<equipoise/schedule.h>), whose iterations are the 512 leaves of an octree.
+ * section 4.5 of the thesis (<equipoise/more/loops.h>), whose iterations are the 512 leaves of an octree.
  *
  *   build/bench/bench_loop_cells gaussian 100000 pairs > costs
  *   build/apps/examples/loop --cost costs --procs 8 --engine master
@@ -16,7 +16,7 @@
 #include "serial.h"
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdio.h>

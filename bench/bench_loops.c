@@ -3,7 +3,8 @@
  *     bench_loops FILE PROCS one-sided|master CHUNK STEPS METHOD...
  * CHUNK is that of eqp_schedule_options; the last of STEPS runs counts, the others teach adaptive methods. One process,
  * no MPI. Prints method,cost,cov. */
-#include <equipoise/schedule.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/loops.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
  * rank 0 by the last rank alone, the others waiting in a barrier. */
 #include "timing.h"
 
-#include <equipoise/par.h>
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/loops.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "elastic/pairs.h"
 #include "timing.h"
 
-#include <equipoise/base.h>
 #include <equipoise/error.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdio.h>

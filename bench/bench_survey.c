@@ -11,8 +11,6 @@
 #include "simulation.h"
 #include "timing.h"
 
-#include <equipoise/base.h>
-
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

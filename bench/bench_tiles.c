@@ -15,11 +15,12 @@
  * mean; columns: parts per strip. */
 #include "timing.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/random.h>
-#include <equipoise/tiles.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/tiles.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdbool.h>

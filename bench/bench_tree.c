@@ -17,10 +17,10 @@
 #include "timing.h"
 #include "walk.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
  * of resident memory, start_mb what it was before the sampler was called. */
 #include "timing.h"
 
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+#include <equipoise/survey.h>
 #include <equipoise/units.h>
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #include "../apps/barneshut/physics/motion.h"
 #include "../apps/barneshut/physics/serial.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "../apps/dislocation/drive/balance/survey.h"
 #include "../apps/dislocation/drive/simulation.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <mpi.h>
 #include <stdlib.h>

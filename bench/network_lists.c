@@ -3,9 +3,9 @@
 
 #include "timing.h"
 
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
-#include <equipoise/paradis.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/paradis.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -17,10 +17,10 @@
 #include "history.h"
 #include "timing.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
-#include <equipoise/hindsight.h>
-#include <equipoise/policy.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/decide.h>
+#include <equipoise/more/hindsight.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -23,11 +23,11 @@
 #include "history.h"
 #include "timing.h"
 
-#include <equipoise/assign.h>
 #include <equipoise/balance.h>
-#include <equipoise/base.h>
-#include <equipoise/lazy.h>
-#include <equipoise/lazy_run.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/lazy.h>
+#include <equipoise/more/lazy_model.h>
 
 #include <math.h>
 #include <mpi.h>

@@ -21,7 +21,7 @@
 #include "../apps/barneshut/physics/serial.h"
 
 #include <equipoise/balance.h>
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 #include <equipoise/snapshot.h>
 
 #include <math.h>

@@ -17,11 +17,11 @@
 
 #include "../apps/loadbench/physics/graph.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
-#include <equipoise/diffusion.h>
-#include <equipoise/gain.h>
-#include <equipoise/random.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/diffusion.h>
+#include <equipoise/more/gain.h>
+#include <equipoise/more/random.h>
 
 #include <inttypes.h>
 #include <math.h>

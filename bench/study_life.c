@@ -26,7 +26,8 @@
 #include "run/balancer.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <mpi.h>

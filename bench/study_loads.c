@@ -21,8 +21,8 @@
 #include "../apps/barneshut/drive/simulation.h"
 #include "../apps/dislocation/drive/simulation.h"
 
-#include <equipoise/base.h>
-#include <equipoise/kdtree.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/kdtree.h>
 
 #include <mpi.h>
 #include <stdio.h>

@@ -11,9 +11,8 @@
  * as eqp_load_judge() says, and of the differences in steps where both converge. */
 #include "timing.h"
 
-#include <equipoise/base.h>
-#include <equipoise/diffusion.h>
-#include <equipoise/load.h>
+#include <equipoise/more/diffusion.h>
+#include <equipoise/more/load.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -16,8 +16,8 @@
 
 #include "policy/noise.h"
 
-#include <equipoise/policy.h>
-#include <equipoise/random.h>
+#include <equipoise/more/decide.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdbool.h>

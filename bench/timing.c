@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "timing.h"
 
-#include <equipoise/base.h>
+#include <equipoise/survey.h>
 
 #include <stdio.h>
 #include <stdlib.h>

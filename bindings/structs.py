@@ -41,7 +41,7 @@ class Interface:
     the Python package calls."""
 
     def __init__(self):
-        paths = sorted(p for folder in ("sampling", "lib") for p in (ROOT / folder / "include/equipoise").glob("*.h"))
+        paths = sorted(p for folder in ("sampling", "lib") for p in (ROOT / folder / "include/equipoise").rglob("*.h"))
         self.world = World([Header(path) for path in paths])
         text = "".join(path.read_text() for path in paths)
         self.headers = paths
@@ -171,7 +171,7 @@ def fortran_text(face):
 
 def layout_c(face):
     out = ["#include <stddef.h>", "#include <stdio.h>"]
-    out += [f"#include <equipoise/{path.name}>" for path in face.headers
+    out += [f"#include <equipoise/{path.as_posix().rpartition('include/equipoise/')[2]}>" for path in face.headers
             if path.stem in ("balancer", "points", "version")]
     out += ["int main(void)", "{"]
     for name in face.structs:

@@ -2,7 +2,7 @@
 /* Wrappers that replace more than a communicator. */
 #include "world.h"
 
-#include <equipoise/pcontrol.h>
+#include <equipoise/more/pcontrol.h>
 
 #include <stdarg.h>
 #include <stdio.h>

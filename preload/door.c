@@ -3,8 +3,8 @@
  * which divide them among the ranks. */
 #include "world.h"
 
-#include <equipoise/par.h>
-#include <equipoise/pcontrol.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/pcontrol.h>
 #include <equipoise/points.h>
 
 #include <limits.h>
@@ -260,7 +260,7 @@ void eqp__door(int level, void *asked)
     eqp_pcontrol *records = asked;
 
     if (eqp__lazy == NULL || records == NULL || records->size != sizeof *records) {
-        return; /* another version of <equipoise/pcontrol.h>, with an unknown layout */
+        return; /* another version of <equipoise/more/pcontrol.h>, with an unknown layout */
     }
     if (eqp__measures) {
         eqp__mpi_begins(MPI_COMM_NULL);

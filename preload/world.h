@@ -3,7 +3,8 @@
 #ifndef EQP_PRELOAD_WORLD_H
 #define EQP_PRELOAD_WORLD_H
 
-#include <equipoise/lazy_run.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/lazy.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -66,7 +67,7 @@ void eqp__measure_begin(const char *path);
 /* Writes the report. Collective over eqp__app. */
 void eqp__measure_end(void);
 
-/* MPI_Pcontrol with a level of <equipoise/pcontrol.h> and its arguments. */
+/* MPI_Pcontrol with a level of <equipoise/more/pcontrol.h> and its arguments. */
 void eqp__door(int level, void *records);
 
 /* Prepares maps by this method. On balancers, returns when the application ends. */

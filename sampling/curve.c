@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "versions.h"
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
+#include <equipoise/more/curve.h>
+
 #include <math.h>
 #include <stddef.h>
 

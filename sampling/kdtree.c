@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kdtree_check.h"
 #include "memory.h"
-#include <equipoise/kdtree.h>
+#include <equipoise/more/kdtree.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef EQP_KDTREE_CHECK_H
 #define EQP_KDTREE_CHECK_H
 
-#include <equipoise/kdtree.h>
+#include <equipoise/more/kdtree.h>
 
 /** No tree is deeper than this, whatever its points are (see split() in kdtree_build.h). */
 #define EQP__KDTREE_DEPTH_MAX 112

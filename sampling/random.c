@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef EQP_UNITS_INTERNAL_H
 #define EQP_UNITS_INTERNAL_H
 
-#include <equipoise/kdtree.h>
+#include <equipoise/more/kdtree.h>
 #include <equipoise/units.h>
 
 /* Sums of weights stay below, so that adding one more weight cannot overflow. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics of unit sizes. Everything is kept as sums, so that ranks can add theirs up. */
 #include <equipoise/units.h>
+
 #include <math.h>
 
 /* log2 of the first bin's start, and bins per factor of two. */

@@ -4,7 +4,8 @@
 #include "units_internal.h"
 
 #include "memory.h"
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+
 #include <math.h>
 #include <string.h>
 

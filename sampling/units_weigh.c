@@ -3,7 +3,8 @@
 #include "units_internal.h"
 
 #include "memory.h"
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/version.h>
 
-const char *eqp_sampling_version(void)
+const char *eqp_version(void)
 {
     return EQP_VERSION;
 }

@@ -8,8 +8,9 @@
 #include "../shell/shell.h"
 #include "../shell/signals.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 #include <equipoise/snapshot.h>
+#include <equipoise/version.h>
 
 #include <math.h>
 #include <stdio.h>

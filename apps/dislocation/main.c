@@ -12,8 +12,9 @@
 #include "../shell/shell.h"
 #include "../shell/signals.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/version.h>
 
 #include <stdio.h>
 #include <stdlib.h>

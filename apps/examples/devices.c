@@ -3,8 +3,9 @@
  * `wide` ones, and devices differ. So no constant speed describes one, nor do CPU seconds, of which a rank uses none.
  * The balancer is told the device's seconds, and learns what each takes for how many items. usage: devices [STEPS] */
 #include <equipoise/balancer.h>
-#include <equipoise/par.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/models.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A code whose ranks own boxes of a periodic cube: walls that balance it, atoms to the ranks whose boxes they are in,
  * copies to all ranks within the cut-off. Returns nonzero where a pair of atoms is missed. */
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <math.h>
 #include <stdio.h>

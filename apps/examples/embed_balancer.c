@@ -2,9 +2,9 @@
 /* A molecular dynamics code of its own, balanced: soft spheres in a periodic box, link cells, velocity Verlet. A rank
  * has whole cells with their particles; which ones, the balancer says. usage: embed_balancer [METHOD [STEPS]] */
 #include <equipoise/balancer.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdio.h>

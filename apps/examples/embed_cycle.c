@@ -3,7 +3,8 @@
  * One number for each item cannot say that: ranks that are even in the sum wait in both kernels. Seconds follow from
  * counts here, so that the example says the same everywhere. usage: embed_cycle [METHOD [STEPS]] */
 #include <equipoise/balancer.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,11 @@
  * there is one rank only. A dense clump flies through a thin gas, so that a map that comes late finds other work than
  * it was made for. usage: embed_lazy [WHO_MAKES_MAPS [STEPS]] */
 #include <equipoise/balancer.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/lazy.h>
+#include <equipoise/more/random.h>
 
 #include <stdio.h>
 #include <stdlib.h>

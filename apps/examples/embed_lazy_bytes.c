@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes out, bytes back: the weights of a loop's iterations go to the last rank, or to a thread, and cuts of the loop
  * come back some steps later. No balancer. usage: embed_lazy_bytes [WHO_MAKES_MAPS] */
-#include <equipoise/assign.h>
-#include <equipoise/lazy_run.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/lazy.h>
 
 #include <math.h>
 #include <stdio.h>

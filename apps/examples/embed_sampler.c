@@ -4,9 +4,10 @@
  * it.
  *
  * cc -std=c11 embed_sampler.c $(pkg-config --cflags --libs equipoise-sampling) -lm -o embed_sampler */
-#include <equipoise/curve.h>
-#include <equipoise/random.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
 #include <equipoise/units.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

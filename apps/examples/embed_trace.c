@@ -2,7 +2,7 @@
 /* Exact evaluation: a code says, message by message, what a map would make of its step. Its cells lie on a grid; each
  * needs its four neighbours, and gives back what it has computed for two of them, which no pins can say. */
 #include <equipoise/balancer.h>
-#include <equipoise/curve.h>
+#include <equipoise/more/curve.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weights only: items with a place and measured work get a rank each, and go there. */
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <stdio.h>
 #include <stdlib.h>

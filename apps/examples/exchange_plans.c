@@ -5,8 +5,11 @@
  *
  * mpicc -std=c11 exchange_plans.c $(pkg-config --cflags --libs equipoise) -o exchange_plans
  * mpiexec -n 4 ./exchange_plans */
-#include <equipoise/par.h>
-#include <equipoise/route.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/route.h>
+#include <equipoise/more/whatif.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

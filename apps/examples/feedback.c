@@ -2,8 +2,8 @@
 /* Feedback-guided balancing of synthetic loads on simulated ranks: the steps until each rule stops, and the smallest
  * load difference on the way. One process, no MPI: 4096 ranks take milliseconds. Returns nonzero where a row of the
  * paper's table differs. */
-#include <equipoise/base.h>
-#include <equipoise/feedback.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/feedback.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,11 @@
  *
  * mpicc -std=c11 feedback_ranks.c $(pkg-config --cflags --libs equipoise) -o feedback_ranks
  * mpiexec -n 4 ./feedback_ranks */
-#include <equipoise/feedback_run.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/feedback_run.h>
+#include <equipoise/more/par.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

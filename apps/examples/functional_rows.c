@@ -3,7 +3,8 @@
  * compared with the cuts that follow by hand: t(y) is a parabola.
  *
  * cc -std=c11 functional_rows.c $(pkg-config --cflags --libs equipoise-models) -lm -o functional_rows */
-#include <equipoise/functional.h>
+#include <equipoise/more/models.h>
+
 #include <math.h>
 #include <stdio.h>
 

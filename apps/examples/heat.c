@@ -2,8 +2,9 @@
 /* Steady heat on a square by Jacobi's method: one edge is hot, the opposite one cold, and every node between gets the
  * mean of its neighbours, again and again. The nodes of each sweep are handed out to the ranks of the program. Returns
  * nonzero where the temperatures differ by a bit from those that one rank computes alone. */
-#include <equipoise/par.h>
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/loops.h>
 
 #include <inttypes.h>
 #include <math.h>

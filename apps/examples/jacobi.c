@@ -3,9 +3,10 @@
  * made from the times of the iterations, and rows follow. The times come from declared speed functions, two of them
  * with a cliff, so that the shares are the same on any machine. Returns nonzero where the system is not solved or a row
  * is lost. */
-#include <equipoise/par.h>
-#include <equipoise/random.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/models.h>
+#include <equipoise/more/random.h>
 
 #include <inttypes.h>
 #include <math.h>

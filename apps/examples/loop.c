@@ -2,8 +2,8 @@
 /* A loop of 15,120 iterations on 16 simulated ranks, one iteration in five, in the middle, 24 times as expensive:
  * chunks and seconds of virtual time by every method of schedule.h. Then the chunks of table 2.1 of the thesis that it
  * cites. One process, no MPI. Returns nonzero where a chunk of the table differs. */
-#include <equipoise/random.h>
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
+#include <equipoise/more/random.h>
 
 #include <inttypes.h>
 #include <stdio.h>

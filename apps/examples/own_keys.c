@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A tree code with keys of its own, here along a Morton curve: each rank gets an interval of keys with an even share of
  * the work, and the particles in it. Returns nonzero where work is uneven or a particle is lost. */
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
+#include <equipoise/points.h>
 
 #include <stdio.h>
 #include <stdlib.h>

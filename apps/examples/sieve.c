@@ -2,8 +2,8 @@
 /* Primes by trial division on all ranks, the numbers cut into 32 ranges of equal lengths and then into ranges of equal
  * times. Divisions are counted, so the result is the same everywhere. Returns nonzero where the number of primes is
  * wrong or the ranges are uneven. */
-#include <equipoise/functional.h>
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/models.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Shares of 11,000 rows for ranks whose speeds depend on their shares, by each model of eqp_speeds. The file that is
  * named on the command line declares the ranks' real speeds; the models see only the times that follow from them.
  * Prints each iteration until all times are within 5 %. Returns nonzero where only the constant model should fail. */
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
 
 #include <inttypes.h>
 #include <stdio.h>

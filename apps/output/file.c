@@ -3,7 +3,7 @@
 
 #include "output/report.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <stdbool.h>

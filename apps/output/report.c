@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output/report.h"
-#include <equipoise/file.h>
+#include <equipoise/more/file.h>
+#include <equipoise/version.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef EQUIPOISE_REPORT_H
 #define EQUIPOISE_REPORT_H
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "recipe.h"
 
-#include <equipoise/option.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef APP_RECIPE_H
 #define APP_RECIPE_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
 #include "../shell/signals.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdio.h>
 #include <stdlib.h>

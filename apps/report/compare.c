@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "compare.h"
 
-#include <equipoise/base.h>
-
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /* equipoise-plot: the plots of several runs side by side. */
 #include "plot.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/version.h>
 
 #include <signal.h>
 #include <stdio.h>

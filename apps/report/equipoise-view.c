@@ -2,7 +2,8 @@
 /* equipoise-view: one page of one or several runs. */
 #include "page/page.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/version.h>
 
 #include <signal.h>
 #include <stdbool.h>

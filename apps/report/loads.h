@@ -3,9 +3,10 @@
 #ifndef APP_LOADS_H
 #define APP_LOADS_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct app_loads {
     int ranks;

@@ -3,7 +3,9 @@
 #ifndef APP_PLOT_H
 #define APP_PLOT_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
+
+#include <stdint.h>
 
 /* One run. */
 typedef struct app_plot_series {

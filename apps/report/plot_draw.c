@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plot_draw.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <fcntl.h>

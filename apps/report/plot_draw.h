@@ -3,7 +3,7 @@
 #ifndef APP_PLOT_DRAW_H
 #define APP_PLOT_DRAW_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdio.h>
 

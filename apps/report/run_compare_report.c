@@ -3,7 +3,8 @@
 
 #include "plot.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define APP_RUN_COMPARE_REPORT_H
 
 #include "output/report.h"
-#include <equipoise/whatif.h>
+#include <equipoise/balancer.h>
 
 #include <stdbool.h>
 

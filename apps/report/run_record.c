@@ -9,8 +9,8 @@
 
 #include "../shell/provenance.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

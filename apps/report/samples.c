@@ -3,8 +3,9 @@
 
 #include "output/file.h"
 
-#include <equipoise/file.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdio.h>

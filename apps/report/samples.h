@@ -8,9 +8,10 @@
 #ifndef APP_SAMPLES_H
 #define APP_SAMPLES_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define APP_SAMPLES_FILE "samples.bin"
 #define APP_SAMPLES_MAGIC "EQPSAMP1"

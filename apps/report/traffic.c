@@ -4,7 +4,8 @@
 #include "output/file.h"
 #include "output/report.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 

@@ -3,7 +3,11 @@
 #ifndef APP_TRAFFIC_H
 #define APP_TRAFFIC_H
 
-#include <equipoise/par.h>
+#include <equipoise/error.h>
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Records of all ranks on rank 0, in their order, if code is EQP_OK on all of them: owned by the caller. all: address
  * of a pointer. Collective, on all ranks or on none. */

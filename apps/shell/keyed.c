@@ -4,6 +4,8 @@
 
 #include "options.h"
 
+#include <equipoise/more/base.h>
+
 /* One "key=value"; cuts it in two. */
 static int add_pair(app_keyed *keyed, char *pair, eqp_message *message)
 {

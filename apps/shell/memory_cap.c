@@ -3,6 +3,8 @@
 
 #include "options.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "options.h"
 #include "run_settings.h"
 
-#include <equipoise/base.h>
-#include <equipoise/file.h>
-#include <equipoise/par.h>
-#include <equipoise/whatif.h>
+#include <equipoise/balancer.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/file.h>
 
 #include <math.h>
 #include <stdio.h>

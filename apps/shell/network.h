@@ -3,8 +3,7 @@
 #ifndef APP_NETWORK_H
 #define APP_NETWORK_H
 
-#include <equipoise/base.h>
-#include <equipoise/exchange.h>
+#include <equipoise/problem.h>
 
 #include <mpi.h>
 

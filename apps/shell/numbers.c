@@ -4,6 +4,8 @@
 
 #include "options.h"
 
+#include <equipoise/more/base.h>
+
 /* Words of a text with commas; 0 where one of them is empty. */
 static int count_words(const char *text, eqp_message *message)
 {

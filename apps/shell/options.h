@@ -4,9 +4,11 @@
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 
-#include <equipoise/option.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef enum app_option_type {
     APP_OPTION_FLAG,   /* bool; takes no value */

@@ -3,7 +3,7 @@
 #include "run_clashes.h"
 
 #include "output/report.h"
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <dirent.h>
 #include <stdio.h>

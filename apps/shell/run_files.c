@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_files.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
+#include <equipoise/more/random.h>
 #include <equipoise/snapshot.h>
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "run_settings.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/file.h>
 
 #include <mpi.h>
 

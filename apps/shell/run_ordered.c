@@ -3,8 +3,8 @@
  * rank needs memory for some windows, whatever the file's size. */
 #include "run_files.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/snapshot.h>
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #include "signals.h"
 
 #include "output/report.h"
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/snapshot.h>
 
 #include <stdbool.h>

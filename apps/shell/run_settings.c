@@ -2,8 +2,9 @@
 #include "run_settings.h"
 
 #include "output/report.h"
-#include <equipoise/random.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -22,10 +22,12 @@
 
 #include "../recipe/recipe.h"
 
-#include <equipoise/exchange.h>
-#include <equipoise/lazy_run.h>
-#include <equipoise/policy.h>
-#include <equipoise/schedule.h>
+#include <equipoise/more/lazy.h>
+#include <equipoise/more/loops.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Most parts of a what-if. */
 #define APP_MOST_PARTS 65536

@@ -3,7 +3,8 @@
 
 #include "options.h"
 
-#include <equipoise/speeds.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/models.h>
 
 #include <math.h>
 #include <stdlib.h>

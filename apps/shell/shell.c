@@ -5,8 +5,9 @@
 #include "signals.h"
 
 #include "output/report.h"
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/version.h>
 
 #include <errno.h>
 #include <fcntl.h>

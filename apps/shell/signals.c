@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "signals.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/survey.h>
 
 #include <signal.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "run_files.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancer object, in C++: cells of a box, a clump that moves through them, whole cells on each rank.
  * usage: balancer [METHOD [STEPS]] */
-#include <equipoise/curve.h>
+#include <equipoise/balancer.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
+
 #include <equipoise/equipoise.hpp>
 
 #include <cmath>

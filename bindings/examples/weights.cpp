@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weights only, in C++: items with a place and measured work get a rank each, and go there. */
 #include <equipoise/equipoise.hpp>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <algorithm>
 #include <cstdio>

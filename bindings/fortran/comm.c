@@ -3,7 +3,7 @@
  * those that take arrays of any type, by Fortran's descriptors of them. */
 #include <ISO_Fortran_binding.h>
 #include <equipoise/balancer.h>
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
 int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,

@@ -100,7 +100,7 @@ module equipoise_types
     type(c_ptr) :: size = c_null_ptr
     !> [n] present part of each, for methods that start from it or renumber towards it; NULL: this rank
     type(c_ptr) :: part_now = c_null_ptr
-    !> [n][options->nphases] cost in each phase of a cycle (cycle.h), finite, >= 0, where there are several;
+    !> [n][options->nphases] cost in each phase of a cycle (survey.h), finite, >= 0, where there are several;
     !! then weight NULL is the sum of times x load. Else not looked at
     type(c_ptr) :: phase_load = c_null_ptr
   end type eqp_points
@@ -185,7 +185,7 @@ module equipoise_types
     integer(c_int) :: within = 0
     !> 1 if imbalance > imbalance_tol and the curve's is smaller
     integer(c_int) :: curve_better = 0
-    !> of the phases as in cycle.h; with one load 1 / (1 + imbalance)
+    !> of the phases as in survey.h; with one load 1 / (1 + imbalance)
     real(c_double) :: cycle_efficiency = 0
     !> of each phase, 0 beyond them; with one load `imbalance` first
     real(c_double) :: phase_imbalance(16) = 0
@@ -255,7 +255,7 @@ module equipoise_types
     !! has a run of the curve with equally many particles at home, whoever computes them, where the code can
     !! do so (eqp_problem.apart)
     integer(c_int) :: homes = 0
-    !> `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a cycle (cycle.h);
+    !> `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a cycle (survey.h);
     !! 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and data stay in runs of the curve, as
     !! with `homes` 1, but with equal work each. With one phase as with `homes` alone
     integer(c_int) :: maps = 0
@@ -323,15 +323,15 @@ module equipoise_types
     !> what a rank needs in memory, where it has a capacity (balancer.h), beside what making maps takes; NULL:
     !! the bytes of its owners (copied)
     type(c_ptr) :: memory = c_null_ptr
-    !> what it costs each part that a cell of the octree of keys (curve.h) is divided into one part more than
-    !! it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the owners
-    !! of such cells live. `hypergraph` then keeps owners of a cell together. 0: nothing, and keys may be
-    !! anything
+    !> what it costs each part that a cell of the octree of keys (more/curve.h) is divided into one part more
+    !! than it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the
+    !! owners of such cells live. `hypergraph` then keeps owners of a cell together. 0: nothing, and keys may
+    !! be anything
     real(c_double) :: branch = 0
     !> methods of its own; NULL: none. Those without `assign` are carried out below
     type(c_ptr) :: own = c_null_ptr
-    !> owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase` (choice.h)
-    !! are possible, and `auto` tries the latter
+    !> owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase`
+    !! (balance.h) are possible, and `auto` tries the latter
     logical(c_bool) :: apart = .false.
     !> the totals of the last survey are good enough to know what the next one must keep: where work units are
     !! made a survey is then taken once, not twice
@@ -368,13 +368,13 @@ module equipoise_types
     integer(c_int64_t) :: at_home = 0
     !> that move with it
     integer(c_int64_t) :: bytes = 0
-    !> who computes it by the present map, see map.h; before there is any: its home
+    !> who computes it by the present map, see problem.h; before there is any: its home
     integer(c_int64_t) :: tag = 0
     !> that it carries, where labels were given out (problem.h); 0: none
     integer(c_int64_t) :: label = 0
     !> position
     real(c_double) :: centre(3) = 0
-    !> work of each kind: what this rank does for it, in a whole cycle (cycle.h)
+    !> work of each kind: what this rank does for it, in a whole cycle (survey.h)
     integer(c_int64_t) :: count(8) = 0
     !> tiles, and one for what belongs to none
     integer(c_int64_t) :: interactions = 0
@@ -502,7 +502,7 @@ module equipoise_types
     logical(c_bool) :: calibrate = .false.
     !> work is handed out while it is done, so that loads say nothing of the map
     logical(c_bool) :: handed_out = .false.
-    !> who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners must
+    !> who makes maps beside the run (more/lazy.h), for the ranks of this balancer; the code's owners must
     !! carry labels then (problem.h). NULL: nobody (borrowed)
     type(c_ptr) :: lazy = c_null_ptr
     !> the problem's nominal costs hold, whatever is measured: then maps of the same state are the same in
@@ -596,8 +596,8 @@ module equipoise_types
     type(c_ptr) :: timings = c_null_ptr
     !> the caller has renewed the division by itself before this step
     logical(c_bool) :: moved = .false.
-    !> phases of the cycle (cycle.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks; 0 and
-    !! 1: one
+    !> phases of the cycle (survey.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks; 0
+    !! and 1: one
     integer(c_int) :: nphases = 0
     !> [nphases] CPU seconds in forces in all turns of each; may be NULL with one
     type(c_ptr) :: phase_load = c_null_ptr

@@ -2,6 +2,8 @@
 /* Halves along x, these along y, these along z, and so on. */
 #include "assign/boxes.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

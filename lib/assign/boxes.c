@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "assign/boxes.h"
 
+#include <equipoise/more/base.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

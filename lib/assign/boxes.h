@@ -3,7 +3,9 @@
 #ifndef EQP_ASSIGN_BOXES_H
 #define EQP_ASSIGN_BOXES_H
 
-#include <equipoise/boxes.h>
+#include <equipoise/more/boxes.h>
+
+#include <stdint.h>
 
 #include <stdbool.h>
 

@@ -8,6 +8,8 @@
 #include "assign/repair.h"
 #include "assign/shares.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef EQUIPOISE_ASSIGN_CAPACITY_H
 #define EQUIPOISE_ASSIGN_CAPACITY_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,6 +2,8 @@
 /* Proofs that items do not fit: lower bounds of bin packing, for bins of any capacities. */
 #include "assign/capacity.h"
 
+#include <equipoise/more/base.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 /* Bin packing, depth first: the first way down is best fit decreasing. */
 #include "assign/capacity.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 #include <string.h>
 

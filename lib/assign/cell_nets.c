@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cell_nets.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 /* Of the random stream that names cells: a problem's own pins may be random numbers, too. */
 #define CELL_STREAM 0x63656c6c

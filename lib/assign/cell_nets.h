@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branches as nets of a hypergraph. A branch is a cell of the octree of keys (<equipoise/curve.h>) all of whose items
- * are one part's, while those of the cell above are not. A cell of items of several parts that has k children with
- * items is k - 1 branches more than one of a single part: so branches are 1 and the sum of k - 1 over the cells whose
- * nets are cut. */
+/* Branches as nets of a hypergraph. A branch is a cell of the octree of keys (<equipoise/more/curve.h>) all of whose
+ * items are one part's, while those of the cell above are not. A cell of items of several parts that has k children
+ * with items is k - 1 branches more than one of a single part: so branches are 1 and the sum of k - 1 over the cells
+ * whose nets are cut. */
 #ifndef EQUIPOISE_ASSIGN_CELL_NETS_H
 #define EQUIPOISE_ASSIGN_CELL_NETS_H
 
-#include <equipoise/curve.h>
+#include <equipoise/more/curve.h>
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
 #include "assign/cuts.h"
 #include "assign/shares.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

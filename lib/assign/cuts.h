@@ -2,7 +2,7 @@
 #ifndef EQUIPOISE_ASSIGN_CUTS_H
 #define EQUIPOISE_ASSIGN_CUTS_H
 
-#include <equipoise/assign.h>
+#include <stdint.h>
 
 /* eqp_cuts_optimal() for parts that have some load already: the largest (have + load) / (nparts x share) is as small as
  * any cut can make it, and the ideal positions are those at which all parts have their share of both. Parts may stay

@@ -4,7 +4,8 @@
 
 #include "assign/shares.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/cycle.h>
 
 #include <float.h>
 #include <math.h>

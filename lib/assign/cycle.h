@@ -2,8 +2,6 @@
 #ifndef EQUIPOISE_ASSIGN_CYCLE_H
 #define EQUIPOISE_ASSIGN_CYCLE_H
 
-#include <equipoise/cycle.h>
-
 /* EQP_ERR_ARGUMENT unless there are 1 to EQP_CYCLE_PHASES phases that come finite numbers of times > 0 (NULL: once). */
 int eqp__phases_check(int nphases, const double *times);
 

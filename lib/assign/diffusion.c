@@ -4,6 +4,8 @@
 
 #include "assign/shares.h"
 
+#include <equipoise/more/base.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_ASSIGN_DIFFUSION_H
 #define EQUIPOISE_ASSIGN_DIFFUSION_H
 
-#include <equipoise/diffusion.h>
+#include <equipoise/more/diffusion.h>
 
 typedef struct eqp__diffusion {
     eqp_part_graph_view graph; /* borrowed */

@@ -2,6 +2,8 @@
 /* Flows of load over the borders of parts, carried out by whole elements. */
 #include "assign/diffusion.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

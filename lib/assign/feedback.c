@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of feedback-guided balancing, seen from one rank and from all. */
-#include <equipoise/feedback.h>
+#include <equipoise/more/feedback.h>
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When feedback-guided balancing stops. */
-#include <equipoise/feedback.h>
+#include <equipoise/more/feedback.h>
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that balance themselves by feedback, simulated; and the loads that the method's paper tries. */
-#include <equipoise/base.h>
-#include <equipoise/feedback.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/feedback.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units and what they share. Source: Pearce 2014, section 4.1.2 and Algorithm 7. */
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdbool.h>

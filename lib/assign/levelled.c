@@ -6,8 +6,9 @@
 #include "assign/cycle.h"
 #include "assign/shares.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/cycle.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_ASSIGN_LEVELLED_H
 #define EQUIPOISE_ASSIGN_LEVELLED_H
 
-#include <equipoise/cycle.h>
+#include <stdint.h>
 
 /* Items in curve order, their loads, and what is asked for. All borrowed. */
 typedef struct eqp__levelling {

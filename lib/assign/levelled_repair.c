@@ -4,7 +4,8 @@
 #include "assign/levelled.h"
 #include "assign/shares.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
 
 #include <math.h>
 #include <stdbool.h>

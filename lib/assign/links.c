@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "assign/links.h"
 
-#include <equipoise/base.h>
-#include <equipoise/kdtree.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/kdtree.h>
 
 #include <stdlib.h>
 #include <string.h>

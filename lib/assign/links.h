@@ -3,9 +3,9 @@
 #ifndef EQUIPOISE_ASSIGN_LINKS_H
 #define EQUIPOISE_ASSIGN_LINKS_H
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
 
-/* Edges as <equipoise/elements.h> has them, each at both its ends. Start from {0}. */
+/* Edges as <equipoise/more/elements.h> has them, each at both its ends. Start from {0}. */
 typedef struct eqp__links {
     int64_t *first;
     int64_t *edge;

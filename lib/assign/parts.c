@@ -4,7 +4,7 @@
 
 #include "assign/shares.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_ASSIGN_PARTS_H
 #define EQUIPOISE_ASSIGN_PARTS_H
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
 
 /* Loads and numbers of items of each part in new arrays, which the caller frees even on error; EQP_ERR_ARGUMENT for
  * shares, a part or a weight that is none. */

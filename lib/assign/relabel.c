@@ -2,8 +2,8 @@
 /* Renumbers the parts of a new assignment towards the present one. */
 #include "assign/shares.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

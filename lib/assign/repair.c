@@ -5,7 +5,7 @@
 #include "assign/parts.h"
 #include "assign/shares.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_ASSIGN_REPAIR_H
 #define EQUIPOISE_ASSIGN_REPAIR_H
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
 
 typedef struct eqp__repairing {
     int64_t n;

@@ -4,7 +4,7 @@
  * overloaded, and counts only items as large against the room of the others: what is small can move on later. */
 #include "assign/repair.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * beyond its room, so overloaded parts only become fewer. */
 #include "assign/repair.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 

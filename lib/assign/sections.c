@@ -2,6 +2,8 @@
 /* Slabs along x, columns along y in each, boxes along z in each of these. */
 #include "assign/boxes.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "assign/shares.h"
 
+#include <equipoise/error.h>
+
 #include <math.h>
 #include <stddef.h>
 

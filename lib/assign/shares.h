@@ -3,8 +3,6 @@
 #ifndef EQUIPOISE_ASSIGN_SHARES_H
 #define EQUIPOISE_ASSIGN_SHARES_H
 
-#include <equipoise/error.h>
-
 /* Imbalances are compared with this slack: loads are sums in another order each time. */
 #define EQP__IMBALANCE_SLACK 1e-9
 

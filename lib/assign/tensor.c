@@ -5,6 +5,9 @@
 #include "assign/boxes.h"
 #include "assign/shares.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/tensor.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

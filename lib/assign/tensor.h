@@ -8,7 +8,7 @@
 
 #include "assign/tiles.h"
 
-#include <equipoise/tensor.h>
+#include <stdint.h>
 
 /* Adds numbers over the ranks. */
 typedef struct eqp__tensor_sum {

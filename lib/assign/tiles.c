@@ -4,8 +4,8 @@
 
 #include "assign/shares.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>

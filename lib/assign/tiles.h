@@ -4,7 +4,7 @@
 #ifndef EQUIPOISE_ASSIGN_TILES_H
 #define EQUIPOISE_ASSIGN_TILES_H
 
-#include <equipoise/tiles.h>
+#include <equipoise/more/tiles.h>
 
 #include <stdbool.h>
 #include <stdint.h>

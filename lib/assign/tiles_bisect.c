@@ -3,7 +3,7 @@
  * there, and one divides the items, which keep their order. */
 #include "assign/tiles.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

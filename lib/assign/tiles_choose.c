@@ -2,7 +2,7 @@
 /* Along which direction a node is cut: from the spread of a sample of its items. */
 #include "assign/tiles.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>

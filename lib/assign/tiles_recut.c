@@ -2,7 +2,7 @@
 /* Cuts moved to where other items need them: only below the nodes that hold a part with too much. */
 #include "assign/tiles.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

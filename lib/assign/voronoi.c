@@ -4,8 +4,8 @@
 
 #include "assign/shares.h"
 
-#include <equipoise/base.h>
-#include <equipoise/tiles.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/tiles.h>
 
 #include <float.h>
 #include <math.h>

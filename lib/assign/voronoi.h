@@ -4,7 +4,7 @@
 #ifndef EQUIPOISE_ASSIGN_VORONOI_H
 #define EQUIPOISE_ASSIGN_VORONOI_H
 
-#include <equipoise/voronoi.h>
+#include <equipoise/more/voronoi.h>
 
 #include <stdbool.h>
 

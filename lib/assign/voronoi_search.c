@@ -2,7 +2,7 @@
 /* Whose a place is: a k-d tree over the centres, whose pieces know the largest bias inside. */
 #include "assign/voronoi.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * to it. */
 #include "assign/voronoi.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

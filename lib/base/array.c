@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _DEFAULT_SOURCE /* madvise */
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/base.h>
-#include <equipoise/version.h>
+#include <equipoise/survey.h>
 
 #include <time.h>
-
-const char *eqp_version(void)
-{
-    return EQP_VERSION;
-}
 
 static double seconds_of(clockid_t clock)
 {

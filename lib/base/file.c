@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* fopencookie, getentropy, O_PATH */
 #include "base/target.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <dirent.h>
 #include <errno.h>

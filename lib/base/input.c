@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <fcntl.h>

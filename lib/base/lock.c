@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* gethostname */
 #include "base/target.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/option.h>
+#include <equipoise/more/base.h>
 
 #include <errno.h>
 #include <math.h>

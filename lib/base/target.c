@@ -2,8 +2,6 @@
 #define _GNU_SOURCE /* strndup, extended attributes */
 #include "base/target.h"
 
-#include <equipoise/file.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

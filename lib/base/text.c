@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdbool.h>
 #include <stdint.h>

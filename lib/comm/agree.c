@@ -2,8 +2,10 @@
 /* Agreement and small sums: what a collective call needs to fail on all ranks or on none. */
 #include "comm/agree.h"
 
-#include <equipoise/comm.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
+#include <equipoise/problem.h>
 
 #include <pthread.h>
 #include <stdbool.h>

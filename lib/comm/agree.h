@@ -3,8 +3,11 @@
 #ifndef EQUIPOISE_COMM_AGREE_H
 #define EQUIPOISE_COMM_AGREE_H
 
-#include <equipoise/comm.h>
+#include <equipoise/survey.h>
+
 #include <math.h>
+#include <mpi.h>
+#include <stdint.h>
 
 /* Marks an MPI call that may wait for other ranks; its value is the call's. */
 #define EQP__WAITS(call) (eqp_wait_begin(), eqp__waited(call))

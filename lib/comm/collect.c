@@ -4,7 +4,8 @@
 #include "comm/agree.h"
 #include "comm/exchange.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

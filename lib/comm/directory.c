@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/directory.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/directory.h>
+#include <equipoise/more/random.h>
 
 #include "comm/agree.h"
 #include "comm/exchange.h"
 
-#include <equipoise/comm.h>
-#include <equipoise/random.h>
 
 #include <stdlib.h>
 

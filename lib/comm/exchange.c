@@ -4,8 +4,9 @@
 
 #include "comm/agree.h"
 
-#include <equipoise/comm.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 
 #include <limits.h>
 #include <stdlib.h>

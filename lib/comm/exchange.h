@@ -2,7 +2,8 @@
 #ifndef EQUIPOISE_COMM_EXCHANGE_H
 #define EQUIPOISE_COMM_EXCHANGE_H
 
-#include <equipoise/move.h>
+#include <equipoise/more/move.h>
+
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,8 @@
  * that it would have to be. */
 #include "comm/agree.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

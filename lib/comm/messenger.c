@@ -11,7 +11,8 @@
 
 #include "comm/agree.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdbool.h>

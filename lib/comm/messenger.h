@@ -3,7 +3,10 @@
 #ifndef EQUIPOISE_COMM_MESSENGER_H
 #define EQUIPOISE_COMM_MESSENGER_H
 
-#include <equipoise/messenger.h>
+#include <equipoise/more/messenger.h>
+
+#include <mpi.h>
+#include <stdint.h>
 
 /* Tags that a messenger needs for itself. */
 enum { EQP__MESSENGER_TAGS = 4 };

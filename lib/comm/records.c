@@ -4,7 +4,8 @@
 #include "comm/exchange.h"
 #include "comm/sparse.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

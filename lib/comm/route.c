@@ -5,7 +5,8 @@
 #include "comm/agree.h"
 #include "comm/exchange.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* Blocks that go to all ranks of a lane, and their sums back. */
 #include "comm/route_tables.h"
 
-#include <equipoise/base.h>
-
 #include <string.h>
 
 static int64_t hot_bytes(const eqp_route *route, int r)

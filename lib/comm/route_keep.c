@@ -2,7 +2,8 @@
 /* The end of a route's inspector: where blocks lie that stay in a node, and who finds which of them there. */
 #include "comm/route_plan.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

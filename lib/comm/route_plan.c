@@ -4,7 +4,7 @@
 
 #include "comm/sparse.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,11 @@
 #include "comm/agree.h"
 #include "move/stages.h"
 
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Bytes that go from one place to another. */
 typedef struct eqp__span {

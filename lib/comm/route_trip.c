@@ -2,7 +2,8 @@
 /* The executor of a route: trips by the tables of the inspector. */
 #include "comm/route_tables.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

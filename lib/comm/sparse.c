@@ -5,7 +5,7 @@
 #include "comm/agree.h"
 #include "comm/messenger.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,6 +3,8 @@
  * is duplicated, so that they find the messengers that are made below. */
 #include "comm/agree.h"
 
+#include <equipoise/more/comm.h>
+
 #include <pthread.h>
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;

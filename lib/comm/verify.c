@@ -2,6 +2,9 @@
 /* Checks that records are still the same: a sum of hashes, one of each record. */
 #include "comm/agree.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>

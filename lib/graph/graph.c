@@ -7,7 +7,8 @@
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <float.h>
 #include <math.h>

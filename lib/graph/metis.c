@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 #include "par/partitioners.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <metis.h>

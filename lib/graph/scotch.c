@@ -3,7 +3,7 @@
 #include "graph/graph.h"
 #include "par/partitioners.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /* Reads regular files only. Opening never blocks, as it would on a pipe. */
 #include "io/internal.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,8 @@
  * fixed order of blocks; format 2 names each in a record of 8 bytes before it. (User guide of GADGET-2, section 6.) */
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 /* HDF5 snapshots in the layout of GADGET, /Header and /PartTypeN, as many codes write them. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

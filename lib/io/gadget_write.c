@@ -2,6 +2,8 @@
 /* Writes GADGET HDF5 snapshots: header, groups of types, rows of slices. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

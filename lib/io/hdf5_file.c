@@ -4,6 +4,8 @@
  * keeps the first error in the output, whose commit returns it. Otherwise it works as HDF5's default driver. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

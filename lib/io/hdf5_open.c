@@ -3,6 +3,8 @@
  * checked against the bytes stored before memory is allocated for it. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

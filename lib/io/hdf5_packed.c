@@ -4,6 +4,8 @@
  */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 
 #include "io/internal.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/file.h>
 
 #include <hdf5.h>
 

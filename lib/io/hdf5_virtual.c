@@ -3,6 +3,8 @@
  * checks. Only files in the same folder or below are opened. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

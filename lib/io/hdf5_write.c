@@ -2,6 +2,8 @@
 /* Writes HDF5 files of known size: creates all datasets, then writes their rows in order. */
 #include "io/hdf5_util.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 #include <string.h>
 

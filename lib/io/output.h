@@ -3,9 +3,8 @@
 #ifndef EQP_IO_OUTPUT_H
 #define EQP_IO_OUTPUT_H
 
-#include <equipoise/file.h>
-
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Base name of a file. XML files refer to data files in their own folder. */
 const char *eqp__base_name(const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What can be said of one node without the others. */
-#include <equipoise/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/paradis.h>
 
 #include <math.h>
 

@@ -5,7 +5,9 @@
 #include "io/output.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/file.h>
+#include <equipoise/more/paradis.h>
+#include <equipoise/version.h>
 
 #include <ctype.h>
 #include <float.h>

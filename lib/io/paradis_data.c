@@ -5,7 +5,7 @@
 #include "io/internal.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/paradis.h>
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,8 @@
 #ifndef EQP_IO_PARADIS_TEXT_H
 #define EQP_IO_PARADIS_TEXT_H
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/paradis.h>
 
 #include <stdbool.h>
 #include <stdint.h>

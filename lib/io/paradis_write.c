@@ -5,7 +5,8 @@
 #include "io/output.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/file.h>
+#include <equipoise/more/paradis.h>
 
 #include <math.h>
 #include <stdlib.h>

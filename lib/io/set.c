@@ -2,6 +2,8 @@
 /* Finds all files of a snapshot from any one of them, and checks their counts against the totals in each header. */
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /* Snapshots of any format: recognizes the format, finds the files of a slice, checks the values. */
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  * memory. Seeking backwards restarts at the beginning, so readers should go forward. */
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "io/text.h"
 #include "io/c_locale.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>

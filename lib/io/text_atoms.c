@@ -3,6 +3,8 @@
  * read. (LAMMPS manual, "dump" and "read_data"; extended XYZ as ASE and OVITO write it.) */
 #include "io/text.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 /* Lines and fields of text. */
 #include "io/text.h"
 
+#include <equipoise/more/base.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

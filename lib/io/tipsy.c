@@ -4,6 +4,8 @@
 #include "io/tipsy.h"
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,7 +5,9 @@
 #include "io/internal.h"
 #include "io/output.h"
 
-#include <equipoise/vtk.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
+#include <equipoise/more/vtk.h>
 
 #include <math.h>
 #include <stdlib.h>

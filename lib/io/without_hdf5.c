@@ -2,6 +2,8 @@
 /* Replaces the HDF5 sources in builds without HDF5: HDF5 files are recognized and refused, and nothing is written. */
 #include "io/internal.h"
 
+#include <equipoise/more/base.h>
+
 static const char without[] = "this build is without HDF5";
 
 static int load(eqp__file *file, eqp_message *message)

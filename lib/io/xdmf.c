@@ -3,6 +3,9 @@
 #include "io/internal.h"
 #include "io/output.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,6 +2,9 @@
 /* The side of the application: offers, looks, takes. */
 #include "lazy/lazy.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files behind <equipoise/lazy_run.h> share.
+/* What the files behind <equipoise/more/lazy.h> share.
  *
  * Every rank of the application is a client: it has one server that answers it, and may have others that only hear of
  * its offers. A server is a balancing rank, or a rank of the application that hosts a thread. Clients speak to servers
@@ -8,9 +8,11 @@
 #ifndef LAZY_LAZY_H
 #define LAZY_LAZY_H
 
-#include <equipoise/lazy_run.h>
+#include <equipoise/more/lazy.h>
 
 #include <stdint.h>
+#include <mpi.h>
+#include <stdbool.h>
 
 /* Begins every message; what follows are `bytes` bytes. */
 typedef struct eqp__lazy_note {

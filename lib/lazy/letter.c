@@ -2,6 +2,8 @@
 /* Messages that nobody waits for. */
 #include "lazy/lazy.h"
 
+#include <equipoise/more/base.h>
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

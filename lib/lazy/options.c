@@ -2,7 +2,7 @@
 /* What people write of lazy maps, and what `auto` comes to. */
 #include "lazy/lazy.h"
 
-#include <equipoise/option.h>
+#include <equipoise/more/base.h>
 
 #include <limits.h>
 #include <math.h>

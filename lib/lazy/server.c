@@ -2,7 +2,8 @@
 /* The side that makes maps. */
 #include "lazy/lazy.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 /* A thread that makes maps beside a rank. It calls nothing of MPI, and no signal is delivered to it. */
 #include "lazy/lazy.h"
 
+#include <equipoise/more/base.h>
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

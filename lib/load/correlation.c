@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/load.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/load.h>
 
 #include <math.h>
 #include <stdlib.h>

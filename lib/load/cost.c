@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/load.h>
+#include <equipoise/more/load.h>
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph of parts: loads and channels summed over the elements. Source: Pearce 2014, sections 3.1 and 3.2. */
-#include <equipoise/elements.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/elements.h>
 
 #include <math.h>
 #include <stdbool.h>

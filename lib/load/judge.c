@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How good is a load model? Source: Pearce 2014, eq. 2.4, section 3.4.1, table 3.3. */
-#include <equipoise/load.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/load.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "load/timings.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 #include <string.h>
 

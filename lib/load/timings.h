@@ -2,7 +2,7 @@
 #ifndef LOAD_TIMINGS_H
 #define LOAD_TIMINGS_H
 
-#include <equipoise/load.h>
+#include <equipoise/survey.h>
 
 /* A batch of work and the CPU seconds that it took. */
 typedef struct eqp_timing {

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_SCHEDULE_RULES_H
 #define EQUIPOISE_SCHEDULE_RULES_H
 
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
 
 /* Contributions of a rank to the sums over the ranks; 0 before its first measurement. */
 enum {

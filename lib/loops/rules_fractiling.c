@@ -3,6 +3,8 @@
  * decreasing size; a rank that has finished helps where most is left. */
 #include "rules.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 
 /* The fullest pool; among equals, the first at or after the rank's own, so that helpers spread. */

@@ -2,6 +2,8 @@
 /* State of a scheduled loop, and the table of methods. */
 #include "rules.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

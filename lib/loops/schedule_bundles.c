@@ -4,6 +4,8 @@
  * since both are awaited. */
 #include "loops/schedule_talk.h"
 
+#include <equipoise/more/base.h>
+
 #include <limits.h>
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 /* Transfers data of iterations to the ranks that compute them, and results back to the owners. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

@@ -5,7 +5,11 @@
 
 #include "loops/rules.h"
 
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/loops.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct eqp__talk;
 

@@ -2,7 +2,8 @@
 /* A loop on MPI ranks: collective steps before and after the iterations. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/comm.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

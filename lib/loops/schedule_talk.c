@@ -2,6 +2,8 @@
 /* Words (short messages) between the ranks of a loop with a master. */
 #include "loops/schedule_talk.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 
 int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)

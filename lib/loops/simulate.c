@@ -3,6 +3,8 @@
 #include "rules.h"
 #include "virtual.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 

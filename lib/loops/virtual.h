@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_SCHEDULE_VIRTUAL_H
 #define EQUIPOISE_SCHEDULE_VIRTUAL_H
 
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
 
 /* Stalls by rank, in order of time, adjacent ones merged. */
 typedef struct eqp__stalls {

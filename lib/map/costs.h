@@ -4,8 +4,8 @@
 #ifndef MAP_COSTS_H
 #define MAP_COSTS_H
 
-#include <equipoise/cycle.h>
-#include <equipoise/load.h>
+#include <equipoise/more/load.h>
+
 #include <mpi.h>
 
 /* How the work of ranks that share an owner adds up, kind by kind. */

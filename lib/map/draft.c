@@ -7,8 +7,8 @@
 #include "par/methods.h"
 #include "par/relabel_all.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

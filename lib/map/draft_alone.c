@@ -3,8 +3,8 @@
 #include "map/draft.h"
 #include "map/items.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/base.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

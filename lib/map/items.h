@@ -5,7 +5,10 @@
 
 #include "map/work_units.h"
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
+
+#include <mpi.h>
+#include <stdint.h>
 
 /* The balancer's items, with the arrays that they borrow. Zeros are none. */
 typedef struct eqp_items {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a map is made: a method as words name it (<equipoise/choice.h>), and what is known when it is made. */
+/* How a map is made: a method as words name it (<equipoise/balance.h>), and what is known when it is made. */
 #ifndef MAP_MAKING_H
 #define MAP_MAKING_H
 
-#include <equipoise/choice.h>
-#include <equipoise/exchange.h>
+#include <equipoise/balance.h>
+#include <equipoise/problem.h>
 
 #include <stdbool.h>
 

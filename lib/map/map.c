@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/map.h>
-
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/problem.h>
 #include <equipoise/units.h>
+
 
 #include <limits.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* Owners at the border of two ranks that make one unit. */
 #include "map/owners.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

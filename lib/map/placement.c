@@ -3,8 +3,8 @@
 
 #include "map/phased.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -5,7 +5,10 @@
 
 #include "map/work_units.h"
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
+
+#include <mpi.h>
+#include <stdint.h>
 
 /* What was assigned. All arrays are borrowed. */
 typedef struct eqp__assigned {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/work_units.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

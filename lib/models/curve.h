@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_SHARE_CURVE_H
 #define EQUIPOISE_SHARE_CURVE_H
 
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
 
 #include <stdbool.h>
 

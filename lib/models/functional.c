@@ -2,7 +2,7 @@
 /* Cuts of a domain as roots of its cumulative time function. */
 #include "models/functional_look.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>

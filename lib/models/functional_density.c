@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A density of time in a box, summed over all directions but the one that is cut. */
-#include <equipoise/base.h>
-#include <equipoise/functional.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/models.h>
 
 #include <math.h>
 #include <stdlib.h>

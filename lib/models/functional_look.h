@@ -4,7 +4,7 @@
 #ifndef EQP_ASSIGN_FUNCTIONAL_LOOK_H
 #define EQP_ASSIGN_FUNCTIONAL_LOOK_H
 
-#include <equipoise/functional.h>
+#include <equipoise/more/models.h>
 
 /** Evaluates t at 32 points from end to end. Local.
  * \param[in]  time    its ends are finite and in order

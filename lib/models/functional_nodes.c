@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of nodes of several speeds, and measures of their balance. */
-#include <equipoise/functional.h>
+#include <equipoise/more/models.h>
 
 #include <limits.h>
 #include <math.h>

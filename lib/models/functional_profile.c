@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profile of a program's time along one direction, over passes. */
-#include <equipoise/base.h>
-#include <equipoise/functional.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/models.h>
 
 #include <math.h>
 #include <stdlib.h>

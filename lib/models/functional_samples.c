@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cumulative time function through samples, in monotone cubic pieces. */
-#include <equipoise/base.h>
-#include <equipoise/functional.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/models.h>
 
 #include <float.h>
 #include <math.h>

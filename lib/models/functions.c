@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/file.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
+#include <equipoise/more/models.h>
 
 #include <errno.h>
 #include <locale.h>

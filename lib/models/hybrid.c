@@ -2,6 +2,8 @@
 /* Powell's hybrid method for eq. 2 of Clarke 2011, section 6.1: the routine of MINPACK that the paper used. */
 #include "models/speeds.h"
 
+#include <equipoise/more/base.h>
+
 #include <cminpack.h>
 #include <math.h>
 #include <stdlib.h>

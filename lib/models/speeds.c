@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "models/speeds.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

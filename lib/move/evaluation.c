@@ -4,7 +4,7 @@
  * without a look at the other tables. */
 #include "evaluation.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

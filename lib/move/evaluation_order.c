@@ -4,7 +4,7 @@
 #include "evaluation.h"
 #include "traffic.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "base/seal.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

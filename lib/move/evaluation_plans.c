@@ -4,7 +4,7 @@
 #include "network.h"
 #include "traffic.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdbool.h>

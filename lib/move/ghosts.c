@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ghost plans: what every part has to fetch, from which part. */
-#include <equipoise/base.h>
-#include <equipoise/move.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/move.h>
 
 #include <stdlib.h>
 

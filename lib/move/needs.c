@@ -5,7 +5,7 @@
  * of times and the runs together are never longer than twice the set. */
 #include "needs.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_MOVE_NEEDS_H
 #define EQUIPOISE_MOVE_NEEDS_H
 
-#include <equipoise/exchange.h>
+#include <equipoise/more/whatif.h>
 
 #define EQP__PART_BITS 16
 #define EQP__PARTS_MAX (1 << EQP__PART_BITS)

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_MOVE_NETWORK_H
 #define EQUIPOISE_MOVE_NETWORK_H
 
-#include <equipoise/exchange.h>
+#include <equipoise/problem.h>
 
 /* Whether all numbers are finite and in their ranges. */
 bool eqp__network_valid(const eqp_network *network);

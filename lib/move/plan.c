@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Migration plans: items in the order of their destinations. */
-#include <equipoise/base.h>
-#include <equipoise/move.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/move.h>
 
 #include <stdlib.h>
 #include <string.h>

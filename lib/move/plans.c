@@ -3,8 +3,6 @@
 #include "needs.h"
 #include "traffic.h"
 
-#include <equipoise/base.h>
-
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

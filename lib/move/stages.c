@@ -3,8 +3,6 @@
 #include "stages.h"
 #include "needs.h"
 
-#include <equipoise/base.h>
-
 /* Smallest s with s * s >= n: ceil(n / s) - 1 + s - 1 is then as small as it gets. */
 static int root_above(int n)
 {

@@ -6,7 +6,7 @@
 #ifndef EQUIPOISE_MOVE_STAGES_H
 #define EQUIPOISE_MOVE_STAGES_H
 
-#include <equipoise/exchange.h>
+#include <equipoise/problem.h>
 
 #define EQP__STAGES_MAX 17
 

@@ -8,7 +8,7 @@
 
 #include "network.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

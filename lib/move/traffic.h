@@ -6,6 +6,8 @@
 
 #include "stages.h"
 
+#include <equipoise/more/whatif.h>
+
 #define EQP__LEVELS_MAX 3
 
 /* Plans that differ in `broadcast` alone. */

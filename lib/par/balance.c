@@ -8,8 +8,10 @@
 #include "comm/agree.h"
 #include "par/capacity_all.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/cycle.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,8 @@
 #include "comm/agree.h"
 #include "comm/exchange.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
 #include <stdlib.h>

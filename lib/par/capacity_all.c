@@ -6,8 +6,10 @@
 #include "comm/agree.h"
 #include "comm/collect.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/choice.h>
+#include <equipoise/balance.h>
+#include <equipoise/more/base.h>
 
 #include "par/methods.h"
 

@@ -5,7 +5,10 @@
 #include "comm/exchange.h"
 #include "par/methods.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
+#include <equipoise/points.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,9 @@
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/cycle.h>
 
 #include <stdbool.h>
 #include <stddef.h>

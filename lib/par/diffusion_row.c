@@ -9,8 +9,8 @@
 #include "par/methods.h"
 #include "par/repair_all.h"
 
-#include <equipoise/diffusion.h>
-#include <equipoise/par.h>
+#include <equipoise/more/diffusion.h>
+#include <equipoise/more/par.h>
 
 #include <float.h>
 #include <math.h>

@@ -3,8 +3,9 @@
  * of equations 2.1 to 2.3 (feedback.h) are those of a cut along the curve of such items. */
 #include "par/methods.h"
 
-#include <equipoise/feedback.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/feedback.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 /* Feedback-guided balancing of MPI ranks: new bounds and the data between them. */
 #include "comm/agree.h"
 
-#include <equipoise/feedback_run.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/feedback_run.h>
 
 #include <stdlib.h>
 #include <string.h>

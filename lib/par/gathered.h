@@ -5,8 +5,8 @@
 
 #include "comm/collect.h"
 
-#include <equipoise/assign.h>
 #include <equipoise/balance.h>
+#include <equipoise/more/assign.h>
 
 #include <stdbool.h>
 

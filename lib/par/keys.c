@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantiles of keys that are spread over the ranks, by histograms: all cuts at once, several bits of the keys a round.
  */
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 #include "assign/shares.h"
 #include "comm/agree.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads that are spread over the ranks: a local kernel, a sum, a finish. */
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 #include "assign/parts.h"
 #include "comm/agree.h"

@@ -4,7 +4,9 @@
 #include "comm/exchange.h"
 #include "par/points.h"
 
-#include <equipoise/curve.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
 
 #include <float.h>
 #include <math.h>

@@ -5,6 +5,9 @@
 #include "comm/collect.h"
 #include "par/methods.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "par/methods.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/move.h>
 #include <equipoise/points.h>
 
 /* An item, and its place along the curve. */

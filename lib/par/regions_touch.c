@@ -3,7 +3,8 @@
 #include "comm/agree.h"
 #include "par/regions.h"
 
-#include <equipoise/curve.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
 
 #include <float.h>
 #include <math.h>

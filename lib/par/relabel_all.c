@@ -4,8 +4,9 @@
 #include "comm/agree.h"
 #include "comm/exchange.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 

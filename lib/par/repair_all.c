@@ -6,8 +6,9 @@
 #include "par/gathered.h"
 #include "par/methods.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 /* The repair itself, on rank 0. */
 static int repair_here(eqp__gathered *g, const eqp_balance_options *o, double imbalance_tol, int64_t *moved)

@@ -6,6 +6,10 @@
 #include "par/methods.h"
 #include "par/tiles_all.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/tensor.h>
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

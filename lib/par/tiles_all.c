@@ -7,8 +7,9 @@
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stddef.h>

@@ -8,7 +8,8 @@
 #include "par/methods.h"
 #include "par/relabel_all.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,9 @@
 #include "par/points.h"
 #include "par/regions.h"
 
-#include <equipoise/tensor.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/tensor.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/gain.h>
+#include <equipoise/more/gain.h>
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How both sides of lazy balancing take turns: Pearce 2014, figures 5.7 to 5.9. */
-#include <equipoise/lazy.h>
+#include <equipoise/more/lazy_model.h>
 
 int eqp_lazy_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
 {

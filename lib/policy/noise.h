@@ -7,7 +7,7 @@
 #ifndef POLICY_NOISE_H
 #define POLICY_NOISE_H
 
-#include <equipoise/policy.h>
+#include <equipoise/more/decide.h>
 
 /* Noise can ask for a map in four ways: by a loss, by the rise of all maps, by that of one rank, by those of all ranks.
  * The part of false_alarms that each may have; of 1 all. */

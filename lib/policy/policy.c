@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/policy.h>
+#include <equipoise/more/decide.h>
+#include <equipoise/more/gain.h>
 
 #include "policy/noise.h"
 
-#include <equipoise/gain.h>
 
 #include <errno.h>
 #include <math.h>

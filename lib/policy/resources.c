@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a map is made, and on how many ranks: Pearce 2014, chapter 5.4. */
-#include <equipoise/lazy.h>
+#include <equipoise/more/lazy_model.h>
 
 #include <math.h>
 #include <stddef.h>

@@ -10,8 +10,11 @@
 #include "run/shares.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/hindsight.h>
-#include <equipoise/lazy_run.h>
+#include <equipoise/more/hindsight.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* As candidates of `auto` that have lost: after n trials in vain, at most so many, the other granularities rest for
  * 2^n - 1 maps. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/bytes.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef RUN_BYTES_H
 #define RUN_BYTES_H
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
 
 #include <stdbool.h>
 #include <stddef.h>

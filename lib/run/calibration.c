@@ -3,6 +3,8 @@
 
 #include "policy/noise.h"
 
+#include <equipoise/more/base.h>
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "move/network.h"
 #include "policy/outlook.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

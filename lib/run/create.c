@@ -7,8 +7,9 @@
 #include "move/network.h"
 #include "par/methods.h"
 
-#include <equipoise/par.h>
-#include <equipoise/route.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/feedback_steps.h"
 
+#include <equipoise/more/base.h>
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "run/bytes.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/feedback.h>
+#include <equipoise/more/feedback.h>
 
 typedef struct eqp_feedback_steps eqp_feedback_steps;
 

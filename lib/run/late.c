@@ -5,8 +5,9 @@
 #include "comm/agree.h"
 #include "par/methods.h"
 
-#include <equipoise/par.h>
-#include <equipoise/route.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdio.h>

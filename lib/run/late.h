@@ -11,10 +11,13 @@
 #include "run/balancer.h"
 #include "run/bytes.h"
 
-#include <equipoise/lazy_run.h>
+#include <equipoise/more/lazy.h>
 
 #include <stddef.h>
 #include <string.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* The words of an owner. Most are the same in all owners of an offer: kinds of work that there are not, labels, homes.
  */

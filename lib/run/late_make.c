@@ -5,7 +5,8 @@
 #include "comm/agree.h"
 #include "par/methods.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/units.h>
 
 #include <math.h>

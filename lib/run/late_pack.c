@@ -5,7 +5,7 @@
 #include "assign/cycle.h"
 #include "lazy/lazy.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

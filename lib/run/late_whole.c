@@ -7,8 +7,9 @@
 #include "assign/shares.h"
 #include "comm/agree.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

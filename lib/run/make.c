@@ -6,8 +6,9 @@
 #include "par/methods.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/par.h>
-#include <equipoise/route.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/overhead.h"
 
-#include <equipoise/base.h>
-
 #include <math.h>
 
 enum { HELD, GHOST, BYTE, PART, KINDS };

@@ -6,7 +6,8 @@
 #include "comm/agree.h"
 #include "par/methods.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "base/seal.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 #include <equipoise/units.h>
 
 #include <math.h>

@@ -3,8 +3,7 @@
 
 #include "par/methods.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdio.h>

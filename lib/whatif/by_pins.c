@@ -5,8 +5,7 @@
 #include "map/placement.h"
 #include "whatif/whatif.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

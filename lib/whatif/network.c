@@ -2,9 +2,10 @@
 #include "move/network.h"
 #include "move/traffic.h"
 
-#include <equipoise/whatif.h>
+#include <equipoise/balancer.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
-#include <equipoise/par.h>
 
 #include <math.h>
 #include <stdbool.h>

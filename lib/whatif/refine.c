@@ -3,8 +3,9 @@
  * more waits longer. So a map is made, traced, and made again with what each part turned out to have beside. */
 #include "whatif/whatif.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 
 #include "map/draft.h"
 
+#include <equipoise/balancer.h>
 #include <equipoise/problem.h>
-#include <equipoise/whatif.h>
 
 /* What several trials of one state have in common. All that is borrowed must outlive them. */
 typedef struct eqp_whatif {

@@ -7,7 +7,7 @@
 #include "par/repair_all.h"
 #include "zoltan/phg.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                            eqp_balance_result *result)

@@ -2,7 +2,8 @@
 /* Whether ids occur twice, on one rank or on two. */
 #include "zoltan/session.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,8 +7,10 @@
 #include "par/repair_all.h"
 #include "zoltan/phg.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 #include <math.h>
 #include <stdlib.h>

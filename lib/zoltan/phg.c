@@ -5,7 +5,8 @@
 #include "par/pins.h"
 #include "zoltan/session.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <math.h>

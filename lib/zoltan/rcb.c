@@ -7,7 +7,8 @@
 #include "par/repair_all.h"
 #include "zoltan/session.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

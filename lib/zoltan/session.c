@@ -2,7 +2,8 @@
 /* Zoltan's manners in one place: 32-bit words, callbacks, strings for numbers, silence. */
 #include "zoltan/session.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdio.h>

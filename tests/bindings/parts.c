@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts that the C interface gives to items of every rank: those that every binding has to give. Prints them, and
  * the imbalance. */
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,11 @@
 /* The C++ header: the parts of the C call, views of everything that is an array, errors as exceptions on all ranks,
  * exceptions that leave callbacks, objects that free themselves. */
 #include <equipoise/equipoise.hpp>
-#include <equipoise/random.h>
+#include <equipoise/balancer.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/kdtree.h>
+#include <equipoise/more/random.h>
+#include <equipoise/points.h>
 
 #include <algorithm>
 #include <cstdio>

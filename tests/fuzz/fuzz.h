@@ -5,7 +5,7 @@
 #ifndef EQP_FUZZ_H
 #define EQP_FUZZ_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>

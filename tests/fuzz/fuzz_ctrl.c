@@ -2,7 +2,7 @@
 /* Parameters of dislocation runs. */
 #include "fuzz.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/paradis.h>
 
 #include <math.h>
 #include <string.h>

@@ -6,6 +6,8 @@
 
 #include "physics/network/check.h"
 
+#include <equipoise/more/paradis.h>
+
 #include <math.h>
 
 enum { MOST_NODES = 400 };

@@ -5,7 +5,7 @@
 
 #include "base/seal.h"
 
-#include <equipoise/exchange.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 

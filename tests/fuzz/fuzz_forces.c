@@ -4,6 +4,8 @@
 
 #include "physics/elastic/check_table.h"
 
+#include <equipoise/more/base.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     dd_check check = {.ncategories = -7};

@@ -2,7 +2,8 @@
 /* Networks of dislocations. Where the input holds a byte 1, it is cut there into several files. */
 #include "fuzz.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/paradis.h>
 
 #include <math.h>
 #include <unistd.h>

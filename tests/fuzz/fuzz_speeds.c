@@ -2,7 +2,8 @@
 /* Declared speed functions, and what the models make of them: whatever the functions are, all items are shared. */
 #include "fuzz.h"
 
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
+
 #include <math.h>
 
 enum { MOST_RANKS = 16, ITERATIONS = 12 };

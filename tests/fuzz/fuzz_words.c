@@ -4,6 +4,8 @@
 
 #include "drive/settings.h"
 
+#include <equipoise/more/whatif.h>
+
 #include <math.h>
 
 static void require_choice(const eqp_choice *c)

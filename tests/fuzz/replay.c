@@ -4,6 +4,8 @@
  *     fuzz_NAME_replay FOLDER|FILE... */
 #include "fuzz.h"
 
+#include <equipoise/more/base.h>
+
 #include <dirent.h>
 
 enum { CHANGES = 6, ROOM = 1 << 16 };

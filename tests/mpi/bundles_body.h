@@ -4,10 +4,15 @@
 #ifndef TESTS_BUNDLES_BODY_H
 #define TESTS_BUNDLES_BODY_H
 
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/loops.h>
 
 #include <limits.h>
 #include <time.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Where a rank shall fail. */
 typedef enum place { NOWHERE, OWN, PACK, AWAY, TAKE } place;

@@ -4,7 +4,7 @@
 #include "balance/trace.h"
 #include "stage/share.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

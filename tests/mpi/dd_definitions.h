@@ -6,7 +6,8 @@
 
 #include "simulation.h"
 
-#include <equipoise/exchange.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A node as all ranks know it, with a placement that follows from its tag alone. */
 typedef struct known_node {

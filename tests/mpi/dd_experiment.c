@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dd_experiment.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef EQP_MPI_EVERY_PLAN_H
 #define EQP_MPI_EVERY_PLAN_H
 
-#include <equipoise/exchange.h>
+#include <equipoise/problem.h>
 
 enum { EVERY_PLAN = 18 };
 

@@ -9,8 +9,13 @@
 
 #include "../unit/failing_malloc.h"
 
+#include <equipoise/error.h>
+
 #if defined(__GNUC__)
 #include <unwind.h>
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
 #endif
 
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */

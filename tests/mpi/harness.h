@@ -8,7 +8,7 @@
 
 #include "meet.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <inttypes.h>
 #include <mpi.h>

@@ -6,7 +6,7 @@
 #include "harness.h"
 
 #include <equipoise/balance.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

@@ -6,7 +6,11 @@
 
 #include "map/draft.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
 static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};

@@ -8,8 +8,7 @@
 #include "map/survey.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <limits.h>
 #include <math.h>

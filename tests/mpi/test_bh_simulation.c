@@ -8,7 +8,8 @@
 
 #include "order.h"
 
-#include <equipoise/curve.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdio.h>

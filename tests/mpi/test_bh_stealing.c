@@ -6,8 +6,8 @@
 #include "shell.h"
 #include "simulation.h"
 
-#include <equipoise/random.h>
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
+#include <equipoise/more/random.h>
 
 enum { FIELDS = 4 };
 

@@ -7,7 +7,8 @@
 
 #include "simulation.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>

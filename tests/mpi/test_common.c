@@ -6,8 +6,9 @@
 #include "run_files.h"
 
 #include <equipoise/balancer.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
-#include <equipoise/random.h>
 
 #include <math.h>
 #include <sys/stat.h>

@@ -3,6 +3,8 @@
 #include "harness.h"
 
 #include <equipoise/balancer.h>
+#include <equipoise/more/cycle.h>
+#include <equipoise/more/lazy.h>
 
 #include <math.h>
 

@@ -9,6 +9,8 @@
 
 #include "network/check.h"
 
+#include <equipoise/more/paradis.h>
+
 #include <math.h>
 #include <unistd.h>
 

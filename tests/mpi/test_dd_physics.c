@@ -3,7 +3,7 @@
  * that form, strain that is the area swept, stress that rises elastically. The network is whole after every step. */
 #include "dd_experiment.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

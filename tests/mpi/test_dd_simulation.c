@@ -13,7 +13,7 @@
 
 #include "elastic/self.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <signal.h>

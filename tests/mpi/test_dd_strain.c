@@ -4,8 +4,6 @@
 #include "../unit/dd_area.h"
 #include "dd_experiment.h"
 
-#include <equipoise/par.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,8 @@
 #include "motion/generate.h"
 #include "network/distance.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

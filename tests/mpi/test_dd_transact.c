@@ -6,7 +6,8 @@
 
 #include "topology/transact.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

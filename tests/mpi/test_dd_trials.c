@@ -6,7 +6,7 @@
 #include "dd_definitions.h"
 #include "dd_whatif.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,8 @@
 #include "dd_definitions.h"
 #include "dd_whatif.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,6 +11,8 @@
 
 #include "failing_ranks.h"
 
+#include <equipoise/more/whatif.h>
+
 typedef struct scene {
     dd_simulation sim;
     known k;

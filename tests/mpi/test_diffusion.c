@@ -3,7 +3,8 @@
 #include "harness.h"
 
 #include <equipoise/balance.h>
-#include <equipoise/random.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

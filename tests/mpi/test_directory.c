@@ -2,8 +2,8 @@
 /* A directory finds every id that a rank has, and no other, as a search of all ids of all ranks does. */
 #include "harness.h"
 
-#include <equipoise/directory.h>
-#include <equipoise/random.h>
+#include <equipoise/more/directory.h>
+#include <equipoise/more/random.h>
 
 #include <stdbool.h>
 

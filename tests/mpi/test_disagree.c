@@ -5,7 +5,9 @@
  * hangs is ended by a watchdog, which names it. */
 #include "disagree.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/par.h>
+#include <equipoise/points.h>
+#include <equipoise/problem.h>
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
 #include "disagree.h"
 
 #include <equipoise/balancer.h>
+#include <equipoise/more/lazy.h>
 
 #include <math.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* Feedback-guided balancing on real ranks: the same as simulated, with data. */
 #include "harness.h"
 
-#include <equipoise/feedback_run.h>
-#include <equipoise/random.h>
+#include <equipoise/more/feedback_run.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <unistd.h>

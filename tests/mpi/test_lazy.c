@@ -3,8 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "harness.h"
 
-#include <equipoise/lazy_run.h>
-#include <equipoise/random.h>
+#include <equipoise/more/lazy.h>
+#include <equipoise/more/random.h>
 
 #include <stdbool.h>
 #include <time.h>

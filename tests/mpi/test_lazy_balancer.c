@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <equipoise/balancer.h>
+#include <equipoise/more/lazy.h>
 
 #include <stdbool.h>
 

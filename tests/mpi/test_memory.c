@@ -6,6 +6,8 @@
 
 #include "failing_ranks.h"
 
+#include <equipoise/more/par.h>
+
 static int exchange(MPI_Comm comm, void *user)
 {
     int size = mpi_test_size(comm), code;

@@ -3,8 +3,8 @@
  * code arrives everywhere; a rank without memory leaves nobody waiting. */
 #include "harness.h"
 
-#include <equipoise/messenger.h>
-#include <equipoise/random.h>
+#include <equipoise/more/messenger.h>
+#include <equipoise/more/random.h>
 
 #include <string.h>
 #include <unistd.h>

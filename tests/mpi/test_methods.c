@@ -2,6 +2,9 @@
 /* Every row of the table of methods keeps the same promises. */
 #include "methods_world.h"
 
+#include <equipoise/more/assign.h>
+#include <equipoise/more/cycle.h>
+
 static int is_named(const eqp_method *method, const char *name)
 {
     return strcmp(method->name, name) == 0;

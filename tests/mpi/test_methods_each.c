@@ -3,7 +3,8 @@
  * loads. */
 #include "methods_world.h"
 
-#include <equipoise/tiles.h>
+#include <equipoise/more/par.h>
+#include <equipoise/more/tiles.h>
 
 /* How many items change parts when the weights change a little. */
 static int64_t moved_again(MPI_Comm comm, const char *name)

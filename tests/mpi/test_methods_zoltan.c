@@ -3,8 +3,9 @@
  * ranks where not. This program stands between the library and Zoltan's partitioner and spoils what comes back. */
 #include "harness.h"
 
-#include <equipoise/assign.h>
 #include <equipoise/balance.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/par.h>
 
 #include <dlfcn.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* A method of one's own is one file and one row: options, words, the checks and the repair of eqp_balance(). */
 #include "harness.h"
 
-#include <equipoise/choice.h>
+#include <equipoise/balance.h>
 
 #include <stddef.h>
 #include <string.h>

@@ -5,8 +5,6 @@
 
 #include "map/draft.h"
 
-#include <equipoise/base.h>
-
 #include <math.h>
 
 #include "failing_ranks.h"

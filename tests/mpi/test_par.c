@@ -3,7 +3,9 @@
 #include "counted_calls.h"
 #include "harness.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/par.h>
+#include <equipoise/more/random.h>
 
 /* The library's own way in, to see messages cut into pieces without gigabytes of data. */
 int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, const int64_t *send_count,

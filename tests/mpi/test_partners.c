@@ -2,9 +2,8 @@
 /* Partners that routes and sparse records of one communicator remember: neither takes what the other one sends. */
 #include "harness.h"
 
-#include <equipoise/par.h>
-#include <equipoise/random.h>
-#include <equipoise/route.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/route.h>
 
 #include <stdlib.h>
 #include <time.h>

@@ -3,10 +3,10 @@
  * coordinates are stored. */
 #include "harness.h"
 
-#include <equipoise/assign.h>
-#include <equipoise/par.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/cycle.h>
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <math.h>
 

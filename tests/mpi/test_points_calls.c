@@ -3,8 +3,8 @@
 #include "counted_calls.h"
 #include "harness.h"
 
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <math.h>
 

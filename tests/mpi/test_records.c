@@ -3,9 +3,9 @@
  * are lost, doubled or changed on their way are found. */
 #include "harness.h"
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <float.h>
 #include <math.h>

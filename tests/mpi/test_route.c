@@ -3,8 +3,9 @@
  * messages that the model without MPI counts. */
 #include "harness.h"
 
-#include <equipoise/random.h>
-#include <equipoise/route.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/route.h>
+#include <equipoise/more/whatif.h>
 
 /* The library's own way in, to see messages cut into pieces without gigabytes of data. */
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,

@@ -3,7 +3,7 @@
  * back. */
 #include "harness.h"
 
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
 
 #include <unistd.h>
 

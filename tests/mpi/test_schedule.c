@@ -3,8 +3,8 @@
  * failures reach all ranks; loops can be rerun. */
 #include "harness.h"
 
-#include <equipoise/random.h>
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/loops.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <time.h>

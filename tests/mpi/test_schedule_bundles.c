@@ -5,7 +5,7 @@
 
 #include "bundles_body.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 static void every_method_computes_every_iteration_once(MPI_Comm comm)
 {

@@ -3,7 +3,7 @@
  * sending, receiving and computing can fail. */
 #include "harness.h"
 
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/loops.h>
 
 #include <time.h>
 #include <unistd.h>

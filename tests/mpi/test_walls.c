@@ -3,8 +3,8 @@
  * and no others. */
 #include "harness.h"
 
+#include <equipoise/more/random.h>
 #include <equipoise/points.h>
-#include <equipoise/random.h>
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that requests maps without linking the library: items on a line, a few of them heavy. It counts the maps
  * and checks what the header promises of them. usage: door STEPS [wrong | begun] */
-#include <equipoise/pcontrol.h>
+#include <equipoise/more/pcontrol.h>
 
 #include <mpi.h>
 #include <stdio.h>

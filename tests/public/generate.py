@@ -29,9 +29,9 @@ class Header:
 
     def __init__(self, path):
         text = path.read_text()
-        self.name = path.name
-        self.mpi = re.search(r'<mpi\.h>|<equipoise/(balance|choice|problem|whatif)\.h>', text) is not None
-        self.mpi = self.mpi or path.name == 'survey.h'  # ranks have them
+        self.name = path.as_posix().rpartition('include/equipoise/')[2]
+        self.mpi = re.search(r'#include <(mpi|equipoise/(balance|more/route))\.h>', text) is not None
+        self.mpi = self.mpi or self.name == 'survey.h'  # ranks have them
         self.comments = []
         text = re.sub(r'/\*.*?\*/', self.keep, text, flags=re.S)
         text = re.sub(r'\\\n', ' ', text)
@@ -72,6 +72,7 @@ class World:
         for header in headers:
             for statement in header.statements:
                 self.take(header, statement)
+        self.opaque -= self.structs.keys()
 
     def take(self, header, statement):
         bare = ' '.join(re.sub(r'@\d+@', '', statement).split()).rstrip(';').strip()
@@ -260,7 +261,7 @@ class Writer:
                 return f'null({s}) ? NULL : &comm{s}'
             if base in w.structs:
                 self.arrays |= self.is_array(thing.name, member)
-            if base in w.structs:  # a message is never asked for: <equipoise/base.h>
+            if base in w.structs:  # a message is never asked for: <equipoise/more/base.h>
                 return self.pointer(path, allowed or base == 'eqp_message', self.struct(base, path, 20))
             if base in w.opaque:
                 return self.pointer(path, allowed, f'make_{base}()')

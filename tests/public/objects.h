@@ -14,7 +14,7 @@ static inline void made(int code, const char *what)
     }
 }
 
-#ifdef EQUIPOISE_VORONOI_H
+#ifdef EQUIPOISE_MORE_VORONOI_H
 static inline eqp_voronoi *make_eqp_voronoi(void)
 {
     const double point[6] = {0, 0, 0, 1, 1, 1};
@@ -26,7 +26,7 @@ static inline eqp_voronoi *make_eqp_voronoi(void)
 }
 #endif
 
-#ifdef EQUIPOISE_LOAD_H
+#ifdef EQUIPOISE_SURVEY_H
 static inline eqp_timings *make_eqp_timings(void)
 {
     eqp_timings *timings = NULL;
@@ -36,7 +36,7 @@ static inline eqp_timings *make_eqp_timings(void)
 }
 #endif
 
-#ifdef EQUIPOISE_LAZY_RUN_H
+#ifdef EQUIPOISE_MORE_LAZY_H
 static inline int make_nothing(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                                eqp_lazy_parcel *answer)
 {
@@ -57,7 +57,7 @@ static inline eqp_lazy *make_eqp_lazy(void)
 }
 #endif
 
-#ifdef EQUIPOISE_HINDSIGHT_H
+#ifdef EQUIPOISE_MORE_HINDSIGHT_H
 static inline eqp_hindsight *make_eqp_hindsight(void)
 {
     const eqp_hindsight_step step = {2.0, 1.0, true, 1.0, 0.5};
@@ -69,7 +69,7 @@ static inline eqp_hindsight *make_eqp_hindsight(void)
 }
 #endif
 
-#ifdef EQUIPOISE_ELEMENTS_H
+#ifdef EQUIPOISE_MORE_ELEMENTS_H
 static inline eqp_part_graph *make_eqp_part_graph(void)
 {
     const int part[2] = {0, 1};
@@ -82,7 +82,7 @@ static inline eqp_part_graph *make_eqp_part_graph(void)
 }
 #endif
 
-#ifdef EQUIPOISE_MAP_H
+#ifdef EQUIPOISE_PROBLEM_H
 static inline eqp_map *make_eqp_map(void)
 {
     const int64_t nunits[1] = {2};
@@ -136,7 +136,7 @@ static inline int in_sink(void *user, int64_t owner, eqp_sink *to)
 }
 #endif
 
-#ifdef EQUIPOISE_KDTREE_H
+#ifdef EQUIPOISE_MORE_KDTREE_H
 static inline eqp_kdtree *make_eqp_kdtree(void)
 {
     const double points[4] = {0.0, 0.0, 1.0, 1.0};
@@ -156,7 +156,7 @@ static inline eqp_kdtreef *make_eqp_kdtreef(void)
 }
 #endif
 
-#ifdef EQUIPOISE_ASSIGN_H
+#ifdef EQUIPOISE_MORE_ASSIGN_H
 static inline eqp_hypergraph *make_eqp_hypergraph(void)
 {
     const int64_t first[3] = {0, 1, 2}, pin[2] = {7, 7};
@@ -167,7 +167,7 @@ static inline eqp_hypergraph *make_eqp_hypergraph(void)
 }
 #endif
 
-#ifdef EQUIPOISE_BOXES_H
+#ifdef EQUIPOISE_MORE_BOXES_H
 static inline eqp_boxes *make_eqp_boxes(void)
 {
     const double low[3] = {0, 0, 0}, high[3] = {1, 1, 1};
@@ -179,7 +179,7 @@ static inline eqp_boxes *make_eqp_boxes(void)
 }
 #endif
 
-#ifdef EQUIPOISE_EXCHANGE_H
+#ifdef EQUIPOISE_MORE_WHATIF_H
 static inline eqp_needs *make_eqp_needs(void)
 {
     eqp_needs *needs = NULL;
@@ -198,7 +198,7 @@ static inline eqp_evaluation *make_eqp_evaluation(void)
 }
 #endif
 
-#ifdef EQUIPOISE_FUNCTIONAL_H
+#ifdef EQUIPOISE_MORE_MODELS_H
 static inline eqp_functional_samples *make_eqp_functional_samples(void)
 {
     const double x[2] = {0, 1}, t[2] = {0, 1};
@@ -218,7 +218,7 @@ static inline eqp_functional_profile *make_eqp_functional_profile(void)
 }
 #endif
 
-#ifdef EQUIPOISE_MOVE_H
+#ifdef EQUIPOISE_MORE_MOVE_H
 static inline eqp_move_plan *make_eqp_move_plan(void)
 {
 #ifdef MPI_VERSION
@@ -244,7 +244,7 @@ static inline eqp_ghost_plan *make_eqp_ghost_plan(void)
 }
 #endif
 
-#ifdef EQUIPOISE_PARADIS_H
+#ifdef EQUIPOISE_MORE_PARADIS_H
 static inline eqp_paradis_writer *begin_network(const char *path)
 {
     eqp_paradis_header header = {0};
@@ -280,7 +280,7 @@ static inline eqp_paradis_reader *make_eqp_paradis_reader(void)
 }
 #endif
 
-#ifdef EQUIPOISE_FILE_H
+#ifdef EQUIPOISE_MORE_FILE_H
 static inline eqp_output *make_eqp_output(void)
 {
     eqp_output *output = NULL;
@@ -298,7 +298,7 @@ static inline eqp_lock *make_eqp_lock(void)
 }
 #endif
 
-#ifdef EQUIPOISE_REPORT_H
+#ifdef EQUIPOISE_MORE_REPORT_H
 static inline eqp_report *make_eqp_report(void)
 {
     eqp_report *report = NULL;
@@ -325,7 +325,7 @@ static inline eqp_table *make_eqp_table(void)
 }
 #endif
 
-#ifdef EQUIPOISE_SCHEDULE_H
+#ifdef EQUIPOISE_MORE_LOOPS_H
 static inline eqp_schedule *make_eqp_schedule(void)
 {
     eqp_schedule *schedule = NULL;
@@ -370,7 +370,7 @@ static inline eqp_table_writer *make_eqp_table_writer(void)
 }
 #endif
 
-#ifdef EQUIPOISE_SPEEDS_H
+#ifdef EQUIPOISE_MORE_MODELS_H
 static inline eqp_speeds *make_eqp_speeds(void)
 {
     eqp_speeds *speeds = NULL;
@@ -389,7 +389,7 @@ static inline eqp_speeds_functions *make_eqp_speeds_functions(void)
 }
 #endif
 
-#ifdef EQUIPOISE_TILES_H
+#ifdef EQUIPOISE_MORE_TILES_H
 static inline eqp_tiles *make_eqp_tiles(void)
 {
     const double target[6] = {0, 0, 0, 1, 1, 1};
@@ -403,7 +403,7 @@ static inline eqp_tiles *make_eqp_tiles(void)
 }
 #endif
 
-#ifdef EQUIPOISE_VTK_H
+#ifdef EQUIPOISE_MORE_VTK_H
 static inline eqp_vtk_writer *make_eqp_vtk_writer(void)
 {
     eqp_vtk_writer *writer = NULL;

@@ -59,7 +59,7 @@ def wanted(headers):
 
 
 def complaints(root):
-    headers = [read(path) for path in sorted(glob.glob(os.path.join(root, "lib/include/equipoise/*.h")))]
+    headers = [read(path) for path in sorted(glob.glob(os.path.join(root, "lib/include/equipoise/**/*.h"), recursive=True))]
     tests = [read(path) for path in glob.glob(os.path.join(root, "tests/mpi/test_disagree*.c"))]
     rows = {row for text in tests for row in ROW.findall(text)}
     needed = set(wanted(headers))

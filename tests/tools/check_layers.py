@@ -42,38 +42,40 @@ EXTERNAL = [
 
 PURE = ["load", "assign", "move", "policy"]
 ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
-PUBLIC = ["sampling"] + ROOMS
+PUBLIC = ["sampling", "interface", "calls"] + ROOMS
 
 # Who may include whom besides itself and libc. The codes of errors are one list for every layer.
 MAY_INCLUDE = {
     "errors": [],
     "sampling": ["errors", "intrinsics"],
-    "base": ["errors", "sampling"],
-    "load": ["errors", "base"],
-    "assign": ["errors", "base", "load", "sampling"],
-    "move": ["errors", "base"],
-    "policy": ["errors", "base"],
-    "comm": ["errors", "sampling", "base", "move", "MPI"],
-    "par": ["errors", "sampling", "base", "comm", "MPI"] + PURE,
-    "zoltan": ["errors", "base", "assign", "comm", "par", "MPI", "Zoltan"],
-    "graph": ["errors", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
-    "map": ["errors", "sampling", "base", "load", "assign", "move", "comm", "par", "MPI"],
-    "whatif": ["errors", "sampling", "base", "load", "assign", "move", "policy", "comm", "par", "map", "MPI"],
-    "lazy": ["errors", "base", "policy", "comm", "par", "MPI"],
-    "run": ["errors", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
-    "io": ["errors", "base", "HDF5", "zlib"],
-    "loops": ["errors", "base", "comm", "MPI"],
-    "models": ["errors", "sampling", "base", "load", "cminpack"],
+    "interface": ["errors", "sampling"],
+    "calls": ["errors", "sampling", "interface", "MPI"],
+    "base": ["errors", "interface", "sampling"],
+    "load": ["errors", "interface", "base"],
+    "assign": ["errors", "interface", "base", "load", "sampling"],
+    "move": ["errors", "interface", "base"],
+    "policy": ["errors", "interface", "base"],
+    "comm": ["errors", "interface", "sampling", "base", "move", "MPI"],
+    "par": ["errors", "interface", "calls", "sampling", "base", "comm", "MPI"] + PURE,
+    "zoltan": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "Zoltan"],
+    "graph": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
+    "map": ["errors", "interface", "calls", "sampling", "base", "load", "assign", "move", "comm", "par", "MPI"],
+    "whatif": ["errors", "interface", "calls", "sampling", "base", "load", "assign", "move", "policy", "comm", "par", "map", "MPI"],
+    "lazy": ["errors", "interface", "calls", "base", "policy", "comm", "par", "MPI"],
+    "run": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
+    "io": ["errors", "interface", "base", "HDF5", "zlib"],
+    "loops": ["errors", "interface", "base", "comm", "MPI"],
+    "models": ["errors", "interface", "sampling", "base", "load", "cminpack"],
     "umbrella": ["errors"] + PUBLIC,
-    "recipe": ["errors", "base"],
-    "physics": ["errors", "sampling", "base", "recipe", "intrinsics"],
-    "output": ["errors", "base", "jansson"],
-    "trace": ["errors", "sampling", "base", "jansson", "HDF5"],
+    "recipe": ["errors", "interface", "base"],
+    "physics": ["errors", "interface", "sampling", "base", "recipe", "intrinsics"],
+    "output": ["errors", "interface", "base", "jansson"],
+    "trace": ["errors", "interface", "sampling", "base", "jansson", "HDF5"],
     "shell": ["errors", "umbrella", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
-    "preload": ["errors", "sampling", "base", "comm", "par", "lazy", "MPI", "the C library's own"],
+    "preload": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "lazy", "MPI", "the C library's own"],
     "bindings": ["errors", "MPI", "Fortran's descriptors"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
@@ -83,25 +85,31 @@ MAY_INCLUDE = {
 # A test with ranks may stand between the library and Zoltan.
 MAY_INCLUDE["unit test"] = [layer for layer in MAY_INCLUDE["test"] if layer != "Zoltan"]
 
-# Public headers whose room does not follow from their name (see public_layer).
+# Public headers whose room does not follow from their name (see public_layer). Tier 1 without MPI is the interface of every
+# room; the rest of tier 1 is what programs call.
 PUBLIC_HEADERS = {
     "sampling/include/equipoise/error.h": "errors",
+    "sampling/include/equipoise/version.h": "errors",
     "lib/include/equipoise/equipoise.h": "umbrella",
-    "lib/include/equipoise/file.h": "base",
-    "lib/include/equipoise/paradis.h": "io",
+    "lib/include/equipoise/survey.h": "interface",
+    "lib/include/equipoise/problem.h": "interface",
+    "lib/include/equipoise/policy.h": "interface",
+    "lib/include/equipoise/balance.h": "calls",
+    "lib/include/equipoise/points.h": "calls",
+    "lib/include/equipoise/balancer.h": "calls",
     "lib/include/equipoise/snapshot.h": "io",
-    "lib/include/equipoise/vtk.h": "io",
-    "lib/include/equipoise/balance.h": "par",  # items of all ranks in, a part for each out
-    "lib/include/equipoise/exchange.h": "move",
-    "lib/include/equipoise/lazy_run.h": "lazy",
-    "lib/include/equipoise/lazy.h": "policy",  # the pure part
-    "lib/include/equipoise/pcontrol.h": "lazy",
-    "lib/include/equipoise/problem.h": "map",  # what a code tells of itself
+    "lib/include/equipoise/more/file.h": "base",
+    "lib/include/equipoise/more/paradis.h": "io",
+    "lib/include/equipoise/more/vtk.h": "io",
+    "lib/include/equipoise/more/whatif.h": "move",
+    "lib/include/equipoise/more/lazy_model.h": "policy",
+    "lib/include/equipoise/more/decide.h": "policy",
+    "lib/include/equipoise/more/pcontrol.h": "lazy",
 }
 
 # Layers with private headers. Those are open to rooms of the library above their room, and to unit tests; an app's own
 # code has no public headers, so there everything is open to the app and its tests.
-LIBRARY_LAYERS = ["errors", "sampling", "umbrella"] + ROOMS
+LIBRARY_LAYERS = ["errors", "sampling", "interface", "calls", "umbrella"] + ROOMS
 
 # Rooms that tests with ranks and benches look into, too.
 SEEN_BY_RANKS = ["load", "policy", "map", "whatif", "run"]
@@ -111,9 +119,10 @@ FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(printf|vprintf|puts|putchar|perror)\s*\("), "prints with"),
     (re.compile(r"\b(exit|_exit|_Exit|quick_exit|abort|MPI_Abort)\s*\("), "ends the program with"),
 ]
-# Files are written through <equipoise/file.h>: whole or not at all, and in one way of saying why not.
+# Files are written through <equipoise/more/file.h>: whole or not at all, and in one way of saying why not.
 WRITES = re.compile(r"""\b(?:(fopen|freopen|gzopen)\s*\([^;]*?,\s*"[wa]|(O_CREAT|rename)\b)""")
 COMM_WORLD = re.compile(r"\bMPI_COMM_WORLD\b")
+TIER_1 = re.compile(r"(lib|sampling)/include/equipoise/(?!equipoise\.h)\w+\.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -232,6 +241,8 @@ class Tree:
             target = self.resolve(path, name)
             if target is not None:
                 self.check_own_header(path, line, layer, name, target)
+                if TIER_1.fullmatch(path) and name.startswith("equipoise/more/"):
+                    self.report(path, line, f"tier 1 must not include tier 2 ({name})")
             elif name.endswith(".h") and name[:-2] in LIBC:
                 continue
             else:

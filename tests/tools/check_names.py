@@ -10,15 +10,15 @@ import re
 import sys
 
 PAGES = ["*.md", "docs/*.md", "data/*.md", "man/*.scd"]
-HEADERS = ["sampling/include/equipoise/*.h", "lib/include/equipoise/*.h", "lib/include/equipoise/*.hpp"]
+HEADERS = ["sampling/include/equipoise/**/*.h", "lib/include/equipoise/**/*.h", "lib/include/equipoise/*.hpp"]
 NAME = re.compile(r"\b(eqp_[a-z0-9]\w*|EQP_[A-Z0-9]\w*)\b")
-HEADER = re.compile(r"<equipoise/([\w.]+)>")
+HEADER = re.compile(r"<equipoise/([\w./]+)>")
 FORTRAN = ["bindings/fortran/*.f90"]
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
 def files(root, patterns):
-    return sorted(path for pattern in patterns for path in glob.glob(os.path.join(root, pattern)))
+    return sorted(path for pattern in patterns for path in glob.glob(os.path.join(root, pattern), recursive=True))
 
 
 def read(path):
@@ -32,7 +32,7 @@ def complaints(root):
     # The list of codes holds their names without the prefix.
     error_list = re.findall(r"\bX\((\w+),", read(os.path.join(root, "sampling/include/equipoise/error.h")))
     known |= {"EQP_" + name for name in error_list}
-    known_headers = {os.path.basename(path) for path in headers}
+    known_headers = {path.partition("/include/equipoise/")[2] for path in headers}
     for path in files(root, PAGES):
         place = os.path.relpath(path, root)
         in_code = False

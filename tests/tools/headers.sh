@@ -9,10 +9,10 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 flags=("-I$source/sampling/include")
-headers=("$source"/sampling/include/equipoise/*.h)
+headers=("$source"/sampling/include/equipoise/{,more/}*.h)
 if $2; then
     flags+=("-I$source/lib/include" -DOMPI_SKIP_MPICXX)
-    headers+=("$source"/lib/include/equipoise/*.h)
+    headers+=("$source"/lib/include/equipoise/{,more/}*.h)
     # MPI's own headers may warn.
     for flag in $(pkg-config --cflags ompi-c 2>/dev/null || mpicc -show | tr ' ' '\n' | grep '^-I'); do
         flags+=("${flag/#-I/-isystem}")
@@ -54,7 +54,7 @@ for compiler in gcc clang; do
     command -v "$compiler" >/dev/null || continue
     ncompilers=$((ncompilers + 1))
     for header in "${headers[@]}"; do
-        echo "#include <equipoise/$(basename "$header")>" >"$tmp/alone.c"
+        echo "#include <equipoise/${header#*/include/equipoise/}>" >"$tmp/alone.c"
         compiles "$compiler" c c11 "$tmp/alone.c"
     done
 done
@@ -64,7 +64,7 @@ for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     ncompilers=$((ncompilers + 1))
     for header in "${headers[@]}"; do
-        echo "#include <equipoise/$(basename "$header")>" >"$tmp/alone.cc"
+        echo "#include <equipoise/${header#*/include/equipoise/}>" >"$tmp/alone.cc"
         ! $alone || compiles "$compiler" c++ c++17 "$tmp/alone.cc"
         cat "$tmp/alone.cc" >>"$tmp/all.cc"
     done

@@ -106,7 +106,7 @@ package=equipoise-sampling
 $with_library && package=equipoise
 read -r -a flags <<<"$(pkg-config --cflags "$package")"
 # Every symbol that the libraries export is declared in a public header, and the reverse.
-find "$root/include/equipoise" -name '*.h' -printf '#include <equipoise/%f>\n' |
+find "$root/include/equipoise" -name '*.h' -printf '#include <equipoise/%P>\n' |
     "${compiler[@]}" -std=c11 -E -P "${flags[@]}" -x c - | tr '\n' ' ' |
     sed -E -e ':inner' -e 's/\{[^{}]*\}/;/g; t inner' -e 's/;/\n/g' | grep -v -w -E 'typedef|static' |
     sed -n -E -e 's/^ *extern .*\b(eqp_[a-z0-9_]+) *$/\1/p' -e 's/^[^(]*\b(eqp_[a-z0-9_]+) *\(.*/\1/p' |
@@ -140,8 +140,8 @@ for i in "${!flags[@]}"; do
     -I*) flags[i]=-isystem${flags[i]#-I} ;;
     esac
 done
-for header in "$root"/include/equipoise/*.h; do
-    name=equipoise/$(basename "$header")
+for header in "$root"/include/equipoise/{,more/}*.h; do
+    name=${header#"$root"/include/}
     echo "#include <$name>" >"$tmp/alone.c"
     cat "$tmp/alone.c" >>"$tmp/all.h"
     "${compiler[@]}" -std=c11 -pedantic -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only "$tmp/alone.c" ||
@@ -156,18 +156,18 @@ cat >"$tmp/sampling.c" <<'END'
 #include <string.h>
 int main(void)
 {
-    return strcmp(eqp_error_text(EQP_OK), "no error") != 0 || strcmp(eqp_sampling_version(), EQP_VERSION) != 0 ||
+    return strcmp(eqp_error_text(EQP_OK), "no error") != 0 || strcmp(eqp_version(), EQP_VERSION) != 0 ||
            strcmp(EQP_VERSION, VERSION) != 0 || EQP_VERSION_NUMBER < EQP_VERSION_MINOR * 100 ||
            !EQP_VERSION_AT_LEAST(0, 1, 0) || EQP_VERSION_AT_LEAST(999, 0, 0);
 }
 END
 cat >"$tmp/equipoise.c" <<'END'
 #include <equipoise/balance.h>
-#include <equipoise/base.h>
+#include <equipoise/version.h>
 #include <string.h>
 int main(int argc, char **argv)
 {
-    int failed = strcmp(eqp_version(), VERSION) != 0 || eqp_method_find("interaction") == NULL;
+    int failed = strcmp(EQP_VERSION, VERSION) != 0 || eqp_method_find("interaction") == NULL;
     if (argc > 1 && MPI_Init(&argc, &argv) == MPI_SUCCESS) {
         MPI_Finalize();
     }
@@ -183,15 +183,15 @@ int main(void)
 }
 END
 cat >"$tmp/loops.c" <<'END'
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/loops.h>
 int main(void)
 {
     return eqp_schedule_method_count() < 14 || eqp_schedule_method_at(0) == 0;
 }
 END
 cat >"$tmp/models.c" <<'END'
-#include <equipoise/functional.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
+#include <equipoise/more/models.h>
 int main(void)
 {
     eqp_speeds *speeds = 0;

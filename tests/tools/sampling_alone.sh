@@ -38,7 +38,7 @@ quietly()
 
 echo "strict C11"
 count=0
-for source in "$root"/sampling/*.c "$root"/sampling/include/equipoise/*.h; do
+for source in "$root"/sampling/*.c "$root"/sampling/include/equipoise/{,more/}*.h; do
     # A word of CC may be an option, so it is split on purpose.
     # shellcheck disable=SC2086
     quietly $CC -std=c11 -Wall -Wextra -pedantic -Werror -I"$root/sampling/include" -x c -c "$source" \

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "bh_nearest_unit.h"
 #include "bh_sets.h"

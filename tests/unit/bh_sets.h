@@ -5,7 +5,7 @@
 
 #include "let.h"
 
-#include <equipoise/curve.h>
+#include <equipoise/more/curve.h>
 
 enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_LINEAR, BH_FAR, BH_REPEATED, BH_COINCIDENT, BH_SET_KINDS };
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "network/check.h"
 #include "network/node.h"

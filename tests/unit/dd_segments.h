@@ -6,11 +6,10 @@
 #include "elastic/pairs.h"
 #include "elastic/pairs_near.h"
 
-#include <equipoise/error.h>
-
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <stdbool.h>
 
 static inline double dd_draw(uint64_t *state)
 {

@@ -4,8 +4,9 @@
 #ifndef EQP_EXCHANGE_WORLD_H
 #define EQP_EXCHANGE_WORLD_H
 
-#include <equipoise/exchange.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/whatif.h>
+
 #include <stdint.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #ifndef FUNCTIONAL_CASES_H
 #define FUNCTIONAL_CASES_H
 
-#include <equipoise/functional.h>
-#include <equipoise/random.h>
+#include <equipoise/more/models.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

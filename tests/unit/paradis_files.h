@@ -5,7 +5,12 @@
 
 #include "snapshot_files.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/paradis.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* A line of three nodes, pinned at its ends. */
 #define HEADER_TEXT                                                                                                    \

@@ -3,8 +3,8 @@
 #ifndef EQP_SCHEDULE_WORLD_H
 #define EQP_SCHEDULE_WORLD_H
 
-#include <equipoise/random.h>
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,11 +5,14 @@
 
 #include "numeric.h"
 
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { MOST_RANKS = 16, FOREVER = 1000 };
 

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
+#include <equipoise/version.h>
 
 #include "failing_malloc.h"
 #include "fake_clock.h"

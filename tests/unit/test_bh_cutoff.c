@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "serial.h"
 

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
 #include "order.h"

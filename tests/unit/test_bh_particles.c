@@ -3,7 +3,7 @@
 #include "domain/particles.h"
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

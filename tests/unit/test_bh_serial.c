@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "bh_sets.h"
 #include "force.h"

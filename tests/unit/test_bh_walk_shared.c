@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Walks of ranks that share a group: the shares are the list, and nobody looks where nothing is its own. */
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include "bh_nearest_unit.h"
 #include "bh_walk_groups.h"

@@ -9,8 +9,8 @@
 #include "failing_malloc.h"
 #include "slow.h"
 
-#include <equipoise/boxes.h>
-#include <equipoise/random.h>
+#include <equipoise/more/boxes.h>
+#include <equipoise/more/random.h>
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "numeric.h"
 #include "slow.h"
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
 
 #include <string.h>
 

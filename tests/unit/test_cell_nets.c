@@ -9,7 +9,7 @@
 
 #include "assign/cell_nets.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "assign/links.h"
 #include "failing_malloc.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "numeric.h"
 
-#include <equipoise/cycle.h>
+#include <equipoise/more/cycle.h>
 
 #include <string.h>
 

@@ -12,6 +12,7 @@
 #include "bundle.h"
 
 #include <equipoise/error.h>
+#include <equipoise/survey.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

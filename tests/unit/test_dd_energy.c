@@ -10,6 +10,8 @@
 #include "dd_segments.h"
 #include "elastic/self.h"
 
+#include <equipoise/error.h>
+
 #define NODES 4
 
 /* A closed loop of straight segments. */

@@ -10,8 +10,8 @@
 #include "failing_malloc.h"
 #include "slow.h"
 
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

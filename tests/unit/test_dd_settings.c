@@ -3,6 +3,8 @@
  * changes nothing, and what makes no sense is refused with the option's name. */
 #include "settings.h"
 
+#include <equipoise/more/paradis.h>
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

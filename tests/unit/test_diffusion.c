@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/diffusion.h>
+#include <equipoise/more/diffusion.h>
 
 #include "assign/diffusion.h"
 #include "assign/links.h"

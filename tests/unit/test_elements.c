@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/elements.h>
+#include <equipoise/more/elements.h>
 
 #include "failing_malloc.h"
 #include "numeric.h"

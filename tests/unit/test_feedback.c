@@ -9,8 +9,8 @@
 #include "failing_malloc.h"
 #include "slow.h"
 
-#include <equipoise/feedback.h>
-#include <equipoise/random.h>
+#include <equipoise/more/feedback.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

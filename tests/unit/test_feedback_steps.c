@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <equipoise/base.h>
-
 #include "run/feedback_steps.h"
 
 #define RANKS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "numeric.h"
 
-#include <equipoise/gain.h>
+#include <equipoise/more/gain.h>
 
 /* 10 steps; the slowest rank takes 4 s, the mean 3 s, a global method reaches 3.2 s and decides within 0.5 s; 80
  * elements of 100 bytes at 0.001 s a byte, 0.25 s a message. */

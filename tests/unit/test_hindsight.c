@@ -3,7 +3,7 @@
 #include "numeric.h"
 #include "slow.h"
 
-#include <equipoise/hindsight.h>
+#include <equipoise/more/hindsight.h>
 
 #include <stdlib.h>
 

@@ -2,8 +2,9 @@
 #include "failing_malloc.h"
 #include "kdtree_check.h"
 #include "slow.h"
-#include <equipoise/kdtree.h>
-#include <equipoise/random.h>
+#include <equipoise/more/kdtree.h>
+#include <equipoise/more/random.h>
+
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

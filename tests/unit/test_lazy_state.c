@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/lazy.h>
+#include <equipoise/more/lazy_model.h>
 
 /* Stopping points: for ever asynchronous, in line, some steps, a fixed delay. */
 static const struct {

@@ -4,7 +4,8 @@
 #include "assign/pieces.h"
 #include "numeric.h"
 
-#include <equipoise/assign.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/cycle.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/load.h>
+#include <equipoise/more/load.h>
 
 #include "failing_malloc.h"
 #include "numeric.h"

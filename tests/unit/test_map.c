@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
 
 enum { SHARED = 2, PHASES = 3, WAYS = 2 };
 

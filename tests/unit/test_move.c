@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include <equipoise/move.h>
-#include <equipoise/random.h>
+#include <equipoise/more/move.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include <equipoise/exchange.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/whatif.h>
 
 #include "failing_malloc.h"
 

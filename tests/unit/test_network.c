@@ -10,6 +10,8 @@
 
 #include "move/network.h"
 
+#include <equipoise/more/whatif.h>
+
 enum { SIZES = 6, RANKS = 24 };
 
 static const double sizes[SIZES] = {0, 64, 1024, 8192, 65536, 1048576};

@@ -15,6 +15,8 @@
 #include "options.h"
 #include "signals.h"
 
+#include <equipoise/more/base.h>
+
 typedef struct settings {
     const char *snapshot;
     bool quiet;

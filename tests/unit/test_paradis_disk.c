@@ -5,7 +5,7 @@
 
 #include "failing_malloc.h"
 
-#include <equipoise/vtk.h>
+#include <equipoise/more/vtk.h>
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include <equipoise/assign.h>
-#include <equipoise/move.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/move.h>
 
 #include "failing_malloc.h"
 

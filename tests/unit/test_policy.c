@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/policy.h>
+#include <equipoise/more/decide.h>
 
 static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
 {

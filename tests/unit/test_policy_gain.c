@@ -2,8 +2,8 @@
 /* What policies make of the steps that are left: `auto` and `gain`. */
 #include "numeric.h"
 
-#include <equipoise/hindsight.h>
-#include <equipoise/policy.h>
+#include <equipoise/more/decide.h>
+#include <equipoise/more/hindsight.h>
 
 enum { MOST = 200 };
 

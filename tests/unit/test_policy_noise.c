@@ -12,7 +12,7 @@
 
 #include "policy/noise.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 enum { MOST_RANKS = 512 };
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include <equipoise/assign.h>
-#include <equipoise/random.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,6 +21,8 @@
 
 #include "failing_malloc.h"
 
+#include <equipoise/version.h>
+
 /* Each test has an empty folder of its own, removed with all that is in it. */
 static char folder[256];
 

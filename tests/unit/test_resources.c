@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "numeric.h"
 
-#include <equipoise/lazy.h>
+#include <equipoise/more/lazy_model.h>
 
 #include <limits.h>
 

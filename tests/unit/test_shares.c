@@ -11,8 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <equipoise/base.h>
-#include <equipoise/speeds.h>
+#include <equipoise/more/models.h>
 
 #include "run/shares.h"
 #include "share.h"

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/assign.h>
-#include <equipoise/random.h>
-#include <equipoise/tensor.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/tensor.h>
 
 #include "assign/tensor.h"
 #include "failing_malloc.h"

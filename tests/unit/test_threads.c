@@ -4,8 +4,9 @@
  * also sees races that change no result. */
 #include "units_world.h"
 
-#include <equipoise/curve.h>
-#include <equipoise/kdtree.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/kdtree.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/assign.h>
-#include <equipoise/random.h>
-#include <equipoise/tiles.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/tiles.h>
 
 #include "assign/tiles.h"
 #include "failing_malloc.h"

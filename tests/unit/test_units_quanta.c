@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 #include <equipoise/units.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,8 +6,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 #include <equipoise/units.h>
+
 #include <math.h>
 
 enum { OWNERS = 60, INTERACTIONS = 2000, PER_OWNER = 23 };

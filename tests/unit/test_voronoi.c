@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include <equipoise/assign.h>
-#include <equipoise/random.h>
-#include <equipoise/voronoi.h>
+#include <equipoise/more/assign.h>
+#include <equipoise/more/random.h>
+#include <equipoise/more/voronoi.h>
 
 #include "assign/voronoi.h"
 #include "failing_malloc.h"

@@ -4,8 +4,9 @@
 #ifndef UNITS_WORLD_H
 #define UNITS_WORLD_H
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 #include <equipoise/units.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

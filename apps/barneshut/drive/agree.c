@@ -2,8 +2,7 @@
 /* Where the ranks of a step meet: between its forces, when it is recorded, and when it has failed. */
 #include "step.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

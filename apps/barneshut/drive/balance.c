@@ -5,8 +5,7 @@
 #include "../../report/run_record.h"
 #include "../../shell/signals.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
 #include "../physics/motion.h"
 #include "../physics/tree.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

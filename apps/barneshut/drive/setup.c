@@ -3,8 +3,7 @@
 #include "files/restart.h"
 #include "step.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,6 @@
  * all steps end together. */
 #include "step.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
-
 #include <math.h>
 #include <stdlib.h>
 

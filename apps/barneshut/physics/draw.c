@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 

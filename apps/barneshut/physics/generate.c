@@ -5,6 +5,8 @@
 
 #include <equipoise/error.h>
 
+#include <stddef.h>
+
 #define MOST_PARTICLES 1e12
 
 #define KEY_N(least) [BH_KEY_N] = {"n", 32768, (least), MOST_PARTICLES, true, "number of particles"}

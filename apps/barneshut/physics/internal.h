@@ -5,7 +5,7 @@
 
 #include "walk.h"
 
-#include <equipoise/curve.h>
+#include <equipoise/more/curve.h>
 
 /* A depth-first stack of cells never holds more: on each level an opened cell gives way to at most eight. */
 #define BH_STACK (8 * (EQP_CURVE_BITS + 1))

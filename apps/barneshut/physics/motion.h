@@ -38,9 +38,9 @@ static inline bool bh_rung_meets(const bh_rungs *rungs, int64_t r, int64_t tick)
     return (tick & (bh_rung_ticks(rungs, r) - 1)) == 0;
 }
 
-/* The step of rung 0 is a cycle of phases (<equipoise/cycle.h>): forces are computed at a tick where some step ends,
- * and phase k is a tick at which rung k is the first one whose steps end. Particles of that rung and of all later ones
- * are active then. */
+/* The step of rung 0 is a cycle of phases (<equipoise/more/cycle.h>): forces are computed at a tick where some step
+ * ends, and phase k is a tick at which rung k is the first one whose steps end. Particles of that rung and of all later
+ * ones are active then. */
 static inline int bh_rungs_phase(const bh_rungs *rungs, int64_t tick)
 {
     int k = 0;

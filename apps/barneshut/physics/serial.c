@@ -3,8 +3,8 @@
 
 #include "order.h"
 
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
+#include <equipoise/more/curve.h>
 
 #include <math.h>
 #include <stdbool.h>

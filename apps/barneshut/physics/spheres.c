@@ -3,6 +3,7 @@
 #include "model.h"
 
 #include <math.h>
+#include <stddef.h>
 
 static double fraction_inside(bool cuspy, double s)
 {

@@ -3,7 +3,7 @@
 #include "walker.h"
 
 #include <equipoise/error.h>
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <float.h>
 #include <math.h>

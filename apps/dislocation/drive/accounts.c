@@ -3,9 +3,6 @@
 
 #include "../../shell/signals.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
-
 static void add_counts(dd_counts *sum, const dd_counts *counts)
 {
     for (int k = 0; k < DD_KINDS; k++) {

@@ -5,8 +5,9 @@
 
 #include "outbox.h"
 
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,9 +6,8 @@
 
 #include "../physics/network/node.h"
 
-#include <equipoise/base.h>
-#include <equipoise/exchange.h>
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
+
 #include <mpi.h>
 
 typedef struct dd_domain {

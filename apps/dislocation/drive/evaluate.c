@@ -5,8 +5,7 @@
 #include "../../shell/run_files.h"
 #include "../physics/elastic/self.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,7 @@
 #include "stage/stage.h"
 #include "work.h"
 
-#include <equipoise/load.h>
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/loops.h>
 
 /* What travels in an evaluation. */
 enum {

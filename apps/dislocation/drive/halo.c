@@ -3,7 +3,7 @@
 
 #include "stage/blocks.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "domain.h"
 
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
 
 /* Arms across ranks of one side, by the other end's rank, then by segment: lower tag, higher tag. */
 typedef struct dd_crossings {

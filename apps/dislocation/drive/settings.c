@@ -5,6 +5,8 @@
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/tile.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

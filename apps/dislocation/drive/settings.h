@@ -7,7 +7,7 @@
 
 #include "../physics/motion/generate.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/paradis.h>
 
 /* At least as many as there are options. */
 #define DD_SETTINGS_ROWS 64

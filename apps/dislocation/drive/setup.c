@@ -3,7 +3,7 @@
 
 #include "balance/walls.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,8 @@
 #include "setup.h"
 #include "stealing.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

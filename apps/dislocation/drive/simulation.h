@@ -15,7 +15,11 @@
 
 #include "../../shell/state.h"
 
-#include <equipoise/boxes.h>
+#include <equipoise/more/boxes.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct dd_simulation {
     MPI_Comm comm;               /* owned */

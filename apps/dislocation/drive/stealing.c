@@ -3,8 +3,8 @@
 
 #include "bundle.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,9 @@
 
 #include "accounts.h"
 
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
+
+#include <mpi.h>
 
 /* A loop for dd_evaluator::loop; it learns how fast the ranks are. rules: NULL: the defaults (copied).
  * Collective. */

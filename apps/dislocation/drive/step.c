@@ -4,7 +4,8 @@
 
 #include "balance/balance.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #ifndef DD_TALLY_H
 #define DD_TALLY_H
 
-#include <equipoise/base.h>
 #include <mpi.h>
+#include <stdint.h>
 
 /* So much of something, and nodes in which it ends. */
 typedef struct dd_tally {

@@ -5,7 +5,7 @@
  * usage: amr [STEPS] */
 /* Lines that end in a plus were added later, to balance it: amr [STEPS [--balance off|METHOD]] */ /* + */
 #include <equipoise/balance.h>                                                                     /* + */
-#include <equipoise/par.h>                                                                         /* + */
+#include <equipoise/more/comm.h>                                                                   /* + */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

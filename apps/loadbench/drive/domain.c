@@ -3,10 +3,10 @@
 
 #include "../../shell/run_files.h"
 
-#include <equipoise/base.h>
-#include <equipoise/directory.h>
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/directory.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "../physics/graph.h"
 
-#include <equipoise/map.h>
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
+#include <equipoise/problem.h>
 
 #include <mpi.h>
 

@@ -3,6 +3,8 @@
 
 #include "../physics/scenario.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 
 #define AT(field) offsetof(lb_settings, field)

@@ -3,9 +3,9 @@
 
 #include "mesh.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* Grids, triangles, particles. Of all that is drawn, number i belongs to point i. */
 #include "mesh.h"
 
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Leaves of an octree that is refined towards a sphere. */
 #include "mesh.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

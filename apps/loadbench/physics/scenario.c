@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "scenario.h"
 
-#include <equipoise/base.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <stdlib.h>

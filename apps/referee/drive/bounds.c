@@ -3,7 +3,8 @@
 
 #include "greedy.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-#include <equipoise/choice.h>
+#include <equipoise/balance.h>
 
 extern const eqp_methods rf_methods;
 

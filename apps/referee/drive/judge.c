@@ -3,7 +3,8 @@
 
 #include "run_compare_report.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>

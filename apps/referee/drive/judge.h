@@ -5,7 +5,7 @@
 
 #include "problem.h"
 
-#include <equipoise/whatif.h>
+#include <equipoise/balancer.h>
 
 /* A map over the phases after the one that it was made of. */
 typedef struct rf_later {

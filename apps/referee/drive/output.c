@@ -9,8 +9,8 @@
 
 #include "../../shell/provenance.h"
 
-#include <equipoise/base.h>
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/version.h>
 
 #include <inttypes.h>
 #include <math.h>

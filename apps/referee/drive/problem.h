@@ -7,7 +7,6 @@
 
 #include <equipoise/balancer.h>
 #include <equipoise/problem.h>
-#include <equipoise/whatif.h>
 
 #include <mpi.h>
 

@@ -3,7 +3,7 @@
 
 #include "greedy.h"
 
-#include <equipoise/cycle.h>
+#include <equipoise/more/base.h>
 
 #include <string.h>
 

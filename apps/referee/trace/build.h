@@ -6,6 +6,8 @@
 #include "keys.h"
 #include "trace.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdio.h>
 
 /* Nobody has said it. */

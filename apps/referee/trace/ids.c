@@ -2,7 +2,8 @@
 #define _DEFAULT_SOURCE /* getentropy */
 #include "ids.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #ifndef RF_IDS_H
 #define RF_IDS_H
 
-#include <equipoise/base.h>
+#include <stdint.h>
 
 /* Zeros are none. */
 typedef struct rf_ids {

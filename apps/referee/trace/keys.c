@@ -3,7 +3,8 @@
 
 #include "ids.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <string.h>

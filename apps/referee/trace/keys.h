@@ -4,7 +4,7 @@
 #ifndef RF_KEYS_H
 #define RF_KEYS_H
 
-#include <equipoise/base.h>
+#include <stdint.h>
 
 enum { RF_KEY_WORDS = 4 };
 

@@ -4,10 +4,11 @@
 #ifndef RF_TRACE_H
 #define RF_TRACE_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <stdint.h>
 
 /* Most ranks of a trace, and most parts. */
 #define RF_MOST_RANKS 65536

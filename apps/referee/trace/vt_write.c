@@ -3,7 +3,8 @@
  * where two phases do not differ: so the first phases have the old places. */
 #include "trace.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,8 @@
 
 #include "../../shell/run_files.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -17,9 +17,10 @@
 #ifndef APP_PACK_H
 #define APP_PACK_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <jansson.h>
+#include <stdint.h>
 
 /* Bytes in the making. Zeros are none. */
 typedef struct app_bytes {

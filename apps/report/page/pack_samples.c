@@ -3,7 +3,8 @@
 
 #include "../samples.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,9 @@
 #include "pack.h"
 #include "template.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
+#include <equipoise/version.h>
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef APP_PAGE_H
 #define APP_PAGE_H
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 /* A run, by the folder of its report. */
 typedef struct app_page_run {

@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file balance.h
- * \brief The table of balancing methods: distributed items in, a part for each out. */
+ * \brief The table of balancing methods: distributed items in, a part for each out; and methods as people write them.
+ *
+ * A word is METHOD[:OPTION,...], an option NAME=VALUE or a name alone: `sfc`, `interaction:pins=2`,
+ * `tiles:aspect=1.5,even=step`. A method takes the options that its flags allow and those of its own row. */
 #ifndef EQUIPOISE_BALANCE_H
 #define EQUIPOISE_BALANCE_H
 
-#include <equipoise/base.h>
-#include <equipoise/cycle.h>
-#include <equipoise/option.h>
+#include <equipoise/error.h>
+#include <equipoise/survey.h>
+#include <equipoise/units.h>
+
 #include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** What the value of an option is. Zero, false or NULL is what holds where nobody gives one. */
+typedef enum eqp_option_type {
+    EQP_OPTION_INT,    /**< int64_t from `low` to `high` */
+    EQP_OPTION_REAL,   /**< double from `low` to `high` */
+    EQP_OPTION_CHOICE, /**< int: a place in `choices` */
+    EQP_OPTION_FLAG,   /**< bool: its name alone sets it */
+    EQP_OPTION_METHOD  /**< const eqp_method *: a method whose parts are refined */
+} eqp_option_type;
+
+/** One option, a row of a table: where its value is among the settings, and what it may be. */
+typedef struct eqp_option {
+    const char *name;     /**< as people write it */
+    eqp_option_type type; /**< of its value */
+    size_t offset;        /**< of its value in the settings */
+    double low;           /**< of a number: the smallest */
+    bool above;           /**< of a real number: `low` itself is none */
+    double high;          /**< of a number: the largest; INFINITY: none */
+    const char *choices;  /**< of EQP_OPTION_CHOICE: words separated by '|', else NULL */
+    const char *help;     /**< one line for people */
+} eqp_option;
+
+/** Values of a method's own options, where the rows of its table say; zeros are what the method takes for itself. */
+typedef struct eqp_settings {
+    int64_t word[8]; /**< room for the values */
+} eqp_settings;
 
 /** What is assigned: this rank's items, in curve order over the ranks (rank 0's items come first along the curve, then
  * rank 1's). All arrays are borrowed. With n == 0 every pointer may be NULL; of the ranks with items either all or none
@@ -32,7 +64,7 @@ typedef struct eqp_balance_items {
     const double
         *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of several
                           for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
-    const double *phase_load; /**< [n][nphases] cost in each phase of a cycle (cycle.h), finite, >= 0; NULL on all
+    const double *phase_load; /**< [n][nphases] cost in each phase of a cycle (survey.h), finite, >= 0; NULL on all
                                    ranks: there is one load, `weight`. With it `weight` may be NULL: the sum of
                                    times x load */
 } eqp_balance_items;
@@ -68,7 +100,7 @@ static inline eqp_balance_options eqp_balance_options_defaults(void)
     return options;
 }
 
-/** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
+/** What came out; the same on all ranks. Imbalance as in more/assign.h, of `weight`. */
 typedef struct eqp_balance_result {
     double imbalance;            /**< of the returned parts */
     double imbalance_unrepaired; /**< of what the partitioner gave, before repair */
@@ -83,7 +115,7 @@ typedef struct eqp_balance_result {
     int empty_parts;             /**< parts without items */
     int within;                  /**< 1 if imbalance <= imbalance_tol */
     int curve_better;            /**< 1 if imbalance > imbalance_tol and the curve's is smaller */
-    double cycle_efficiency;     /**< of the phases as in cycle.h; with one load 1 / (1 + imbalance) */
+    double cycle_efficiency;     /**< of the phases as in survey.h; with one load 1 / (1 + imbalance) */
     double phase_imbalance[EQP_CYCLE_PHASES]; /**< of each phase, 0 beyond them; with one load `imbalance` first */
 } eqp_balance_result;
 
@@ -176,17 +208,17 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * tolerance; `hypergraph` the same hypergraph from scratch, renumbered towards the present parts and repaired; `metis`
  * and `scotch` likewise by the graph of items that share pins (METIS 5, Scotch 7; an id that k items touch gives edges
  * of 1 / (k - 1) of its weight, all of them or for k > 128 eight of each item), on rank 0 and up to 2^26 pins; `tiles`
- * and `jagged` cut the items by `point` and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and
- * renumber towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts alone,
- * as if a part's load were spread evenly over its particles (feedback.h): one step with options->part_load, and without
- * it as many as help, from equal counts; `tensor` cuts by planes across the whole domain (tensor.h) and keeps shapes
- * and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell (voronoi.h), renumbered
- * towards the present parts and not repaired; `diffusion` moves items at the borders of the present parts (those of
- * `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that
- * share pins, or without pins the nearest ones, and fills empty parts first; `levelled` cuts a curve for each bin of a
- * cycle, so that all phases are even, and with one load is `sfc`; `pieces` deals eight pieces of the curve for each
- * part by the loads of all phases and by particles. With equal shares all but `none`, `tensor` and `voronoi` leave no
- * part empty if there are enough items.
+ * and `jagged` cut the items by `point` and `source` as eqp_tiles_create() does (more/tiles.h), repair to the tolerance
+ * and renumber towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts
+ * alone, as if a part's load were spread evenly over its particles (more/feedback.h): one step with options->part_load,
+ * and without it as many as help, from equal counts; `tensor` cuts by planes across the whole domain (more/tensor.h)
+ * and keeps shapes and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell
+ * (more/voronoi.h), renumbered towards the present parts and not repaired; `diffusion` moves items at the borders of
+ * the present parts (those of `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move()
+ * (more/diffusion.h), neighbours being items that share pins, or without pins the nearest ones, and fills empty parts
+ * first; `levelled` cuts a curve for each bin of a cycle, so that all phases are even, and with one load is `sfc`;
+ * `pieces` deals eight pieces of the curve for each part by the loads of all phases and by particles. With equal shares
+ * all but `none`, `tensor` and `voronoi` leave no part empty if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
  * spread over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they
@@ -200,7 +232,7 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
  * items for the same items and seed.
  *
- * Items may have a load in each of several phases of a cycle (cycle.h). `levelled`, `pieces` and `metis` balance the
+ * Items may have a load in each of several phases of a cycle (survey.h). `levelled`, `pieces` and `metis` balance the
  * phases, which are constraints for `metis`, the other methods `weight`: the sum over a cycle unless it is given. The
  * parts of `metis` are then not repaired, but those without items filled. The result describes the cycle of any.
  *
@@ -223,6 +255,79 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS or Scotch fails; EQP_ERR_CAPACITY; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
+
+/** Methods beside those of the library's table. */
+typedef struct eqp_methods {
+    const eqp_method *const *row; /**< [n] (borrowed); one whose `assign` is NULL is carried out by its owner */
+    int n;                        /**< rows, >= 0 */
+} eqp_methods;
+
+/** Row i of the library's table, the others behind it, then `auto`, which a balancer (balancer.h) carries out by trying
+ * the others; NULL outside.
+ * \param[in] own  may be NULL (borrowed) */
+const eqp_method *eqp_methods_at(const eqp_methods *own, int i);
+
+/** The first row of a name; NULL if there is none.
+ * \param[in] own  may be NULL (borrowed) */
+const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name);
+
+/** How maps are made with a method, beside its own settings. */
+typedef struct eqp_choice_options {
+    eqp_sample_strategy strategy; /**< `strategy`, of EQP_NEEDS_UNITS: how centroids are drawn */
+    double rate;             /**< `rate`, likewise: units per interaction, at most 1; 0: follows from the tolerance */
+    double threshold;        /**< `threshold`, likewise: times the target weight over which a unit is split again */
+    int64_t pins;            /**< `pins`, with EQP_NEEDS_PINS: most of a unit; 0: as many as are needed; 2: its owner
+                                 and the other end of the interaction next to its centroid (Pearce 2014) */
+    bool full;               /**< `full`, likewise: every interaction is a unit with all its pins */
+    const eqp_method *start; /**< `start`, of EQP_REFINES: whose parts are refined; NULL: the present ones, or the
+                                 curve's */
+    bool split;              /**< `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners */
+    int even;                /**< `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together; with `maps` 1
+                                what lives on a rank is computed there in phases that are shorter so */
+    int homes;               /**< `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them;
+                                1 `curve`: each part has a run of the curve with equally many particles at home, whoever
+                                computes them, where the code can do so (eqp_problem.apart) */
+    int maps;                /**< `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a
+                                cycle (survey.h); 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and data
+                                stay in runs of the curve, as with `homes` 1, but with equal work each. With one phase
+                                as with `homes` alone */
+} eqp_choice_options;
+
+/** Room for a word, its end included. */
+#define EQP_WORD_SIZE 80
+
+/** Longest word that is read. */
+#define EQP_WORD_LETTERS 63
+
+/** A method with options. */
+typedef struct eqp_choice {
+    char word[EQP_WORD_SIZE];   /**< as written */
+    const eqp_method *method;   /**< its row (borrowed) */
+    eqp_choice_options options; /**< as changed by the word */
+    eqp_settings settings;      /**< of the method's own options */
+} eqp_choice;
+
+/** Reads one word.
+ * \param[in]  own      may be NULL (borrowed)
+ * \param[in]  usual    options that the word changes; NULL: zeros, but for EQP_SAMPLE_STRIDE and threshold 2 (borrowed)
+ * \param[in]  word     the text
+ * \param[out] choice   unchanged on error
+ * \param[out] message  what is wrong, one line; may be NULL
+ * \return EQP_OK, EQP_ERR_UNKNOWN for a method or option that does not exist, EQP_ERR_ARGUMENT for a value that is none,
+ * for options that contradict each other and for a word that is too long */
+int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,
+                     eqp_message *message);
+
+/** Reads words separated by commas. A piece with an equals sign and without a colon is an option of the word before:
+ * `interaction:pins=2,start=rcb,sfc` is two words. `all`: every row but those that keep what there is (EQP_KEEPS).
+ * \param[out] n        words
+ * \param[out] choices  [*n] owned by the caller, free()
+ * \return as eqp_choice_parse(); EQP_ERR_ARGUMENT also for a word that stands twice; EQP_ERR_MEMORY */
+int eqp_choices_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *words, int *n,
+                      eqp_choice **choices, eqp_message *message);
+
+/** The i-th option that a method takes, as words name it; NULL outside. */
+const eqp_option *eqp_choice_option(const eqp_method *method, int i);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file balancer.h
- * \brief One object that keeps an N-body code balanced.
+ * \brief What a map comes to that nobody has used yet: rows of a comparison, and what messages cost here.
+ *
+ * One object that keeps an N-body code balanced.
  *
  * The code says who the owners of its interactions are (problem.h) and, after each step, what its forces have cost. The
  * balancer fits costs to that, keeps the present map, knows when a new one is worth it, and makes it by any method of
@@ -19,17 +21,50 @@
 #ifndef EQUIPOISE_BALANCER_H
 #define EQUIPOISE_BALANCER_H
 
-#include <equipoise/hindsight.h>
-#include <equipoise/lazy_run.h>
-#include <equipoise/load.h>
-#include <equipoise/par.h>
+#include <equipoise/balance.h>
 #include <equipoise/policy.h>
 #include <equipoise/problem.h>
-#include <equipoise/whatif.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** A connection with ranks or a thread that make maps (more/lazy.h). */
+typedef struct eqp_lazy eqp_lazy;
+
+/** One method at one number of parts. */
+typedef struct eqp_compared {
+    const char *method;         /**< as written (borrowed from the choices) */
+    char chosen[EQP_WORD_SIZE]; /**< by `auto`; "" for any other method */
+    int parts;                  /**< number of parts */
+    int64_t units;              /**< items that were assigned */
+    int64_t split_owners;       /**< owners that several parts share */
+    double sample_rate;         /**< units per interaction; 0: owners were assigned whole */
+    double balance_seconds;     /**< CPU seconds of the rank that needed most, for survey, units, assignment, and the
+                                     traces by which a map was made again */
+    double imbalance_next;      /**< of the same assignment after the next step; NaN: not known */
+    eqp_evaluated evaluated;    /**< modelled step: eqp_evaluation_cycle() of `phase` */
+    eqp_cycle_turns phases;     /**< of a cycle, which a step is then */
+    eqp_cycle cycle;            /**< how even loads are in them */
+    eqp_evaluated phase[EQP_CYCLE_PHASES]; /**< [phases.n] one turn of each */
+    double step_next;                      /**< seconds of the next step with the same assignment; NaN: not known */
+    int grain; /**< of the owners: the problem's granularity (problem.h) with which this method's step is shortest */
+} eqp_compared;
+
+/** Measures *network between the ranks at hand. alpha and beta: messages of six sizes, from none to 1 MiB, go to and
+ * fro between pairs of ranks, all pairs at the same time; pairs are of two nodes where ranks are on several, and only
+ * those of two nodes count then. The medians of round trips, then of pairs, give the line with the smallest sum of
+ * relative deviations. reduce, gather and gather_byte likewise from an allreduce and from allgathers of several sizes.
+ * These are wall seconds, the only ones a message has; on ranks that share a core they say little. On one rank nothing
+ * can be measured, and *network stays. `node` always stays. Collective, some milliseconds, the same result on all
+ * ranks.
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI; *network is unchanged then */
+int eqp_network_measure(MPI_Comm comm, eqp_network *network);
 
 /** An N-body code's balance. */
 typedef struct eqp_balancer eqp_balancer;
@@ -73,12 +108,12 @@ typedef struct eqp_balancer_options {
     eqp_exchange_plan plan;    /**< by this one */
     eqp_network network;       /**< what messages cost */
     bool network_measure;      /**< they are measured before maps are compared */
-    bool calibrate;   /**< where ranks take longer than predicted, each in its own way, weights are scaled by what
-                           was measured, and a map is made for that; yes. Not where shares are measured, nor in
-                           maps that are tried before they are used */
-    bool handed_out;  /**< work is handed out while it is done, so that loads say nothing of the map */
-    eqp_lazy *lazy;   /**< who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners
-                         must carry labels then (problem.h). NULL: nobody (borrowed) */
+    bool calibrate;  /**< where ranks take longer than predicted, each in its own way, weights are scaled by what
+                          was measured, and a map is made for that; yes. Not where shares are measured, nor in
+                          maps that are tried before they are used */
+    bool handed_out; /**< work is handed out while it is done, so that loads say nothing of the map */
+    eqp_lazy *lazy;  /**< who makes maps beside the run (more/lazy.h), for the ranks of this balancer; the code's owners
+                        must carry labels then (problem.h). NULL: nobody (borrowed) */
     bool fixed_costs; /**< the problem's nominal costs hold, whatever is measured: then maps of the same state are the
                            same in every run, however fast a machine is and however many ranks measure */
     eqp_clock clock;  /**< what trying a map takes, which `auto` weighs against steps; its problem's functions may have
@@ -190,7 +225,7 @@ typedef struct eqp_work {
     int64_t evaluations;  /**< of the forces in this step; 0: one */
     eqp_timings *timings; /**< batches of it with their seconds, cleared here; NULL: the step is one batch */
     bool moved;           /**< the caller has renewed the division by itself before this step */
-    int nphases; /**< phases of the cycle (cycle.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks;
+    int nphases; /**< phases of the cycle (survey.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks;
                     0 and 1: one */
     const double *phase_load;   /**< [nphases] CPU seconds in forces in all turns of each; may be NULL with one */
     const int64_t *phase_count; /**< [nphases][kinds] work of all turns of each; may be NULL with one */

@@ -17,10 +17,12 @@
 #endif
 
 #include <equipoise/balancer.h>
-#include <equipoise/kdtree.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/kdtree.h>
+#include <equipoise/more/route.h>
+#include <equipoise/more/whatif.h>
 #include <equipoise/points.h>
-#include <equipoise/route.h>
 #include <equipoise/units.h>
 
 #include <array>

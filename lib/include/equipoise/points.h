@@ -8,6 +8,12 @@
 
 #include <equipoise/balance.h>
 
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,7 +28,7 @@ typedef struct eqp_points {
     const int64_t *size;  /**< [n] bytes that move with an item; NULL on all ranks: 1 each */
     const int *part_now;  /**< [n] present part of each, for methods that start from it or renumber towards it; NULL:
                              this rank */
-    const double *phase_load; /**< [n][options->nphases] cost in each phase of a cycle (cycle.h), finite, >= 0, where
+    const double *phase_load; /**< [n][options->nphases] cost in each phase of a cycle (survey.h), finite, >= 0, where
                                    there are several; then weight NULL is the sum of times x load. Else not looked at */
 } eqp_points;
 
@@ -201,6 +207,20 @@ static inline eqp_walls_options eqp_walls_options_defaults(void)
  *         the domain; else as eqp_balance_points() */
 int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
               const eqp_walls_options *how, int grid[3], eqp_regions **regions);
+
+/** A rank for each item of a code that has keys of its own, such as those along a Morton curve: the items of a rank are
+ * an interval of keys, ascending with the ranks; equal keys stay together. The most work of a rank is the least that
+ * any such cut has; beyond 2^22 different keys the cut stands between equal runs of them. The result is a property of
+ * keys, work and the number of ranks: it depends neither on the order of items nor on who holds them. Collective, O(n
+ * log n + different keys): each rank gathers 8 bytes for each different key, at most 32 MiB.
+ * \param[in]  n     items of this rank
+ * \param[in]  key   [n] below UINT64_MAX, in any order (borrowed)
+ * \param[in]  work  [n] finite, >= 0; NULL: 1 each, as where the sum over all ranks is 0 (borrowed); on all ranks with
+ *                   items or on none
+ * \param[out] part  [n] rank of each: what eqp_send_records() takes; unchanged on error
+ * \return EQP_OK; EQP_ERR_DATA for a key or work that cannot be; EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW,
+ *         EQP_ERR_MPI */
+int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part);
 
 #ifdef __cplusplus
 }

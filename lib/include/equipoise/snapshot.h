@@ -11,8 +11,8 @@
  *   EAGLE, SWIFT, GIZMO, AREPO and others give their datasets, and virtual files whose pieces are in the same folder;
  * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits, blocks
  *   behind the positions present or not (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2), with the
- *   header of GADGET-2 or GADGET-4's own; a mass of a type in the header has precedence over the block of masses. A file
- *   that ends early between two blocks is read, and its note says that it may be truncated;
+ *   header of GADGET-2 or GADGET-4's own; a mass of a type in the header has precedence over the block of masses. A
+ * file that ends early between two blocks is read, and its note says that it may be truncated;
  * - TIPSY, big-endian ("standard") or little-endian, also with positions, or positions and velocities, in double
  *   precision; gas, dark matter and stars become types 0, 1 and 4;
  * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; lines `x y z`; a header of two
@@ -57,7 +57,6 @@
 #ifndef EQUIPOISE_SNAPSHOT_H
 #define EQUIPOISE_SNAPSHOT_H
 
-#include <equipoise/base.h>
 #include <equipoise/error.h>
 
 #include <stdbool.h>
@@ -226,10 +225,10 @@ bool eqp_snapshot_writable(void);
 /** A snapshot that is being written. */
 typedef struct eqp_snapshot_writer eqp_snapshot_writer;
 
-/** Begins a GADGET HDF5 file (or several) with datasets of full size, under a temporary name (see file.h). A file that
- * has the target's name is not touched. Local; one rank. O(1) but for reserving the space. Particles are in the order
- * of reading: with one file all of type 0, then type 1, and so on. If redshift and time make the file cosmological (see
- * above), velocities are stored as u = v / sqrt(time).
+/** Begins a GADGET HDF5 file (or several) with datasets of full size, under a temporary name (see more/file.h). A file
+ * that has the target's name is not touched. Local; one rank. O(1) but for reserving the space. Particles are in the
+ * order of reading: with one file all of type 0, then type 1, and so on. If redshift and time make the file
+ * cosmological (see above), velocities are stored as u = v / sqrt(time).
  *
  * \param[in]  path     target (copied)
  * \param[in]  layout   (copied; what it points to is borrowed until the writer is freed; attributes may get their

@@ -62,6 +62,11 @@ const char *eqp_error_text(int code);
         }                                                                                                              \
     } while (0)
 
+/** One line for a person that says what went wrong and where: the companion of a return code. Start with {""}. */
+typedef struct eqp_message {
+    char text[512]; /**< zero-terminated UTF-8 without control characters, never longer than one line */
+} eqp_message;
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@
 #define EQUIPOISE_UNITS_H
 
 #include <equipoise/error.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

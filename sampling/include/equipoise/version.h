@@ -23,9 +23,9 @@ extern "C" {
 /** The text, "1.2.3". */
 #define EQP_VERSION EQP__VERSION(EQP_VERSION_MAJOR, EQP_VERSION_MINOR, EQP_VERSION_PATCH)
 
-/** The version of the sampler that the program has loaded, EQP_VERSION when it was built. Static storage. Local, O(1).
- */
-const char *eqp_sampling_version(void);
+/** The version of the libraries that the program has loaded; EQP_VERSION is that of its headers. Static storage. Local,
+ * O(1). */
+const char *eqp_version(void);
 
 #ifdef __cplusplus
 }

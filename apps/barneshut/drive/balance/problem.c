@@ -5,8 +5,7 @@
 
 #include "../../physics/motion.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

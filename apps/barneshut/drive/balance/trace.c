@@ -7,9 +7,8 @@
 #include "../../physics/let.h"
 #include "../../physics/opened.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "domain.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/more/par.h>
 
 #include <float.h>
 #include <math.h>

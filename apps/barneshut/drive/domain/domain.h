@@ -7,8 +7,8 @@
 #include "homes.h"
 #include "particles.h"
 
-#include <equipoise/map.h>
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/problem.h>
 
 #include <mpi.h>
 #include <stdbool.h>

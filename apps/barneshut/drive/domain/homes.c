@@ -3,9 +3,9 @@
 
 #include "../../physics/order.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
+#include <equipoise/more/curve.h>
+#include <equipoise/survey.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

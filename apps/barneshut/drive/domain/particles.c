@@ -3,7 +3,7 @@
 
 #include "../../physics/order.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

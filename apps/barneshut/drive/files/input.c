@@ -3,9 +3,9 @@
 
 #include "../../../shell/run_files.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
 #include <equipoise/snapshot.h>
 
 #include <math.h>

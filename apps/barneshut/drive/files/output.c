@@ -3,8 +3,7 @@
 
 #include "restart.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 #include <equipoise/snapshot.h>
 
 #include <stdlib.h>

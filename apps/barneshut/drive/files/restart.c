@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "restart.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/curve.h>
 
 #include <math.h>
 #include <stdlib.h>

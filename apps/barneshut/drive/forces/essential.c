@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "essential.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stddef.h>
 #include <stdlib.h>

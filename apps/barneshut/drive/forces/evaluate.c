@@ -4,8 +4,7 @@
 #include "stealing.h"
 #include "targets.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,6 @@
 
 #include "../../../shell/signals.h"
 
-#include <equipoise/base.h>
-
 #include <math.h>
 #include <string.h>
 

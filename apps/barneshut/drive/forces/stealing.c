@@ -3,9 +3,8 @@
 
 #include "../../physics/bundle.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
-#include <equipoise/schedule_run.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/loops.h>
 
 #include <stdlib.h>
 #include <string.h>

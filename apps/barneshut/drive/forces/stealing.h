@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks handed out while they are computed, by a method of <equipoise/schedule.h>: a rank begins with its own tasks;
+/* Tasks handed out while they are computed, by a method of <equipoise/more/loops.h>: a rank begins with its own tasks;
  * who has none left gets some of whoever has most, as bundles (see <physics/bundle.h>), and sends the forces back. The
  * forces are the same to the last bit whoever computes them: a list follows from its group and the particles, and its
  * sums from the list. */
@@ -8,7 +8,9 @@
 
 #include "force_loop.h"
 
-#include <equipoise/schedule.h>
+#include <equipoise/more/loops.h>
+
+#include <mpi.h>
 
 /* A loop over tasks that learns from step to step. */
 typedef struct bh_stealing bh_stealing;

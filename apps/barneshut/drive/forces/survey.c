@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "survey.h"
 
-#include <equipoise/base.h>
-#include <equipoise/cycle.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the interactions of a group lie. A particle carries a tag of the map (<equipoise/map.h>); its target group
+/* Where the interactions of a group lie. A particle carries a tag of the map (<equipoise/problem.h>); its target group
  * follows the tag of its middle particle. The tiles of a group that ranks share go each where its centroid says. */
 #ifndef BH_TILE_H
 #define BH_TILE_H
 
 #include "../../physics/walk.h"
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
 
 /* The centre of a group's bounds. */
 void bh_group_centre(const bh_group *group, double centre[3]);

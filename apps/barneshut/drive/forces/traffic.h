@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What travels in a force evaluation, in phases that each follow the run's exchange plan (<equipoise/exchange.h>). */
+/* What travels in a force evaluation, in phases that each follow the run's exchange plan (<equipoise/more/whatif.h>).
+ */
 #ifndef BH_TRAFFIC_H
 #define BH_TRAFFIC_H
 
-#include <equipoise/messenger.h>
-#include <equipoise/route.h>
+#include <equipoise/more/messenger.h>
+#include <equipoise/more/route.h>
 
+#include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum {
     BH_PHASE_TASKS,    /* out: groups that other ranks compute, or compute some of; see tasks.h */
@@ -27,7 +30,7 @@ typedef struct bh_traffic {
 int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
 
 /* Blocks out, and wait for what arrives: creates the route (owned by the caller), carries one trip out.
- * data, received: as in <equipoise/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
+ * data, received: as in <equipoise/more/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
 int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
             eqp_route **route, const void **received, eqp_route_counts *counts);
 

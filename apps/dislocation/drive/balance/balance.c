@@ -6,7 +6,7 @@
 #include "resume.h"
 #include "walls.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <string.h>

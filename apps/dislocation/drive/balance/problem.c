@@ -7,7 +7,8 @@
 #include "trace.h"
 #include "walls.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

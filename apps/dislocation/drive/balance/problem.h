@@ -6,8 +6,6 @@
 
 #include "node_pairs.h"
 
-#include <equipoise/balancer.h>
-
 struct dd_simulation;
 
 /* Set `sim` (borrowed), the rest is zero; must stay where it is while its balancer lives. */

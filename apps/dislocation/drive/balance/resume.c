@@ -4,8 +4,8 @@
 #include "../files/files.h"
 #include "survey.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "survey.h"
 
-#include <equipoise/base.h>
-#include <equipoise/curve.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
 #include <equipoise/units.h>
 
 #include <math.h>

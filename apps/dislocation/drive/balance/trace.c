@@ -5,8 +5,9 @@
 #include "../stage/share.h"
 #include "../tally.h"
 
-#include <equipoise/base.h>
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/whatif.h>
 
 #include <limits.h>
 #include <stdlib.h>

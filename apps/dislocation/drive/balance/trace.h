@@ -7,7 +7,7 @@
 
 #include "node_pairs.h"
 
-#include <equipoise/exchange.h>
+#include <stdbool.h>
 
 /* Of the phases of evaluate.h. */
 extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];

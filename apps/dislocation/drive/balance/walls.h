@@ -6,7 +6,7 @@
 #include "../domain.h"
 #include "../files/input.h"
 
-#include <equipoise/boxes.h>
+#include <equipoise/more/boxes.h>
 
 /* So many equal boxes, by the control's numbers of domains if their product fits. bisection: else sectioning. Local. */
 int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,

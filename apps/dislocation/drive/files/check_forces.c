@@ -3,7 +3,8 @@
 
 #include "../../physics/elastic/check_table.h"
 
-#include <equipoise/file.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/file.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 
 #include "../../physics/elastic/self.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

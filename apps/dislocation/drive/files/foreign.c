@@ -3,6 +3,8 @@
 
 #include "../../physics/motion/mobility.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

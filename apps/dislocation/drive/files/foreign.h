@@ -4,8 +4,7 @@
 #ifndef DD_FOREIGN_H
 #define DD_FOREIGN_H
 
-#include <equipoise/base.h>
-#include <equipoise/paradis.h>
+#include <equipoise/more/paradis.h>
 
 /* Lines for people: what is changed or passed over. */
 #define DD_NOTES 16

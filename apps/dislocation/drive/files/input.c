@@ -9,7 +9,8 @@
 
 #include "../../../shell/run_files.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "foreign.h"
 
-#include <equipoise/paradis.h>
+#include <equipoise/more/paradis.h>
 
 /* Of a cell, the longest segment: a little less than 0.9, so that rounding cannot make it too long. */
 #define DD_CELL_FITS 0.8999

@@ -6,7 +6,9 @@
 #include "output_place.h"
 #include "relay.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,9 @@
 #include "../halo.h"
 #include "relay.h"
 
-#include <equipoise/par.h>
-#include <equipoise/vtk.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/vtk.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdio.h>
 #include <stdlib.h>

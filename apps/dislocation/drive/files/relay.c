@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "relay.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 

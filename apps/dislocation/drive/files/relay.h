@@ -5,7 +5,10 @@
 
 #include "../outbox.h"
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
+
+#include <mpi.h>
+#include <stdint.h>
 
 typedef struct dd_relay {
     void *user;

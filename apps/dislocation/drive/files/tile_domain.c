@@ -5,7 +5,8 @@
 
 #include "../../physics/motion/tile.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <string.h>
 

@@ -5,7 +5,8 @@
 
 #include "../../physics/network/check.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdio.h>

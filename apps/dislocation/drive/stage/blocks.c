@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "blocks.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 

@@ -3,7 +3,11 @@
 #ifndef DD_BLOCKS_H
 #define DD_BLOCKS_H
 
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_blocks_route() returns it on all ranks. */
 typedef struct dd_blocks {

@@ -3,7 +3,8 @@
 
 #include "blocks.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "needs.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <limits.h>
 #include <stdlib.h>

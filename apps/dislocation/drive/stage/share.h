@@ -7,7 +7,7 @@
 
 #include "grid.h"
 
-#include <equipoise/map.h>
+#include <equipoise/problem.h>
 
 /* What one rank computes of an owner. */
 typedef struct dd_share {

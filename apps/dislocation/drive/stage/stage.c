@@ -4,7 +4,7 @@
 #include "blocks.h"
 #include "stage_parts.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stage_parts.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdlib.h>
 
 static int compare(const void *left, const void *right)

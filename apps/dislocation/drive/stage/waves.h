@@ -7,7 +7,7 @@
 
 #include "far_parts.h"
 
-#include <equipoise/route.h>
+#include <equipoise/more/route.h>
 
 typedef struct dd_waves {
     int64_t n[3]; /* the grid's */

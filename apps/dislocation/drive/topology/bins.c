@@ -3,7 +3,7 @@
 
 #include "../../physics/network/distance.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>

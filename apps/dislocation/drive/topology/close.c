@@ -5,7 +5,7 @@
 #include "../outbox.h"
 #include "bins.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,8 @@
 #include "../../physics/network/slip.h"
 #include "transact.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 #include <math.h>
 #include <stdlib.h>

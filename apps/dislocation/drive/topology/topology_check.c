@@ -4,7 +4,8 @@
 #include "../../physics/network/check.h"
 #include "../outbox.h"
 
-#include <equipoise/par.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 
 static int refuse(eqp_message *message, dd_tag tag, const char *what)
 {

@@ -4,8 +4,9 @@
 #include "../outbox.h"
 #include "claims.h"
 
-#include <equipoise/par.h>
-#include <equipoise/random.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/random.h>
 
 #include <stdlib.h>
 #include <string.h>

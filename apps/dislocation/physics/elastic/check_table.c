@@ -4,6 +4,7 @@
 #include "self.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

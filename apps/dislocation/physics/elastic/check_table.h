@@ -5,7 +5,7 @@
 
 #include "pairs.h"
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The grid, moments of segments, and forces in a field. */
 #include "far_inner.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * d/dk of the other's. */
 #include "far_inner.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * operation is fused, so that every instruction set gives the same bits. */
 #include "far_inner.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "vector.h"
 
-#include <equipoise/random.h>
+#include <equipoise/more/random.h>
 
 #include <math.h>
 #include <string.h>

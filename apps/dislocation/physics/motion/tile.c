@@ -2,6 +2,7 @@
 #include "tile.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "network/node.h"
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <stdint.h>

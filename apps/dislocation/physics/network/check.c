@@ -3,6 +3,8 @@
 
 #include "vector.h"
 
+#include <equipoise/more/base.h>
+
 #include <stdbool.h>
 
 /* What a plane's unit length may be off: some files have four digits. */

@@ -5,7 +5,7 @@
 
 #include "node.h"
 
-#include <equipoise/base.h>
+#include <equipoise/error.h>
 
 /* Sum of Burgers vectors that is none: files hold ten digits. */
 #define DD_CHECK_BURGERS 1e-4

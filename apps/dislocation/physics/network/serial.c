@@ -7,7 +7,7 @@
 #include "slip.h"
 #include "vector.h"
 
-#include <equipoise/base.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 

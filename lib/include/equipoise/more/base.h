@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file more/base.h
+ * \brief Messages, growing arrays, and values as people write them. All of it is local.
+ *
+ * Tier 2: this header may change with each minor version. */
+#ifndef EQUIPOISE_MORE_BASE_H
+#define EQUIPOISE_MORE_BASE_H
+
+#include <equipoise/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The compiler checks a printf-like function: number of the format argument and of the first one that it formats. */
+#if defined(__GNUC__) || defined(__clang__)
+#define EQP_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define EQP_PRINTF(text, first)
+#endif
+
+/** Bytes of the character at `text`, 1 to 4; 0 where it is not valid UTF-8 (RFC 3629), where the text ends, and for
+ * NULL. Local. */
+size_t eqp_utf8_length(const char *text);
+
+/** Makes a text from elsewhere fit for a terminal, in place: each control character, each invisible one or one that
+ * turns the direction of writing, and each byte that is not UTF-8 becomes '?'. NULL is legal. Local, O(length). */
+void eqp_text_clean(char *text);
+
+/** Writes a message, cleaned by eqp_text_clean(), so that a file name or an argument cannot break the line; a text that
+ * is too long ends in "...". Local, O(length).
+ * \param[out] message  overwritten; NULL: the text is not wanted and nothing happens
+ * \param[in]  format   as for printf; the arguments may point into `message` itself */
+void eqp_message_set(eqp_message *message, const char *format, ...) EQP_PRINTF(2, 3);
+
+/** Bytes of an array, checked. Local, O(1).
+ * \param[in]  count  items, >= 0
+ * \param[in]  size   bytes of one item, > 0
+ * \param[out] bytes  count * size, at most PTRDIFF_MAX
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative count or size 0, EQP_ERR_OVERFLOW */
+int eqp_array_bytes(int64_t count, size_t size, size_t *bytes);
+
+/** A new array of zeros; `free` it. A count of 0 still gives a pointer that is not NULL. Local, O(count).
+ * \param[out] array  address of a pointer to items (`T **` for items of type T); the array is owned by the caller
+ * \param[in]  count  items, >= 0
+ * \param[in]  size   sizeof(T)
+ * \return as eqp_array_bytes(), or EQP_ERR_MEMORY */
+int eqp_array_create(void *array, int64_t count, size_t size);
+
+/** Makes room in a growing array: capacity at least `count`, growing by half so that appending is O(1) on average.
+ * Items keep their values; new ones are not set. Never shrinks. Local.
+ * \param[in,out] array     address of a pointer to items (`T **`), NULL inside at first; owned by the caller
+ * \param[in,out] capacity  items that fit, 0 at first; it and the array are unchanged on error
+ * \param[in]     count     items wanted, >= 0
+ * \param[in]     size      sizeof(T)
+ * \return as eqp_array_bytes(), or EQP_ERR_MEMORY */
+int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size);
+
+/** Reads an integer in decimal digits, with a minus sign or without.
+ * \param[in]  low,high  limits, inclusive; INT64_MIN and INT64_MAX are none
+ * \param[out] message   "'TEXT' is not an integer ..."; may be NULL
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_read_int(const char *text, int64_t low, int64_t high, int64_t *value, eqp_message *message);
+
+/** Reads a finite decimal number.
+ * \param[in]  low,high  limits, inclusive; infinities are none
+ * \param[in]  above     `low` itself is out of range
+ * \param[out] message   "'TEXT' is not a number ..."; may be NULL
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_read_real(const char *text, double low, bool above, double high, double *value, eqp_message *message);
+
+/** Reads one of several words.
+ * \param[in]  choices  words separated by '|', such as `load|step`
+ * \param[out] value    place of the word, from 0
+ * \param[out] message  "'TEXT' is none of: ..."; may be NULL
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_read_choice(const char *text, const char *choices, int *value, eqp_message *message);
+
+/** The search for the word that somebody meant who wrote another one. Zeros but for the first two. */
+typedef struct eqp_nearest {
+    const char *text; /**< as it was written, not zero-terminated (borrowed) */
+    size_t length;    /**< of the text */
+    const char *word; /**< the nearest one so far; NULL: none is near (borrowed) */
+    int distance;     /**< of `word`: letters that are missing, needless, wrong or swapped with their neighbour */
+} eqp_nearest;
+
+/** Looks at a word that there is. One is near if no more than a third of the text's letters, or one, are mistaken,
+ * whatever their case. Local, O(product of the lengths), deterministic: of words that are as near the first one stays.
+ * \param[in] word  zero-terminated (borrowed as long as *nearest is used); longer ones than 31 letters are not near */
+void eqp_nearest_look(eqp_nearest *nearest, const char *word);
+
+/** Appends "; did you mean 'WORD'?" to a message if a word is near. Local; NULL is legal. */
+void eqp_nearest_suggest(const eqp_nearest *nearest, eqp_message *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file more/load.h
+ * \brief How much work is there, and how well does a model know it?
+ *
+ * Loads are CPU seconds or weighted interactions, one number per part. Every reduction is split into a local kernel of
+ * sums and a finish, so that ranks can add their sums in between. Nothing here communicates.
+ *
+ * Tier 2: this header may change with each minor version. */
+#ifndef EQUIPOISE_MORE_LOAD_H
+#define EQUIPOISE_MORE_LOAD_H
+
+#include <equipoise/error.h>
+#include <equipoise/survey.h>
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Shape of a distribution of loads; Pearce 2014, eqs. 2.5 to 2.8. */
+typedef struct eqp_load_statistics {
+    int64_t count;             /**< loads */
+    double max;                /**< in units of the loads */
+    double min;                /**< in units of the loads */
+    double sum;                /**< in units of the loads */
+    double mean;               /**< in units of the loads */
+    double imbalance;          /**< lambda = max / mean - 1, a fraction; 0 where all loads are 0 */
+    double standard_deviation; /**< of the population (divisor n), in units of the loads */
+    double skewness;           /**< g1; 0 where all loads are equal */
+    double kurtosis;           /**< g2, 0 for a normal distribution; 0 where all loads are equal */
+} eqp_load_statistics;
+
+/** Sums over loads about a fixed centre. Ranks combine them with eqp_load_sums_merge(), or by adding `power`
+ * element by element and taking the extremes of `max` and `min`. */
+typedef struct eqp_load_sums {
+    double centre;   /**< the same on all ranks */
+    double max;      /**< -INFINITY without loads */
+    double min;      /**< INFINITY without loads */
+    double power[5]; /**< power[k] = sum of (load - centre)^k; power[0] counts */
+} eqp_load_sums;
+
+/** The kernel: sums over some loads. The nearer the centre is to the mean of all loads, the more digits the moments
+ * have: take a first round with centre 0 for the mean and a second round about it. Local, O(n), deterministic.
+ * \param[in]  n       loads, >= 0
+ * \param[in]  load    [n] finite and >= 0 (borrowed)
+ * \param[in]  centre  a finite number
+ * \param[out] sums    unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative n or a centre that is not finite, EQP_ERR_DATA for a load that is
+ *         negative or not finite */
+int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load_sums *sums);
+
+/** Adds the sums of other loads. Local, O(1). Returns EQP_OK or EQP_ERR_ARGUMENT where the centres differ. */
+int eqp_load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other);
+
+/** The finish: sums to statistics. Local, O(1).
+ * \param[out] statistics  unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT without a load, EQP_ERR_OVERFLOW where the loads are so large (1e75) that their
+ *         fourth powers are infinite, or more than an int64_t counts */
+int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics);
+
+/** Both rounds and the finish for loads that are all here. Local, O(n), deterministic.
+ * \param[in]  n           loads, >= 1
+ * \param[in]  load        [n] finite and >= 0 (borrowed)
+ * \param[out] statistics  unchanged on error
+ * \return the codes of eqp_load_sums_compute() and eqp_load_statistics_from_sums() */
+int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statistics *statistics);
+
+/** Pearson's correlation coefficient of model and measurement: the formula of Pearce 2014, eq. 3.8, applied to the
+ * values themselves. Local, O(n), deterministic.
+ * \param[in]  n         parts, >= 1
+ * \param[in]  model     [n] finite (borrowed)
+ * \param[in]  measured  [n] finite (borrowed)
+ * \param[out] r         -1 to 1; 0 where one of the two is the same everywhere, so that there is nothing to compare
+ * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a value that is not finite */
+int eqp_load_correlation(int64_t n, const double *model, const double *measured, double *r);
+
+/** Rank correlation of model and measurement: Pearce 2014, eq. 3.8, which is Pearson's coefficient of the two rank
+ * orders (Spearman's coefficient); equal values share the mean of their ranks. Local, O(n log n), deterministic.
+ * Arguments and codes as eqp_load_correlation(), and EQP_ERR_MEMORY. */
+int eqp_load_rank_correlation(int64_t n, const double *model, const double *measured, double *r);
+
+/** Root of the mean squared difference of model and measurement, in their units. Local, O(n). Arguments and codes as
+ * eqp_load_correlation(), and EQP_ERR_OVERFLOW where a difference is infinite. */
+int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse);
+
+/** Sum over the parts of |load - mean load|: what an assignment of least imbalance minimizes. Local, O(n).
+ * Source: Pearce 2014, eq. 2.4.
+ * \param[in]  n          parts, >= 1
+ * \param[in]  load       [n] finite and >= 0 (borrowed)
+ * \param[out] deviation  in units of the loads; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a load that is negative or not finite, EQP_ERR_OVERFLOW
+ *         where a sum is infinite */
+int eqp_load_deviation(int64_t n, const double *load, double *deviation);
+
+/** How far a model's loads are from measured ones, over several runs. None of it depends on the units of the two. */
+typedef struct eqp_load_errors {
+    double imbalance;        /**< root mean square over the runs of the model's imbalance - the measured one: a fraction
+                                (Pearce prints percent) */
+    double imbalance_bias;   /**< mean of the same differences: > 0 where the model overestimates the imbalance */
+    double kurtosis;         /**< root mean square of the differences of g2 */
+    double rank_correlation; /**< root mean square of 1 - r, r as eqp_load_rank_correlation(): 0 where the model orders
+                                the parts of every run as the measurement does; r is 0 in runs without differences */
+} eqp_load_errors;
+
+/** Judges a load model by runs in which loads were measured. Local, O(nruns nparts log nparts), deterministic.
+ * Source: Pearce 2014, section 3.4.1 and table 3.3.
+ * \param[in]  nruns     runs, or steps of one, >= 1
+ * \param[in]  nparts    parts of each run, >= 1
+ * \param[in]  model     [nruns][nparts] loads by the model, finite and >= 0 (borrowed)
+ * \param[in]  measured  [nruns][nparts] finite and >= 0 (borrowed)
+ * \param[out] errors    unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a number of runs or parts that is none, the codes of
+ *         eqp_load_statistics_compute() and eqp_load_rank_correlation() */
+int eqp_load_judge(int nruns, int nparts, const double *model, const double *measured, eqp_load_errors *errors);
+
+/** Doubles in an eqp_cost_sums: moments of kinds with kinds, of kinds with seconds, and three totals. */
+#define EQP_COST_SUMS (EQP_COST_KINDS * (EQP_COST_KINDS + 1) / 2 + EQP_COST_KINDS + 3)
+
+/** What a good fit is. */
+typedef enum eqp_cost_weighting {
+    EQP_COST_ABSOLUTE, /**< least squares of seconds: long samples decide */
+    EQP_COST_RELATIVE  /**< least squares of the relative error: a short sample counts as much as a long one */
+} eqp_cost_weighting;
+
+/** Samples of (interactions of each kind, CPU seconds), boiled down to the sums that a fit needs. Plain data. Sums of
+ * several ranks combine with eqp_cost_sums_merge(), or by adding `sum` element by element. */
+typedef struct eqp_cost_sums {
+    int nkinds;                   /**< 1 to EQP_COST_KINDS */
+    eqp_cost_weighting weighting; /**< of the samples */
+    double sum[EQP_COST_SUMS];    /**< additive */
+} eqp_cost_sums;
+
+/** Starts without samples. Returns EQP_OK or EQP_ERR_ARGUMENT for a number of kinds or a weighting that is none. */
+int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting);
+
+/** Adds one sample: what a rank computed in some time. A sample without interactions, or with relative weighting one
+ * of no measurable time, says nothing and is left out. Local, O(nkinds^2).
+ * \param[in,out] sums     unchanged on error
+ * \param[in]     count    [nkinds] interactions of each kind, >= 0 (borrowed)
+ * \param[in]     seconds  CPU seconds, 0 to 1e100
+ * \return EQP_OK, or EQP_ERR_DATA for a negative count or seconds out of range */
+int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds);
+
+/** Adds another rank's samples. Returns EQP_OK or EQP_ERR_ARGUMENT where kinds or weighting differ. */
+int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other);
+
+/** Fits seconds = sum over k of cost_k n_k with cost_k >= 0: nonnegative least squares with an active set (Lawson and
+ * Hanson 1974, chapter 23) on the scaled normal equations. Kinds that always come in the same mixture cannot be told
+ * apart; a very weak ridge then splits the seconds evenly between them, so predictions for that mixture hold and no
+ * cost explodes. Local, a few times O(nkinds^4), deterministic.
+ * \param[in]  sums  at least one sample (borrowed)
+ * \param[out] fit   unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for sums that were never initialised, EQP_ERR_STATE without a sample, EQP_ERR_DATA
+ *         where sums are not finite */
+int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
+
+/** The same, leaning towards costs that are expected: kinds that nearly always come in the same mixture are told apart
+ * by what is known of them, and not by the noise of the samples. Only the expected proportions count: they are scaled
+ * by the one factor that fits the samples best (Tikhonov's regularisation of each scaled column).
+ * \param[in] expected  [nkinds] seconds >= 0 (borrowed)
+ * \param[in] lean      >= 0: what the expectation of a kind weighs against all samples of it; 0.01 leaves what samples
+ *                      can tell as it is. 0: eqp_cost_fit_compute()
+ * \return as eqp_cost_fit_compute(); EQP_ERR_ARGUMENT also for an expectation or a lean that is none */
+int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file more/models.h
+ * \brief How much should each rank get? Speed as a function of size, learned from measured times.
+ *
+ * A rank's speed is items per second, and it depends on how many items the rank holds: beyond its caches or its memory
+ * a rank is slow. A model of every rank is built from the times that the iterations of a run take anyway; sizes that
+ * take the same time on every rank follow from the models. D. Clarke, A. Lastovetsky, V. Rychkov, "Dynamic load
+ * balancing of parallel computational iterative routines on highly heterogeneous HPC platforms", Parallel Processing
+ * Letters 21 (2011) 195 ("Clarke 2011" below).
+ *
+ *     eqp_speeds_create(EQP_SPEEDS_AKIMA, nranks, n, &speeds);
+ *     eqp_speeds_share(speeds, share, NULL);           // nothing measured: equal shares
+ *     for (every iteration) {
+ *         move items to where `share` wants them; compute; gather the seconds of all ranks on all ranks
+ *         eqp_speeds_spread(nranks, seconds, &spread);
+ *         if (spread > 0.05) {
+ *             eqp_speeds_record(speeds, share, seconds);
+ *             eqp_speeds_share(speeds, share, NULL);
+ *         }
+ *     }
+ *
+ * Nothing here communicates, reads a clock or keeps state outside its objects: ranks that pass the same numbers get the
+ * same shares. An object may be used by one thread at a time.
+ *
+ * Functional balancing: where the time that a program needs is known as a function of its domain, the domain is
+ * cut so that every node finishes at the same moment. Cuts are roots of that function. Pure: no MPI.
+ *
+ * t(x) is the *cumulative* time: what everything from the domain's low end to x takes. It may come from a callback,
+ * from an analytic family (fitted to samples or not), from samples themselves, or from a density of time over a domain
+ * of two or three dimensions, summed across the direction of the cuts. Only its form counts: a constant factor changes
+ * nothing. Nodes are ranks, threads or machines; `speed` says how fast they are beside each other.
+ *
+ * Source: the paper on functional load balancing in the CUG 1996 Fall Proceedings; its equations, sections and
+ * appendices are named below.
+ *
+ * Tier 2: this header may change with each minor version. */
+#ifndef EQUIPOISE_MORE_MODELS_H
+#define EQUIPOISE_MORE_MODELS_H
+
+#include <equipoise/error.h>
+#include <equipoise/survey.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a rank's speed is thought to be between the measured sizes. */
+typedef enum eqp_speeds_kind {
+    EQP_SPEEDS_CONSTANT,  /**< what was measured last, at every size: the yardstick. It fails where speed depends on
+                               size: shares then swing for ever (Clarke 2011, section 3) */
+    EQP_SPEEDS_PIECEWISE, /**< straight pieces of a shape that every line through the origin meets once: up and concave,
+                               then down (section 5) */
+    EQP_SPEEDS_AKIMA      /**< Akima's spline: smooth, of any shape (section 6) */
+} eqp_speeds_kind;
+
+/** Words of the kinds, by number, separated by '|'. */
+#define EQP_SPEEDS_KINDS "constant|piecewise|akima"
+
+/** Points that the model of a rank keeps: the newest, each of another size. */
+#define EQP_SPEEDS_POINTS 64
+
+/** Most ranks for which the Jacobian of Powell's method is set up: its first factors cost O(ranks^3). With more ranks
+ * the same splines are divided by bisection. */
+#define EQP_SPEEDS_HYBRJ_RANKS 256
+
+/** Most items, 2^53: beyond it a double cannot tell two counts from each other. */
+#define EQP_SPEEDS_ITEMS 9007199254740992.0
+
+/** The smallest size that is not 0, in items, which may be weights. */
+#define EQP_SPEEDS_SMALLEST 1e-15
+
+/** Speeds below 1 / EQP_SPEEDS_FASTEST or above it are refused, in items per second. */
+#define EQP_SPEEDS_FASTEST 1e30
+
+/** The models of all ranks. Opaque. */
+typedef struct eqp_speeds eqp_speeds;
+
+/** How sizes were found. */
+typedef enum eqp_speeds_solver {
+    EQP_SPEEDS_TRIVIAL,    /**< there is nothing to find: one rank, no items or no measurement */
+    EQP_SPEEDS_PROPORTION, /**< constant speeds: sizes in proportion to them */
+    EQP_SPEEDS_BISECTION,  /**< bisection of the lines through the origin (Clarke 2011, section 5.1) */
+    EQP_SPEEDS_HYBRJ       /**< Powell's hybrid method (section 6.1): hybrj of MINPACK */
+} eqp_speeds_solver;
+
+/** What is known of a division. */
+typedef struct eqp_speeds_result {
+    eqp_speeds_solver solver; /**< how the sizes were found: EQP_SPEEDS_BISECTION of splines where hybrj gave up */
+    int hybrj_info;           /**< 0: hybrj was not called; 1: it converged; 2 to 5: why it did not, as MINPACK says;
+                                   -1: it came to a point that is no division */
+    int evaluations;          /**< how often the times of all ranks were looked at */
+    double seconds;           /**< modelled time of the slowest rank; 0 where nothing is known */
+    double spread;            /**< modelled eqp_speeds_spread() before rounding. Bisection leaves some only where a
+                                   spline's time does not grow with size: a rank may then finish early */
+} eqp_speeds_result;
+
+/** Models without a point. Local, O(nranks).
+ * \param[in]  kind    what lies between the points
+ * \param[in]  nranks  >= 1
+ * \param[in]  n       items to divide: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS; not whole where items are
+ *                     weighted
+ * \param[out] speeds  owned by the caller: eqp_speeds_free(); unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for an argument out of its range, EQP_ERR_MEMORY */
+int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **speeds);
+
+/** Frees the models; NULL is legal. */
+void eqp_speeds_free(eqp_speeds *speeds);
+
+/** Changes how many items there are; the points stay. Returns EQP_OK or EQP_ERR_ARGUMENT. */
+int eqp_speeds_resize(eqp_speeds *speeds, double n);
+
+/** Adds a measurement to one rank's model. A point of the same size is replaced; of more than EQP_SPEEDS_POINTS points
+ * the oldest is forgotten. No items in no time say nothing and are left out. Local, O(EQP_SPEEDS_POINTS).
+ * \param[in] rank     from 0
+ * \param[in] size     items that the rank computed: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS
+ * \param[in] seconds  what that took, > 0 for size > 0
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range, EQP_ERR_DATA for seconds that are negative,
+ *         not finite, or zero for a size that is not, or that make a speed beyond EQP_SPEEDS_FASTEST; the model is
+ *         unchanged on error */
+int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds);
+
+/** Adds one iteration: eqp_speeds_add() for every rank, or for none if one of them fails. Local,
+ * O(nranks EQP_SPEEDS_POINTS).
+ * \param[in] share    [nranks] items of each rank, >= 0 (borrowed)
+ * \param[in] seconds  [nranks] (borrowed)
+ * \return the codes of eqp_speeds_add() */
+int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *seconds);
+
+/** Points in a rank's model; 0 for a rank that is none. */
+int eqp_speeds_points(const eqp_speeds *speeds, int rank);
+
+/** A rank's modelled speed. A rank without a point is thought to be as fast as the mean of the newest points of the
+ * others. Before the first and beyond the last point speed is constant. Piecewise models pass through the newest point;
+ * an older one that does not fit its shape together with newer ones is moved by as little as fits. Where speed falls by
+ * more than a third from one point to the next, a plateau on either side is thought to go on for a quarter of the way,
+ * or an eighth where the other side slopes: so the next shares halve what is not known of a cliff, and do not creep
+ * along it. Local,
+ * O(EQP_SPEEDS_POINTS^2), O(nranks) more for a rank without a point.
+ * \param[in]  size   items, >= 0
+ * \param[out] speed  items per second, > 0; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE where no rank has a point */
+int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed);
+
+/** A rank's modelled time: size / speed at that size. Arguments and codes as eqp_speeds_speed().
+ * \param[out] seconds  0 for size 0; unchanged on error */
+int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds);
+
+/** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
+ * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal
+ * sizes with the Jacobian of eq. 5, O(nranks^3); where it does not converge, or for more than EQP_SPEEDS_HYBRJ_RANKS
+ * ranks, or in a build without cminpack, bisection of the same splines, and `result` says so.
+ * \param[out] size    [nranks] items, > 0 unless there are none, their sum is n but for rounding; unchanged on error
+ * \param[out] result  may be NULL; unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY */
+int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result);
+
+/** Whole shares: eqp_speeds_divide() and eqp_speeds_round(). Where the slowest rank was rounded up to a share that it
+ * has had before, its one item more may be the one that does not fit: it goes to a rank that was rounded down, if that
+ * one is done earlier. So no share is off its size by one or more. With fewer items than ranks some ranks get none.
+ * \param[out] share   [nranks] items, >= 0, their sum is exactly n; unchanged on error
+ * \param[out] result  of the division; may be NULL; unchanged on error
+ * \return the codes of both, and EQP_ERR_STATE where the number of items is not whole */
+int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result);
+
+/** Rounds sizes to whole shares that add up exactly: each is rounded down, then the largest remainders get one item
+ * more, the lower rank first where two are the same (Hamilton's method; Clarke 2011, section 6.1). No share is off its
+ * quota n size / (sum of sizes) by one or more. Local, O(nranks log nranks).
+ * \param[in]  n       items, from 0 to EQP_SPEEDS_ITEMS
+ * \param[in]  nranks  >= 1
+ * \param[in]  size    [nranks] proportions, >= 0 (borrowed)
+ * \param[out] share   [nranks] >= 0, their sum is n; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for nranks or n out of its range, EQP_ERR_DATA for a size that is negative or not
+ *         finite, or where all are 0 but n is not, EQP_ERR_MEMORY */
+int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share);
+
+/** How unequal times are: the largest |t_i - t_j| / t_i, which is (max - min) / min (Clarke 2011, section 3). Ranks of
+ * time 0 have nothing to do and are left out. Local, O(nranks).
+ * \param[in]  nranks   >= 1
+ * \param[in]  seconds  [nranks] >= 0 (borrowed)
+ * \param[out] spread   a fraction; 0 with fewer than two times that are not 0; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for nranks, EQP_ERR_DATA for a time that is negative or not finite */
+int eqp_speeds_spread(int nranks, const double *seconds, double *spread);
+
+/** The kind of a word of EQP_SPEEDS_KINDS. Returns EQP_OK, or EQP_ERR_UNKNOWN and `kind` is unchanged. */
+int eqp_speeds_kind_parse(const char *text, eqp_speeds_kind *kind);
+
+/** The word of a kind; static storage, NULL for a number that is none. */
+const char *eqp_speeds_kind_name(eqp_speeds_kind kind);
+
+/** Declared speed functions: one per rank, known beforehand. They emulate ranks of different speed, so that a test
+ * has the same result on any machine. Opaque. */
+typedef struct eqp_speeds_functions eqp_speeds_functions;
+
+/** Largest file of speed functions, bytes. */
+#define EQP_SPEEDS_FILE_BYTES (INT64_C(64) << 20)
+
+/** Most ranks in such a file. */
+#define EQP_SPEEDS_FILE_RANKS 65536
+
+/** Reads speed functions from a text: a line `RANK SIZE SPEED` for each point, in words separated by blanks or tabs.
+ * Ranks count from 0 without a gap, at most EQP_SPEEDS_FILE_RANKS; the points of a rank stand together, their sizes
+ * (items, 0 to EQP_SPEEDS_ITEMS) increase; speeds are items per second, 1 / EQP_SPEEDS_FASTEST to EQP_SPEEDS_FASTEST.
+ * Speed is linear between points and constant outside. `#` begins a comment. Numbers have a decimal point whatever the
+ * locale says. Local, O(length).
+ * \param[in]  text       [length], need not end in 0 (borrowed)
+ * \param[in]  length     bytes, >= 0
+ * \param[in]  name       begins the message: "name:line: what is wrong" (borrowed)
+ * \param[out] functions  owned by the caller: eqp_speeds_functions_free(); unchanged on error
+ * \param[out] message    may be NULL
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative length, EQP_ERR_FORMAT for what is no such text, EQP_ERR_DATA for a
+ *         number out of its range, EQP_ERR_MEMORY */
+int eqp_speeds_functions_parse(const char *text, int64_t length, const char *name, eqp_speeds_functions **functions,
+                               eqp_message *message);
+
+/** Reads such a text from a file. Local. Arguments and codes as eqp_speeds_functions_parse(), and EQP_ERR_IO; a file of
+ * more than EQP_SPEEDS_FILE_BYTES is EQP_ERR_FORMAT. */
+int eqp_speeds_functions_read(const char *path, eqp_speeds_functions **functions, eqp_message *message);
+
+/** Frees speed functions; NULL is legal. */
+void eqp_speeds_functions_free(eqp_speeds_functions *functions);
+
+/** Ranks that have a function: 0 to this number - 1. */
+int eqp_speeds_functions_ranks(const eqp_speeds_functions *functions);
+
+/** What a rank takes for some items: size / speed at that size. Local, O(log points).
+ * \param[in]  size     items, >= 0, finite
+ * \param[out] seconds  0 for size 0; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range */
+int eqp_speeds_functions_seconds(const eqp_speeds_functions *functions, int rank, double size, double *seconds);
+
+/** The functions of a kind of model, for the shares of a balancer (balancer.h). Local; static. NULL for a kind that is
+ * none. */
+const eqp_speed_model *eqp_speeds_model(eqp_speeds_kind kind);
+
+/** A cumulative time function. Plain data; `user` is borrowed as long as it is used. The functions have no side effects
+ * and may be called with any x from low to high. */
+typedef struct eqp_functional_time {
+    double low;                                  /**< where the domain begins, finite */
+    double high;                                 /**< where it ends, >= low; high - low is finite, too */
+    double (*value)(const void *user, double x); /**< t(x), never falling; t(low) need not be 0 */
+    double (*slope)(const void *user, double x); /**< t'(x), or NULL: not known */
+    double (*bend)(const void *user, double x);  /**< t''(x), or NULL: not known */
+    const void *user;                            /**< handed to the functions */
+} eqp_functional_time;
+
+/** Whether Newton's method is sure to find any root of t(x) - c between low and high (appendix A): t' > 0, and t'' is
+ * of one sign and not 0, or 0 everywhere. Looked at in eight places; the search itself looks again at each of its
+ * points.
+ * Local. \return true, or false if not or not known */
+bool eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high);
+
+/** A place in the domain, and how it was found. */
+typedef struct eqp_functional_root {
+    double x;        /**< where t(x) reaches the target */
+    int evaluations; /**< of t */
+    int newton;      /**< 1: by Newton's method; 0: by Brent's, or without a search */
+} eqp_functional_root;
+
+/** Solves t(x) = target in the whole domain. Newton's method from `guess` where its convergence is sure; if t(guess) is
+ * on the side from which it need not converge, from the end of the domain from which it does. Wherever a condition does
+ * not hold, is not known or fails on the way: Brent's method, which needs t alone. Local, deterministic; to about four
+ * units in the last place of x where t is not flat.
+ * \param[in]  target  t(low) to t(high)
+ * \param[in]  guess   in the domain
+ * \param[out] root    where
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a domain that is none and a target or a guess that is out of range, EQP_ERR_DATA
+ *         for a t that falls, or that or whose rise is not finite, as far as it was looked at */
+int eqp_functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root);
+
+/** How cuts were found. */
+typedef struct eqp_functional_search {
+    double total;    /**< t(high) - t(low): the time of the whole domain on a node of speed 1 */
+    int newton;      /**< cuts found by Newton's method */
+    int brent;       /**< cuts found by Brent's method */
+    int evaluations; /**< of t, in all */
+} eqp_functional_search;
+
+/** Cuts the domain so that every node takes the same time (1). Where the whole domain takes no time, lengths count
+ * instead. Local, deterministic, some evaluations per node: all ranks that call it get the same bounds.
+ * \param[in]  time    (borrowed)
+ * \param[in]  nnodes  >= 1
+ * \param[in]  speed   [nnodes] relative speeds, > 0; NULL: equal (borrowed)
+ * \param[out] bound   [nnodes + 1] ascending: node i has bound[i] to bound[i + 1]; the ends are exactly low and high
+ * \param[out] search  NULL: not wanted
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain or speeds that are none, also for a domain whose length
+ *         a double cannot hold, EQP_ERR_DATA for a t that falls, or that or whose rise is not finite, as far as it was
+ *         looked at */
+int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *bound,
+                       eqp_functional_search *search);
+
+/** Whole items from cuts: first[i] is bound[i] rounded to the nearest integer. With more nodes than items some get
+ * none. Local, O(nnodes).
+ * \param[in]  bound  [nnodes + 1] ascending, within +-2^53, as from eqp_functional_cut()
+ * \param[out] first  [nnodes + 1] node i has the items first[i] to first[i + 1] - 1
+ * \return EQP_OK, EQP_ERR_ARGUMENT */
+int eqp_functional_items(int nnodes, const double *bound, int64_t *first);
+
+/** Forms of t(x) with few parameters c[]. */
+enum eqp_functional_form {
+    EQP_FUNCTIONAL_POWER = 0,  /**< c0 x^c1: c0 > 0, c1 > 0, x >= 0 */
+    EQP_FUNCTIONAL_PRIMES = 1, /**< c0 x^c1 / (ln x - 1.08366): work on primes up to x (4), with Legendre's density of
+                                  primes; c0 > 0, c1 > 0, ln x > 1.08366 + 1 / c1, below which it falls */
+    EQP_FUNCTIONAL_POLYNOMIAL = 2 /**< c0 x + c1 x^2 + c2 x^3: none negative, not all 0, x >= 0 */
+};
+
+/** One of them. Plain data. */
+typedef struct eqp_functional_family {
+    enum eqp_functional_form form; /**< which */
+    double c[3];                   /**< its parameters */
+} eqp_functional_family;
+
+/** t(x) of a family over a domain, with both derivatives. Local.
+ * \param[in]  family  (borrowed as long as `time` is used)
+ * \param[out] time    refers to `family`
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for parameters or a domain that the form does not allow */
+int eqp_functional_family_time(const eqp_functional_family *family, double low, double high, eqp_functional_time *time);
+
+/** Fits a form to measured cumulative times, by least squares of relative errors: for the first two forms of the
+ * logarithms, for polynomials with no coefficient below 0, so that the fit never falls. eqp_functional_cut() can cut a
+ * fit from the first sample to the last. Local, O(n), deterministic.
+ * \param[in]  n       samples, at least as many as the form has parameters
+ * \param[in]  x       [n] ascending, in the form's domain, > 0 (borrowed)
+ * \param[in]  t       [n] > 0, not falling (borrowed)
+ * \param[out] family  the fit
+ * \param[out] error   root mean square of the relative errors of t; NULL: not wanted
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for samples that are no such times or that no such form fits, also where
+ *         the fit or its error would not be finite between them */
+int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x, const double *t,
+                       eqp_functional_family *family, double *error);
+
+/** t(x) through samples: cubic pieces that rise where the samples rise, so that t never falls between them either
+ * (F. N. Fritsch and R. E. Carlson, Monotone piecewise cubic interpolation, SIAM J. Numer. Anal. 17, 1980). Opaque. */
+typedef struct eqp_functional_samples eqp_functional_samples;
+
+/** Takes samples in. Local, O(n).
+ * \param[in]  n        >= 2
+ * \param[in]  x        [n] strictly ascending, the last minus the first finite (copied)
+ * \param[in]  t        [n] cumulative times, not falling (copied)
+ * \param[in]  slope    [n] t'(x) >= 0 where it is known: lowered where the pieces would fall; NULL: estimated (copied)
+ * \param[out] samples  owned by the caller; eqp_functional_samples_free()
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_DATA for times that fall, slopes that are negative, either
+ *         not finite, EQP_ERR_OVERFLOW for rises so steep that a double cannot hold what lies in between */
+int eqp_functional_samples_create(int64_t n, const double *x, const double *t, const double *slope,
+                                  eqp_functional_samples **samples);
+
+/** Their t(x), from the first x to the last; refers to `samples`. Local, O(1), and O(log n) per evaluation. */
+eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *samples);
+
+/** Frees; NULL is legal. */
+void eqp_functional_samples_free(eqp_functional_samples *samples);
+
+/** Nodes of one kind. */
+typedef struct eqp_functional_type {
+    int count;    /**< nodes, >= 0 */
+    double speed; /**< R: the time that a node of speed 1 takes for something, divided by theirs; > 0 */
+} eqp_functional_type;
+
+/** Times of a heterogeneous machine (section 4). */
+typedef struct eqp_functional_plan {
+    double interval; /**< what each node takes: total / speedup */
+    double all;      /**< that times the number of nodes */
+    double speedup;  /**< beside one node of speed 1: the sum of the speeds */
+    int nodes;       /**< of all types */
+} eqp_functional_plan;
+
+/** What a program takes on nodes of several types, all finishing together. Local, O(ntypes).
+ * \param[in]  type   [ntypes] at least one node in all (borrowed)
+ * \param[in]  total  time on one node of speed 1, >= 0
+ * \param[out] share  [ntypes] interval times the nodes of each type; NULL: not wanted
+ * \param[out] plan   the times
+ * \return EQP_OK, EQP_ERR_ARGUMENT for types that are none, EQP_ERR_DATA for a time that is none, EQP_ERR_OVERFLOW */
+int eqp_functional_types(int ntypes, const eqp_functional_type *type, double total, double *share,
+                         eqp_functional_plan *plan);
+
+/** The speed of each node, for eqp_functional_cut(): the nodes of the first type come first. Local, O(nodes).
+ * \param[out] speed  [nodes] as counted by eqp_functional_types()
+ * \return as eqp_functional_types() */
+int eqp_functional_speeds(int ntypes, const eqp_functional_type *type, double *speed);
+
+/** Load balance inefficiency (Tmax - Tavg) / Tmax (2) and efficiency, the rest (3): both in per cent. Nodes that take
+ * no time at all are balanced. Local, O(n).
+ * \param[in]  time  [n] of each node, >= 0 (borrowed)
+ * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a time that is negative or not finite */
+int eqp_functional_efficiency(int n, const double *time, double *inefficiency, double *efficiency);
+
+/** How far apart the nodes' times are: (Tmax - Tmin) / Tavg (section 6); 0 if all are 0. Local, O(n).
+ * \return as eqp_functional_efficiency() */
+int eqp_functional_spread(int n, const double *time, double *spread);
+
+/** Time per volume at a point of a domain, >= 0: p(V). */
+typedef double (*eqp_functional_density)(const void *user, const double x[3]);
+
+/** A box of one to three dimensions that is cut into slabs (section 5). */
+typedef struct eqp_functional_domain {
+    int dims;       /**< 1 to 3 */
+    double low[3];  /**< lower corner; the first `dims` count */
+    double high[3]; /**< upper corner, above it */
+    int direction;  /**< of the cuts, 0 to dims - 1; -1: along the longest edge, where the cuts' faces are smallest */
+    int cells;      /**< pieces of each edge for the sums, >= 1: in each of them four Gauss points */
+} eqp_functional_domain;
+
+/** Sums a density across a domain, so that t(x) of the one direction is left. Exact for densities that are polynomials
+ * of degree 1 along the cuts' direction and 7 across it in each cell. Local, O((4 cells)^dims), deterministic.
+ * \param[in]  density    of time (borrowed)
+ * \param[in]  user       handed to it
+ * \param[out] direction  the one that was taken; NULL: not wanted
+ * \param[out] samples    t(x) from low[direction] to high[direction]; owned by the caller
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain that is none or more cells than doubles can tell apart,
+ *         EQP_ERR_DATA for a density that is negative or not finite, EQP_ERR_OVERFLOW for sums of it that are not,
+ *         and as eqp_functional_samples_create() */
+int eqp_functional_reduce(eqp_functional_density density, const void *user, const eqp_functional_domain *domain,
+                          int *direction, eqp_functional_samples **samples);
+
+/** A running profile of the time density along one direction, in cells that each hold several items: where a program's
+ * time goes while it runs (section 6). Opaque. */
+typedef struct eqp_functional_profile eqp_functional_profile;
+
+/** How it is kept. */
+typedef struct eqp_functional_profile_options {
+    double low;       /**< where the domain begins */
+    double high;      /**< where it ends, > low */
+    int64_t cells;    /**< >= 1: many for the balance, few for the memory */
+    double keep;      /**< part of the past that stays after each pass, 0 to 1 */
+    int every;        /**< passes between two looks at the balance, >= 1 */
+    double threshold; /**< a spread (Tmax - Tmin) / Tavg above this asks for new cuts, >= 0 */
+} eqp_functional_profile_options;
+
+/** Looks at every tenth pass for times that are a tenth apart, as the source does; set the domain. */
+#define EQP_FUNCTIONAL_PROFILE_DEFAULTS                                                                                \
+    {                                                                                                                  \
+        0.0, 1.0, 256, 0.5, 10, 0.1                                                                                    \
+    }
+
+/** An empty profile. Local, O(cells).
+ * \param[out] profile  owned by the caller; eqp_functional_profile_free()
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, also for more cells than doubles can tell apart in the domain */
+int eqp_functional_profile_create(const eqp_functional_profile_options *options, eqp_functional_profile **profile);
+
+/** Adds the time of what lies between two places, spread evenly over it. Local, O(cells between them).
+ * \param[in] from,to  in the domain, from <= to; equal: all goes to the cell there
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a place that is not in the domain, EQP_ERR_DATA for seconds that are negative or
+ *         not finite; unchanged on error */
+int eqp_functional_profile_add(eqp_functional_profile *profile, double from, double to, double seconds);
+
+/** The times of the present pass, for ranks that sum theirs with an allreduce before eqp_functional_profile_pass().
+ * \param[out] cells  how many
+ * \return [cells] borrowed from the profile; may be written */
+double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *cells);
+
+/** Ends a pass: its times join the past, which fades. Every `every` passes the nodes' times are looked at. Local,
+ * O(cells + n), deterministic.
+ * \param[in]  n      nodes, >= 1
+ * \param[in]  time   [n] of this pass (borrowed)
+ * \param[out] recut  1 if it is time for new cuts, else 0
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a time that is negative or not finite; unchanged on error */
+int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const double *time, int *recut);
+
+/** t(x) as profiled in the passes so far. Local, O(cells).
+ * \param[out] samples  owned by the caller; unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW where the times sum up to more than a double
+ *         can hold, or as eqp_functional_samples_create(), EQP_ERR_DATA for cells in which the caller has
+ *         written what is no time */
+int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_functional_samples **samples);
+
+/** Frees; NULL is legal. */
+void eqp_functional_profile_free(eqp_functional_profile *profile);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
