@@ -60,6 +60,21 @@ for parts in (2, 7):  # equal counts need no times
 assert report["interactions"] == other["interactions"]
 END
 
+# With nominal costs nothing but the particles decides: all columns are the same from any number of ranks.
+words=all,sfc:split,tiles:even=step,interaction:start=tiles
+for ranks in 1 3; do
+    expect $ranks --generate "$input" --compare $words --parts 3,16,100 --costs nominal --quiet --report "nominal-$ranks"
+done
+python3 - <<'END' || fail "comparisons depend on the ranks"
+import csv
+
+one, three = (list(csv.DictReader(open(f"nominal-{ranks}/compare.csv"))) for ranks in (1, 3))
+assert len(one) == len(three) >= 3 * 12
+for a, b in zip(one, three):
+    different = {key: (a[key], b[key]) for key in a if key != "balance_seconds" and a[key] != b[key]}
+    assert not different, (a["method"], a["parts"], different)
+END
+
 [ "$(grep -c '\*' said)" -ge 2 ] || fail "no winner is marked: $(cat said)"
 [ "$(tail -n 1 said | grep -c '^This problem scales to ')" -eq 1 ] || fail "the last line says nothing: $(tail -n 1 said)"
 if command -v gnuplot >/dev/null; then

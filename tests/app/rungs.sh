@@ -91,8 +91,8 @@ done
 
 # Where hardly anything moves each turn of a phase sends what a comparison has foretold of it.
 still=(--opening geometric --rungs 9 --dt 3e-10 --eta 5e-19 --costs nominal --exchange direct --quiet)
-expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve,sfc:maps=phase --parts 3 --report foretold
-for method in sfc levelled levelled:homes=curve sfc:maps=phase; do
+expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve,sfc:maps=phase,interaction:rate=0.05 --parts 3 --report foretold
+for method in sfc levelled levelled:homes=curve sfc:maps=phase interaction:rate=0.05; do
     expect 3 clumps.txt "${still[@]}" --balance $method --rebalance never --steps 1 --report "real-$method"
 done
 python3 - <<'END' || fail "phases are not as they were foretold"

@@ -13,8 +13,9 @@ refused_by_all nonsense --generate plummer:n=100 --schedule nonsense
 refused schedule --generate plummer:n=100 --schedule factoring --compare none,sfc --parts 2
 
 for ranks in 1 3; do
-    for balance in none sfc; do
-        common=(--generate clusters:n=3000 --steps 2 --balance "$balance" --quiet)
+    for balance in none 'sfc --rebalance 1'; do
+        # shellcheck disable=SC2206 # a list of words
+        common=(--generate clusters:n=3000 --steps 2 --opening relative --balance $balance --quiet)
         expect "$ranks" "${common[@]}" --forces kept.hdf5 --report kept
         expect "$ranks" "${common[@]}" --forces handed.hdf5 --report handed --schedule factoring
         # Homes that follow measured loads change nothing: whole groups have the same bits wherever they are computed.

@@ -212,7 +212,7 @@ static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
 }
 
 /* One rank has all tasks, its own and those that come from the others' particles. */
-static void works_of_one_rank_are_handed_out(MPI_Comm comm)
+static void tasks_of_one_rank_are_handed_out(MPI_Comm comm)
 {
     static const char *const option[] = {"clusters:n=4000", "--balance", "none", "--group-size", "8", NULL};
     const int nranks = mpi_test_size(comm);
@@ -235,101 +235,12 @@ static void works_of_one_rank_are_handed_out(MPI_Comm comm)
     bh_simulation_free(&sim);
 }
 
-static int mark_nothing(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t task, const bh_tile *tile)
-{
-    (void)user;
-    (void)tree;
-    (void)tasks;
-    (void)task;
-    (void)tile;
-    return EQP_OK;
-}
-
-static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
-{
-    static const char *const option[] = {"clusters:n=300", "--balance", "none", NULL};
-    const bool last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
-    bh_evaluated evaluated;
-    bh_settings settings;
-    bh_simulation sim;
-    bh_stealing *stealing = NULL;
-
-    parse(&settings, option);
-    create(comm, &settings, &sim);
-    const eqp_map *map = eqp_balancer_map(sim.balancer);
-    CHECK_EQUAL(bh_stealing_create(sim.comm, eqp_schedule_method_at(0), NULL, &stealing), EQP_OK);
-    sim.evaluator.stealing = stealing;
-    CHECK_EQUAL(bh_domain_build_tree(&sim.domain, EQP_OK), EQP_OK);
-    sim.evaluator.computed = last ? mark_nothing : NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, 0, EQP_OK, &evaluated), EQP_ERR_ARGUMENT);
-    sim.evaluator.computed = NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, 0, EQP_OK, &evaluated), EQP_OK);
-    sim.evaluator.stealing = NULL;
-    bh_stealing_free(stealing);
-    bh_simulation_free(&sim);
-}
-
-/* Three steps; returns the forces of all particles by their index. */
-static double *run(MPI_Comm comm, const bh_settings *settings, int64_t interactions[4])
-{
-    bh_simulation sim;
-    eqp_message message = {""};
-    double *all;
-
-    create(comm, settings, &sim);
-    interactions[0] = sim.now.common.interactions;
-    for (int s = 1; s < 4; s++) {
-        int64_t helped = 0;
-        CHECK_EQUAL(bh_simulation_step(&sim, &message), EQP_OK);
-        interactions[s] = sim.now.common.interactions;
-        for (int r = 0; r < sim.domain.nranks; r++) {
-            helped += (int64_t)sim.row[r].common.helped;
-        }
-        CHECK_EQUAL(helped, sim.now.common.handed);
-        CHECK(helped == 0 || sim.stealing != NULL);
-    }
-    all = mpi_test_alloc(3 * sim.input.total, sizeof *all);
-    for (int64_t i = 0; i < sim.domain.particles.n; i++) {
-        const int64_t at = 3 * sim.domain.particles.index[i];
-        all[at] = sim.domain.particles.ax[i];
-        all[at + 1] = sim.domain.particles.ay[i];
-        all[at + 2] = sim.domain.particles.az[i];
-    }
-    MPI_Allreduce(MPI_IN_PLACE, all, 3 * (int)sim.input.total, MPI_DOUBLE, MPI_SUM, comm);
-    bh_simulation_free(&sim);
-    return all;
-}
-
-static void steps_do_not_depend_on_the_schedule(MPI_Comm comm)
-{
-    static const char *const kept[] = {"clusters:n=1000", "--balance", "none", "--opening=relative", NULL};
-    static const char *const handed[] = {"clusters:n=1000",    "--balance",         "none",
-                                         "--opening=relative", "--schedule=guided", NULL};
-    static const char *const renewed[] = {"clusters:n=1000", "--balance",        "sfc", "--opening=relative",
-                                          "--rebalance=1",   "--schedule=awf-c", NULL};
-    bh_settings settings[3];
-    int64_t interactions[3][4];
-    double *force[3];
-
-    parse(&settings[0], kept);
-    parse(&settings[1], handed);
-    parse(&settings[2], renewed);
-    for (int i = 0; i < 3; i++) {
-        force[i] = run(comm, &settings[i], interactions[i]);
-        CHECK(memcmp(force[i], force[0], 3 * 1000 * sizeof(double)) == 0);
-        CHECK(memcmp(interactions[i], interactions[0], sizeof interactions[0]) == 0);
-    }
-    for (int i = 0; i < 3; i++) {
-        free(force[i]);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(forces_are_the_same_whoever_computes_them), MPI_TEST(shares_of_groups_are_computed_for_their_rank),
-        MPI_TEST(works_of_one_rank_are_handed_out),          MPI_TEST(who_watches_is_told_that_works_go_elsewhere),
-        MPI_TEST(steps_do_not_depend_on_the_schedule),
+        MPI_TEST(forces_are_the_same_whoever_computes_them),
+        MPI_TEST(shares_of_groups_are_computed_for_their_rank),
+        MPI_TEST(tasks_of_one_rank_are_handed_out),
     };
 
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What-if comparisons of the gravity code: what the trace of a map says is what a run with that map sends, message by
- * message and byte by byte, and it does not depend on who traces. */
+/* What-if comparisons of the gravity code: the trace of a map counts the messages, the bytes and the work that an
+ * evaluation with that map has, rank by rank. That it does not depend on the ranks, and counts phases of a step as
+ * well, is shown from outside by tests/app/compare.sh and rungs.sh. */
 #include "every_plan.h"
 #include "failures.h"
 #include "meet.h"
@@ -286,154 +287,6 @@ static void check_plans(MPI_Comm comm)
     }
 }
 
-/* A turn of a phase as it was foretold. */
-typedef struct foretold {
-    eqp_evaluated evaluated;
-    double *interactions; /* [ranks] */
-    int64_t *columns;     /* [4][ranks] messages out and in, bytes out and in */
-} foretold;
-
-static double *trace_interactions(const bh_simulation *sim, const eqp_problem *problem, const int64_t *tag)
-{
-    const eqp_cost_fit one = {.nkinds = BH_KINDS, .cost = {[BH_KIND_PAIR] = 1, [BH_KIND_CELL] = 1}};
-    const int nranks = sim->domain.nranks;
-    double *interactions = calloc((size_t)nranks, sizeof *interactions);
-    eqp_evaluation *mine = NULL, *all;
-    bh_trace trace = sim->problem.trace;
-    int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
-
-    trace.costs = &one;
-    code = code ? code : bh_trace_loads(&trace, nranks, eqp_balancer_map(sim->balancer), tag, mine);
-    CHECK(code == EQP_OK, "trace of loads: %s", eqp_error_text(code));
-    all = gather(sim->comm, nranks, mine, problem);
-    memcpy(interactions, eqp_evaluation_loads(all), (size_t)nranks * sizeof *interactions);
-    eqp_evaluation_free(all);
-    eqp_evaluation_free(mine);
-    return interactions;
-}
-
-static void foretell_turn(bh_simulation *sim, const eqp_problem *problem, int phase, const eqp_placement *placement,
-                          const int64_t *tag, foretold *f)
-{
-    const eqp_network network = EQP_NETWORK_DEFAULTS;
-    const int nranks = sim->domain.nranks;
-    int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
-    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL, NULL};
-    eqp_evaluation *mine = NULL, *all;
-    int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
-
-    code = code ? code : problem->turn(problem->user, phase);
-    code = code ? code : problem->trace(problem->user, nranks, eqp_balancer_map(sim->balancer), placement, false, mine);
-    CHECK(code == EQP_OK, "trace of phase %d: %s", phase, eqp_error_text(code));
-    all = gather(sim->comm, nranks, mine, problem);
-    code = eqp_evaluation_by_plan(all, &network, &sim->evaluator.plan, &traffic, &f->evaluated);
-    CHECK(code == EQP_OK, "evaluation of phase %d: %s", phase, eqp_error_text(code));
-    f->columns = columns;
-    f->interactions = trace_interactions(sim, problem, tag);
-    eqp_evaluation_free(all);
-    eqp_evaluation_free(mine);
-}
-
-static void foretell_cycle(bh_simulation *sim, eqp_cycle_turns *phases, foretold *f)
-{
-    const eqp_problem problem = bh_problem_functions(&sim->problem);
-    const int64_t ngroups = sim->domain.ngroups;
-    eqp_placement *placement = calloc((size_t)ngroups + 1, sizeof *placement);
-    int64_t *tag = calloc((size_t)ngroups + 1, sizeof *tag);
-    int code;
-
-    for (int64_t g = 0; g < ngroups; g++) {
-        tag[g] = sim->domain.tag[g];
-        placement[g] = (eqp_placement){tag[g], sim->domain.rank};
-    }
-    code = problem.open(problem.user, true);
-    code = code ? code : problem.cycle(problem.user, phases);
-    CHECK(code == EQP_OK, "cycle: %s", eqp_error_text(code));
-    for (int k = 0; k < phases->n; k++) {
-        foretell_turn(sim, &problem, k, placement, tag, &f[k]);
-    }
-    problem.close(problem.user);
-    free(placement);
-    free(tag);
-}
-
-static void compare_phase(const char *what, const bh_simulation *sim, int k, double times, const foretold *f)
-{
-    const bh_phase *real = &sim->now.phase[k];
-    const eqp_evaluated *e = &f->evaluated;
-    const int nranks = sim->domain.nranks;
-    int64_t interactions = -(int64_t)sim->input.total;
-
-    for (int r = 0; r < k; r++) {
-        interactions += sim->now.active[r] >> r; /* its particles, as none has left it */
-    }
-    CHECK((double)real->turns == times, "%s: phase %d came %lld times", what, k, (long long)real->turns);
-    CHECK(real->ghosts_total == e->ghosts_total && real->ghosts_max == e->ghosts_max &&
-              real->bytes_total == e->bytes_total && real->bytes_max == e->bytes_max &&
-              real->messages_max == e->messages_max,
-          "%s, %d ranks, phase %d: %lld ghosts, %lld bytes, %lld messages foretold, %lld, %lld, %lld sent", what,
-          nranks, k, (long long)e->ghosts_total, (long long)e->bytes_total, (long long)e->messages_max,
-          (long long)real->ghosts_total, (long long)real->bytes_total, (long long)real->messages_max);
-    for (int r = 0; r < nranks; r++) {
-        const bh_substep *turn = &sim->row[r].substep[k];
-        const double sent[] = {turn->messages_sent, turn->messages_received, turn->bytes_sent, turn->bytes_received};
-        interactions += (int64_t)f->interactions[r];
-        CHECK(turn->interactions == f->interactions[r], "%s, rank %d of %d, phase %d: %g interactions traced, %g real",
-              what, r, nranks, k, f->interactions[r], turn->interactions);
-        for (int c = 0; c < 4; c++) {
-            CHECK(sent[c] == (double)f->columns[c * nranks + r], "%s, rank %d of %d, phase %d, column %d: %lld traced",
-                  what, r, nranks, k, c, (long long)f->columns[c * nranks + r]);
-        }
-    }
-    CHECK(real->interactions == interactions, "%s: phase %d: %lld interactions", what, k,
-          (long long)real->interactions);
-}
-
-/* A step of four or five phases in which nothing moves: each turn is what was foretold of its phase. */
-static void check_cycle(MPI_Comm comm, const char *method, const char *exchange)
-{
-    const char *const words[] = {
-        "--generate", "clusters:n=1500", "--balance", method,  "--exchange",  exchange, "--rungs", "6",
-        "--dt",       "1e-25",           "--eta",     "1e-47", "--rebalance", "never",  "--costs", "nominal"};
-    bh_settings settings = {.cutoff = 0};
-    bh_simulation sim;
-    eqp_message message = {""};
-    eqp_cycle_turns phases = {.n = 0};
-    foretold f[EQP_CYCLE_PHASES];
-    int code;
-
-    parse(&settings, words, (int)(sizeof words / sizeof words[0]));
-    code = bh_simulation_create(comm, &settings, &sim, &message);
-    CHECK(code == EQP_OK, "%s: %s", method, message.text);
-    if (code != EQP_OK) {
-        return;
-    }
-    foretell_cycle(&sim, &phases, f);
-    CHECK(phases.n >= 4 && phases.n < 6, "a cycle of %d phases", phases.n);
-    code = bh_simulation_step(&sim, &message);
-    CHECK(code == EQP_OK, "%s: %s", method, message.text);
-    CHECK(!sim.now.common.rebalanced, "%s: a map in the second step", method);
-    const double promised = sim.now.common.imbalance_promised, found = sim.now.common.imbalance_predicted;
-    CHECK(sim.now.common.split_owners > 0 || fabs(promised - found) < 1e-6,
-          "%s: a cycle uneven by %g, which was to be by %g", method, found, promised);
-    for (int k = 0; k < phases.n; k++) {
-        compare_phase(method, &sim, k, phases.times[k], &f[k]);
-        free(f[k].columns);
-        free(f[k].interactions);
-    }
-    bh_simulation_free(&sim);
-    app_run_settings_free(&settings.run);
-}
-
-static void check_cycles(MPI_Comm comm)
-{
-    check_cycle(comm, "sfc", "direct");
-    check_cycle(comm, "interaction:rate=0.05", "two-stage+broadcast/4");
-    check_cycle(comm, "levelled", "direct");
-    check_cycle(comm, "sfc:maps=phase", "direct");
-    check_cycle(comm, "sfc:maps=phase,even=step", "direct");
-}
-
 /* Every method by every plan, few particles: whole owners, and as many as possible that ranks share. */
 static void check_product(MPI_Comm comm)
 {
@@ -459,111 +312,7 @@ static void check_product(MPI_Comm comm)
     }
 }
 
-/* A comparison, and the settings that its rows borrow names from. */
-typedef struct told {
-    bh_settings settings;
-    eqp_compared *rows;
-    int n;
-} told;
-
-static void told_free(told *t)
-{
-    free(t->rows);
-    app_run_settings_free(&t->settings.run);
-}
-
-/* A comparison of a generated set, with nominal costs; rows on every rank. plan: NULL: the cheapest. */
-static void compare(MPI_Comm comm, const char *methods, const char *parts, const eqp_exchange_plan *plan, told *t)
-{
-    const char *words[] = {"--generate", "clusters:n=1500", "--balance", "sfc",     "--costs",
-                           "nominal",    "--compare",       methods,     "--parts", parts};
-    bh_simulation sim;
-    eqp_message message = {""};
-    int code;
-
-    *t = (told){.settings = {.cutoff = 0}};
-    parse(&t->settings, words, 10);
-    code = bh_simulation_create(comm, &t->settings, &sim, &message);
-    CHECK(code == EQP_OK, "%s", message.text);
-    const eqp_comparison comparison = {.nchoices = t->settings.run.ncompare,
-                                       .choice = t->settings.run.compare,
-                                       .ncounts = t->settings.run.nparts_list,
-                                       .parts = t->settings.run.parts,
-                                       .plan = plan};
-    code = code ? code : eqp_balancer_compare(sim.balancer, &comparison, &t->rows, &message);
-    CHECK(code == EQP_OK, "compare: %s %s", eqp_error_text(code), message.text);
-    t->n = code == EQP_OK ? t->settings.run.ncompare * t->settings.run.nparts_list : 0;
-    bh_simulation_free(&sim);
-}
-
-static bool are_equal(const eqp_evaluated *a, const eqp_evaluated *b)
-{
-    return a->load_max == b->load_max && a->load_mean == b->load_mean && a->ghosts_total == b->ghosts_total &&
-           a->ghosts_max == b->ghosts_max && a->neighbours_max == b->neighbours_max &&
-           a->messages_max == b->messages_max && a->bytes_total == b->bytes_total && a->bytes_max == b->bytes_max &&
-           a->step_seconds == b->step_seconds && a->exchange_seconds == b->exchange_seconds &&
-           a->plan.stages == b->plan.stages && a->plan.broadcast == b->plan.broadcast;
-}
-
-/* More than there are ranks, and many, which take sanitizers long. */
-#ifdef EQP_SANITIZED
-static const char some_parts[] = "3,16";
-#else
-static const char some_parts[] = "3,16,100";
-#endif
-
-/* What comes out is a property of the particles: not of the ranks that look at them. */
-static void check_ranks_do_not_matter(void)
-{
-    static const char methods[] = "all,sfc:split,tiles:even=step,interaction:start=tiles";
-    MPI_Comm alone = first_ranks(1);
-    told one = {.n = 0}, all;
-
-    if (alone != MPI_COMM_NULL) {
-        compare(alone, methods, some_parts, NULL, &one);
-        MPI_Comm_free(&alone);
-    }
-    compare(MPI_COMM_WORLD, methods, some_parts, NULL, &all);
-    CHECK(one.n == 0 || one.n == all.n, "%d rows on one rank, %d on all", one.n, all.n);
-    for (int i = 0; i < one.n && failures == 0; i++) {
-        const eqp_compared *a = &one.rows[i], *b = &all.rows[i];
-        CHECK(
-            are_equal(&a->evaluated, &b->evaluated),
-            "%s into %d: %lld units, %lld ghosts, %lld bytes, a step of %.17g s; on all ranks %lld, %lld, %lld, %.17g",
-            a->method, a->parts, (long long)a->units, (long long)a->evaluated.ghosts_total,
-            (long long)a->evaluated.bytes_total, a->evaluated.step_seconds, (long long)b->units,
-            (long long)b->evaluated.ghosts_total, (long long)b->evaluated.bytes_total, b->evaluated.step_seconds);
-        CHECK(a->units == b->units && a->split_owners == b->split_owners && strcmp(a->chosen, b->chosen) == 0,
-              "%s into %d: other units", a->method, a->parts);
-        CHECK(a->imbalance_next == b->imbalance_next, "%s into %d: other imbalance next", a->method, a->parts);
-        CHECK(a->step_next == b->step_next, "%s into %d: other next step", a->method, a->parts);
-        CHECK(a->step_next > a->evaluated.load_mean, "%s into %d: no next step", a->method, a->parts);
-        CHECK(a->evaluated.load_mean > 0 && a->evaluated.step_seconds >= a->evaluated.load_max &&
-                  a->evaluated.step_seconds_ideal > a->evaluated.load_mean,
-              "%s into %d: no times", a->method, a->parts);
-    }
-    told_free(&one);
-    told_free(&all);
-}
-
-/* `auto` is one step later never above the curve, and never more than a percent above any other method. */
-static void check_auto_wins(void)
-{
-    const eqp_compared *rows;
-    told t;
-
-    compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", some_parts, NULL, &t);
-    rows = t.rows;
-    for (int i = 0; i < t.n; i++) {
-        const eqp_compared *best = &rows[i - i % 7];
-        const double tolerance = strcmp(rows[i].method, "sfc") == 0 ? 1.0 : 1.0 / (1.0 - 0.01);
-        CHECK(best->step_next <= tolerance * rows[i].step_next, "into %d: auto takes %g s, %s %g s", rows[i].parts,
-              best->step_next, rows[i].method, rows[i].step_next);
-    }
-    told_free(&t);
-}
-
-/* What the quick run looks at. */
+/* The quick run. */
 static void check_some(int world)
 {
     static const int counts[] = {1, 2, 3, 4, 8};
@@ -572,14 +321,9 @@ static void check_some(int world)
         MPI_Comm comm = first_ranks(counts[c]);
         if (comm != MPI_COMM_NULL) {
             check_plans(comm);
-            if (counts[c] == 3 || counts[c] == 8) {
-                check_cycles(comm);
-            }
             MPI_Comm_free(&comm);
         }
     }
-    check_ranks_do_not_matter();
-    check_auto_wins();
 }
 
 int main(int argc, char **argv)

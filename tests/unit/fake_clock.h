@@ -15,6 +15,9 @@ long syscall(long number, ...); /* not of POSIX */
 static int fake_clock_every;
 static long fake_clock_readings;
 
+/* Called at each reading of the thread's CPU clock; or NULL. */
+static void (*fake_clock_hook)(void);
+
 /* Nanoseconds of each reading of the thread's CPU clock, whatever has passed. 0: the clock is as it is. */
 static long fake_clock_tick;
 
@@ -23,6 +26,9 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     static long behind, ticks;
     const int code = (int)syscall(SYS_clock_gettime, clock, now);
 
+    if (clock == CLOCK_THREAD_CPUTIME_ID && fake_clock_hook != NULL) {
+        fake_clock_hook();
+    }
     if (clock == CLOCK_THREAD_CPUTIME_ID && fake_clock_every > 0) {
         behind += ++fake_clock_readings % fake_clock_every == 0;
         now->tv_sec -= behind / 100;

@@ -50,9 +50,7 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
 /* The same by whoever has nothing to do, when all essential trees are there. */
 static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
-    const bool watched = p->survey.owners != NULL || p->evaluator->computed != NULL;
-
-    code = code == EQP_OK && watched ? EQP_ERR_ARGUMENT : code;
+    code = code == EQP_OK && p->survey.owners != NULL ? EQP_ERR_ARGUMENT : code;
     EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac, p->map,
                                code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
@@ -130,7 +128,6 @@ int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_m
                        .tasks = tasks,
                        .forces = true,
                        .timings = timings};
-    bh_computed_fn computed = evaluator->computed;
     int64_t distance = tasks->n / runs > SAMPLE_RUN ? tasks->n / runs : SAMPLE_RUN, largest = 0;
     int code;
 
@@ -138,12 +135,10 @@ int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_m
         largest = tasks->task[w].group.count > largest ? tasks->task[w].group.count : largest;
     }
     code = eqp_array_create(&p.scratch, 4 * largest, sizeof *p.scratch);
-    evaluator->computed = NULL;
     for (int64_t first = 0; first < tasks->n && code == EQP_OK; first += distance) {
         int64_t last = first + SAMPLE_RUN < tasks->n ? first + SAMPLE_RUN : tasks->n;
         code = bh_force_loop_run(&p, first, last, BH_ALL_TASKS);
     }
-    evaluator->computed = computed;
     bh_force_loop_free(&p);
     free(p.scratch);
     return code;

@@ -10,20 +10,14 @@
 
 #include "../../physics/force.h"
 
-/* A tile that was computed, with the work it belongs to: for tests and samplers. */
-typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_tasks *tasks, int64_t task,
-                              const bh_tile *tile);
-
 /* Who hands tasks out while they are computed, see stealing.h. */
 struct bh_stealing;
 
 typedef struct bh_evaluator {
     bh_mac mac;
     double eps;
-    bh_kernel *kernel;       /* owned */
-    eqp_exchange_plan plan;  /* how everything travels: one that eqp_route_fit() lets pass */
-    bh_computed_fn computed; /* NULL: nobody watches */
-    void *computed_user;
+    bh_kernel *kernel;            /* owned */
+    eqp_exchange_plan plan;       /* how everything travels: one that eqp_route_fit() lets pass */
     eqp_timings *timings;         /* gets samples for the cost model; NULL: nobody learns (borrowed) */
     struct bh_stealing *stealing; /* NULL: every rank computes its own tasks. Borrowed; the same on all ranks */
 } bh_evaluator;
@@ -53,7 +47,7 @@ void bh_evaluator_free(bh_evaluator *evaluator);
 /* The forces on all particles that are active in a phase (<physics/motion.h>); the others keep theirs. Groups are those
  * of active particles alone, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this
  * rank so far; returns this rank's code. Collective. EQP_ERR_ARGUMENT where tasks are handed out and this rank has a
- * survey or watches: neither follows tasks to other ranks. */
+ * survey, which does not follow them to other ranks. */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, eqp_survey *survey, int phase, int code,
                 bh_evaluated *result);
 

@@ -17,25 +17,10 @@ void bh_force_loop_free(bh_force_loop *pass)
     bh_survey_free(&pass->survey);
 }
 
-/* What the walk tells of each tile that it keeps. */
-typedef struct tile_watch {
-    const bh_force_loop *pass;
-    int64_t task;
-    bool shared; /* a share of a group goes into the survey tile by tile */
-    bh_survey_pass survey;
-} tile_watch;
-
-static int tile_seen(void *user, const bh_tile *tile)
+/* A share of a group enters the survey tile by tile. */
+static int tile_seen(void *share, const bh_tile *tile)
 {
-    tile_watch *watch = user;
-    const bh_force_loop *p = watch->pass;
-    const bh_evaluator *evaluator = p->evaluator;
-    int code = watch->shared ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
-
-    if (code == EQP_OK && evaluator->computed != NULL) {
-        code = evaluator->computed(evaluator->computed_user, p->tree, p->tasks, watch->task, tile);
-    }
-    return code;
+    return bh_survey_tile_add(share, tile);
 }
 
 static bh_counts count_list(const bh_list *list, int64_t targets)
@@ -47,8 +32,8 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
                               [BH_KIND_GROUP] = 1}};
 }
 
-/* The list of a group, and how much work it is. watch: NULL, or told of all tiles. */
-static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch,
+/* The list of a group and its work. share: NULL, or gets all its tiles. */
+static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_survey_pass *share,
                       bh_counts *counts)
 {
     bh_tile_choice choice;
@@ -56,8 +41,8 @@ static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int 
 
     if (code == EQP_OK) {
         code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
-                               bh_tile_choose(&choice, p->map, tag, rank, group), watch != NULL ? UINT64_MAX : 0,
-                               tile_seen, watch, &p->list);
+                               bh_tile_choose(&choice, p->map, tag, rank, group), share != NULL ? UINT64_MAX : 0,
+                               tile_seen, share, &p->list);
     }
     if (code == EQP_OK && p->list.nabsent > 0) {
         code = EQP_ERR_INTERNAL; /* the essential tree lacks something */
@@ -109,25 +94,25 @@ done:
     return code;
 }
 
-/* The list of one work, and its entry in the survey. */
+/* The list of one task, and its entry in the survey. */
 static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
-    tile_watch watch = {.pass = p, .task = w, .shared = p->survey.owners != NULL && task->tag < 0};
-    const bool watched = watch.shared || p->evaluator->computed != NULL;
+    const bool shared = p->survey.owners != NULL && task->tag < 0;
+    bh_survey_pass share = {.task = NULL};
     bh_turns turns;
     int code;
 
-    if (watch.shared) {
-        bh_survey_begin(&watch.survey, &p->survey, task);
+    if (shared) {
+        bh_survey_begin(&share, &p->survey, task);
     }
-    code = list_group(p, &task->group, task->tag, p->rank, watched ? &watch : NULL, counts);
+    code = list_group(p, &task->group, task->tag, p->rank, shared ? &share : NULL, counts);
     if (code != EQP_OK || p->survey.owners == NULL) {
         return code;
     }
     EQP_TRY(count_turns(p, w, counts, &turns));
-    EQP_TRY(watch.shared ? bh_survey_end(&watch.survey, &turns, p->list.ntiles)
-                         : bh_survey_whole(&p->survey, task, p->tree, &p->list, &turns));
+    EQP_TRY(shared ? bh_survey_end(&share, &turns, p->list.ntiles)
+                   : bh_survey_whole(&p->survey, task, p->tree, &p->list, &turns));
 done:
     return code;
 }

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The same physics on any number of ranks, by every kind of method and exchange plan, with old maps and with new ones: the
+# interactions of one rank, and its forces to 1e-12 at first and to 1e-9 after ten steps, in which close pairs let the last
+# digits grow. What is sent arrives, and no rank holds everything.
+source "$(dirname "$0")/lib.sh"
+same=$1
+common=(--quiet --precision double --costs nominal)
+declare -A options=(
+    [clusters]='--generate clusters:n=1000'
+    [disks]='--generate disks:n=800 --opening geometric'
+    [cutoff]='--generate clusters:n=600 --cutoff 0.2'
+    [pairs]='--generate plummer:n=300 --cutoff 1e6'
+)
+
+# go RANKS SCENE STEPS NAME OPTION...
+go()
+{
+    local ranks=$1 scene=$2 steps=$3 name=$4
+    shift 4
+    # shellcheck disable=SC2086 # a list of words
+    expect "$ranks" ${options[$scene]} "${common[@]}" --steps "$steps" --forces "$name.hdf5" --report "$name" "$@" </dev/null
+}
+
+for scene in clusters disks cutoff pairs; do
+    go 1 $scene 0 "$scene-0" --balance none
+    go 1 $scene 10 "$scene-10" --balance none
+done
+split='--sample-rate 0.05 --imbalance-tol 0.0005'
+while read -r scene steps ranks exchange words; do
+    name="$scene-$steps-$ranks-${exchange//\//_}-${words//[ \/]/_}"
+    # shellcheck disable=SC2086 # a list of words
+    go "$ranks" "$scene" "$steps" "$name" --exchange $exchange --balance $words
+    tolerance=1e-9
+    [ "$steps" != 0 ] || tolerance=1e-12
+    "$same" "$scene-$steps.hdf5" "$name.hdf5" $tolerance || fail "forces: $name"
+done <<END
+clusters 0 2 log sfc
+clusters 0 7 direct+broadcast/4 rcb
+clusters 0 7 direct interaction $split
+clusters 0 7 two-stage+broadcast/16+node/2 interaction $split
+clusters 0 7 log+node/4 interaction $split
+clusters 10 3 two-stage count --rebalance never
+clusters 10 7 direct interaction --rebalance never $split
+clusters 10 7 direct+broadcast/2+node/8 tiles:aspect=20 --rebalance 4 $split
+clusters 10 3 log sfc --rebalance 4
+clusters 10 7 direct sfc:split,even=step --rebalance 3 --imbalance-tol 0.0005
+clusters 10 3 two-stage feedback --rebalance 2
+clusters 10 7 direct interaction --rebalance 4 --sample-strategy adaptive
+clusters 10 3 log+node/4 interaction --rebalance 4 --sample-strategy random
+disks 10 7 direct interaction --rebalance 4
+disks 10 3 direct+broadcast/4 rcb --rebalance never
+cutoff 0 7 two-stage tiles $split
+cutoff 10 7 direct interaction --rebalance 4 $split
+cutoff 10 3 log jagged:columns=2 --rebalance 4
+pairs 0 7 direct tiles $split
+pairs 10 3 two-stage none
+END
+expect 7 --generate plummer:n=30000 "${common[@]}" --steps 0 --balance sfc --report large
+python3 - <<'END' || fail "reports"
+import csv, glob, json, os
+
+def steps(name):
+    return json.load(open(name + "/report.json"))["steps"]
+
+def ranks(name):
+    return list(csv.DictReader(open(name + "/loads.csv")))
+
+ghosts = {}
+names = sorted(os.path.dirname(path) for path in glob.glob("*-*-*-*/report.json"))
+assert len(names) == 20, names
+for name in names:
+    scene, number, nranks = name.split("-")[:3]
+    one, many = steps(f"{scene}-{number}"), steps(name)
+    assert len(many) == int(number) + 1
+    for a, b in zip(one, many):
+        assert a["interactions"] == b["interactions"], (name, a["step"], a["interactions"], b["interactions"])
+    assert abs(many[0]["energy"] - one[0]["energy"]) <= 1e-12 * abs(one[0]["energy"]), name
+    rows = ranks(name)
+    for what in "messages", "bytes":
+        sent, received = (sum(int(row[f"last_{what}_{way}"]) for row in rows) for way in ("sent", "received"))
+        assert sent == received, (name, what, sent, received)
+    if "--imbalance-tol" in name and nranks == "7":
+        assert many[0]["split_owners"] > 0, f"{name}: no group is shared"
+    if number == "0" and "interaction" in name:  # ghosts do not depend on the plan
+        assert ghosts.setdefault(scene, many[0]["ghosts_total"]) == many[0]["ghosts_total"], name
+# Where no cell acts every particle meets every other one.
+assert steps("pairs-0")[0]["interactions"] == 300 * 299
+# Ghosts are cells and particles.
+for row in ranks("large"):
+    assert 2 * int(row["particles"]) < 30000 and 2 * int(row["ghosts"]) < 30000, row
+END
+finish
