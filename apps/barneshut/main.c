@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the steps work on. */
+/* The user data of all callbacks. */
 typedef struct running {
     bh_simulation *sim;
     bh_record *record;
@@ -94,7 +94,7 @@ static void print_title(const bh_simulation *sim)
     }
 }
 
-/* After it. */
+/* After the table of the steps. */
 static void print_summary(const bh_simulation *sim)
 {
     const bh_step *now = &sim->now;
@@ -124,7 +124,7 @@ static void print_note(const bh_simulation *sim)
     }
 }
 
-/* What a run leaves: files, a note on stderr, text on stdout. */
+/* Completes the files of a run and prints its note. */
 static int finish(const bh_simulation *sim, bh_record *record, eqp_message *message)
 {
     eqp_message note = {""};
@@ -206,7 +206,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
         eqp_message_set(message, "barneshut: --compare: %s", eqp_error_text(code));
     }
     if (code == EQP_OK) {
-        app_signals_keep(); /* a file that is begun is completed */
+        app_signals_keep(); /* complete the present file */
         code = finish(&sim, &record, message);
     }
     if (code == EQP_OK) {

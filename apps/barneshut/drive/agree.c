@@ -63,7 +63,7 @@ void bh_agree_on_rungs(bh_simulation *sim)
     }
 }
 
-/* The run that goes on completes the step: velocities lack its last kick, and forces are those of the tick before. */
+/* A restart completes the step: velocities miss its last kick, and forces are those of the tick before. */
 static void leave_step(bh_simulation *sim)
 {
     sim->kick = 0.5 * sim->dt;

@@ -46,7 +46,7 @@ int bh_balance_ask(bh_simulation *sim, eqp_message *message)
         EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
         EQP_TRY(bh_balance_map(sim, message));
         sim->costs.begin = eqp_busy_seconds();
-    } else { /* it hears how long the run is: a restart may have another end */
+    } else { /* tells it the length of the run, which a restart may change */
         (void)eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
     }
 done:
@@ -143,7 +143,7 @@ static bh_rank_row row_of(const bh_simulation *sim)
     return row;
 }
 
-/* Of this rank's particles. */
+/* Sums over this rank's particles. */
 static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
 {
     const bh_particles *p = &sim->domain.particles;

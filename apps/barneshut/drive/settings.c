@@ -110,7 +110,7 @@ static const app_option table[] = {
      .help = "instruction set of the force kernels; auto: the fastest that the processor has"},
 };
 
-/* What the shared rows mean for particles. */
+/* Help texts of shared options, for particles. */
 static const app_option_text texts[] = {
     {.name = "generate", .help = "make the particles instead of reading them; 'help' lists the kinds"},
     {.name = "dt",
@@ -149,7 +149,7 @@ const char *bh_settings_kernel(const bh_settings *settings)
     return names[settings->kernel];
 }
 
-/* With a cutoff no cell acts: an option that says when one does is a mistake. */
+/* With a cutoff no cell acts, so options of the opening criterion are mistakes. */
 static int check_cutoff(const bh_settings *s, eqp_message *message)
 {
     static const char *const idle[] = {"opening", "theta", "alpha"};
@@ -164,7 +164,7 @@ static int check_cutoff(const bh_settings *s, eqp_message *message)
     return EQP_OK;
 }
 
-/* Rungs go by the softening length; and with one of them nothing goes by --eta. */
+/* Rungs depend on the softening length; --eta has no effect with one rung. */
 static int check_rungs(const bh_settings *s, eqp_message *message)
 {
     if (s->rungs > 1 && s->softening == 0) {
@@ -178,7 +178,8 @@ static int check_rungs(const bh_settings *s, eqp_message *message)
     return EQP_OK;
 }
 
-/* An opening angle says which criterion is meant, and with a cutoff there is none, nor forces for it to go by. */
+/* --theta alone selects the geometric criterion. With a cutoff no criterion applies, and no forces are needed for it.
+ */
 static void choose_opening(bh_settings *s)
 {
     const bool named = app_options_given(&command_line, s, "opening");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a run begins: its parts, first homes, first map, first forces. */
+/* The beginning of a run: its parts, first homes, first map, first forces. */
 #include "files/restart.h"
 #include "step.h"
 
@@ -29,15 +29,15 @@ static int build_tree(bh_simulation *sim)
     return eqp_agree(sim->comm, bh_domain_build_tree(&sim->domain, EQP_OK), NULL);
 }
 
-/* The relative criterion goes by accelerations, which a snapshot does not have: the geometric one gives them. So the
- * first map is made of the lists that steps have, and step 0 has them as well. */
+/* The relative criterion needs accelerations, which a snapshot does not have: forces by the geometric one give them. So
+ * the first map and step 0 have the same lists as later steps. */
 static int find_accelerations(bh_simulation *sim)
 {
     bh_evaluated unseen;
     eqp_timings *const timings = sim->evaluator.timings;
     int code;
 
-    sim->evaluator.timings = NULL; /* nor are the costs of a step */
+    sim->evaluator.timings = NULL; /* these are not the costs of a step */
     code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0, EQP_OK, &unseen);
     sim->evaluator.timings = timings;
     EQP_TRY(eqp_agree(sim->comm, code, NULL));
@@ -72,7 +72,7 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
-/* Of the longest step: given, or that of a restart file, or chosen. */
+/* The length of the longest step: given, from a restart file, or chosen. */
 static int find_dt(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
@@ -85,7 +85,7 @@ done:
     return code;
 }
 
-/* Those of all ranks on each rung. */
+/* The particles of all ranks on each rung. */
 static int count_rungs(bh_simulation *sim)
 {
     const bh_particles *p = &sim->domain.particles;
@@ -103,8 +103,7 @@ done:
     return code;
 }
 
-/* The first map is of groups that are computed as often as in the first step. A step that was stopped goes on with the
- * rungs that it had. */
+/* The rungs of the first step, for which the first map is made. A step that was stopped keeps its rungs. */
 static int find_rungs(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
@@ -147,7 +146,7 @@ done:
     return code;
 }
 
-/* A step of many sizes that was stopped, from its tick on: with its own length, whatever that of the next one is. */
+/* Completes a step that was stopped, from its tick on and with its own length. */
 static int complete_step(bh_simulation *sim)
 {
     const double next = sim->rungs.dt;
@@ -181,9 +180,8 @@ done:
     return code;
 }
 
-/* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
- * before, so that new ones would not have the same bits. One that was stopped within a step has no others, and
- * completes that step. */
+/* A restart keeps the forces of its file: by the relative criterion they depend on the step before, so that new ones
+ * would not have the same bits. A run that was stopped within a step completes that step. */
 static int compute_first(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
@@ -192,7 +190,7 @@ static int compute_first(bh_simulation *sim)
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
         return compute_again(sim);
     }
-    if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* it is the first lists that are compared */
+    if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* comparisons use the first lists */
         EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
     }
     if (sim->input.kick > 0 && sim->rungs.n > 1) {
@@ -217,7 +215,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
     EQP_TRY(bh_balance_record(sim, 0.0, message));
-    if (sim->resumes && sim->input.kick == 0) { /* else that was the record of the step that was stopped */
+    if (sim->resumes && sim->input.kick == 0) { /* otherwise the record was of the completed step */
         EQP_TRY(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
     }
     app_words_free(&sim->input.words);
@@ -281,14 +279,14 @@ done:
     return code;
 }
 
-/* Where the size of groups is chosen a run goes on with the one that it had; comparisons begin with the largest. */
+/* With --group-size auto a restart begins with the last size, a comparison with the largest. */
 static void begin_with_group_size(bh_simulation *sim)
 {
     bh_problem *problem = &sim->problem;
 
     for (int i = 1; i < problem->ngrains && sim->settings->run.ncompare == 0; i++) {
         if (problem->size[i] == sim->input.group_size) {
-            if (!sim->resumes) { /* else the balancer goes on with that number */
+            if (!sim->resumes) { /* otherwise the balancer's state has its number */
                 problem->size[i] = problem->size[0];
                 problem->size[0] = (int)sim->input.group_size;
             }

@@ -56,7 +56,7 @@ typedef struct bh_costs {
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
     int64_t bytes;                /* sent in evaluations, with the tops of trees */
     bh_evaluated evaluated;       /* in all of them; the exchange is that of the last one */
-    /* Of each phase: */
+    /* In each phase: */
     int64_t turns[BH_RUNGS_MAX];
     double load[BH_RUNGS_MAX];      /* CPU seconds in forces, in all substeps */
     bh_counts counts[BH_RUNGS_MAX]; /* in all substeps */
@@ -82,10 +82,10 @@ typedef struct bh_simulation {
     double *kept;    /* [4][particles] forces of the tick before, which a run that is stopped must write with
                         the relative criterion; bh_forces_keep(), owned */
     double loose;    /* particles of all ranks that had left their leaves at the last tick but the end */
-    double kick;     /* s, of a step that a signal has ended: velocities of rung 0 lack it; else 0 */
+    double kick;     /* s, missing from the velocities of rung 0 after a signal has ended a step; else 0 */
     bool bounded;    /* there is a bound */
     double bound[6]; /* of all particles until the next tick, see bh_rungs_bounds() */
-    int code;        /* of this rank in the step under way: it goes on with the others, which learn of it when sums of
+    int code;        /* of this rank in the step under way; a rank that fails goes on, and all learn of it when sums of
                         all ranks are made */
     int failed;      /* code of a record or file that this rank could not write since the last step */
     int signal;      /* received by some rank before the last step was recorded; else 0 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of a step that the first forces need as well, and what they share. A rank that fails keeps its code in
- * sim->code and goes through the rest of the step with the others. */
+ * sim->code and goes on through the rest of the step. */
 #ifndef BH_STEP_H
 #define BH_STEP_H
 

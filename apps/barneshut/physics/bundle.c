@@ -23,11 +23,11 @@ typedef struct group_head {
     double accel;
 } group_head;
 
-/* What a rank has: bit by bit, by the cell that a block is of. */
+/* The blocks that a rank has: one bit for each, at the number of its cell. */
 typedef struct receiver {
     int rank;
     int64_t words, capacity;
-    uint64_t *has; /* [capacity], the first `words` of which mean something */
+    uint64_t *has; /* [capacity], the the first `words` are set up */
 } receiver;
 
 struct bh_packer {
@@ -71,7 +71,7 @@ void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
     }
 }
 
-/* Room for the cells that there are by now; new ones nobody has. */
+/* Extends the bits to the present number of cells; the rank has none of the new ones. */
 static int extend(receiver *r, int64_t ncells)
 {
     const int64_t words = (ncells + 63) / 64;
@@ -114,7 +114,7 @@ static int find_receiver(bh_packer *packer, int rank, receiver **found)
     return extend(*found, packer->tree->ncells);
 }
 
-/* Room for so many bytes more. */
+/* Reserves `more` bytes. */
 static int reserve(bh_packer *packer, int64_t more)
 {
     const int64_t size = packer->size + more;
@@ -242,8 +242,8 @@ static void widen(bh_group *around, const bh_group *group)
     around->accel = fmin(around->accel, group->accel);
 }
 
-/* Groups of which all tiles are wanted, from the first on, that one walk is made around. Those without a known
- * acceleration have another criterion. */
+/* The number of leading groups that one walk can be made around: all their tiles are needed, and all or none of them
+ * have a known acceleration, as the criterion depends on that. */
 static int64_t count_together(int64_t n, const bh_bundle_group *group)
 {
     int64_t count = 1;

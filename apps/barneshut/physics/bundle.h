@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bundles: groups that another rank computes in this one's stead, with all of the tree that it may lack for them. The
- * other rank has the top of the tree and what is below its own branches; it gets the blocks (see let.h) of all else
- * that the walks of the groups open, be they this rank's or grafted here. */
+/* Bundles: groups that this rank hands to another one to compute, with the parts of the tree that it may lack. The
+ * other rank has the top of the tree and everything below its own branches; it gets the blocks (see let.h) of all other
+ * cells that the walks of the groups open, both this rank's and grafted ones. */
 #ifndef BH_BUNDLE_H
 #define BH_BUNDLE_H
 
@@ -37,8 +37,8 @@ int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *
 
 /* Opens a bundle of n groups (else EQP_ERR_FORMAT): grafts its blocks and fills group [n], whose targets are borrowed
  * from data, which is aligned to 8 bytes (else EQP_ERR_ARGUMENT). Blocks are checked as in bh_let_graft(), which gives
- * further codes; those before one that does not fit stay. Whether the walks of the groups find all that they need is
- * seen when they are walked. O(bytes + blocks x levels). */
+ * further codes; blocks before an invalid one stay. A missing block shows only when the groups are walked. O(bytes +
+ * blocks x levels). */
 int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_bundle_group *group);
 
 #endif

@@ -132,7 +132,7 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
         square[4] += my * dz;
         square[5] += mz * dz;
     }
-    moments->mass = mass; /* member by member: a copy of a whole would wait until all is stored */
+    moments->mass = mass; /* member by member: copying the struct would wait until all of it is stored */
     set_com(moments, centre, sum);
     const double d[3] = {moments->com[0] - centre[0], moments->com[1] - centre[1], moments->com[2] - centre[2]};
     static const int row[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};

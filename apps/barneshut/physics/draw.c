@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Ids stay below this bit (see the range of n); the bits above keep the runs of draws of different purposes apart, also
- * from streams that others number by the id alone with the same seed. */
+/* Ids stay below this bit (see the range of n). The bits above separate the draws of different purposes from each other
+ * and from streams of the same seed that are numbered by the id alone. */
 #define PURPOSE_SHIFT 48
 
 bh__draw bh__draw_begin(const bh_generator *generator, enum bh__purpose purpose, int64_t id)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The exponents of units of length and mass, of G and eps, with which no product of a few of them overflows. Lists of
- * anything larger are left to the plain row, whose terms vanish where those of others become undefined. */
+/* The exponents of units of length and mass, of G and eps, with which no product of a few of them overflows. Larger
+ * values are left to the plain row, whose terms vanish where those of the vector rows become undefined. */
 #define MOST_UNIT 0x1p200
 
 /* The unit of length of mixed precision, as a part of the next power of two above the root cube's side: in the middle
@@ -22,7 +22,7 @@
  * wrong by 2^-12 of itself at most. */
 #define LEAST_OF_BOUNDS 0x1p-12
 
-/* What keeps (2 / s)^5 below 2^125, in units. */
+/* Least distance, in units, that keeps (2 / s)^5 below 2^125. */
 #define LEAST_DISTANCE 0x1p-24
 
 struct bh_kernel {
@@ -157,8 +157,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Units that follow from the root cube and its mass only, so that every rank takes the same. False if there are none
- * in which these targets can be computed in single precision; whether the sources can is seen as they are gathered. */
+/* Units follow from the root cube and its mass alone, so that every rank takes the same. False if these targets do not
+ * fit single precision in any units; sources are checked when they are gathered. */
 static bool frame_mixed(const bh_kernel_row *row, const bh_tree *tree, double G, double eps, double cutoff,
                         const bh_targets *targets, bh_frame *frame)
 {

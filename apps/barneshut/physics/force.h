@@ -46,8 +46,8 @@ const char *bh_kernel_list(int i, bool *runs_here);
 int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps, int64_t n,
              const double *x, const double *y, const double *z, double *ax, double *ay, double *az, double *pot);
 
-/* What the two functions here add to the potential of a particle of mass m for itself: -G m / eps, or 0 with eps == 0.
- * Subtract it for the potential of all others. */
+/* The potential that a particle of mass m has of itself in both functions here: -G m / eps, or 0 with eps == 0.
+ * Subtract it to get the potential of all other particles. */
 double bh_potential_self(double G, double m, double eps);
 
 /* Direct summation over n sources at nt targets, the reference. Same conventions. */

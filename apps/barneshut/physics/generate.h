@@ -11,7 +11,7 @@
 
 #include "../../recipe/recipe.h"
 
-/* What to generate. value[0] is the number of particles, in every kind. */
+/* The recipe of a particle set. value[0] is the number of particles, in every kind. */
 typedef app_recipe bh_generator;
 
 /* The kinds, for help texts and tests. */

@@ -115,7 +115,7 @@ static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const uns
     return EQP_OK;
 }
 
-/* Whether particles belong into the leaf. */
+/* True if the leaf's particles from `first` on lie in its cube. */
 static bool lie_in(const bh_tree *tree, const bh_cell *leaf, int64_t first)
 {
     const bh_sources *s = &tree->sources;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the tree share with each other and with nobody else. */
+/* Internals shared by the files of the tree. */
 #ifndef BH_INTERNAL_H
 #define BH_INTERNAL_H
 
@@ -10,7 +10,7 @@
 /* A depth-first stack of cells never holds more: on each level an opened cell gives way to at most eight. */
 #define BH_STACK (8 * (EQP_CURVE_BITS + 1))
 
-/* How many keys a cell of this level holds: its keys are [key, key + span). */
+/* Number of keys in a cell of this level: its keys are [key, key + span). */
 static inline uint64_t bh__span(int level)
 {
     return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
@@ -46,7 +46,7 @@ static inline void bh__centre(const bh_box *box, uint64_t place, int level, doub
     }
 }
 
-/* Whether the count rule makes a cell a leaf. */
+/* True if the count rule makes a cell a leaf. */
 static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
 {
     return count <= tree->leaf_size || level >= EQP_CURVE_BITS;
@@ -64,7 +64,7 @@ int bh__cells_reserve(bh_tree *tree, int64_t ncells);
 int bh__sources_reserve(bh_sources *sources, int64_t n);
 
 /* Moments of a cell from its particles (array order) and from its children (child order). One home, so that the same
- * cell gets the same bits whoever computes it. */
+ * cell gets the same bits on every rank. */
 void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments);
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments);
 
@@ -78,14 +78,14 @@ static inline bool bh__is_loose(const bh_cell *cell)
     return cell->level > cell->tight;
 }
 
-/* How many of bh_moments.quad are moments of their own. */
+/* Independent components of bh_moments.quad. */
 #define BH_QUAD_TRAVELS 5
 
-/* Sets what follows from the other moments and the cell's place: offset and the last of quad. Used by those who compute
- * moments and by those who receive them, so that all have the same bits. */
+/* Sets what follows from the other moments and the cell's place: offset and the last of quad. Computed and received
+ * moments both pass through here, so that all ranks have the same bits. */
 void bh__moments_complete(const bh_tree *tree, const bh_cell *cell, bh_moments *moments);
 
-/* Whether these could be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
+/* True if these can be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
 bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child);
 
 /* The children of a cell as walks see them, from the cells. */
@@ -100,7 +100,7 @@ void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
 /* Room for that many in all; the contents stay. */
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 
-/* What bh_walk_sampled() is told. */
+/* Arguments of bh_walk_sampled(). */
 typedef struct bh__visitor {
     bh_choice choice;
     uint64_t pin_below; /* seen hears of tiles with smaller pins only */

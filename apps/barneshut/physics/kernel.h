@@ -20,8 +20,8 @@
 
 #define BH_ROOT_TWO 1.4142135623730951
 
-/* What single precision must hold, in units of a frame: coordinates of targets and sources, and masses (0 may be, too);
- * moments follow from both. With these and the frame's least distance every factor of an interaction stays between
+/* Limits of single precision in a frame's units: coordinates of targets and sources, and masses (0 is allowed); moments
+ * follow from both. With these and the frame's least distance every factor of an interaction stays between
  * 2^-120 and 2^120. */
 #define BH_MIXED_MOST_LENGTH 0x1p14f
 #define BH_MIXED_LEAST_MASS 0x1p-70f
@@ -39,7 +39,7 @@
         real trace[BH_BLOCK_BODIES];                                                                                   \
     } bodies
 
-/* Particles, and cells as monopole and traceless quadrupole. What factors the moments carry is the row's own affair. */
+/* Particles, and cells as monopole and traceless quadrupole. Each row chooses the factors that its moments carry. */
 BH_BLOCK_OF(double, bh_points, bh_bodies);
 BH_BLOCK_OF(float, bh_points_mixed, bh_bodies_mixed);
 
@@ -65,7 +65,7 @@ typedef struct bh_targets {
  * that the product is exact and a source at a target stays there. */
 typedef struct bh_frame {
     double eps2;                    /* in the frame's units, as all below */
-    double acceleration, potential; /* what the sums are to be multiplied with; G is in it */
+    double acceleration, potential; /* factors of the sums; G is in them */
     bool bare;                      /* eps2 is so small that a source may be at distance 0 */
     bool pairs_in_double;           /* mixed: single precision cannot tell particles apart that matter */
     double cutoff2;                 /* particles whose squared distance is this or more do not act; 0: all do */
@@ -81,7 +81,7 @@ typedef struct bh_cursor {
 } bh_cursor;
 
 /* put_bodies: n cells of the tree into a block from its begin (n <= BH_BLOCK_BODIES).
- * put_points: particles from `at` on, as many as there are and fit; `at` moves behind them; returns how many.
+ * put_points: particles from `at` on until the list or the block ends; `at` moves behind them; returns their number.
  * Both fill the last vector up with sources without mass whose distance does no harm. In mixed precision `fits` becomes
  * false where a value is out of what single precision holds; the block is not to be used then. Double precision leaves
  * `fits` alone. bodies, points: add the field of n sources of such a block. Sums are added up block by block, so that
@@ -106,7 +106,7 @@ extern const int bh_kernel_table_size;
 
 extern const bh_kernel_row bh_kernel_plain[2], bh_kernel_avx2[2], bh_kernel_avx512[2];
 
-/* Whether a mass, in a frame's units, can be single precision's. */
+/* True if single precision can hold a mass in a frame's units. */
 static inline bool bh_mixed_mass(double m)
 {
     return m == 0 || (m >= (double)BH_MIXED_LEAST_MASS && m <= (double)BH_MIXED_MOST_MASS);

@@ -25,8 +25,8 @@ static bool runs_here(void)
 #define OF_G 1
 #define NAME(what) what##_double
 
-/* There is no estimate of 1 / sqrt in double precision. One from the exponent's bits and steps from there took 5 %
- * longer (Zen 5) than these two operations, which are the same on every CPU. */
+/* AVX2 has no estimate of 1 / sqrt in double precision. Newton steps from the exponent's bits took 5 % longer (Zen 5)
+ * than these two operations, which give the same bits on every CPU. */
 static inline __m256d inverse_double(__m256d s2)
 {
     return _mm256_div_pd(_mm256_set1_pd(1 / BH_ROOT_TWO), _mm256_sqrt_pd(s2));
@@ -268,13 +268,13 @@ static inline bool all_of(__m256 comparison)
     return _mm256_movemask_ps(comparison) == 0xff;
 }
 
-/* Whether some masses are 0 in single precision or nearly so: are they 0 indeed? */
+/* True if some masses are so small in single precision that they must be checked for 0. */
 static inline bool some_light(const extremes *seen)
 {
     return !all_of(_mm256_cmp_ps(seen->least_mass, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_GE_OQ));
 }
 
-/* Whether all fits but light masses. */
+/* True if everything but light masses fits. */
 static inline bool fit(const extremes *seen, const bh_frame *frame)
 {
     return all_of(_mm256_cmp_ps(seen->length, _mm256_set1_ps(BH_MIXED_MOST_LENGTH), _CMP_LE_OQ)) &&

@@ -233,7 +233,7 @@ static inline void transpose8(const __m512d from[8], __m512d to[8])
 }
 
 /* Where the moments of eight listed cells are, in bytes behind those of cell 0: there are less than 2^31 cells. All at
- * once and through memory, because as many pointers in registers would drive others out. */
+ * once and through memory: eight pointers would spill other registers. */
 static inline void offsets_of(const int64_t *number, int64_t offset[8])
 {
     const __m512i size = _mm512_set1_epi64(sizeof(bh_cell));
@@ -336,13 +336,13 @@ static inline void see(extremes *seen, __m512 x, __m512 y, __m512 z, __m512 m)
     seen->most_mass = _mm512_max_ps(seen->most_mass, m);
 }
 
-/* Whether some masses are 0 in single precision or nearly so: are they 0 indeed? */
+/* True if some masses are so small in single precision that they must be checked for 0. */
 static inline bool some_light(const extremes *seen)
 {
     return !(_mm512_reduce_min_ps(seen->least_mass) >= BH_MIXED_LEAST_MASS);
 }
 
-/* Whether all fits but light masses. */
+/* True if everything but light masses fits. */
 static inline bool fit(const extremes *seen, const bh_frame *frame)
 {
     return _mm512_reduce_max_ps(seen->length) <= BH_MIXED_MOST_LENGTH &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the gathers of all instruction sets share: where the listed things are, asked for in time. */
+/* Shared by the gathers of all instruction sets: addresses of listed cells and particles, prefetched in time. */
 #ifndef BH_KERNEL_GATHER_H
 #define BH_KERNEL_GATHER_H
 
@@ -47,14 +47,14 @@ static inline bool next_run(run_reader *reader, int64_t *first, int64_t *count, 
     return true;
 }
 
-/* How many particles the block has got; the cursor stands behind them. */
+/* The number of particles in the block; moves the cursor behind them. */
 static inline int64_t read_end(const run_reader *reader, bh_cursor *at)
 {
     *at = (bh_cursor){reader->run, reader->offset};
     return reader->filled;
 }
 
-/* Whether the masses of a block's particles, which are listed from a cursor on, can be single precision's. */
+/* True if single precision can hold the masses of a block's particles, which are listed from a cursor on. */
 static inline bool masses_fit(const bh_frame *frame, const bh_sources *from, const bh_list *list, const bh_cursor *at)
 {
     run_reader reader = read_runs(list, at);
@@ -69,8 +69,8 @@ static inline bool masses_fit(const bh_frame *frame, const bh_sources *from, con
     return fit;
 }
 
-/* The numbers of `lanes` listed cells from i on; behind the last it is taken again: it fits as well as it did before,
- * and empty_lanes() takes its mass away. `room` [lanes] is for those. */
+/* The numbers of `lanes` listed cells from i on. At the end of the list the last cell is repeated: it passes the same
+ * checks again, and its mass is cleared afterwards. room: [lanes] for that case. */
 static inline const int64_t *numbers_of(const int64_t *number, int64_t i, int64_t n, int lanes, int64_t *room)
 {
     if (i + lanes <= n) {
@@ -87,7 +87,7 @@ static inline const double *moments_of(const bh_cell *cell, int64_t number)
     return &cell[number].moments.mass;
 }
 
-/* Sends for the moments that are gathered after the next `lanes`, which are on their way by now. */
+/* Prefetches the moments two vectors ahead; the next vector's are on their way already. */
 static inline void send_for_moments(const bh_cell *cell, const int64_t *number, int64_t i, int64_t n, int lanes)
 {
     if (i + 3 * lanes <= n) {

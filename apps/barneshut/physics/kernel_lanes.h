@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interactions of mixed precision for one instruction set, targets in the lanes: nothing is left to be summed up
- * across lanes, which short lists could not make up for, but the last vector has idle lanes. Included by kernel_avx2.c
+/* The interactions of mixed precision for one instruction set, targets in the lanes: no sums across lanes, which would
+ * dominate short lists, but idle lanes in the last vector. Included by kernel_avx2.c
  * and kernel_avx512.c after kernel_simd.h, whose macros and formulas it takes; they define
  *   VECTOR place_lanes(int64_t r, const double *x, double factor, double shift): x factor + shift of r targets, and 0
  *   in idle lanes,
@@ -8,12 +8,13 @@
 #ifndef BH_KERNEL_LANES_H
 #define BH_KERNEL_LANES_H
 
-/* So many sources at a time, each with sums of its own: the same operations side by side keep the pipelines busy.
- * Blocks are filled up to a multiple. */
+/* Sources per iteration, each with its own sums, so that independent operations fill the pipelines. Blocks are padded
+ * to a multiple. */
 #define BH_SOURCES_AT_ONCE 4
 
-/* One way or the other is chosen for all targets, by what it costs in lanes used: otherwise sums would follow from the
- * order of targets. A target in a sources' kernel costs as much again as so many particles or cells, in vectors. */
+/* All targets of a list take the same way, the one that needs fewer lanes: otherwise sums would depend on the order of
+ * targets. With sources in the lanes each target also costs the sum over lanes: as much as this many vectors of
+ * particles or cells. */
 #define BH_POINTS_OF_A_SUM 1.5
 #define BH_BODIES_OF_A_SUM 0.75
 

@@ -96,7 +96,7 @@ static double unit_place(const bh_frame *frame, int axis, double x, bool *fits)
     return d;
 }
 
-/* Whether the cell is far enough from the targets' bounds. */
+/* True if the cell is far enough from the targets' bounds. */
 static bool put_body_mixed(bh_bodies_mixed *block, int64_t i, const bh_frame *frame, const bh_moments *moments)
 {
     const double per_moment = frame->per_mass * frame->per_length * frame->per_length;

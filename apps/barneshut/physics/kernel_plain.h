@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plain interactions for one type of number; included by kernel_plain.c once for each. REAL and SQRT: the type and
  * its square root, LEAST_SQUARE: squared distances up to it count as 0, POINTS and BODIES: the blocks' members,
- * NAME(points): how functions are called. No include guard: that is the point. */
+ * NAME(points): how functions are called. Included twice, therefore without a guard. */
 
 #ifndef LANES
 /* Source i adds to partial sum i mod LANES. */
@@ -30,7 +30,7 @@ static void NAME(add_field)(const bh_targets *targets, int64_t t, const bh_frame
     targets->pot[t] -= frame->potential * (double)NAME(sum)(sp);
 }
 
-/* `within`, known when this is compiled: whether there is a cutoff. */
+/* `within`, known when this is compiled: true with a cutoff. */
 static inline __attribute__((always_inline)) void NAME(points_all)(const bool within, const bh_block *of, int64_t n,
                                                                    const bh_frame *frame, const bh_targets *targets)
 {
@@ -70,7 +70,7 @@ static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, c
     }
 }
 
-/* With d = target - com, s^2 = d^2 + eps^2, q = d.Q.d - eps^2 T: phi = -G (M / s + q / (2 s^5)), hence
+/* With d = target - com, s^2 = d^2 + eps^2, q = d.Q.d - eps^2 T: phi = -G (M / s + q / (2 s^5)) and
  * -grad phi = G (Q.d / s^5 - (M / s^3 + 5 q / (2 s^7)) d). */
 static void NAME(bodies)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
 {

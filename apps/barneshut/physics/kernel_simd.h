@@ -3,10 +3,10 @@
  * included by kernel_avx2.c and kernel_avx512.c once for each type. They define
  *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
  *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
- *   VECTOR NAME(inverse)(VECTOR s2): w = c / sqrt(s2), and NAME(inverse_bare): the same, and 0 for 0,
+ *   VECTOR NAME(inverse)(VECTOR s2): w = c / sqrt(s2), and NAME(inverse_bare): the same, but 0 for 0,
  *   OF_W, OF_W3, OF_G: 1 / c, 1 / c^3 and 1 / (2 c^2),
  *   VECTOR NAME(where_below)(VECTOR w, d2, cutoff2): w where d2 < cutoff2, and 0 elsewhere,
- *   bool NAME(none_below)(VECTOR d2, cutoff2): whether that is so nowhere, if looking pays,
+ *   bool NAME(none_below)(VECTOR d2, cutoff2): true if that is so in no lane; always false if the test does not pay,
  *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes,
  *   void NAME(sum16)(const VECTOR x[4], y[4], z[4], p[4], __m256d sum[4]): the same for each of x, y, z, p, in the same
  *   order of additions,
@@ -15,8 +15,8 @@
  * Both formulas use w = c / s for all powers of s, with the c that makes w the cheapest, and no other factor is left to
  * multiply with: with quadrupole moments stored as Q / c^2 (and the trace as -eps^2 T / c^2), g = (d.Q.d - eps^2 T) w^4
  * / c^2 is 2 c^2 times q / (2 s^4); phi sums up w (M + g / (2 c^2)) and the acceleration w^3 (M + 5 g / (2 c^2)) d -
- * w^5 Q.d / c^2; they are to be multiplied with 1 / c and 1 / c^3. Differences d are source - target here. No include
- * guard: that is the point. */
+ * w^5 Q.d / c^2; the sums are multiplied with 1 / c and 1 / c^3. Differences d are source - target here. Included
+ * twice, therefore without a guard. */
 
 #ifndef BH_INLINE
 #ifdef EQP_SANITIZED
@@ -24,8 +24,8 @@
 #else
 #define BH_INLINE static inline __attribute__((always_inline))
 #endif
-/* So many targets share the loads of sources. More than registers hold, but the same operations of several side by side
- * keep the pipelines busy, and that counts for more than what is spilt. */
+/* Targets that share the loads of sources. They need more registers than there are, but their independent operations
+ * fill the pipelines, which gains more than the spills cost. */
 #define BH_AT_ONCE 4
 
 BH_INLINE void add_to(double *to, __m256d field)
@@ -33,7 +33,7 @@ BH_INLINE void add_to(double *to, __m256d field)
     _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), field));
 }
 
-/* Of n >= 4 numbers; the last four overlap those before. */
+/* Of n >= 4 numbers; the last vector overlaps the one before. */
 BH_INLINE void bounds_along(const double *x, int64_t n, double *lo, double *hi)
 {
     const __m256d last = _mm256_loadu_pd(x + n - 4);
@@ -113,7 +113,7 @@ BH_INLINE void NAME(place)(const int nt, const bh_frame *frame, int axis, const 
     }
 }
 
-/* What is known when an inner loop is compiled: sources may be at distance 0; there is a cutoff. */
+/* Compile-time constants: nt targets; bare: sources may be at distance 0; within: there is a cutoff. */
 BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bool within, const bh_block *of, int64_t n,
                                const bh_frame *frame, const bh_targets *targets, int64_t t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who wants which block of this rank's tree, and the blocks as bytes. */
+/* Blocks of this rank's tree: which ranks ask for them, and their bytes. */
 #include "let.h"
 
 #include "let_format.h"
@@ -18,10 +18,10 @@ typedef struct stop {
     bool branch;  /* one of this rank's branches: the cell is its number */
 } stop;
 
-/* What has been marked of a family for the one who was the last to want it. Most of what a walk opens is marked
- * already, and these say so without a look at the tree. */
+/* Marks of a family for the last rank that asked for it. Most cells that a walk opens are marked already; this tells so
+ * without reading the tree. */
 typedef struct family_mark {
-    int32_t asker; /* 1 + that; 0: nobody */
+    int32_t asker; /* 1 + that rank; 0: none yet */
     uint32_t leaves;
 } family_mark;
 
@@ -34,11 +34,11 @@ typedef struct want {
 struct bh_let {
     const bh_tree *tree; /* borrowed */
     int64_t nstops;
-    stop *stop;        /* [nstops] */
-    int32_t *last;     /* [cells] 1 + the last who wanted the cell's block; 0: nobody. Then the block's number */
-    int32_t *askers;   /* [cells] how many want it */
+    stop *stop;      /* [nstops] */
+    int32_t *last;   /* [cells] 1 + the last rank that asked for the cell's block; 0: none. Later the block's number */
+    int32_t *askers; /* [cells] number of ranks that ask for it */
     family_mark *mark; /* [families below the branches] */
-    int asker;         /* whose turn it is */
+    int asker;         /* the present rank */
     int64_t nwants, capacity;
     want *want; /* [nwants] by asker */
     int64_t nblocks, nleaves;
@@ -89,7 +89,7 @@ static int find_stops(bh_let *let)
     return EQP_OK;
 }
 
-/* Where to go on if a stop is not opened: at the next one that is not deeper. */
+/* A stop that is not opened leads to the next one that is not deeper. */
 static void link_stops(bh_let *let)
 {
     int64_t after[EQP_CURVE_BITS + 1];
@@ -301,7 +301,7 @@ static void list_branch(bh_let *let, int64_t branch, int64_t *family, int64_t *l
     }
 }
 
-/* Who wants each block: wants are in the order of the askers, and stay so block by block. */
+/* The ranks that ask for each block: requests come by ranks, and stay in that order within a block. */
 static void sort_wants(bh_let *let)
 {
     for (int64_t b = 0; b < let->nblocks; b++) {

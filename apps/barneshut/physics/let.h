@@ -15,12 +15,12 @@
 int64_t bh_let_family_bytes(bool bare, int nchild);
 int64_t bh_let_leaf_bytes(int64_t count);
 
-/* The number of a cell's block, whoever computes it: different for all cells, whatever their level; negative for those
- * of the deepest level, positive for all others. A cell is either opened or a leaf, so that it has one block. */
+/* The number of a cell's block, the same on all ranks and different for all cells: negative on the deepest level,
+ * positive on all other levels. A cell is either opened or a leaf, so that it has one block. */
 int64_t bh_block_id(uint64_t key, int level);
 
-/* Collects who wants what. Once per built tree with its top, which is borrowed; grafting onto it meanwhile is fine, as
- * only what is below this rank's own branches is ever sent. */
+/* Collects the ranks that ask for each block. Once per built tree with its top, which is borrowed; grafting onto it
+ * meanwhile is fine, as only what is below this rank's own branches is ever sent. */
 typedef struct bh_let bh_let;
 
 int bh_let_create(const bh_tree *tree, bh_let **let);
@@ -57,7 +57,7 @@ void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes);
  * O(bytes + levels). EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
 
-/* The same for blocks one after another, without gaps, in so many bytes. */
+/* The same for blocks one after another without gaps; size: bytes of all. */
 int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size);
 
 #endif

@@ -15,7 +15,7 @@
 #define BH_TIGHT_BITS 5
 #define BH_REST_SHIFT (BH_COUNT_BITS + BH_NCHILD_BITS + BH_TIGHT_BITS)
 
-/* Then, unless the tree is bare, the moments that others do not follow from. */
+/* Then, unless the tree is bare, the independent moments. */
 typedef struct bh__packed_moments {
     double mass;
     double com[3];
@@ -33,7 +33,7 @@ size_t bh__packed_bytes(bool bare);
 /* Writes the record of a cell; returns where it ends. */
 unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest);
 
-/* Reads count, nchild, tight and those moments that travel, others 0; returns where the record ends. */
+/* Reads count, nchild, tight and the independent moments; sets the rest to 0. Returns the end of the record. */
 const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *tree, bh_cell *cell, int *rest);
 
 /* Bytes of the block of a cell, whose children or particles need not be here. */
@@ -42,10 +42,10 @@ int64_t bh__block_bytes(const bh_tree *tree, const bh_cell *cell);
 /* Writes the block of a cell whose children or particles are here; returns where it ends. */
 unsigned char *bh__block_pack(unsigned char *to, const bh_tree *tree, const bh_cell *cell);
 
-/* The key and level that a block's number stands for; whether it can be one. */
+/* The key and level of the cell with this block number; false if no cell has it. */
 bool bh__address_of(int64_t id, uint64_t *key, int *level);
 
-/* As bh_let_graft(), of the block that `bytes` of them begin with, whoever has the cell. size: its bytes. */
+/* As bh_let_graft(), for the first block in these bytes, on whichever rank its cell lies. size: the block's bytes. */
 int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds of generator share: random draws, mates, spheres in equilibrium. G = 1. */
+/* Shared by the kinds of generator: random draws, mates, spheres in equilibrium. G = 1. */
 #ifndef BH_MODEL_H
 #define BH_MODEL_H
 

@@ -145,7 +145,7 @@ void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n
     }
 }
 
-/* Neumaier's sum: what is lost by each addition is summed beside it. */
+/* Neumaier's sum: a second sum collects the rounding error of each addition. */
 typedef struct exact {
     double sum, lost;
 } exact;

@@ -26,13 +26,13 @@ typedef struct bh_rungs {
     double limit; /* 2 eta eps: a step is at most sqrt(limit / |a|) (Springel 2005, eq. 34), or that of rung n - 1 */
 } bh_rungs;
 
-/* Ticks of a step of rung r; those of rung 0 are a whole cycle. */
+/* Ticks of a step of rung r; a step of rung 0 is a whole cycle. */
 static inline int64_t bh_rung_ticks(const bh_rungs *rungs, int64_t r)
 {
     return INT64_C(1) << (rungs->n - 1 - r);
 }
 
-/* Whether a step of rung r ends, and the next one begins, at a tick. */
+/* True if a step of rung r ends, and the next one begins, at a tick. */
 static inline bool bh_rung_meets(const bh_rungs *rungs, int64_t r, int64_t tick)
 {
     return (tick & (bh_rung_ticks(rungs, r) - 1)) == 0;
@@ -51,7 +51,7 @@ static inline int bh_rungs_phase(const bh_rungs *rungs, int64_t tick)
     return k;
 }
 
-/* How often phase k comes in a cycle, if some rung from k on has particles. */
+/* Number of substeps of phase k in a cycle, if some rung from k on has particles. */
 static inline int64_t bh_phase_turns(int k)
 {
     return INT64_C(1) << (k > 0 ? k - 1 : 0);
@@ -74,16 +74,15 @@ void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double
 void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
                    double *const v[3]);
 
-/* Bounds of where particles can be until the steps end that are under way after this tick, at which velocities lack
- * `kick` for rung 0 and as much less for others as their steps are shorter, and rungs are still to be chosen. low[3],
- * then minus high[3], so that the least of each over ranks are those of all; a last digit wider. n == 0: DBL_MAX. They
- * follow from each particle alone. With one rung they are of the ends of steps, where all are next. O(n). */
+/* Bounds of all positions until the steps after this tick end. Velocities lack `kick` on rung 0 and proportionally less
+ * on shorter steps; rungs have not been chosen yet. low[3], then minus high[3], so that one minimum over ranks gives
+ * the bounds of all; wider by a last digit. n == 0: DBL_MAX. With one rung they hold at the ends of steps only. O(n).
+ */
 void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
                      const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6]);
 
-/* Sums over particles. A caller with many ranks adds the members of all ranks: there is nothing in it but doubles, and
- * every one of them is a sum. The total energy is kinetic + potential; 2 kinetic + virial is 0 in equilibrium; the
- * centre of mass is moment / mass. */
+/* Sums over particles. All members are doubles and sums, so that a caller adds them over ranks. The total energy is
+ * kinetic + potential; 2 kinetic + virial is 0 in equilibrium; the centre of mass is moment / mass. */
 typedef struct bh_sums {
     double mass;
     double kinetic;     /* sum m v^2 / 2 */
@@ -96,8 +95,8 @@ typedef struct bh_sums {
 
 #define BH_SUMS_DOUBLES ((int)(sizeof(bh_sums) / sizeof(double)))
 
-/* kick: time of a kick that the velocities still lack, which is counted as if it had been given; rung: NULL, or where
- * it is shorter by 2^rung for each. pot is the potential of all *other* particles per unit mass (see
+/* kick: time of a kick that the velocities lack; sums include it. rung: NULL, or the kick is shorter by 2^rung for each
+ * particle. pot is the potential of all *other* particles per unit mass (see
  * bh_potential_self). Sets every member. Compensated summation, so that drifts far below 1e-10 can be seen. O(n). */
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cells that a walk has opened, with what each contributes: for those who ask what a list needs. */
+/* The cells that a walk has opened and what each contributes: the needs of a list. */
 #ifndef BH_OPENED_H
 #define BH_OPENED_H
 
@@ -11,8 +11,8 @@ typedef struct bh_opened {
     double centre[3];        /* of the tile, as keep() would get it */
     int32_t nchild;          /* of the cell */
     int32_t ncells, nleaves; /* in the list: that act as one body, and leaves that act one by one */
-    int64_t nsources;        /* particles in those leaves */
-    int64_t leaf[BH_FAMILY]; /* [nleaves] numbers of those leaves */
+    int64_t nsources;        /* particles in these leaves */
+    int64_t leaf[BH_FAMILY]; /* [nleaves] numbers of these leaves */
 } bh_opened;
 
 /* Number of opened cells of the list that a walk from the tree's root has just made: at least 1, unless there is no

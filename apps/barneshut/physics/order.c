@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words are sorted instead of keys: the upper bits of a key, as many as fit, above the place that it has in the list. A
- * radix sort by so many bits leaves runs short enough for insertion; log2 n bits alone would do for random keys, but
- * those of particles crowd. */
+/* Words are sorted instead of keys: as many upper bits of a key as fit, above its place in the list. A radix sort by
+ * this many bits leaves runs short enough for insertion; random keys would need only log2 n bits, but those of
+ * particles cluster. */
 #define MORE_BITS 18
 #define MOST_DIGIT_BITS 11
 #define MOST_PASSES 6
 #define FEW 32 /* radix passes do not pay for less */
 
-/* Keys, what is to be changed in each, and what decides between equal ones (NULL: their order in the list). */
+/* Keys, the bits to flip in each, and ids that order equal keys (NULL: their order in the list does). */
 typedef struct column {
     const uint64_t *key;
     uint64_t flip;
@@ -43,7 +43,7 @@ static uint64_t low_bits(int bits)
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-/* Sorts by insertion, or gives up when that took so many moves. */
+/* Sorts by insertion; gives up after `moves` moves. */
 static bool insertion_sort(int64_t n, uint64_t *word, int64_t moves)
 {
     for (int64_t i = 1; i < n && moves >= 0; i++) {
@@ -141,7 +141,7 @@ static int64_t count_descents(int64_t n, const uint64_t *word)
     return descents;
 }
 
-/* Sorts the words of a list whose keys differ in so many bits. */
+/* Sorts the words of a list; the keys differ in key_bits bits. */
 static void sort_words(int64_t n, int place_bits, int key_bits, buffers *b)
 {
     const int most = place_bits + MORE_BITS, known = place_bits + (key_bits > most ? key_bits - most : 0);

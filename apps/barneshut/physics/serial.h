@@ -15,7 +15,7 @@ typedef struct bh_serial {
     bh_group *group;
 } bh_serial;
 
-/* What a force evaluation did. */
+/* Work of one force evaluation. */
 typedef struct bh_serial_work {
     int64_t pairs;  /* target particle x source particle, itself included */
     int64_t cells;  /* target particle x cell */

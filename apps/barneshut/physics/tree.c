@@ -63,8 +63,8 @@ int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_
     return first;
 }
 
-/* Seven binary searches side by side: always as many steps as the number of keys needs, and no branch that depends on
- * the keys, as nobody could predict it. */
+/* Seven binary searches side by side: the number of steps depends on the number of keys alone, and no branch
+ * depends on the keys: it could not be predicted. */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9])
 {
     const uint64_t begin = bh__key_at_level(key[first], level), span = bh__span(level + 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One rank's view of the global octree. The cells follow from the keys of all particles alone: a cell with more than
- * leaf_size particles (anywhere) is divided, so every rank count sees the same cells, the same target groups and hence
- * the same interactions. A rank builds the cells below its branches (the coarsest cells that lie wholly in its own key
- * intervals); the top, above the branches of all ranks, is rebuilt by everybody from the gathered branches; cells of
- * other ranks are grafted on when they arrive (see let.h). No MPI in here. */
+ * leaf_size particles (anywhere) is divided, so every rank count sees the same cells, the same target groups and
+ * therefore the same interactions. A rank builds the cells below its branches (the coarsest cells that lie wholly in
+ * its own key intervals); the top, above the branches of all ranks, is rebuilt by everybody from the gathered branches;
+ * cells of other ranks are grafted on when they arrive (see let.h). No MPI in here. */
 #ifndef BH_TREE_H
 #define BH_TREE_H
 
@@ -19,8 +19,8 @@
 /* Ranks are below this: they travel in 23 bits. */
 #define BH_RANKS_MAX (1 << 23)
 
-/* Particles that drift while the tree keeps its cells may leave a cell's cube by so many of its sides, along any axis,
- * before it no longer acts as one body. Criteria keep all targets farther off. */
+/* While the tree keeps its cells, particles may leave a cell's cube by this part of its side along any axis; beyond
+ * that the cell no longer acts as one body. Criteria keep all targets farther off. */
 #define BH_DRIFT_REACH 0.1
 
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
@@ -100,11 +100,11 @@ typedef struct bh_tree {
                   same on all ranks */
     bool drifted; /* bh_tree_drift() has moved its particles */
     int64_t ncells, capacity;
-    int64_t nlocal_cells; /* those below this rank's branches come first */
+    int64_t nlocal_cells; /* cells below this rank's branches come first */
     bh_cell *cell;
     int64_t nfamilies, family_capacity;
-    int64_t nlocal_families; /* those below this rank's branches come first */
-    int64_t ntop_families;   /* those and then the top's; what was grafted comes after them */
+    int64_t nlocal_families; /* families below this rank's branches come first, */
+    int64_t ntop_families;   /* then those of the top, then grafted ones */
     bh_family *family;
     int64_t root;      /* -1 while there is none */
     int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
@@ -135,9 +135,9 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 
 /* The particles of a tree have moved: x, y, z [sources.nlocal] in the order in which it was built. Its cells stay, with
- * the moments of their particles where these are now; a cell that some have left too far is opened by all walks. What
- * came from other ranks goes: the top is to be put on again. loose: how many particles are in such leaves. Depends on
- * where the particles are, not on the way. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks go by the
+ * the moments of their particles at the new positions; all walks open a cell that some particle has left too far.
+ * Grafted cells go, and the top must be built again. loose: number of particles in such leaves. The result depends on
+ * positions alone, not on the path. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks go by the
  * cubes of cells. */
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose);
 

@@ -45,7 +45,7 @@ static int grow(void *array, int64_t capacity, size_t size)
     return EQP_OK;
 }
 
-/* Room for so many cells and so many runs, and for one family more, whose lanes are stored all at once. */
+/* Room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
 static int list_reserve(bh_list *list, int64_t n)
 {
     if (n + BH_FAMILY <= list->cell_capacity && n + BH_FAMILY <= list->run_capacity) {
@@ -357,7 +357,7 @@ static void brief_family(const bh_tree *tree, const bh_family *family, unsigned 
     brief->ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
     brief->nleaves = __builtin_popcount(taken >> BH_FAMILY);
     brief->nsources = 0;
-    for (int k = 0; k < BH_FAMILY; k++) { /* no branch that nobody can predict */
+    for (int k = 0; k < BH_FAMILY; k++) { /* a branch here could not be predicted */
         brief->nsources += (taken >> (BH_FAMILY + k) & 1) * (unsigned)family->count[k];
     }
 }

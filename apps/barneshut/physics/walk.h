@@ -11,7 +11,7 @@
 
 /* When a cell may act as one body. Geometric (Barnes 1994): distance from its centre of mass to the group's bounds
  * > side / theta + offset. Relative (Springel 2005, eq. 18): G mass side^2 < alpha |a| distance^4 with the group's
- * smallest |a|, and never from inside or beside the cell (within 0.6 sides of its centre on every axis); groups without
+ * smallest |a|, and never within 0.6 sides of the cell's centre on every axis; groups without
  * a known |a| use the geometric one. theta, alpha >= 0; 0 opens everything.
  * With a cutoff no cell acts and neither criterion counts: particles farther apart than the cutoff do not act on each
  * other, and leaves whose cubes are all of it away from the group's bounds are left out. */
@@ -49,8 +49,8 @@ typedef struct bh_choice {
     const bh_sharing *sharing;
 } bh_choice;
 
-/* A number of [0, 2^63) that stands for the tile of an opened cell: a function of the cell's key and level alone, all
- * values equally likely. So `pin < limit` picks the same random sample of tiles for every group and on every rank.
+/* The pin of an opened cell's tile, in [0, 2^63): a function of the cell's key and level alone, all values equally
+ * likely. So `pin < limit` picks the same random sample of tiles for every group and on every rank.
  * eqp_random_bits(0, level, key) >> 1. O(1). */
 int64_t bh_cell_pin(uint64_t key, int level);
 
@@ -69,10 +69,10 @@ typedef struct bh_tile {
 } bh_tile;
 typedef int (*bh_tile_seen_fn)(void *user, const bh_tile *tile);
 
-/* Scratch of a walk of a shared group: where the tiles of the rank can be. Around each of its units, what is nearer to
- * it than to others' units. */
+/* Scratch of a walk of a shared group: where the tiles of the rank can be. Around each of its units lie
+ * the places that are nearer to it than to any unit of another rank. */
 typedef struct bh_region {
-    int64_t n;        /* of those pieces */
+    int64_t n;        /* of these pieces */
     int64_t nplanes;  /* blocks of planes that bound each */
     bool complete;    /* nothing else does */
     double centre[3]; /* of the group */
@@ -115,16 +115,16 @@ void bh_list_free(bh_list *list);
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list);
 
-/* The same list, but seen() hears only of those kept tiles whose pin is below pin_below: of none with 0, of all with
- * UINT64_MAX (as with bh_walk()), of about the fraction pin_below / 2^63 between. A tile that seen() does not hear of
- * costs one comparison. Tiles are shown while the list grows: its numbers are right only at the end.
+/* The same list, but seen() gets only kept tiles with a pin below pin_below: none with 0, all with UINT64_MAX (as
+ * bh_walk()), otherwise about the fraction pin_below / 2^63. Every other tile costs one comparison. Tiles are shown
+ * while the list grows: its numbers are valid only at the end.
  * choice: NULL for all tiles. */
 int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
                     const bh_choice *choice, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
 
-/* Of the list that a walk from the tree's root without keep() has just made, the pins of those tiles whose pin is below
- * pin_below, each once: what seen() would hear, for a fraction of the time. pin: room for list->ntiles. Returns how
- * many there are. O(opened cells). */
+/* The pins below pin_below of the tiles of a list, which a walk from the tree's root without keep() has just made; each
+ * once, as seen() would get them, in a fraction of the time. pin: room for list->ntiles. Returns their number. O(opened
+ * cells). */
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin);
 
 /* A tile of such a list as seen() would know it, without its cells and leaves one by one. */
@@ -139,8 +139,9 @@ typedef struct bh_tile_brief {
  * which is how many there are. O(opened cells). */
 void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile);
 
-/* Only list->absent of the walk from the tree's root: what this rank lacks for the group; the other numbers of the list
- * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
+/* Fills only list->absent of the walk from the tree's root: the cells that this rank lacks for the group. The other
+ * members of the list are undefined. O(top and grafted cells that the walk meets): nothing is missing below this rank's
+ * branches. */
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list);
 

@@ -25,7 +25,7 @@ BH_TARGET static inline __m256d off_bounds(const double *com, double lo, double 
     return _mm256_mul_pd(d, d);
 }
 
-/* The lanes that are farther from the group than the reach of a cell of so many sides and the offset. */
+/* The lanes farther from the group than `sides` plus the cell's offset. */
 BH_TARGET static inline unsigned beyond(__m256d d2, double sides, const double *offset)
 {
     const __m256d reach = _mm256_add_pd(_mm256_set1_pd(sides), _mm256_load_pd(offset));
@@ -33,7 +33,8 @@ BH_TARGET static inline unsigned beyond(__m256d d2, double sides, const double *
     return (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d2, _mm256_mul_pd(reach, reach), _CMP_GT_OQ));
 }
 
-/* Which of the four children from `first` on may act as one body; *doubtful: of these, those that may be beside. */
+/* The lanes of four children from `first` on that may act as one body; *doubtful: those of them that may be too near.
+ */
 BH_TARGET static inline unsigned far_half(const bh__walker *w, bool relative, const bh_family *family, int first,
                                           unsigned *doubtful)
 {

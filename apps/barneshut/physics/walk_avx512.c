@@ -32,7 +32,7 @@ BH_TARGET static inline __m512d off_bounds(const double *com, __m512d lo, __m512
     return _mm512_mul_pd(d, d);
 }
 
-/* The lanes that are farther from the group than the reach of a cell of so many sides and the offset. */
+/* The lanes farther from the group than `sides` plus the cell's offset. */
 BH_TARGET static inline unsigned beyond(__m512d d2, double sides, const bh_family *family)
 {
     const __m512d reach = _mm512_add_pd(_mm512_set1_pd(sides), _mm512_load_pd(family->offset));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What walk_steps.h wants to put, one by one. */
+/* The put_... functions of walk_steps.h, one value at a time. */
 #include "walker.h"
 
 BH_TARGET static inline void put_open(int32_t *to, const bh_family *family, unsigned lanes)

@@ -9,15 +9,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A unit's cell is cut out by the nearest of the others' units; farther ones seldom cut off anything that these do not.
- * A rank with more units than that has most of the group, and asking for each of them costs more than it saves. */
+/* The nearest units of other ranks bound a unit's cell; farther ones seldom cut off anything more. A rank with more
+ * units than this has most of the group, and testing each of them costs more than it saves. */
 #define MOST_PLANES (2 * BH_PLANES)
 #define MOST_PIECES 4
 
 /* Rounding of squared distances, here and where the nearest unit is searched for, in units of the largest of them. */
 #define ROUNDING (256 * DBL_EPSILON)
 
-/* Of others' units the nearest to one of this rank's, nearest first. */
+/* The units of other ranks nearest to one of this rank's, nearest first. */
 typedef struct rivals {
     int n;
     int64_t unit[MOST_PLANES];
@@ -111,7 +111,7 @@ static double find_scale2(const bh_box *box, const double centre[3])
     return scale2;
 }
 
-/* What is nearer to one of this rank's units than to the nearest of others'. */
+/* The places nearer to one of this rank's units than to the nearest units of other ranks. */
 static void put_piece(const bh_sharing *sharing, const double *own, double scale2, double slack, int64_t nplanes,
                       bh__planes *planes)
 {

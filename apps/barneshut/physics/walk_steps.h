@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of a walk (see walker.h) for one instruction set. Who includes this defines BH_TARGET, the attribute of all
- * functions for that set, and
+/* The steps of a walk (see walker.h) for one instruction set. The including file defines BH_TARGET, the attribute of
+ * all functions for that set, and
  * - criterion and criterion_of(w): what the test needs, ready for use;
  * - far_lanes(c, relative, family): the bits of the children that the criterion lets act as one body, any for no child;
  * - put_open(to, family, lanes): family->below of these lanes, side by side;
@@ -16,14 +16,14 @@
 
 #include <stddef.h>
 
-/* Which of two without a branch: nobody can predict this one. */
+/* One of two values without a branch, which could not be predicted. */
 static inline int64_t choose(bool which, int64_t yes, int64_t no)
 {
     const int64_t mask = -(int64_t)which;
     return (yes & mask) | (no & ~mask);
 }
 
-/* Appends those to be opened, which come right after cell i in the order of the list. */
+/* Appends the children to open, which come right after cell i in the order of the list. */
 BH_TARGET static inline int64_t push_open(bh_frontier *f, int64_t n, int64_t i, const bh_family *family, unsigned open)
 {
     const int count = __builtin_popcount(open);
@@ -36,7 +36,7 @@ BH_TARGET static inline int64_t push_open(bh_frontier *f, int64_t n, int64_t i, 
     return n + count;
 }
 
-/* Of a cell, its children's octants in the cell: x + 2 y + 4 z. */
+/* The octant of a child in its cell: x + 2 y + 4 z. */
 static inline unsigned octant_of(const bh_family *family, int k)
 {
     return (unsigned)(family->upper[0] >> k & 1) | (unsigned)(family->upper[1] >> k & 1) << 1 |
@@ -151,7 +151,7 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
     list->nvisits += nvisits;
 }
 
-/* One loop for each rule, with and without a region: what a walk does not need costs it nothing. */
+/* One loop for each rule, with and without a region: walks pay only for the tests they need. */
 BH_TARGET static void step_open(const bh__walker *w, bh_list *list)
 {
     const bool shared = w->region != NULL;

@@ -10,7 +10,7 @@
 /* Which children of an opened cell act as one body, are opened in their turn or left out. */
 typedef enum bh__rule { BH_GEOMETRIC, BH_RELATIVE, BH_CUTOFF } bh__rule;
 
-/* What a group's walk needs at every cell. */
+/* Constants of a group's walk. */
 typedef struct bh__walker {
     const bh_tree *tree;
     const bh_group *group;
@@ -19,8 +19,8 @@ typedef struct bh__walker {
     double G;
     double strength;         /* alpha |a| */
     double reach2;           /* cubes farther from the bounds than its root are left out; with BH_CUTOFF only */
-    int32_t families;        /* those with smaller numbers need no look, */
-    int32_t end;             /* nor do those from this number on */
+    int32_t families;        /* families with smaller numbers are skipped, */
+    int32_t end;             /* and so are those from this number on */
     const bh_region *region; /* of a shared group; else NULL */
     double side[EQP_CURVE_BITS + 1];
 } bh__walker;
@@ -59,11 +59,11 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
  * use. O(its units x all of the group). EQP_OK or EQP_ERR_MEMORY. */
 int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region);
 
-/* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
+/* True if the root of a walk acts as one body, or lies beyond a cutoff and does not act at all. */
 bool bh__acts_whole(const bh__walker *w, const bh_cell *cell);
 
-/* The first half of a walk that opens these n families, none of them in another: list->frontier begins with them and
- * tells what is opened and taken. */
+/* The first half of a walk that opens these n families, none nested in another: list->frontier begins with them and
+ * holds all opened cells and their contributions. */
 int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list *list);
 
 /* A walk with that row, which must run here. */
@@ -73,9 +73,9 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
 /* How far coordinates can be wrong: a particle may be outside of its cell's cube by the rounding of its key. */
 double bh__rounding(const bh_box *box);
 
-/* Planes between a unit of this rank and units of others, side by side. At a tile's centre, measured from the group's,
- * let `beyond` be its product with the normal, less `away`. Where that is positive, another unit is nearer for sure;
- * where it is below -2 doubt, this one is. Planes that are none cut off nothing. */
+/* Planes between a unit of this rank and units of other ranks, side by side. At a tile's centre, measured from the
+ * group's, let `beyond` be its product with the normal, less `away`. Where that is positive, the other unit is
+ * certainly nearer; where it is below -2 doubt, this one is. Unused planes cut off nothing. */
 #define BH_PLANES 8
 typedef struct bh__planes {
     double normal[3][BH_PLANES], away[BH_PLANES], doubt[BH_PLANES];
@@ -88,7 +88,7 @@ typedef struct bh__planes {
 /* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
 #define BH_GUARD_REACH 1.04
 
-/* Whether the targets are that near along one axis. */
+/* True if the targets are that near along one axis. */
 static inline bool bh__beside_axis(const bh__walker *w, int axis, int32_t grid, double side)
 {
     const double centre = w->tree->box.corner[axis] + ((double)grid + 0.5) * side, reach = BH_GUARD * side;
@@ -110,7 +110,7 @@ static inline bool bh__beside(const bh__walker *w, const bh_cell *cell)
     return beside;
 }
 
-/* The children that are beside the group; any for no child. Along an axis there are but two places for all of them. */
+/* The lanes of children that near; unused lanes may be set. Along each axis all children lie at one of two places. */
 static inline unsigned bh__beside_lanes(const bh__walker *w, const bh_family *family)
 {
     const double side = w->side[family->level];
@@ -146,7 +146,7 @@ static inline double bh__gap2(const bh__walker *w, int axis, int32_t grid, doubl
     return gap > 0 ? gap * gap : 0;
 }
 
-/* Whether a cell's cube comes within reach of the group's bounds. */
+/* True if a cell's cube comes within reach of the group's bounds. */
 static inline bool bh__near(const bh__walker *w, const bh_cell *cell)
 {
     double d2 = 0;
@@ -156,7 +156,8 @@ static inline bool bh__near(const bh__walker *w, const bh_cell *cell)
     return !(d2 > w->reach2);
 }
 
-/* The children whose cubes do; any for no child. Along an axis there are but two places for all of them. */
+/* The lanes of children whose cubes do; unused lanes may be set. Along each axis all children lie at one of two
+ * places. */
 static inline unsigned bh__near_lanes(const bh__walker *w, const bh_family *family)
 {
     const double side = w->side[family->level];

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
+/* Runs of neighbouring groups on each rank that sample costs before the first forces are known. */
 #define COST_SAMPLE_RUNS 32
 
 static const int back[BH_PHASES] = {[BH_PHASE_FORCES] = 1};
@@ -18,7 +18,7 @@ static const int ghosts[BH_PHASES] = {[BH_PHASE_GHOSTS] = 1};
 
 _Static_assert(BH_RUNGS_MAX <= EQP_CYCLE_PHASES, "a phase for each rung");
 
-/* A step with particles down to some rung, in which they stay where they are. */
+/* The phases of a step with particles down to the deepest rung, as if they did not move. */
 static int cycle(void *user, eqp_cycle_turns *phases)
 {
     const bh_problem *p = user;
@@ -54,7 +54,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
     return code;
 }
 
-/* Measures what a pair, a cell, a look cost, on a few of the tasks, unless that is known. */
+/* Measures the costs of all kinds of work on a few tasks, unless they are known. */
 static int learn(bh_problem *p, const eqp_map *map)
 {
     eqp_timings *timings = NULL;
@@ -75,7 +75,7 @@ done:
     return code;
 }
 
-/* The tasks by a map, and the trees that they need. */
+/* The tasks of a map and the trees that they need. */
 static int fetch(bh_problem *p, const eqp_map *map)
 {
     bh_domain *domain = p->domain;
@@ -90,7 +90,7 @@ done:
     return code;
 }
 
-/* Grows the tree, whose groups then are computed at home, and fetches what they need. */
+/* Builds the tree, has all groups computed at home, and fetches the trees that they need. */
 static int bring_home(bh_problem *p)
 {
     bh_domain *domain = p->domain;
@@ -105,11 +105,11 @@ static int bring_home(bh_problem *p)
     EQP_TRY(eqp_scan_int64(domain->comm, domain->ngroups, &p->trace.first_group, NULL));
     EQP_TRY(fetch(p, NULL));
 done:
-    p->bytes = bytes; /* no step would send that */
+    p->bytes = bytes; /* no step sends them */
     return code;
 }
 
-/* The forces that the first lists were made by, while what is open are these. */
+/* Exchanges the particles' forces for those of the first lists, or back. */
 static void take_first(bh_problem *p, bool wanted)
 {
     if (p->first != NULL && !p->moved && wanted != p->has_first) {
@@ -149,13 +149,13 @@ static void close_problem(void *user)
     p->moved = false;
 }
 
-/* A group before anything moved, and what a map made of it. */
+/* A group before anything moved, and its place in a map. */
 typedef struct carried {
     uint64_t key;
     eqp_placement placement;
 } carried;
 
-/* Homes are places, as a run's: a group that has moved to another one lives there. Local. */
+/* Homes are key intervals, as in a run: a group that has moved into another interval lives there. Local. */
 static int find_homes(int64_t n, const carried *all, bh_homes *homes)
 {
     uint64_t *begin = NULL;
@@ -174,7 +174,7 @@ done:
     return code;
 }
 
-/* Placements for the groups of now from those of before. */
+/* Placements of the present groups from those of the groups before. */
 static int carry(const bh_problem *of, const eqp_placement *placement, eqp_placement **found)
 {
     const bh_domain *domain = of->domain;
@@ -232,7 +232,7 @@ done:
     return code;
 }
 
-/* Every particle takes the number of its group along, where it has the tag otherwise. */
+/* Every particle carries the number of its group in place of the tag. */
 static void label_particles(bh_problem *of)
 {
     bh_domain *domain = of->domain;
@@ -245,7 +245,7 @@ static void label_particles(bh_problem *of)
     }
 }
 
-/* A group is found again by its middle particle, as its tag is. */
+/* A group, like its tag, is identified by its middle particle. */
 static int label(void *user, int64_t first)
 {
     bh_domain *domain = ((bh_problem *)user)->domain;
@@ -259,7 +259,7 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-/* Remembers the groups, unless a step before this one has. */
+/* Remembers the groups at the first of several steps. */
 static int remember_groups(bh_problem *of)
 {
     bh_domain *domain = of->domain;
@@ -278,7 +278,7 @@ static int remember_groups(bh_problem *of)
     return code;
 }
 
-/* What is to be found again with groups of another size. */
+/* The state to return to before groups get another size. */
 static int keep_state(bh_problem *of)
 {
     bh_domain *domain = of->domain;
@@ -305,8 +305,8 @@ static void put_back(bh_problem *of)
     }
 }
 
-/* Groups of another size, of the same particles. Homes are always made of those of the last step, so that the same size
- * has the same groups on the same ranks each time. */
+/* Groups of another size, of the same particles. Homes always follow from those of the last step, so that a size has
+ * the same groups on the same ranks each time. */
 static int grain(void *user, int number)
 {
     bh_problem *of = user;
@@ -344,7 +344,7 @@ static int advance(void *user, eqp_message *message)
     take_first(of, false);
     EQP_TRY(keep_state(of));
     EQP_TRY(remember_groups(of));
-    if (!of->has_kept) { /* particles change places, and do not come back */
+    if (!of->has_kept) { /* particles change their order for good */
         free(of->first);
         of->first = NULL;
     }
@@ -365,9 +365,9 @@ done:
     return code;
 }
 
-/* Seconds on a core of a machine with AVX-512; calls as tests/steps counts them, and two where some group is computed
- * elsewhere than at home, as it mostly is: the top's allgather is counted apart, that of the ranks' rows is not.
- * Messages between ranks that have sent such before are announced by nothing. */
+/* Seconds on a core of a machine with AVX-512; calls as tests/steps counts them, and two more if some group is
+ * computed away from home, as is usual. The top's allgather is counted separately, that of the ranks' rows is not.
+ * Messages between earlier partners need no announcement. */
 static const eqp_overhead overhead = {.held = 2.1e-7,
                                       .ghost = 9e-8,
                                       .byte = 3e-9,
@@ -376,16 +376,16 @@ static const eqp_overhead overhead = {.held = 2.1e-7,
                                       .gathers = 1,
                                       .gathered = (int)BH_ROW_BYTES};
 
-/* The same of a substep in a cycle with rungs, in which trees mostly drift and nothing is recorded: by runs of 2,000 to
- * 40,000 particles with 8 to 91 substeps in a step. */
+/* The same for a substep, in which trees mostly drift and nothing is recorded: from runs of 2,000 to 40,000 particles
+ * with 8 to 91 substeps in a step. */
 static const eqp_overhead substep = {.held = 2.6e-8, .ghost = 9e-8, .byte = 3e-9, .part = 1.1e-4, .calls = 3};
 
-/* From the peaks of processes with 5000 to 200,000 particles, even and uneven, by glibc: 12 % below them at most, 24 %
- * above. Particles, groups, tree and keys of what is held; ghosts in lists; messages as they are packed and taken in,
- * and bundles of them. Fixed: the program, its libraries and MPI. */
+/* From the peaks of processes with 5000 to 200,000 particles, even and uneven, by glibc: at most 12 % below
+ * and 24 % above them. held: particles, groups, tree and keys; ghost: entries of lists; byte: packed and received
+ * messages and bundles; fixed: the program, its libraries and MPI. */
 static const eqp_memory memory = {.fixed = 3.2e7, .held = 290, .ghost = 220, .byte = 2.9};
 
-/* Of 0.004 to 0.12 what shortens modelled steps of `hypergraph` most, on 16 to 256 parts. */
+/* Gives the shortest modelled steps of `hypergraph` between 0.004 and 0.12, on 16 to 256 parts. */
 static const double branch_weight = 0.004;
 
 eqp_problem bh_problem_functions(bh_problem *problem)

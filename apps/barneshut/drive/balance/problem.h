@@ -15,13 +15,13 @@
 typedef struct bh_problem {
     bh_domain *domain;
     bh_evaluator *evaluator;
-    eqp_balancer *balancer; /* that asks; what costs are learnt by, too */
+    eqp_balancer *balancer; /* whose costs are used and learnt */
     const double *dt;       /* of the next step */
     const bh_rungs *rungs;
     const double *on_rung; /* [n of the rungs] particles on each, of all ranks */
-    int64_t bytes;         /* sent for surveys; whoever reads it clears it */
-    double *first;         /* [4][particles] what they had when the first lists were made, for comparisons of these:
-                              bh_forces_keep(), owned by the simulation; NULL: what they have now */
+    int64_t bytes;         /* sent for surveys; the reader clears it */
+    double *first; /* [4][particles] forces by which the first lists were made, for comparisons: bh_forces_keep(), owned
+                      by the simulation; NULL: the present ones */
     /* Where groups come in several sizes: */
     int ngrains; /* 0: in one */
     int size[BH_NGROUP_SIZES];
@@ -32,19 +32,18 @@ typedef struct bh_problem {
     /* Between open and close: */
     bh_trace trace;
     bh_tasks tasks;
-    bool has_first; /* the particles have `first` for now, which has theirs */
+    bool has_first; /* the forces of the particles and `first` are exchanged */
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */
-    uint64_t *key;   /* [nbefore] theirs */
-    int64_t *before; /* [groups now] number, over all ranks, that each had then */
+    uint64_t *key;   /* [nbefore] of these groups */
+    int64_t *before; /* [groups now] number of each among those of all ranks */
 } bh_problem;
 
-/* The functions. To open it for a trace makes all groups computed at home, for the time being: the tags of the groups
- * and what was grafted onto the tree are others after that, and the tree must be grown again before the next
- * evaluation. */
+/* The balancer's callbacks. Opening the problem for a trace has all groups computed at home: it changes tags and
+ * grafted cells, so the tree must be built again before the next evaluation. */
 eqp_problem bh_problem_functions(bh_problem *problem);
 
-/* A map was made: what trying sizes of groups has kept is not needed any longer. Local. */
+/* A map was made: frees the state kept while sizes of groups were tried. Local. */
 void bh_problem_forget(bh_problem *problem);
 
 #endif

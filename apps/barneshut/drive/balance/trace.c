@@ -14,7 +14,7 @@
 
 #define NOWHERE (-1) /* home of a cell of the top */
 
-/* A force evaluation that is made up. */
+/* A force evaluation that is only counted. */
 typedef struct tracing {
     const bh_trace *trace;
     int nparts;
@@ -26,7 +26,7 @@ typedef struct tracing {
     bh_list list;
     int *ranks;     /* [nparts] parts that compute the group at hand */
     int64_t *asked; /* [nparts] 1 + the last request that went there */
-    bool waits;     /* the share at hand needs something of another part */
+    bool waits;     /* the present share needs cells of another part */
 } tracing;
 
 static uint64_t cell_end(uint64_t key, int level)
@@ -42,7 +42,7 @@ static int home_of(const tracing *t, uint64_t key, int level)
     return cell_end(key, level) <= t->homes.begin[i + 1] ? t->homes.rank[i] : NOWHERE;
 }
 
-/* A cell that this rank speaks for: blocks of everything below branches, and the branches of the common top. */
+/* Declares a cell's block, and its share of the common top if it is a branch. */
 static int declare_cell(tracing *t, const bh_cell *cell, int home, bool is_branch)
 {
     const bh_tree *tree = &t->trace->domain->tree;
@@ -57,13 +57,13 @@ done:
     return code;
 }
 
-/* A cell still to be looked at. */
+/* A cell still to be visited. */
 typedef struct pending {
     int64_t cell;
     bool below; /* its parent lies below branches */
 } pending;
 
-/* Every cell once over all ranks: its home speaks for it, rank 0 for the actual top. */
+/* Declares every cell once over all ranks: its home does, and rank 0 for the present top. */
 static int declare_cells(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
@@ -94,7 +94,7 @@ static int declare_cells(tracing *t)
     return code;
 }
 
-/* A part needs what is below a cell, or its particles. */
+/* A part needs a cell's children or particles. */
 static int need_cell(tracing *t, uint64_t key, int level, int part)
 {
     const int home = home_of(t, key, level);
@@ -118,7 +118,7 @@ static int need_leaves(tracing *t, const bh_opened *opened, int part)
     return code;
 }
 
-/* The home of a group asks every home whose branches the walk opens, unless that computes all of it. */
+/* The home of a group asks every home whose branches the walk opens, unless that one computes the whole group. */
 static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, int alone)
 {
     const int home = home_of(t, key, level);
@@ -154,7 +154,7 @@ static int ask_for(tracing *t, int64_t group, int asker, int n)
     return code;
 }
 
-/* A share's work, which is done while others' cells travel if it needs none. */
+/* A share's work; it overlaps with the exchange of ghosts if it needs none. */
 static int add_load(tracing *t, const bh_counts *counts, int part)
 {
     const double seconds = eqp_cost_fit_predict(t->trace->costs, counts->of);
@@ -168,7 +168,7 @@ done:
     return code;
 }
 
-/* What a part does for a group, and needs for it: it makes the same walk, choice NULL for all tiles. */
+/* The work and needs of one part for a group, by the same walk as that part's. choice: NULL for all tiles. */
 static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
@@ -211,7 +211,7 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
     return code;
 }
 
-/* A group that its home does not compute alone travels to those who do, and its forces back. */
+/* A group that its home does not compute alone is sent to the parts that do, and its forces return. */
 static int send_group(tracing *t, int64_t g, int home, int n)
 {
     const bh_group *group = &t->targets.group[g];
@@ -262,7 +262,7 @@ done:
     return code;
 }
 
-/* Of a group of targets among the groups of the domain. */
+/* The number of a group of targets among the groups of the domain. */
 static int64_t number_of(const tracing *t, int64_t g)
 {
     return t->targets.numbers != NULL ? t->targets.numbers[g] : g;
@@ -293,7 +293,7 @@ done:
     return code;
 }
 
-/* Every turn drifts, sorts and puts into a tree what a part holds, active or not. */
+/* In every substep a part drifts, sorts and puts into its tree all its particles, active or not. */
 static int hold_all(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;

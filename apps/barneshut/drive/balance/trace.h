@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an assumed map makes of a force evaluation, one turn of a phase of a cycle (motion.h), on any number of parts:
- * every part's work, and what travels to and from it in each phase of the exchange, as evaluate.c would send it. */
+/* Traces a force evaluation in one phase (motion.h) by an assumed map on any number of parts: every part's work, and
+ * the messages to and from it in each phase of the exchange, as evaluate.c would send them. */
 #ifndef BH_TRACE_H
 #define BH_TRACE_H
 
@@ -9,14 +9,14 @@
 
 #include <equipoise/problem.h>
 
-/* Groups whose lists are walked: those at home, whose essential trees are here. */
+/* The groups at home, whose essential trees are here. */
 typedef struct bh_trace {
     const bh_domain *domain;
     const bh_mac *mac;
     const eqp_cost_fit *costs;
     int64_t first_group; /* groups of lower ranks */
     int phase;           /* particles on earlier rungs are not active */
-    bool overlaps;       /* tasks that need nothing of others are computed while the essential trees travel */
+    bool overlaps;       /* tasks that need no ghosts are computed while the essential trees are sent */
 } bh_trace;
 
 /* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. placement [groups] of this rank's groups.

@@ -48,7 +48,7 @@ static void find_bounds(const bh_particles *p, double bound[6])
     }
 }
 
-/* bound: of all ranks, or NULL: to be found. The same on all ranks, as is the code. */
+/* bound: of all ranks; NULL: not known. Box and code are the same on all ranks. */
 static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
 {
     double least[6];
@@ -98,8 +98,8 @@ static int compute_keys(bh_domain *domain)
     return code == EQP_OK ? bh_particles_sort(p) : code;
 }
 
-/* Particles travel at most so many at a time from each rank, so that a migration of nearly all of them, as the first
- * one is, needs no second copy: 2 MiB. */
+/* Most particles that a rank sends at a time, 2 MiB, so that a migration of nearly all of them, such as the first one,
+ * needs no second copy. */
 #define MIGRATION_ROUND 16384
 
 /* Particles that leave, as records, with their new homes. */
@@ -115,13 +115,13 @@ static void leavers_free(leavers *out)
     free(out->records);
 }
 
-/* Moves those that stay to the front, in order, and counts them. */
+/* Moves the particles that stay to the front, in order, and counts them. */
 static int part_leavers(bh_domain *domain, int64_t *nstay)
 {
     const bh_homes *homes = &domain->homes;
     bh_particles *p = &domain->particles;
     int64_t *leaver = NULL, n = 0, capacity = 0;
-    uint64_t end = 0; /* of the interval that the last key was in; keys ascend */
+    uint64_t end = 0; /* of the last key's interval; keys ascend */
     bool stays = true;
     int code = EQP_OK;
 
@@ -143,7 +143,7 @@ done:
     return code;
 }
 
-/* The last particles, which all leave, as this round's records. */
+/* Packs the last n particles, which all leave, as this round's records. */
 static void pack_round(bh_domain *domain, int64_t n, leavers *out)
 {
     bh_particles *p = &domain->particles;
@@ -157,7 +157,8 @@ static void pack_round(bh_domain *domain, int64_t n, leavers *out)
     p->n -= n;
 }
 
-/* Arrivals go between those that stay and those that have still to leave, of which some move behind them. */
+/* Arrivals go between the particles that stay and those that still have to leave; some of the latter move behind them.
+ */
 static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *records)
 {
     const int64_t old = p->n, waiting = old - nstay, moved = waiting < n ? waiting : n;
@@ -174,8 +175,8 @@ static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *re
     return code;
 }
 
-/* One round: up to MIGRATION_ROUND of those behind nstay leave, and others come. *left: on any rank then. code: of this
- * rank so far, which it returns. */
+/* One round: up to MIGRATION_ROUND particles behind nstay leave, and new ones arrive. *left: still to leave, on all
+ * ranks. code: of this rank so far, which it returns. */
 static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_t *left, int code)
 {
     const int64_t waiting = code == EQP_OK ? domain->particles.n - *nstay : 0;
@@ -365,7 +366,7 @@ done:
     return code;
 }
 
-/* What the gathering of tops keeps from step to step. Collective. */
+/* The gatherer of tops lasts from step to step. Collective. */
 static int open_tops(bh_domain *domain)
 {
     return domain->tops == NULL
@@ -404,8 +405,8 @@ done:
     return EQP_OK;
 }
 
-/* Whether this rank has groups that others compute, whole or in part: 1 or 0. */
-static int64_t has_strangers(const bh_domain *domain)
+/* 1 if another rank computes some group of this one, whole or in part; else 0. */
+static int64_t has_away(const bh_domain *domain)
 {
     bool found = false;
 
@@ -433,7 +434,7 @@ static int join_tops(bh_domain *domain, int code)
     bh_tree *tree = &domain->tree;
     unsigned char *mine = NULL, *all = NULL;
     bh_cell *branch = NULL;
-    int64_t n = 0, away = has_strangers(domain);
+    int64_t n = 0, away = has_away(domain);
     const int failed = open_tops(domain);
 
     domain->away = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this rank stores: its particles, at home, and its part of the global octree. */
+/* This rank's particles and its part of the global octree. */
 #ifndef BH_DOMAIN_H
 #define BH_DOMAIN_H
 
@@ -19,7 +19,7 @@ typedef struct bh_domain {
     int leaf_size, group_size;
     bool has_box;
     bh_box box;
-    bool drifted;  /* keys, box, homes and groups are those of an earlier time; the same on all ranks */
+    bool drifted;  /* keys, box, homes and groups are of an earlier time; the same on all ranks */
     int64_t loose; /* this rank's particles that have left their leaves too far since then, see bh_tree_drift() */
     bh_homes homes;
     bh_particles particles;
@@ -28,13 +28,13 @@ typedef struct bh_domain {
     bh_group *group;      /* [ngroups] this rank's target groups */
     int64_t *tag;         /* [ngroups] tag of each group's middle particle */
     eqp_route_counts top; /* of this rank in the last gathering of the tree's top, as eqp_exchange_count_all() counts */
-    bool away;            /* whether any rank has groups that others compute; the same on all ranks */
+    bool away;            /* some group is computed away from home; the same on all ranks */
     eqp_gatherer *tops;
     bh_post post;
 } bh_domain;
 
 typedef struct bh_migration {
-    bool box_changed;  /* keys mean other places than before; homes were cut anew by count */
+    bool box_changed;  /* keys have a new meaning; homes were cut again by count */
     int64_t particles; /* that left this rank */
     int64_t bytes;     /* sent for them */
 } bh_migration;
@@ -44,7 +44,7 @@ void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_s
 void bh_domain_free(bh_domain *domain); /* collective */
 
 /* The parts of a step take the code of this rank so far and return it, or their own: a rank that has failed goes
- * through the step with the others, which learn of it at its end. */
+ * through the rest of the step, and all ranks learn of it at the end. */
 
 /* New keys, unless the domain has drifted, and every particle to its home, in order. Adds to *migration.
  * bound: of all particles, as bh_rungs_bounds() gives it, or NULL: to be found. Collective. */
@@ -62,11 +62,11 @@ int bh_domain_drift_tree(bh_domain *domain, int code);
  * Collective. */
 int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
 
-/* Tags to the particles, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
+/* Sets the particles' tags, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
-/* The homes that would follow if each group were to live on a part, of any number of parts: those of bh_domain_rehome()
- * and the next bh_domain_migrate(), if nothing moves. homes: initialised; replaced. Collective. */
+/* The homes of an assumed placement of groups on any number of parts: those after bh_domain_rehome() and the next
+ * bh_domain_migrate(), if nothing moves. homes: initialised; replaced. Collective. */
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
 
 /* Groups of another size: particles migrate to the homes nearest to these that divide no such group, and the tree is

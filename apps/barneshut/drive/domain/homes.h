@@ -31,8 +31,8 @@ int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **in
 
 /* Moves every boundary down to the start of the largest octree cell around it that has at most `limit` particles, so
  * that no such cell (no leaf, no target group) is shared by two ranks. keys [n] of this rank's particles, ascending;
- * they need not be at home yet. code: of this rank so far; where it is not EQP_OK on some rank all ranks fail, the
- * others by EQP_ERR_REMOTE. Collective: one allreduce; every rank must hold the same homes. O(boundaries x levels) per
+ * they need not be at home yet. code: of this rank so far; if one rank has failed all do, with EQP_ERR_REMOTE on the
+ * rest. Collective: one allreduce; every rank must hold the same homes. O(boundaries x levels) per
  * rank. */
 int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uint64_t *keys, int64_t limit);
 

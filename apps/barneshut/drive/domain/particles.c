@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The address of each field's pointer, so that a loop can treat all fields alike. How many they have. */
+/* The address of each field's pointer, so that a loop can treat all fields alike. Returns their number. */
 static int list_fields(bh_particles *p, void **field[BH_PARTICLE_FIELDS])
 {
     void **list[BH_PARTICLE_FIELDS] = {
@@ -154,7 +154,7 @@ int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
         for (int64_t k = 0; k < n; k++) {
             memcpy(&kept[k], values + 8 * place[k], 8);
         }
-        for (int64_t k = 0; k < n; k++) { /* those behind the k-th move up by k + 1 */
+        for (int64_t k = 0; k < n; k++) { /* particles behind the k-th move up by k + 1 */
             const int64_t end = k + 1 < n ? place[k + 1] : p->n;
             memmove(values + 8 * (place[k] - k), values + 8 * (place[k] + 1), 8 * (size_t)(end - place[k] - 1));
         }
@@ -170,7 +170,7 @@ static bool comes_before(const bh_particles *p, int64_t a, int64_t b)
     return p->key[a] < p->key[b] || (p->key[a] == p->key[b] && p->index[a] < p->index[b]);
 }
 
-/* How many of the first particles are in order. */
+/* Length of the sorted beginning. */
 static int64_t count_sorted(const bh_particles *p)
 {
     int64_t n = p->n > 0;
@@ -181,7 +181,7 @@ static int64_t count_sorted(const bh_particles *p)
     return n;
 }
 
-/* Of the first `sorted` particles the first that comes after particle i. */
+/* The first of the `sorted` particles that comes after particle i. */
 static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
 {
     int64_t low = 0, high = sorted;
@@ -197,7 +197,7 @@ static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
     return low;
 }
 
-/* Particles behind those that are sorted go between them: few, as those that have come from other ranks. */
+/* Inserts the few particles behind the sorted ones, such as arrivals from other ranks. */
 static int insert_last(bh_particles *p, int64_t sorted)
 {
     const int64_t n = p->n - sorted;
@@ -232,12 +232,11 @@ done:
     return code;
 }
 
-/* Ascending numbers of particles without which the others are in order: *n of them, no more than `most`. False where
- * that is not enough. Of two that are in the wrong order the first one strays if the second one comes after those
- * before. */
+/* Ascending numbers of *n <= most particles without which the rest is in order; false if there are more. Of two
+ * particles in the wrong order the first one strays if the second one comes after all before it. */
 static bool find_strays(const bh_particles *p, int64_t most, int64_t *n, int64_t *place)
 {
-    int64_t last = -1, before = -1; /* of those in order */
+    int64_t last = -1, before = -1; /* particles in order */
 
     *n = 0;
     for (int64_t i = 0; i < p->n; i++) {

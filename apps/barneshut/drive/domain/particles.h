@@ -18,12 +18,12 @@ typedef struct bh_particles {
     int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
     int64_t *kind;  /* particle type of the snapshot */
     int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
-    int64_t *label; /* of the group that it was in when a map was last offered; 0: none was */
+    int64_t *label; /* of its group when a map was last offered; 0: never */
     double *x, *y, *z;
     double *vx, *vy, *vz;
     double *m;
     double *ax, *ay, *az, *pot;
-    bool rungs;    /* whether they have steps of many sizes: set before there are any */
+    bool rungs;    /* particles have steps of several sizes; set before there are any */
     int64_t *rung; /* see <physics/motion.h>; NULL without */
 } bh_particles;
 
@@ -50,13 +50,13 @@ int bh_particles_copy(const bh_particles *p, bh_particles *copy);
 /* Reorders: new particle i is old particle order[i]. */
 int bh_particles_permute(bh_particles *p, const int64_t *order);
 
-/* A copy of their accelerations and potentials: kept [4][n], owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
+/* Copies accelerations and potentials: kept [4][n], owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
 int bh_forces_keep(const bh_particles *p, double **kept);
 
-/* The particles take those that were kept, and these are theirs from before. */
+/* Exchanges the particles' accelerations and potentials with kept ones. */
 void bh_forces_swap(bh_particles *p, double *kept);
 
-/* Moves the particles at n ascending places to the end; both they and the others keep their order. */
+/* Moves the particles at n ascending places to the end; both parts keep their order. */
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
 
 /* Sorts by (key, index); faster where few are out of order, or only the last ones. */

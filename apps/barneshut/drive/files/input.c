@@ -100,7 +100,7 @@ uint64_t bh_input_checksum_moment(const bh_input *moment)
 
     uint64_t sum = app_checksum_row(-1, 0, 3 + (moment->tick > 0) + 4 * (cells->side > 0), when);
 
-    if (moment->words.n > 0) { /* their own checksum stands for the words */
+    if (moment->words.n > 0) { /* the words have a checksum of their own */
         const uint64_t further[] = {bits_of(moment->kick), (uint64_t)moment->group_size, moment->words.word[1]};
         sum += app_checksum_row(-2, 0, 3, further);
     }
@@ -202,7 +202,7 @@ done:
     return code;
 }
 
-/* A step that was stopped goes on with as many rungs as it had: its ticks are of the last one. */
+/* A step that was stopped goes on with the same number of rungs: ticks are steps of the last one. */
 static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nrungs, int64_t first, int64_t count,
                      bh_particles *p, bh_input *input, eqp_message *message)
 {
@@ -237,7 +237,7 @@ done:
     return code;
 }
 
-/* What only a restart file has: where it stopped, and the forces that the relative criterion goes on from. */
+/* The parts that only a restart file has: its step, and the forces that the relative criterion needs. */
 static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh_settings *settings, int64_t first,
                         int64_t count, bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
 {
@@ -299,7 +299,7 @@ static void add_note(eqp_message *note, const char *what)
     eqp_message_set(note, "%s%s%s", note->text, note->text[0] != '\0' ? "; " : "", what);
 }
 
-/* One line for all that a reader of the results should know of the file. */
+/* One line with all that a reader of the results should know about the file. */
 static void note_input(const eqp_snapshot_info *info, const bh_settings *settings, eqp_message *note)
 {
     const bool has_cosmology = info->omega0 > 0 || (info->hubble > 0 && info->hubble != 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where particles come from: every rank takes its slice of a file or of a generator. */
+/* The particles' source: every rank takes its slice of a file or of a generator. */
 #ifndef BH_INPUT_H
 #define BH_INPUT_H
 
@@ -17,17 +17,17 @@ typedef struct bh_input {
     double time;
     int64_t step; /* 0, or where a restart file goes on */
     double dt;    /* of a restart file; else 0 */
-    double kick;  /* s, that the velocities of a restart file still lack: it was written within a step; else 0 */
+    double kick;  /* s, missing from the velocities of a restart file that was written within a step; else 0 */
     int64_t tick; /* of a restart file that was written within a step of several rungs: where; else 0 */
     bh_box
         cells; /* of such a file, whose tree had drifted: the root cube in which keys were taken; else its side is 0 */
     int64_t group_size; /* of a restart file of a run that chose it: the last one; else 0 */
-    app_words words;    /* of a restart file: what its run knew of its balance; owned by the simulation */
-    eqp_message note;   /* what the file lacks or says that forces do not know; empty: nothing */
+    app_words words;    /* of a restart file: the state of its run's balance; owned by the simulation */
+    eqp_message note;   /* members that the file does not have, or that forces ignore; empty: none */
     char format[64];
 } bh_input;
 
-/* What a restart file calls the members of bh_input.cells: its corner's, then its side. */
+/* Names of bh_input.cells in a restart file: its corner, then its side. */
 #define BH_CELLS_ATTRIBUTES 4
 extern const char *const bh_cells_attribute[BH_CELLS_ATTRIBUTES];
 

@@ -12,8 +12,8 @@
 static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {".xdmf", NULL};
 const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
 
-/* Columns on their way into a file, in the order in which the snapshot's writer takes them; KIND stands behind those
- * that are stored. */
+/* Columns on their way into a file, in the order in which the snapshot's writer takes them; KIND comes behind the
+ * stored ones. */
 enum { X, Y, Z, VX, VY, VZ, MASS, ID, AX, AY, AZ, POT, RUNG, KEY, KIND, COLUMNS };
 
 typedef struct snapshot_file {
@@ -87,7 +87,7 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     file->attribute[1] = (eqp_attribute){.name = "dt", .kind = EQP_KIND_DOUBLE, .real = sim->dt};
     file->attribute[2] = (eqp_attribute){.name = "kick", .kind = EQP_KIND_DOUBLE, .real = sim->kick};
     file->layout.nattributes = sim->kick > 0 ? 3 : 2;
-    if (sim->kick > 0 && sim->rungs.n > 1) { /* a step to be gone on with */
+    if (sim->kick > 0 && sim->rungs.n > 1) { /* a step to be completed */
         file->attribute[file->layout.nattributes++] =
             (eqp_attribute){.name = "rungs", .kind = EQP_KIND_INT64, .integer = sim->rungs.n};
         file->attribute[file->layout.nattributes++] =
@@ -105,7 +105,7 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     return code;
 }
 
-/* A step to be gone on with in cells that particles have left in part: those of its tree follow from the keys. */
+/* Cells of a step to be completed that some particles have left: the tree follows from the keys. */
 static void add_cells(const bh_box *cells, snapshot_file *file)
 {
     const double value[] = {cells->corner[0], cells->corner[1], cells->corner[2], cells->side};

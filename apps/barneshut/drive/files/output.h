@@ -16,7 +16,7 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
 /* Datasets ids [n] and forces [n][3] (accelerations) in the order of the input. Collective. */
 int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message);
 
-/* Writes, on rank 0, the XDMF file beside --output for the snapshots so far. Collective. */
+/* Writes, on rank 0, the XDMF file next to --output for the snapshots so far. Collective. */
 int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the record of a run says of gravity, beside what it says of every app. */
+/* The entries of a run's record that gravity adds to those of every app. */
 #ifndef BH_RECORD_H
 #define BH_RECORD_H
 
@@ -9,7 +9,7 @@
 
 typedef struct bh_record {
     app_record *record; /* owned */
-    bh_sums first;      /* what energies are compared with */
+    bh_sums first;      /* reference of energies */
 } bh_record;
 
 /* As app_record_create(), app_record_step() and app_record_finish(). Collective. */

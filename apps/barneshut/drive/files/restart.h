@@ -9,15 +9,15 @@
 /* The present balance. words: owned by the caller, app_words_free(). Collective. */
 int bh_resume_write(const bh_simulation *sim, app_words *words);
 
-/* Reads the balance from the input before the particles settle; sets sim->resumes if homes and tags are there.
+/* Reads the balance from the input before the particles migrate; sets sim->resumes if homes and tags are there.
  * EQP_ERR_FORMAT with a line that names the damage. Local; the same on all ranks. */
 int bh_resume_take(bh_simulation *sim, eqp_message *message);
 
-/* Tags of particles that have settled at their homes. Local. */
+/* Tags of particles that have migrated to their homes. Local. */
 void bh_resume_tags(const bh_simulation *sim);
 
-/* The first forces were recorded once more: the balancer knows again what it knew when the file was written. Local; the
- * same on all ranks. */
+/* Restores the balancer's state once more, after the first forces have been recorded a second time. Local; the same on
+ * all ranks. */
 int bh_resume_again(bh_simulation *sim);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of work, and what they cost at first. */
+/* Kinds of work and their initial costs. */
 #ifndef BH_COSTS_H
 #define BH_COSTS_H
 
@@ -16,19 +16,18 @@ enum {
 };
 extern const char *const bh_kind_names[BH_KINDS];
 
-/* How much work of each kind. */
+/* Amounts of work of each kind. */
 typedef struct bh_counts {
     int64_t of[BH_KINDS];
 } bh_counts;
 
 void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
-/* Nominal costs in seconds, of which only the ratios matter: what holds before anything is measured, and what work
- * units are cut by, so that these depend on the particles alone. Ranks that share a group each have it as a group
- * (BH_ONCE). Each looks at the cells that may be its own: on the way there and at its borders also at what others look
- * at, in all a third more than one rank alone with two sharers, three times as much with eight (32,768 clustered
- * particles). How much is not known before units are dealt out; afterwards it is part of what the tiles of each share
- * weigh. */
+/* Nominal costs in seconds; only their ratios matter. They are used before anything is measured, and for cutting work
+ * units, so that units depend on the particles alone. Each rank that shares a group pays for the group (BH_ONCE) and
+ * visits cells on the way to its tiles and around them: in all a third more visits than by one rank with two sharers,
+ * three times as many with eight (32,768 clustered particles). These are unknown before units are assigned; afterwards
+ * the weights of each share's tiles contain them. */
 extern const double bh_kind_nominal[BH_KINDS];
 #define BH_ONCE (1u << BH_KIND_GROUP)
 

@@ -44,7 +44,7 @@ static bh_request request_for(const bh_tasks *tasks, int64_t g)
     return request;
 }
 
-/* Requests of this rank: in messages to whole ranks, or as a route wants them. */
+/* Requests of this rank: as messages to ranks, or as blocks of a route. */
 typedef struct request_list {
     eqp_messenger *messages; /* NULL: they go by a route */
     int64_t n, nranks, capacity;
@@ -86,7 +86,7 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The request is there already where a message carries it. */
+/* Adds a rank to the request's; a message gets a copy of it. */
 static int add_rank(request_list *list, int home, const bh_request *request, int64_t bytes)
 {
     unsigned char *room;
@@ -103,7 +103,7 @@ done:
     return code;
 }
 
-/* One request to the homes of all cells that the walk of a group has found, but `alone`, which needs no answer. */
+/* One request to the homes of all cells that the walk of a group has found, except `alone`, which needs no answer. */
 static int add_request(request_list *list, const bh_tree *tree, const bh_tasks *tasks, int64_t g, const bh_list *walk,
                        int alone, int64_t bytes)
 {
@@ -130,13 +130,13 @@ done:
     return code;
 }
 
-/* The groups that this rank's tasks are part of, in their order. */
+/* A position in the lists of groups sent and of tasks that stay. */
 typedef struct group_place {
-    int64_t sent, local; /* the next group that goes out; the next work that stays */
+    int64_t sent, local; /* the next group that goes out; the next task that stays */
 } group_place;
 
-/* Whether others compute some of a group; groups come in order. alone: the only one who does so, or -1. own: this
- * rank's work for it, or -1. */
+/* True if other ranks compute some of a group; groups come in order. alone: the rank that computes all of it, or -1.
+ * own: this rank's task for it, or -1. */
 static bool is_sent(const bh_tasks *tasks, int64_t g, group_place *at, int *alone, int64_t *own)
 {
     const bool sent = at->sent < tasks->nsent && tasks->sent_group[at->sent] == g;
@@ -152,7 +152,7 @@ static bool is_sent(const bh_tasks *tasks, int64_t g, group_place *at, int *alon
     return sent;
 }
 
-/* Finds whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
+/* Marks a share of a group, or a group from another rank, that waits for absent cells. */
 static int find_wait(const bh_tree *tree, int me, bh_tasks *tasks, int64_t w, const bh_mac *mac, const eqp_map *map,
                      bh_list *list)
 {
@@ -165,7 +165,7 @@ static int find_wait(const bh_tree *tree, int me, bh_tasks *tasks, int64_t w, co
     return code;
 }
 
-/* Whom to ask for every group, and whether tasks lack anything. */
+/* Collects the requests for every group and marks the tasks that wait for absent cells. */
 static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *tasks, const bh_mac *mac,
                             const eqp_map *map, request_list *requests)
 {
@@ -195,10 +195,10 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *t
     return code;
 }
 
-/* A rank that is to get what it needs for a group. */
+/* A rank that gets the cells it needs for a group. */
 typedef struct due {
     int asker;
-    int64_t request; /* its number among those that have come; of the own ones, which come after them */
+    int64_t request; /* its number among those that arrived, then this rank's own */
 } due;
 
 typedef struct due_list {
@@ -218,7 +218,7 @@ static int add_dues(due_list *list, int64_t request, int n, const int *rank, int
     return code;
 }
 
-/* By askers; those of each stay in order. */
+/* Sorts by ranks; requests of each stay in order. */
 static int sort_dues(due_list *list, int nranks)
 {
     int64_t *next = NULL;
@@ -246,7 +246,7 @@ done:
     return code;
 }
 
-/* Requests as they have come, and then those that this rank would send to itself. */
+/* Requests that arrived, then those that this rank would send to itself. */
 typedef struct asked {
     int64_t n;
     const unsigned char **at; /* [n] */
@@ -265,7 +265,7 @@ static bh_request request_of(const asked *in, int64_t i)
     return request;
 }
 
-/* Requests that a route has brought. */
+/* Requests from a route. */
 static int list_blocks(asked *in, const eqp_route_view *came, const unsigned char *received)
 {
     const int code = eqp_array_create(&in->at, came->n, sizeof *in->at);
@@ -297,7 +297,7 @@ done:
     return code;
 }
 
-/* Who is to get what: for each request all who compute some of its group. By ranks, as marks are made. */
+/* The ranks to answer: for each request all that compute some of its group. Sorted by ranks, for marking. */
 static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, due_list *list)
 {
     int *rank = NULL;
@@ -312,7 +312,7 @@ static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, du
     return code;
 }
 
-/* Marks what the requests ask for. The let is to be freed. */
+/* Marks the requested cells. let: owned by the caller. */
 static int mark(const bh_tree *tree, const asked *in, const due_list *dues, const bh_mac *mac, const eqp_map *map,
                 bh_let **let, bh_let_blocks *blocks)
 {
@@ -333,7 +333,7 @@ done:
     return code;
 }
 
-/* Marks what the requests that have come ask for. */
+/* Marks the cells for all requests that arrived. */
 static int answer(const bh_fetch *fetch, const asked *in, const bh_mac *mac, const eqp_map *map, bh_let **let,
                   bh_let_blocks *blocks)
 {
@@ -351,7 +351,7 @@ done:
 
 /* ---- by routes ---- */
 
-/* Requests have come and are answered by blocks under way. */
+/* Answers the requests by blocks, which are then under way. */
 static int send_blocks(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
                        const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map)
 {
@@ -399,7 +399,7 @@ static int start_by_routes(bh_fetch *fetch, const eqp_exchange_plan *plan, const
 
 /* ---- by messages ---- */
 
-/* Each block once for everybody who wants it. */
+/* Packs each block once for all ranks that get it. */
 static int put_blocks(eqp_messenger *messages, const bh_let *let, const bh_let_blocks *blocks)
 {
     int code = EQP_OK;
@@ -421,7 +421,8 @@ done:
     return code;
 }
 
-/* Whoever has asked gets an answer, and expects it; where tasks are away from home others do, too. */
+/* Every rank that has sent a request gets an answer and expects one; with tasks away from home other ranks get some,
+ * too. */
 static int send_messages(bh_fetch *fetch, bh_post *post, const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map,
                          int code)
 {

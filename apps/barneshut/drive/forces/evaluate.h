@@ -10,33 +10,33 @@
 
 #include "../../physics/force.h"
 
-/* Who hands tasks out while they are computed, see stealing.h. */
+/* Hands tasks out while they are computed, see stealing.h. */
 struct bh_stealing;
 
 typedef struct bh_evaluator {
     bh_mac mac;
     double eps;
     bh_kernel *kernel;            /* owned */
-    eqp_exchange_plan plan;       /* how everything travels: one that eqp_route_fit() lets pass */
-    eqp_timings *timings;         /* gets samples for the cost model; NULL: nobody learns (borrowed) */
+    eqp_exchange_plan plan;       /* of all exchanges; eqp_route_fit() accepts it */
+    eqp_timings *timings;         /* gets samples for the cost model; NULL: none (borrowed) */
     struct bh_stealing *stealing; /* NULL: every rank computes its own tasks. Borrowed; the same on all ranks */
 } bh_evaluator;
 
-/* What was handed out. */
+/* Tasks handed out during one evaluation. */
 typedef struct bh_handed {
     int64_t helped;     /* tasks of other ranks that this one computed */
-    int64_t bytes_sent; /* in bundles of its own tasks, and results of others' */
+    int64_t bytes_sent; /* bundles of its own tasks, and results for other ranks */
 } bh_handed;
 
 typedef struct bh_evaluated {
     double seconds;                    /* CPU seconds of this rank in walking and forces: its load */
     double all_seconds;                /* CPU seconds with the exchange */
     bh_counts counts;                  /* of what this rank computed */
-    bh_counts early;                   /* of it, while the essential trees travelled */
+    bh_counts early;                   /* of these, while the essential trees were sent */
     int64_t targets;                   /* their targets */
     int64_t ghosts;                    /* cells and particles that came from other ranks */
     bh_handed handed;                  /* zeros without a stealing */
-    eqp_route_counts phase[BH_PHASES]; /* what this rank has sent and received */
+    eqp_route_counts phase[BH_PHASES]; /* sent and received by this rank */
 } bh_evaluated;
 
 /* kernel, precision: see bh_kernel_create(), whose codes it returns. The plan is EQP_EXCHANGE_PLAN_DEFAULTS. */
@@ -44,8 +44,8 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles that are active in a phase (<physics/motion.h>); the others keep theirs. Groups are those
- * of active particles alone, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this
+/* The forces on all particles that are active in a phase (<physics/motion.h>); the rest keep theirs. Groups contain
+ * active particles alone, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this
  * rank so far; returns this rank's code. Collective. EQP_ERR_ARGUMENT where tasks are handed out and this rank has a
  * survey, which does not follow them to other ranks. */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, eqp_survey *survey, int phase, int code,

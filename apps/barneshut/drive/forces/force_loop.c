@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Groups are timed in batches of about so many interactions: a tenth of a millisecond, which the clock resolves well
- * and which leaves a rank dozens of samples. */
+/* Interactions of groups that are timed together: a tenth of a millisecond, long enough for the clock and short enough
+ * for dozens of samples on a rank. */
 #define BATCH_INTERACTIONS 200000
 
 void bh_force_loop_free(bh_force_loop *pass)
@@ -45,7 +45,7 @@ static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int 
                                tile_seen, share, &p->list);
     }
     if (code == EQP_OK && p->list.nabsent > 0) {
-        code = EQP_ERR_INTERNAL; /* the essential tree lacks something */
+        code = EQP_ERR_INTERNAL; /* the essential tree is incomplete */
     }
     if (code == EQP_OK) {
         *counts = count_list(&p->list, group->count);
@@ -73,7 +73,7 @@ static bh_group active_of(const bh_particles *of, const bh_group *group, int pha
     return made;
 }
 
-/* The work of a turn of each phase: of a whole group that lives here by a walk for its active targets. */
+/* The work of a substep of each phase; for a whole group that lives here by a walk for its active targets. */
 static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_turns *turns)
 {
     const bh_task *task = &p->tasks->task[w];
@@ -195,7 +195,7 @@ int bh_force_loop_add_time(bh_force_loop *p, double start)
     return is_large(&p->batch) ? bh_force_loop_end_sample(p) : EQP_OK;
 }
 
-/* One sample for the cost model; what is under way is moved on, and the next one starts. */
+/* One sample for the cost model; messages under way progress, and the next sample starts. */
 static int close_batch(bh_force_loop *p, double *start)
 {
     const double now = eqp_cpu_seconds(), seconds = now > *start ? now - *start : 0.0;
@@ -207,7 +207,7 @@ static int close_batch(bh_force_loop *p, double *start)
     *start = now;
     if (code == EQP_OK && p->fetch != NULL) {
         code = bh_essential_progress(p->fetch);
-        *start = eqp_cpu_seconds(); /* a call of the system: not where nothing is under way */
+        *start = eqp_cpu_seconds(); /* a system call, so only if something is under way */
     }
     return code;
 }

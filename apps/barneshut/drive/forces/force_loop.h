@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One pass over tasks: lists, forces, surveys, and what they cost. Between evaluate.c and stealing.c; nothing here
- * communicates, but that what is under way is moved on. */
+/* A loop over tasks: lists, forces, surveys, and their costs. Shared by evaluate.c and stealing.c; it communicates only
+ * to let a fetch progress. */
 #ifndef BH_FORCE_LOOP_H
 #define BH_FORCE_LOOP_H
 
@@ -15,13 +15,13 @@ typedef struct bh_force_loop {
     bh_tasks *tasks;
     bh_survey survey;     /* its owners may be NULL: none is filled */
     bool forces;          /* else lists only */
-    double *scratch;      /* where forces that nobody wants go, instead of to the targets; or NULL */
-    bh_fetch *fetch;      /* what is under way meanwhile; or NULL */
+    double *scratch;      /* takes unused forces in place of the targets; or NULL */
+    bh_fetch *fetch;      /* progresses meanwhile; or NULL */
     eqp_timings *timings; /* gets samples for the cost model; or NULL */
-    /* What has been done: */
+    /* Results: */
     double seconds; /* CPU seconds in lists and forces */
     bh_counts counts;
-    bh_counts early; /* of them, while something was under way */
+    bh_counts early; /* of these, while a fetch was under way */
     int64_t targets;
     /* Scratch: */
     bh_list list, turn;
@@ -31,21 +31,21 @@ typedef struct bh_force_loop {
 
 void bh_force_loop_free(bh_force_loop *pass);
 
-/* List, survey and forces of one work, not timed. */
+/* List, survey and forces of one task, not timed. */
 int bh_force_loop_task(bh_force_loop *pass, int64_t w);
 
-/* List and forces of a group as a rank `rank` that has it would compute them, not timed, whoever looks on. */
+/* List and forces of a group as rank `rank` would compute them, not timed. */
 int bh_force_loop_group(bh_force_loop *pass, const bh_group *group, int64_t tag, int rank,
                         const bh_task_targets *targets);
 
-/* Which tasks: all, those that have all they need before anything has arrived, or the others. */
+/* All tasks, those that need nothing from other ranks, or those that wait. */
 typedef enum bh_selection { BH_ALL_TASKS, BH_READY_TASKS, BH_WAITING_TASKS } bh_selection;
 
 /* The tasks first to last - 1 that are selected, timed in batches; ends the last one. */
 int bh_force_loop_run(bh_force_loop *pass, int64_t first, int64_t last, bh_selection selected);
 
-/* What was done since the clock of eqp_cpu_seconds() said `start` belongs to the sample at hand, which ends where it is
- * large enough; bh_force_loop_end_sample() ends it in any case. */
+/* Adds the CPU time since `start` to the present sample, which ends if it is large enough; bh_force_loop_end_sample()
+ * ends it in any case. */
 int bh_force_loop_add_time(bh_force_loop *pass, double start);
 int bh_force_loop_end_sample(bh_force_loop *pass);
 

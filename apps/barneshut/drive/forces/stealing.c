@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tasks in a bundle, at most: a millisecond or two, in which its rank answers nobody. */
+/* Most tasks in a bundle: a millisecond or two, in which its rank answers no messages. */
 #define MOST_GIVEN 64
 
-/* Tasks of a piece, after which others are answered: a tenth of a millisecond. An answer after each costs 3 % of the
- * forces of groups of the usual size, after four 1 %. */
+/* Tasks between two looks for messages: a tenth of a millisecond. A look after each task costs 3 % of the forces with
+ * groups of the usual size, after four tasks 1 %. */
 #define GRAIN 4
 
 struct bh_stealing {
@@ -98,7 +98,7 @@ static int reserve_groups(bh_stealing *stealing, int64_t n)
     return eqp_array_reserve(&stealing->group, &stealing->capacity, n, sizeof *stealing->group);
 }
 
-/* This rank's share of a group: others compute it in its stead. */
+/* This rank's share of a group, which another rank computes instead. */
 typedef struct share_choice {
     const bh_force_loop *pass;
     bh_tile_choice choice;

@@ -24,7 +24,7 @@ void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_coun
     }
 }
 
-/* Of a whole cycle. */
+/* The work of a whole step. */
 static bh_counts in_cycle(const bh_turns *turns)
 {
     bh_counts sum = turns->of[0];
@@ -47,7 +47,7 @@ static int add_phases(eqp_survey *owners, const bh_turns *turns)
     return turns->n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
 }
 
-/* Nanoseconds of a tile over a cycle: each turn's targets take all of it. */
+/* Nanoseconds of a tile in a whole step: the targets of each substep interact with all of it. */
 static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_tile_brief *brief)
 {
     const int n = eqp_survey_phases(owners);
@@ -64,18 +64,18 @@ static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_tile_br
     return eqp_survey_weigh(owners, work);
 }
 
-/* The group at hand, after its pins and tiles. */
+/* Adds the group after its pins and tiles. */
 static int take_in(eqp_survey *owners, const bh_task *task, const double centre[3], const bh_counts *counts,
                    int64_t interactions)
 {
     eqp_owner owner = {.key = task->group.key,
                        .id = task->group.part,
-                       .pin = -1, /* others touch cells */
+                       .pin = -1, /* all pins are cells */
                        .particles = task->group.count,
                        .home = task->home,
                        .at_home = task->at_home,
-                       .bytes =
-                           (int64_t)task->group.count * bh_particles_bytes(false), /* a rung more does not matter */
+                       .bytes = (int64_t)task->group.count *
+                                bh_particles_bytes(false), /* without the rung, which does not matter */
                        .tag = task->tag,
                        .label = task->label,
                        .interactions = interactions};
@@ -89,7 +89,7 @@ static int take_in(eqp_survey *owners, const bh_task *task, const double centre[
 static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_task *of, double factor,
                     const bh_tile_brief *brief)
 {
-    /* Only pins that whole groups show as well, or units would not agree about theirs. */
+    /* Only pins that whole groups have as well; otherwise pins of units would differ. */
     eqp_tile tile = {.weight = factor * weigh_tile(owners, of, brief),
                      .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
 
@@ -152,7 +152,7 @@ void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *tas
     bh_group_centre(&task->group, pass->centre);
 }
 
-/* Of a group that ranks share each knows a part only: its tiles are kept whatever that part weighs. */
+/* A rank knows only its part of a shared group, so its tiles are kept whatever that part weighs. */
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
 {
     int code = EQP_OK;
@@ -172,8 +172,8 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
     return code;
 }
 
-/* The walk of a share looks at more than its tiles have, as it does not know where they are. Whoever takes the tiles
- * takes that, too: it is spread over them. */
+/* The walk of a share visits more cells than its tiles contain. These visits move with the tiles, so their cost is
+ * spread over them. */
 static int spread_visits(eqp_survey *owners, const bh_counts *counts)
 {
     bh_counts all = *counts;

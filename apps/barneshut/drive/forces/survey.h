@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is learnt for the next map while lists are walked for forces: each group's work, a sample of the tiles that it
- * touches and, of groups too heavy for one work unit, all tiles. Groups are the owners: their part tells those of one
- * key apart, tiles have the opened cell as their pin. */
+/* The survey for the next map, filled while lists are walked for forces: each group's work, a sample of its tiles and,
+ * for groups too heavy for one work unit, all tiles. Owners are groups, identified by key and part; the pin of a tile
+ * is its opened cell. */
 #ifndef BH_SURVEY_H
 #define BH_SURVEY_H
 
@@ -11,30 +11,30 @@
 
 #include <equipoise/survey.h>
 
-/* A survey of the balancer's, and what filling it takes. */
+/* A survey of the balancer, and scratch for filling it. */
 typedef struct bh_survey {
     eqp_survey *owners; /* borrowed */
     int64_t brief_capacity;
     bh_tile_brief *brief; /* scratch */
 } bh_survey;
 
-/* A group's work in one turn of each phase of a cycle (<physics/motion.h>). */
+/* A group's work in one substep of each phase (<physics/motion.h>). */
 typedef struct bh_turns {
     int n; /* eqp_survey_phases() */
     bh_counts of[BH_RUNGS_MAX];
 } bh_turns;
 
-/* From the work of a turn of all its targets, as if lists of fewer of them were as long. */
+/* Estimates it from the work for all targets, as if lists for fewer targets were as long. */
 void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_counts *all, bh_turns *turns);
 
 /* Frees the memory. */
 void bh_survey_free(bh_survey *survey);
 
-/* Takes in a work that has been walked without keep(), from its list. */
+/* Adds a task that has been walked without keep(), from its list. */
 int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns);
 
-/* Takes in this rank's share of a work: begin, every tile that is kept, end with the turns. */
+/* Adds this rank's share of a task: begin, every tile that is kept, end with the turns. */
 typedef struct bh_survey_pass {
     eqp_survey *owners;
     const bh_task *task;
@@ -45,7 +45,7 @@ void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *tas
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
 int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles);
 
-/* Takes in a group of which nothing is known but that it exists: for methods that need no weights. */
+/* Adds a group without any work: for methods that need no weights. */
 int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
                         int64_t at_home);
 

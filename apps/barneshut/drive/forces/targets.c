@@ -36,7 +36,7 @@ done:
     return code;
 }
 
-/* The active particles of group g, behind the n that the set has. */
+/* Appends the active particles of group g to the n of the set. */
 static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int64_t g, int phase)
 {
     const bh_particles *p = &domain->particles;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The targets of an evaluation: the particles of this rank in their groups, or copies of those that are active, in the
- * groups that have any. */
+/* The targets of an evaluation: this rank's particles in their groups, or copies of the active ones, in groups of
+ * active particles alone. */
 #ifndef BH_TARGETS_H
 #define BH_TARGETS_H
 
@@ -13,7 +13,7 @@ typedef struct bh_targets {
     int64_t ngroups;
     const bh_group *group;
     const int64_t *tag;
-    /* Of copies; else NULL: */
+    /* With copies, else NULL: */
     double *field;    /* [7][n] */
     int64_t *from;    /* [n] numbers of the particles */
     bh_group *groups; /* [ngroups] */
@@ -21,12 +21,12 @@ typedef struct bh_targets {
     int64_t *numbers; /* [ngroups] of each among the groups of the domain */
 } bh_targets;
 
-/* The particles that are active in a phase (<physics/motion.h>): all of them in phase 0. targets: to be freed even
- * after an error. Local. */
+/* The active particles of a phase (<physics/motion.h>): all in phase 0. targets: freed by the caller even after an
+ * error. Local. */
 int bh_targets_find(bh_targets *targets, const bh_domain *domain, int phase);
 void bh_targets_free(bh_targets *targets);
 
-/* Forces to their particles, without the potential that each has of itself: self, per unit of mass. */
+/* Writes forces to the particles. self: potential of a particle by itself per unit of mass, which is taken off. */
 void bh_targets_bring_forces(const bh_targets *targets, double self, bh_particles *p);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. `on` comes
- * last: it travels only where particles have steps of many sizes, in turns in which all are active. */
+/* The record of a group in front of its targets, from which its bounds follow; at_home: its number there. `on` comes
+ * last: it is sent only if particles have steps of several sizes, in substeps in which all are active. */
 typedef struct task_head {
     uint64_t key;
     int64_t tag, at_home;
@@ -50,7 +50,7 @@ int64_t bh_result_bytes(int64_t count)
     return 4 * count * (int64_t)sizeof(double);
 }
 
-/* Of the i-th work that has come. Blocks, and what precedes them, are whole doubles. */
+/* Positions of the i-th task that arrived. Heads and blocks are whole doubles. */
 static const double *positions_of(const bh_tasks *tasks, int64_t i)
 {
     return (const double *)(const void *)(tasks->block[i] + head_bytes(tasks->particles->rungs));
@@ -78,7 +78,7 @@ bh_task_targets bh_tasks_targets(const bh_tasks *tasks, int64_t w)
     return t;
 }
 
-/* Its targets by rungs. on: zeros */
+/* The number of its targets on each rung or a later one. on: zeros */
 static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on[BH_RUNGS_MAX])
 {
     on[0] = (int16_t)group->count;
@@ -89,7 +89,7 @@ static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on
     }
 }
 
-/* A group that others compute, and which: rank [n] without this one. */
+/* Adds a group that other ranks compute: rank [n] without this one. */
 static int add_sent(bh_tasks *tasks, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
 {
     const int64_t at = tasks->sent_first[tasks->nsent];
@@ -104,7 +104,7 @@ done:
     return code;
 }
 
-/* What stays, as a list of tasks that is long enough for all groups, and what goes. */
+/* Divides the groups: into `local`, which has room for all, and the groups to send. */
 static int list_groups(bh_tasks *tasks, int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
                        int me, int nranks, bh_task *local)
 {
@@ -186,7 +186,7 @@ static int pack(const bh_tasks *tasks, int64_t *bytes, unsigned char **data)
     return code;
 }
 
-/* The i-th work that has come, as it is at home. */
+/* The i-th task that arrived, as at its home. */
 static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
 {
     const double *x = positions_of(tasks, i);
@@ -203,7 +203,7 @@ static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
     return task;
 }
 
-/* The tasks that stay, then nin that have come, whose blocks are known. home: [nin] */
+/* The tasks that stay, then nin that arrived, whose blocks are known. home: [nin] */
 static int line_up(bh_tasks *tasks, const bh_task *local, int64_t nin, const int *home)
 {
     int code;
@@ -331,7 +331,7 @@ done:
     return code;
 }
 
-/* The tasks in what has come. *home: [tasks->n - tasks->nlocal] owned by the caller */
+/* The tasks in the messages that arrived. *home: [tasks->n - tasks->nlocal] owned by the caller */
 static int find_blocks(bh_tasks *tasks, const eqp_messages_view *came, int64_t *nin, int **home)
 {
     const bool rungs = tasks->particles->rungs;
@@ -366,7 +366,7 @@ static int send_by_messages(bh_tasks *tasks, bh_post *post, const bh_task *local
     EQP_TRY(eqp_messenger_send(post->tasks, code));
     code = eqp_messenger_finish(post->tasks);
     const eqp_messages_view came = eqp_messenger_came(post->tasks);
-    tasks->post = came.rank != NULL ? post : NULL; /* on all ranks: else all have heard why */
+    tasks->post = came.rank != NULL ? post : NULL; /* on all ranks; otherwise all know the reason */
     EQP_TRY(code);
     *counts = eqp_messenger_last_counts(post->tasks);
     tasks->away = true;
@@ -401,7 +401,7 @@ done:
     return code;
 }
 
-/* The results of a group, of all who have computed some of it, by rank. at: [ranks] where the next one of each lies */
+/* Adds up the results of a group from all its ranks, by rank. at: [ranks] the next result of each */
 static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const double *const *end, double *sum)
 {
     const int64_t n = 4 * (int64_t)tasks->group[tasks->sent_group[s]].count;
@@ -525,7 +525,7 @@ int bh_tasks_return(const bh_tasks *tasks, bh_particles *particles, int code, eq
     double *sum = NULL;
     int64_t n = 0;
 
-    if (tasks->post == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
+    if (tasks->post == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all know the reason */
         return code;
     }
     for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What travels in a force evaluation, in phases that each follow the run's exchange plan (<equipoise/more/whatif.h>).
- */
+/* The exchanges of a force evaluation; each follows the run's exchange plan (<equipoise/exchange.h>). */
 #ifndef BH_TRAFFIC_H
 #define BH_TRAFFIC_H
 
@@ -12,35 +11,34 @@
 #include <stdint.h>
 
 enum {
-    BH_PHASE_TASKS,    /* out: groups that other ranks compute, or compute some of; see tasks.h */
-    BH_PHASE_REQUESTS, /* out: groups whose walks open cells of others; see essential.h */
-    BH_PHASE_GHOSTS,   /* out: those cells and particles */
-    BH_PHASE_FORCES,   /* back: what the groups of BH_PHASE_TASKS have felt */
+    BH_PHASE_TASKS,    /* out: groups that other ranks compute, whole or in part; see tasks.h */
+    BH_PHASE_REQUESTS, /* out: groups whose walks open cells of other ranks; see essential.h */
+    BH_PHASE_GHOSTS,   /* out: these cells and their particles */
+    BH_PHASE_FORCES,   /* back: forces on the groups of BH_PHASE_TASKS */
     BH_PHASES
 };
 
-/* What a rank has sent and received in the phases of an evaluation, and what came in as ghosts. Counts are those of
- * eqp_exchange_count(): messages that make a route, and the top of the tree, are not in them. */
+/* Messages of a rank in each exchange of an evaluation, and its ghosts. Counts are those of eqp_exchange_count(),
+ * without messages that set up a route and without the top of the tree. */
 typedef struct bh_traffic {
     eqp_route_counts phase[BH_PHASES];
-    int64_t cells, particles; /* that came from other ranks */
+    int64_t cells, particles; /* from other ranks */
 } bh_traffic;
 
 /* Bytes sent in all phases. */
 int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
 
-/* Blocks out, and wait for what arrives: creates the route (owned by the caller), carries one trip out.
+/* Creates a route (owned by the caller), sends the blocks and waits for what arrives.
  * data, received: as in <equipoise/more/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
 int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
             eqp_route **route, const void **received, eqp_route_counts *counts);
 
-/* What carries a step's data from step to step where plans are direct: messages of whole ranks, to which no route has
- * to be made. */
+/* The messengers of direct plans, which last from step to step: messages to ranks need no route. */
 typedef struct bh_post {
     MPI_Comm comm;                                     /* borrowed */
     eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before they are used first */
-    int nhired, *hired;                                /* [ranks] those that compute groups of this one */
-    int nasked, *asked;                                /* [ranks] those that have the last requests */
+    int nhired, *hired;                                /* [ranks] ranks that compute groups of this one */
+    int nasked, *asked;                                /* [ranks] ranks that got the last requests */
 } bh_post;
 
 void bh_post_init(bh_post *post, MPI_Comm comm);
@@ -48,8 +46,8 @@ void bh_post_init(bh_post *post, MPI_Comm comm);
 /* Collective. */
 void bh_post_free(bh_post *post);
 
-/* Makes what is not there yet. *open: whether the plan is one for messages, the same on all ranks. Collective; the code
- * is that of all ranks. */
+/* Creates the messengers if need be. *open: true if the plan is one for messages, the same on all ranks. Collective;
+ * the code is that of all ranks. */
 int bh_post_open(bh_post *post, const eqp_exchange_plan *plan, bool *open);
 
 #endif
