@@ -13,17 +13,10 @@ static bool runs_here(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-#define REAL double
+#define SINGLE 0
 #define VECTOR __m256d
 #define LANES 4
 #define V(op) _mm256_##op##_pd
-#define POINTS points
-#define BODIES bodies
-#define MAY_BE_BARE true
-#define OF_W BH_ROOT_TWO
-#define OF_W3 (2 * BH_ROOT_TWO)
-#define OF_G 1
-#define NAME(what) what##_double
 
 /* AVX2 has no estimate of 1 / sqrt in double precision. Newton steps from the exponent's bits took 5 % longer (Zen 5)
  * than these two operations, which give the same bits on every CPU. */
@@ -53,44 +46,12 @@ static inline __m256d sum4_double(__m256d a, __m256d b, __m256d c, __m256d d)
     return _mm256_add_pd(_mm256_blend_pd(ab, cd, 0xc), _mm256_permute2f128_pd(ab, cd, 0x21));
 }
 
-static inline void sum16_double(const __m256d x[4], const __m256d y[4], const __m256d z[4], const __m256d p[4],
-                                __m256d sum[4])
-{
-    sum[0] = sum4_double(x[0], x[1], x[2], x[3]);
-    sum[1] = sum4_double(y[0], y[1], y[2], y[3]);
-    sum[2] = sum4_double(z[0], z[1], z[2], z[3]);
-    sum[3] = sum4_double(p[0], p[1], p[2], p[3]);
-}
-
-static inline void store4_double(double to[4], __m256d four)
-{
-    _mm256_storeu_pd(to, four);
-}
-
 #include "kernel_simd.h"
-#undef REAL
-#undef VECTOR
-#undef LANES
-#undef V
-#undef POINTS
-#undef BODIES
-#undef MAY_BE_BARE
-#undef OF_W
-#undef OF_W3
-#undef OF_G
-#undef NAME
 
-#define REAL float
+#define SINGLE 1
 #define VECTOR __m256
 #define LANES 8
 #define V(op) _mm256_##op##_ps
-#define POINTS points_mixed
-#define BODIES bodies_mixed
-#define MAY_BE_BARE false
-#define OF_W 0.5
-#define OF_W3 0.125
-#define OF_G 0.125
-#define NAME(what) what##_mixed
 
 /* An estimate within 1.5 2^-12 and one Newton step: 2e-7. */
 static inline __m256 inverse_mixed(__m256 s2)
@@ -99,22 +60,9 @@ static inline __m256 inverse_mixed(__m256 s2)
     return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(s2, r), r, _mm256_set1_ps(3)));
 }
 
-static inline __m256 inverse_bare_mixed(__m256 s2)
-{
-    return inverse_mixed(s2);
-}
-
 static inline __m256 where_below_mixed(__m256 w, __m256 d2, __m256 cutoff2)
 {
     return _mm256_and_ps(w, _mm256_cmp_ps(d2, cutoff2, _CMP_LT_OQ));
-}
-
-/* Twice the lanes for half the time: nothing gained. */
-static inline bool none_below_mixed(__m256 d2, __m256 cutoff2)
-{
-    (void)d2;
-    (void)cutoff2;
-    return false;
 }
 
 static inline __m256d sum4_mixed(__m256 a, __m256 b, __m256 c, __m256 d)
@@ -130,11 +78,6 @@ static inline void sum16_mixed(const __m256 x[4], const __m256 y[4], const __m25
     sum[1] = sum4_mixed(y[0], y[1], y[2], y[3]);
     sum[2] = sum4_mixed(z[0], z[1], z[2], z[3]);
     sum[3] = sum4_mixed(p[0], p[1], p[2], p[3]);
-}
-
-static inline void store4_mixed(float to[4], __m256d four)
-{
-    _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
 }
 
 /* The first r of four lanes. */
@@ -174,6 +117,69 @@ static inline void add_lanes(int64_t r, __m256 sum, double factor, double *to)
 {
     add_four(r, _mm256_castps256_ps128(sum), factor, to);
     add_four(r - 4, _mm256_extractf128_ps(sum, 1), factor, to + 4);
+}
+
+/* Four of `from` and four behind them in the other half: to[i][j] = from[j][i]. */
+static inline void transpose8(const __m128 from[8], __m256 to[4])
+{
+    __m256 row[4];
+
+    for (int k = 0; k < 4; k++) {
+        row[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(from[k]), from[k + 4], 1);
+    }
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(row[0], row[1]));
+    const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(row[0], row[1]));
+    const __m256d c = _mm256_castps_pd(_mm256_unpacklo_ps(row[2], row[3]));
+    const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(row[2], row[3]));
+    to[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+    to[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+    to[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+    to[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+}
+
+static inline __m256 magnitude(__m256 value)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value);
+}
+
+static inline bool all_at_most(__m256 value, float limit)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_LE_OQ)) == 0xff;
+}
+
+static inline bool all_at_least(__m256 value, float limit)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_GE_OQ)) == 0xff;
+}
+
+static inline bool far_enough(__m256 least, double limit)
+{
+    return all_at_least(least, (float)limit);
+}
+
+typedef struct scaling {
+    __m256d shift[3], factor[3];
+} scaling;
+
+static inline scaling scaling_to(const bh_frame *frame)
+{
+    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l;
+    const __m256d none = _mm256_setzero_pd();
+    return (scaling){{_mm256_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2]), none, none},
+                     {_mm256_setr_pd(frame->per_mass, l, l, l), _mm256_setr_pd(0, q, q, q),
+                      _mm256_setr_pd(q, q, q, -q * frame->eps2)}};
+}
+
+static inline void load_columns(const bh_cell *cell, const int64_t *number, const scaling *by, __m256 column[12])
+{
+    for (int part = 0; part < 3; part++) {
+        __m128 row[8];
+        for (int k = 0; k < 8; k++) {
+            const __m256d numbers = _mm256_loadu_pd(moments_of(cell, number[k]) + 4 * part);
+            row[k] = _mm256_cvtpd_ps(_mm256_fmadd_pd(numbers, by->factor[part], by->shift[part]));
+        }
+        transpose8(row, column + 4 * part);
+    }
 }
 
 #include "kernel_simd.h"
@@ -219,118 +225,6 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     }
     for (int64_t i = n; i % 4 != 0; i++) {
         b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
-    }
-}
-
-/* Four of `from` and four behind them in the other half: to[i][j] = from[j][i]. */
-static inline void transpose8(const __m128 from[8], __m256 to[4])
-{
-    __m256 row[4];
-
-    for (int k = 0; k < 4; k++) {
-        row[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(from[k]), from[k + 4], 1);
-    }
-    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(row[0], row[1]));
-    const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(row[0], row[1]));
-    const __m256d c = _mm256_castps_pd(_mm256_unpacklo_ps(row[2], row[3]));
-    const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(row[2], row[3]));
-    to[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
-    to[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
-    to[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
-    to[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
-}
-
-/* Lane by lane: the largest coordinate, the least and largest mass, the least distance from the targets' bounds. */
-typedef struct extremes {
-    __m256 length, least_mass, most_mass, least;
-} extremes;
-
-static inline extremes nothing_seen(void)
-{
-    const __m256 none = _mm256_setzero_ps(), all = _mm256_set1_ps(INFINITY);
-    return (extremes){none, all, none, all};
-}
-
-static inline __m256 magnitude(__m256 value)
-{
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value);
-}
-
-static inline void see(extremes *seen, __m256 x, __m256 y, __m256 z, __m256 m)
-{
-    seen->length = _mm256_max_ps(_mm256_max_ps(seen->length, magnitude(x)), _mm256_max_ps(magnitude(y), magnitude(z)));
-    seen->least_mass = _mm256_min_ps(seen->least_mass, m);
-    seen->most_mass = _mm256_max_ps(seen->most_mass, m);
-}
-
-static inline bool all_of(__m256 comparison)
-{
-    return _mm256_movemask_ps(comparison) == 0xff;
-}
-
-/* True if some masses are so small in single precision that they must be checked for 0. */
-static inline bool some_light(const extremes *seen)
-{
-    return !all_of(_mm256_cmp_ps(seen->least_mass, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_GE_OQ));
-}
-
-/* True if everything but light masses fits. */
-static inline bool fit(const extremes *seen, const bh_frame *frame)
-{
-    return all_of(_mm256_cmp_ps(seen->length, _mm256_set1_ps(BH_MIXED_MOST_LENGTH), _CMP_LE_OQ)) &&
-           all_of(_mm256_cmp_ps(seen->most_mass, _mm256_set1_ps(BH_MIXED_MOST_MASS), _CMP_LE_OQ)) &&
-           all_of(_mm256_cmp_ps(seen->least, _mm256_set1_ps((float)frame->least), _CMP_GE_OQ));
-}
-
-static inline __m256 outside(__m256 x, double half)
-{
-    return _mm256_sub_ps(magnitude(x), _mm256_set1_ps((float)half));
-}
-
-static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
-                             int64_t n, bool *fits)
-{
-    bh_bodies_mixed *b = &block->bodies_mixed;
-    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
-    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l;
-    const __m256d shift = _mm256_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2]);
-    const __m256d factor[3] = {_mm256_setr_pd(frame->per_mass, l, l, l), _mm256_setr_pd(0, q, q, q),
-                               _mm256_setr_pd(q, q, q, -q * frame->eps2)};
-    extremes seen = nothing_seen();
-    int64_t room[8];
-
-    for (int64_t i = 0; i < n; i += 8) {
-        const int64_t *of = numbers_of(number, i, n, 8, room);
-        __m256 column[12];
-
-        send_for_moments(cell, number, i, n, 8);
-        for (int part = 0; part < 3; part++) {
-            const __m256d from = part == 0 ? shift : _mm256_setzero_pd();
-            __m128 row[8];
-            for (int k = 0; k < 8; k++) {
-                const __m256d numbers = _mm256_loadu_pd(moments_of(cell, of[k]) + 4 * part);
-                row[k] = _mm256_cvtpd_ps(_mm256_fmadd_pd(numbers, factor[part], from));
-            }
-            transpose8(row, column + 4 * part);
-        }
-        see(&seen, column[1], column[2], column[3], column[0]);
-        if (frame->least > -INFINITY) {
-            const __m256 x = outside(column[1], frame->half[0]), y = outside(column[2], frame->half[1]);
-            const __m256 z = outside(column[3], frame->half[2]);
-            seen.least = _mm256_min_ps(seen.least, _mm256_max_ps(x, _mm256_max_ps(y, z)));
-        }
-        for (int k = 0; k < 12; k++) {
-            if (k != 4) {
-                _mm256_store_ps(to[k] + i, column[k]);
-            }
-        }
-    }
-    for (int64_t i = n; i % 8 != 0; i++) {
-        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
-    }
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
-        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
     }
 }
 

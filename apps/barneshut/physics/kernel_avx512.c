@@ -13,17 +13,10 @@ static bool runs_here(void)
            __builtin_cpu_supports("avx512vl");
 }
 
-#define REAL double
+#define SINGLE 0
 #define VECTOR __m512d
 #define LANES 8
 #define V(op) _mm512_##op##_pd
-#define POINTS points
-#define BODIES bodies
-#define MAY_BE_BARE true
-#define OF_W BH_ROOT_TWO
-#define OF_W3 (2 * BH_ROOT_TWO)
-#define OF_G 1
-#define NAME(what) what##_double
 
 /* An estimate of 14 bits, then one step of third order: with h = 1/2 - s2 r^2, r = estimate of 1 / sqrt(2 s2), the
  * exact value is r / sqrt(1 - 2 h) = r (1 + h + 3/2 h^2 + 5/2 h^3 + ...), and 35/8 h^4 < 2^-53. */
@@ -65,44 +58,12 @@ static inline __m256d sum4_double(__m512d a, __m512d b, __m512d c, __m512d d)
     return _mm512_castpd512_pd256(_mm512_permutexvar_pd(_mm512_setr_epi64(0, 2, 4, 6, 0, 0, 0, 0), twice));
 }
 
-static inline void sum16_double(const __m512d x[4], const __m512d y[4], const __m512d z[4], const __m512d p[4],
-                                __m256d sum[4])
-{
-    sum[0] = sum4_double(x[0], x[1], x[2], x[3]);
-    sum[1] = sum4_double(y[0], y[1], y[2], y[3]);
-    sum[2] = sum4_double(z[0], z[1], z[2], z[3]);
-    sum[3] = sum4_double(p[0], p[1], p[2], p[3]);
-}
-
-static inline void store4_double(double to[4], __m256d four)
-{
-    _mm256_storeu_pd(to, four);
-}
-
 #include "kernel_simd.h"
-#undef REAL
-#undef VECTOR
-#undef LANES
-#undef V
-#undef POINTS
-#undef BODIES
-#undef MAY_BE_BARE
-#undef OF_W
-#undef OF_W3
-#undef OF_G
-#undef NAME
 
-#define REAL float
+#define SINGLE 1
 #define VECTOR __m512
 #define LANES 16
 #define V(op) _mm512_##op##_ps
-#define POINTS points_mixed
-#define BODIES bodies_mixed
-#define MAY_BE_BARE false
-#define OF_W 0.5
-#define OF_W3 0.125
-#define OF_G 0.125
-#define NAME(what) what##_mixed
 
 /* One Newton step: 3/2 2^-28. */
 static inline __m512 inverse_mixed(__m512 s2)
@@ -111,22 +72,9 @@ static inline __m512 inverse_mixed(__m512 s2)
     return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(s2, r), r, _mm512_set1_ps(3)));
 }
 
-static inline __m512 inverse_bare_mixed(__m512 s2)
-{
-    return inverse_mixed(s2);
-}
-
 static inline __m512 where_below_mixed(__m512 w, __m512 d2, __m512 cutoff2)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(d2, cutoff2, _CMP_LT_OQ), w);
-}
-
-/* Twice the lanes for half the time: up to 4 % lost. */
-static inline bool none_below_mixed(__m512 d2, __m512 cutoff2)
-{
-    (void)d2;
-    (void)cutoff2;
-    return false;
 }
 
 /* Four partial sums of each in a 128-bit lane of its own. */
@@ -162,11 +110,6 @@ static inline void sum16_mixed(const __m512 x[4], const __m512 y[4], const __m51
     sum[1] = _mm512_extractf64x4_pd(low, 1);
     sum[2] = _mm512_castpd512_pd256(high);
     sum[3] = _mm512_extractf64x4_pd(high, 1);
-}
-
-static inline void store4_mixed(float to[4], __m256d four)
-{
-    _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
 }
 
 static inline __m512 both_halves(__m256 low, __m256 high)
@@ -205,6 +148,107 @@ static inline void add_lanes(int64_t r, __m512 sum, double factor, double *to)
     add_eight(r - 8, _mm512_extractf32x8_ps(sum, 1), factor, to + 8);
 }
 
+/* Where the moments of eight listed cells are, in bytes behind those of cell 0: there are less than 2^31 cells. All at
+ * once and through memory: eight pointers would spill other registers. */
+static inline void offsets_of(const int64_t *number, int64_t offset[8])
+{
+    const __m512i size = _mm512_set1_epi64(sizeof(bh_cell));
+    _mm512_store_si512(offset, _mm512_mul_epu32(_mm512_loadu_si512(number), size));
+}
+
+static inline const double *at_offset(const bh_cell *cell, int64_t offset)
+{
+    return (const double *)(const void *)((const char *)&cell->moments + offset);
+}
+
+static inline __m512d pair_of(const double *low, const double *high)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
+}
+
+/* Four by four within each 128-bit lane. */
+static inline void transpose4(const __m512 from[4], __m512 to[4])
+{
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(from[0], from[1]));
+    const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(from[0], from[1]));
+    const __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(from[2], from[3]));
+    const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(from[2], from[3]));
+
+    to[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+    to[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+    to[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+    to[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+}
+
+/* How the twelve numbers of moments become those of a frame. */
+typedef struct scaling {
+    __m512d shift, first, last;
+} scaling;
+
+static inline scaling scaling_to(const bh_frame *frame)
+{
+    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l, t = -q * frame->eps2;
+    return (scaling){_mm512_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2], 0, 0, 0, 0),
+                     _mm512_setr_pd(frame->per_mass, l, l, l, 0, q, q, q), _mm512_setr_pd(q, q, q, t, q, q, q, t)};
+}
+
+static inline __m256 first_eight(const double *from, const scaling *by)
+{
+    return _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(from), by->first, by->shift));
+}
+
+/* Of eight cells: two by two the first eight numbers [4], and the last four [4]. */
+static inline void load_eight(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 first[4],
+                              __m256 last[4])
+{
+    _Alignas(64) int64_t of[8];
+
+    offsets_of(number, of);
+    for (int k = 0; k < 4; k++) {
+        const double *low = at_offset(cell, of[k]), *high = at_offset(cell, of[k + 4]);
+        first[k] = both_halves(first_eight(low, by), first_eight(high, by));
+        last[k] = _mm512_cvtpd_ps(_mm512_mul_pd(pair_of(low + 8, high + 8), by->last));
+    }
+}
+
+/* Twelve columns of sixteen cells: mass x y z offset qxx qxy qxz qyy qyz qzz trace. */
+static inline void load_columns(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 column[12])
+{
+    __m512 first[4], low[4], high[4], last[4];
+    __m256 last_low[4], last_high[4];
+
+    load_eight(cell, number, by, first, last_low);
+    transpose4(first, low);
+    load_eight(cell, number + 8, by, first, last_high);
+    transpose4(first, high);
+    for (int k = 0; k < 4; k++) {
+        column[k] = _mm512_shuffle_f32x4(low[k], high[k], 0x88);
+        column[k + 4] = _mm512_shuffle_f32x4(low[k], high[k], 0xdd);
+        last[k] = both_halves(last_low[k], last_high[k]);
+    }
+    transpose4(last, column + 8);
+}
+
+static inline __m512 magnitude(__m512 value)
+{
+    return _mm512_abs_ps(value);
+}
+
+static inline bool all_at_most(__m512 value, float limit)
+{
+    return _mm512_reduce_max_ps(value) <= limit;
+}
+
+static inline bool all_at_least(__m512 value, float limit)
+{
+    return _mm512_reduce_min_ps(value) >= limit;
+}
+
+static inline bool far_enough(__m512 least, double limit)
+{
+    return (double)_mm512_reduce_min_ps(least) >= limit;
+}
+
 #include "kernel_simd.h"
 
 #include "kernel_lanes.h"
@@ -232,19 +276,6 @@ static inline void transpose8(const __m512d from[8], __m512d to[8])
     }
 }
 
-/* Where the moments of eight listed cells are, in bytes behind those of cell 0: there are less than 2^31 cells. All at
- * once and through memory: eight pointers would spill other registers. */
-static inline void offsets_of(const int64_t *number, int64_t offset[8])
-{
-    const __m512i size = _mm512_set1_epi64(sizeof(bh_cell));
-    _mm512_store_si512(offset, _mm512_mul_epu32(_mm512_loadu_si512(number), size));
-}
-
-static inline const double *at_offset(const bh_cell *cell, int64_t offset)
-{
-    return (const double *)(const void *)((const char *)&cell->moments + offset);
-}
-
 /* Takes the mass of cells behind the last of n away, in the last vector. */
 static void empty_lanes_double(bh_bodies *b, int64_t n)
 {
@@ -254,11 +285,6 @@ static void empty_lanes_double(bh_bodies *b, int64_t n)
     for (int k = 0; k < 8 && (n & 7) != 0; k++) {
         _mm512_mask_storeu_pd(of[k] + (n & ~(int64_t)7), behind, _mm512_setzero_pd());
     }
-}
-
-static inline __m512d pair_of(const double *low, const double *high)
-{
-    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
 }
 
 static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
@@ -303,151 +329,6 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     empty_lanes_double(to, n);
 }
 
-/* Four by four within each 128-bit lane. */
-static inline void transpose4(const __m512 from[4], __m512 to[4])
-{
-    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(from[0], from[1]));
-    const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(from[0], from[1]));
-    const __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(from[2], from[3]));
-    const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(from[2], from[3]));
-
-    to[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-    to[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-    to[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
-    to[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
-}
-
-/* Lane by lane: the largest coordinate, the least and largest mass, the least distance from the targets' bounds. */
-typedef struct extremes {
-    __m512 length, least_mass, most_mass, least;
-} extremes;
-
-static inline extremes nothing_seen(void)
-{
-    const __m512 none = _mm512_setzero_ps(), all = _mm512_set1_ps(INFINITY);
-    return (extremes){none, all, none, all};
-}
-
-static inline void see(extremes *seen, __m512 x, __m512 y, __m512 z, __m512 m)
-{
-    seen->length =
-        _mm512_max_ps(_mm512_max_ps(seen->length, _mm512_abs_ps(x)), _mm512_max_ps(_mm512_abs_ps(y), _mm512_abs_ps(z)));
-    seen->least_mass = _mm512_min_ps(seen->least_mass, m);
-    seen->most_mass = _mm512_max_ps(seen->most_mass, m);
-}
-
-/* True if some masses are so small in single precision that they must be checked for 0. */
-static inline bool some_light(const extremes *seen)
-{
-    return !(_mm512_reduce_min_ps(seen->least_mass) >= BH_MIXED_LEAST_MASS);
-}
-
-/* True if everything but light masses fits. */
-static inline bool fit(const extremes *seen, const bh_frame *frame)
-{
-    return _mm512_reduce_max_ps(seen->length) <= BH_MIXED_MOST_LENGTH &&
-           _mm512_reduce_max_ps(seen->most_mass) <= BH_MIXED_MOST_MASS &&
-           (double)_mm512_reduce_min_ps(seen->least) >= frame->least;
-}
-
-/* How the twelve numbers of moments become those of a frame. */
-typedef struct scaling {
-    __m512d shift, first, last;
-} scaling;
-
-static inline scaling scaling_to(const bh_frame *frame)
-{
-    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l, t = -q * frame->eps2;
-    return (scaling){_mm512_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2], 0, 0, 0, 0),
-                     _mm512_setr_pd(frame->per_mass, l, l, l, 0, q, q, q), _mm512_setr_pd(q, q, q, t, q, q, q, t)};
-}
-
-static inline __m256 first_eight(const double *from, const scaling *by)
-{
-    return _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(from), by->first, by->shift));
-}
-
-/* Of eight cells: two by two the first eight numbers [4], and the last four [4]. */
-static inline void load_eight(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 first[4],
-                              __m256 last[4])
-{
-    _Alignas(64) int64_t of[8];
-
-    offsets_of(number, of);
-    for (int k = 0; k < 4; k++) {
-        const double *low = at_offset(cell, of[k]), *high = at_offset(cell, of[k + 4]);
-        first[k] = both_halves(first_eight(low, by), first_eight(high, by));
-        last[k] = _mm512_cvtpd_ps(_mm512_mul_pd(pair_of(low + 8, high + 8), by->last));
-    }
-}
-
-/* Twelve columns of sixteen cells: mass x y z offset qxx qxy qxz qyy qyz qzz trace. */
-static inline void load_sixteen(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 column[12])
-{
-    __m512 first[4], low[4], high[4], last[4];
-    __m256 last_low[4], last_high[4];
-
-    load_eight(cell, number, by, first, last_low);
-    transpose4(first, low);
-    load_eight(cell, number + 8, by, first, last_high);
-    transpose4(first, high);
-    for (int k = 0; k < 4; k++) {
-        column[k] = _mm512_shuffle_f32x4(low[k], high[k], 0x88);
-        column[k + 4] = _mm512_shuffle_f32x4(low[k], high[k], 0xdd);
-        last[k] = both_halves(last_low[k], last_high[k]);
-    }
-    transpose4(last, column + 8);
-}
-
-static void empty_lanes_mixed(bh_bodies_mixed *b, int64_t n)
-{
-    float *const of[8] = {b->m, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
-    const __mmask16 behind = (__mmask16)(0xffff << (n & 15));
-
-    for (int k = 0; k < 8 && (n & 15) != 0; k++) {
-        _mm512_mask_storeu_ps(of[k] + (n & ~(int64_t)15), behind, _mm512_setzero_ps());
-    }
-}
-
-static inline __m512 outside(__m512 x, double half)
-{
-    return _mm512_sub_ps(_mm512_abs_ps(x), _mm512_set1_ps((float)half));
-}
-
-static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
-                             int64_t n, bool *fits)
-{
-    bh_bodies_mixed *b = &block->bodies_mixed;
-    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
-    const scaling by = scaling_to(frame);
-    const bool any_distance = !(frame->least > -INFINITY);
-    extremes seen = nothing_seen();
-    int64_t room[16];
-
-    for (int64_t i = 0; i < n; i += 16) {
-        __m512 column[12];
-
-        send_for_moments(cell, number, i, n, 16);
-        load_sixteen(cell, numbers_of(number, i, n, 16, room), &by, column);
-        see(&seen, column[1], column[2], column[3], column[0]);
-        if (!any_distance) {
-            const __m512 x = outside(column[1], frame->half[0]), y = outside(column[2], frame->half[1]);
-            const __m512 z = outside(column[3], frame->half[2]);
-            seen.least = _mm512_min_ps(seen.least, _mm512_max_ps(x, _mm512_max_ps(y, z)));
-        }
-        for (int k = 0; k < 12; k++) {
-            if (k != 4) {
-                _mm512_store_ps(to[k] + i, column[k]);
-            }
-        }
-    }
-    empty_lanes_mixed(b, n);
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
-        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
-    }
-}
-
 /* Copies particles as they are, in whole vectors: what is behind a run is overwritten by the next or by 0. */
 static int64_t put_points_double(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                  bh_cursor *at, bool *fits)
@@ -473,7 +354,7 @@ static int64_t put_points_double(bh_block *block, const bh_frame *frame, const b
     return read_end(&reader, at);
 }
 
-static inline __m256 magnitude(__m256 x)
+static inline __m256 magnitude8(__m256 x)
 {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
 }
@@ -499,7 +380,7 @@ static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh
             _mm256_storeu_ps(to->y + place + i, y);
             _mm256_storeu_ps(to->z + place + i, z);
             _mm256_storeu_ps(to->m + place + i, m);
-            length = _mm256_max_ps(_mm256_max_ps(length, magnitude(x)), _mm256_max_ps(magnitude(y), magnitude(z)));
+            length = _mm256_max_ps(_mm256_max_ps(length, magnitude8(x)), _mm256_max_ps(magnitude8(y), magnitude8(z)));
             least_mass = _mm256_mask_min_ps(least_mass, lanes, least_mass, m);
             most_mass = _mm256_max_ps(most_mass, m);
         }

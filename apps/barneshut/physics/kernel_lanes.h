@@ -4,7 +4,10 @@
  * and kernel_avx512.c after kernel_simd.h, whose macros and formulas it takes; they define
  *   VECTOR place_lanes(int64_t r, const double *x, double factor, double shift): x factor + shift of r targets, and 0
  *   in idle lanes,
- *   void add_lanes(int64_t r, VECTOR sum, double factor, double *to): adds r of these to r targets. */
+ *   void add_lanes(int64_t r, VECTOR sum, double factor, double *to): adds r of these to r targets,
+ *   scaling, scaling_to(frame): factors of a cell's twelve moments, and load_columns(cell, numbers, scaling,
+ * column[12]), which gathers those of LANES cells, magnitude(v), and the tests all_at_most(v, limit), all_at_least(v,
+ * limit), far_enough(v, limit) of all lanes. */
 #ifndef BH_KERNEL_LANES_H
 #define BH_KERNEL_LANES_H
 
@@ -151,6 +154,66 @@ static void bodies_by_lanes(const bh_block *of, int64_t n, const bh_frame *frame
     }
     if (full < targets->n) {
         lane_bodies(targets->n - full, of, n, frame, targets, full);
+    }
+}
+
+/* Extremes in each lane: the largest coordinate, the least and largest mass, the least distance from the targets'
+ * bounds. */
+typedef struct extremes {
+    VECTOR length, least_mass, most_mass, least;
+} extremes;
+
+static inline VECTOR outside(VECTOR x, double half)
+{
+    return V(sub)(magnitude(x), V(set1)((float)half));
+}
+
+static inline void see(extremes *seen, const bh_frame *frame, VECTOR x, VECTOR y, VECTOR z, VECTOR m)
+{
+    seen->length = V(max)(V(max)(seen->length, magnitude(x)), V(max)(magnitude(y), magnitude(z)));
+    seen->least_mass = V(min)(seen->least_mass, m);
+    seen->most_mass = V(max)(seen->most_mass, m);
+    if (frame->least > -INFINITY) {
+        const VECTOR yz = V(max)(outside(y, frame->half[1]), outside(z, frame->half[2]));
+        seen->least = V(min)(seen->least, V(max)(outside(x, frame->half[0]), yz));
+    }
+}
+
+/* True if everything fits, with light masses still to be checked for 0. */
+static inline bool fit(const extremes *seen, const bh_frame *frame)
+{
+    return all_at_most(seen->length, BH_MIXED_MOST_LENGTH) && all_at_most(seen->most_mass, BH_MIXED_MOST_MASS) &&
+           far_enough(seen->least, frame->least);
+}
+
+static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
+                             int64_t n, bool *fits)
+{
+    bh_bodies_mixed *b = &block->bodies_mixed;
+    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
+    const scaling by = scaling_to(frame);
+    const VECTOR none = V(setzero)(), all = V(set1)(INFINITY);
+    extremes seen = {none, all, none, all};
+    int64_t room[LANES];
+
+    for (int64_t i = 0; i < n; i += LANES) {
+        VECTOR column[12];
+
+        send_for_moments(cell, number, i, n, LANES);
+        load_columns(cell, numbers_of(number, i, n, LANES, room), &by, column);
+        see(&seen, frame, column[1], column[2], column[3], column[0]);
+        for (int k = 0; k < 12; k++) {
+            if (k != 4) {
+                V(store)(to[k] + i, column[k]);
+            }
+        }
+    }
+    for (int64_t i = n; i % LANES != 0; i++) {
+        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
+    }
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && !all_at_least(seen.least_mass, BH_MIXED_LEAST_MASS); i++) {
+        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
     }
 }
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interactions for one instruction set and type of number, sources in the lanes and several targets at once;
  * included by kernel_avx2.c and kernel_avx512.c once for each type. They define
- *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
- *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
- *   VECTOR NAME(inverse)(VECTOR s2): w = c / sqrt(s2), and NAME(inverse_bare): the same, but 0 for 0,
- *   OF_W, OF_W3, OF_G: 1 / c, 1 / c^3 and 1 / (2 c^2),
+ *   SINGLE (1 for float, 0 for double), VECTOR, LANES, V(add) (the intrinsic of that name),
+ *   VECTOR NAME(inverse)(VECTOR s2): w = c / sqrt(s2), and NAME(inverse_bare) for double: the same, but 0 for 0,
  *   VECTOR NAME(where_below)(VECTOR w, d2, cutoff2): w where d2 < cutoff2, and 0 elsewhere,
- *   bool NAME(none_below)(VECTOR d2, cutoff2): true if that is so in no lane; always false if the test does not pay,
+ *   bool NAME(none_below)(VECTOR d2, cutoff2) for double: true if that is so in no lane,
  *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes,
- *   void NAME(sum16)(const VECTOR x[4], y[4], z[4], p[4], __m256d sum[4]): the same for each of x, y, z, p, in the same
- *   order of additions,
- *   void NAME(store4)(REAL to[4], __m256d four).
+ *   void NAME(sum16)(const VECTOR x[4], y[4], z[4], p[4], __m256d sum[4]) for float: the same for each of x, y, z, p,
+ * in the same order of additions.
  *
  * Both formulas use w = c / s for all powers of s, with the c that makes w the cheapest, and no other factor is left to
  * multiply with: with quadrupole moments stored as Q / c^2 (and the trace as -eps^2 T / c^2), g = (d.Q.d - eps^2 T) w^4
@@ -60,6 +57,59 @@ static void find_bounds(const bh_targets *targets, double lo[3], double hi[3])
         const double few[4] = {x[0], x[last < 1 ? last : 1], x[last < 2 ? last : 2], x[last < 3 ? last : 3]};
         bounds_along(n < 4 ? few : x, n < 4 ? 4 : n, &lo[k], &hi[k]);
     }
+}
+#endif
+
+#if SINGLE
+#define REAL float
+#define POINTS points_mixed
+#define BODIES bodies_mixed
+#define MAY_BE_BARE false
+#define NAME(what) what##_mixed
+/* 1 / c, 1 / c^3 and 1 / (2 c^2). */
+#define OF_W 0.5
+#define OF_W3 0.125
+#define OF_G 0.125
+
+static inline VECTOR inverse_bare_mixed(VECTOR s2)
+{
+    return inverse_mixed(s2);
+}
+
+/* Twice the lanes for half the time: a test would cost up to 4 %. */
+static inline bool none_below_mixed(VECTOR d2, VECTOR cutoff2)
+{
+    (void)d2;
+    (void)cutoff2;
+    return false;
+}
+
+static inline void store4_mixed(float to[4], __m256d four)
+{
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
+}
+#else
+#define REAL double
+#define POINTS points
+#define BODIES bodies
+#define MAY_BE_BARE true
+#define NAME(what) what##_double
+#define OF_W BH_ROOT_TWO
+#define OF_W3 (2 * BH_ROOT_TWO)
+#define OF_G 1
+
+static inline void sum16_double(const VECTOR x[4], const VECTOR y[4], const VECTOR z[4], const VECTOR p[4],
+                                __m256d sum[4])
+{
+    sum[0] = sum4_double(x[0], x[1], x[2], x[3]);
+    sum[1] = sum4_double(y[0], y[1], y[2], y[3]);
+    sum[2] = sum4_double(z[0], z[1], z[2], z[3]);
+    sum[3] = sum4_double(p[0], p[1], p[2], p[3]);
+}
+
+static inline void store4_double(double to[4], __m256d four)
+{
+    _mm256_storeu_pd(to, four);
 }
 #endif
 
@@ -272,3 +322,18 @@ static void NAME(bodies)(const bh_block *of, int64_t n, const bh_frame *frame, c
         NAME(bodies_all)(false, of, n, frame, targets);
     }
 }
+
+#if !SINGLE /* kernel_lanes.h needs those of float */
+#undef SINGLE
+#undef VECTOR
+#undef LANES
+#undef V
+#undef REAL
+#undef POINTS
+#undef BODIES
+#undef MAY_BE_BARE
+#undef NAME
+#undef OF_W
+#undef OF_W3
+#undef OF_G
+#endif
