@@ -12,7 +12,7 @@
  * Cells come in Morton order, groups in Hilbert order. The counts are exact, the seconds of each kind those that the
  * app begins with, so the numbers are the same anywhere. */
 #include "defaults.h"
-#include "forces/costs.h"
+#include "forces/tasks.h"
 #include "serial.h"
 
 #include <equipoise/error.h>

@@ -246,51 +246,41 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     eqp_attribute group = {.name = "group_size", .kind = EQP_KIND_INT64};
     const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
     void *const a[] = {p->ax, p->ay, p->az}, *const pot[] = {p->pot};
-    int code = eqp_snapshot_get_attribute(snapshot, &step, message);
+    bool recognised = false;
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_snapshot_get_attribute(snapshot, &dt, message);
+    EQP_TRY(eqp_snapshot_get_attribute(snapshot, &step, message));
+    EQP_TRY(eqp_snapshot_get_attribute(snapshot, &dt, message));
+    EQP_TRY(eqp_snapshot_read_column(snapshot, &acceleration, first, count, a, message));
+    EQP_TRY(eqp_snapshot_read_column(snapshot, &potential, first, count, pot, message));
+    recognised = true;
+    EQP_TRY(find_attribute(snapshot, &kick, message));  /* 0: the velocities are whole */
+    EQP_TRY(find_attribute(snapshot, &group, message)); /* 0: it was given */
+    if (kick.real > 0) {
+        EQP_TRY(read_tick(snapshot, path, settings->rungs, first, count, p, input, message));
     }
-    if (code == EQP_OK) {
-        code = eqp_snapshot_read_column(snapshot, &acceleration, first, count, a, message);
-    }
-    if (code == EQP_OK) {
-        code = eqp_snapshot_read_column(snapshot, &potential, first, count, pot, message);
-    }
-    if (code == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: no restart file: it does not say at which step it was written", path);
-        return EQP_ERR_FORMAT;
-    }
-    if (code == EQP_OK) {
-        code = find_attribute(snapshot, &kick, message); /* 0: the velocities are whole */
-    }
-    if (code == EQP_OK) {
-        code = find_attribute(snapshot, &group, message); /* 0: it was given */
-    }
-    if (code == EQP_OK && kick.real > 0) {
-        code = read_tick(snapshot, path, settings->rungs, first, count, p, input, message);
-    }
-    if (code == EQP_OK && (step.integer < 0 || !(dt.real > 0) || !(kick.real >= 0))) {
+    if (step.integer < 0 || !(dt.real > 0) || !(kick.real >= 0)) {
         eqp_message_set(message, "%s: /Equipoise: step %lld, dt %g or kick %g is out of range", path,
                         (long long)step.integer, dt.real, kick.real);
         return EQP_ERR_FORMAT;
     }
-    if (code == EQP_OK && step.integer > settings->run.steps) {
+    if (step.integer > settings->run.steps) {
         eqp_message_set(message, "%s: is at step %lld already: --steps counts from the very beginning", path,
                         (long long)step.integer);
         return EQP_ERR_ARGUMENT;
     }
-    if (code == EQP_OK) {
-        *checksum = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
-        code = find_attribute(snapshot, checksum, message);
-    }
-    if (code == EQP_OK) {
-        code = find_words(snapshot, &input->words, message);
-    }
+    *checksum = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
+    EQP_TRY(find_attribute(snapshot, checksum, message));
+    EQP_TRY(find_words(snapshot, &input->words, message));
     input->step = step.integer;
     input->dt = dt.real;
     input->kick = kick.real;
     input->group_size = group.integer;
+done:
+    if (code == EQP_ERR_UNKNOWN && !recognised) {
+        eqp_message_set(message, "%s: no restart file: it does not say at which step it was written", path);
+        return EQP_ERR_FORMAT;
+    }
     return code;
 }
 

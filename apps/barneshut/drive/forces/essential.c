@@ -8,27 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool keep_mine(void *user, const double centre[3])
-{
-    const bh_tile_choice *choice = user;
-
-    return bh_tile_rank(choice->map, choice->tag, choice->sharing.centre, centre) == choice->sharing.me;
-}
-
-const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
-                                const bh_group *group)
-{
-    double centre[3];
-
-    if (tag >= 0) {
-        return NULL;
-    }
-    bh_group_centre(group, centre);
-    *choice = (bh_tile_choice){.map = map, .tag = tag, .sharing = bh_tile_sharing(map, tag, centre, rank)};
-    choice->choice = (bh_choice){.keep = keep_mine, .user = choice, .sharing = &choice->sharing};
-    return &choice->choice;
-}
-
 int64_t bh_request_bytes(const bh_mac *mac)
 {
     return (int64_t)(mac->relative && mac->cutoff == 0 ? sizeof(bh_request) : offsetof(bh_request, accel));

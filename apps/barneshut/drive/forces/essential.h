@@ -7,19 +7,6 @@
 
 #include "../../physics/let.h"
 
-/* The choice of a group's tiles that one rank computes. */
-typedef struct bh_tile_choice {
-    const eqp_map *map;
-    int64_t tag;
-    bh_sharing sharing;
-    bh_choice choice;
-} bh_tile_choice;
-
-/* Prepares the choice, which borrows from the map and must not move, and returns it for walks: NULL for a group that
- * one rank computes whole. */
-const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
-                                const bh_group *group);
-
 /* The home of a group sends this, once for all ranks that compute some of it, to the homes of all cells that the
  * group's walk opens and of all leaves whose particles act, except to a rank that computes all of it. As every rank has
  * the map, the receiver knows which rank computes which tile, and which cells that rank needs. */

@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "listed", "visit", "group"};
+
+const double bh_kind_nominal[BH_KINDS] = {2e-9, 4.6e-9, 3e-9, 8e-9, 3e-7};
+
+void bh_counts_add(bh_counts *sum, const bh_counts *counts)
+{
+    for (int k = 0; k < BH_KINDS; k++) {
+        sum->of[k] += counts->of[k];
+    }
+}
+
 /* The record of a group in front of its targets, from which its bounds follow; at_home: its number there. `on` comes
  * last: it is sent only if particles have steps of several sizes, in substeps in which all are active. */
 typedef struct task_head {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tile.h"
 
-#include <string.h>
+#include <stddef.h>
 
 void bh_group_centre(const bh_group *group, double centre[3])
 {
@@ -17,19 +17,26 @@ void bh_tile_centroid(const double group_centre[3], const double tile_centre[3],
     }
 }
 
-int bh_tile_rank(const eqp_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3])
+static bool keep_mine(void *user, const double centre[3])
 {
+    const bh_tile_choice *choice = user;
     double centroid[3];
 
-    bh_tile_centroid(group_centre, tile_centre, centroid);
-    return eqp_map_rank(map, tag, centroid);
+    bh_tile_centroid(choice->sharing.centre, centre, centroid);
+    return eqp_map_rank(choice->map, choice->tag, centroid) == choice->sharing.me;
 }
 
-bh_sharing bh_tile_sharing(const eqp_map *map, int64_t tag, const double group_centre[3], int rank)
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
+                                const bh_group *group)
 {
-    bh_sharing sharing = {.me = rank};
+    bh_sharing *sharing = &choice->sharing;
 
-    sharing.n = eqp_map_units(map, tag, &sharing.centroid, &sharing.rank);
-    memcpy(sharing.centre, group_centre, sizeof sharing.centre);
-    return sharing;
+    if (tag >= 0) {
+        return NULL;
+    }
+    *choice = (bh_tile_choice){.map = map, .tag = tag, .sharing = {.me = rank}};
+    sharing->n = eqp_map_units(map, tag, &sharing->centroid, &sharing->rank);
+    bh_group_centre(group, sharing->centre);
+    choice->choice = (bh_choice){.keep = keep_mine, .user = choice, .sharing = &choice->sharing};
+    return &choice->choice;
 }

@@ -14,10 +14,17 @@ void bh_group_centre(const bh_group *group, double centre[3]);
 /* Centroid of the interactions between a group and a tile: the midpoint of their centres, measured from the group's. */
 void bh_tile_centroid(const double group_centre[3], const double tile_centre[3], double centroid[3]);
 
-/* The rank of a tile. O(1) for whole owners, one search for split ones. */
-int bh_tile_rank(const eqp_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3]);
+/* The choice of a group's tiles that one rank computes. */
+typedef struct bh_tile_choice {
+    const eqp_map *map;
+    int64_t tag;
+    bh_sharing sharing;
+    bh_choice choice;
+} bh_tile_choice;
 
-/* How ranks share a group (tag < 0) with this centre, for the walk of one of them. Borrows from the map. O(1). */
-bh_sharing bh_tile_sharing(const eqp_map *map, int64_t tag, const double group_centre[3], int rank);
+/* Prepares the choice, which borrows from the map and must not move, and returns it for walks: NULL for a group that
+ * one rank computes whole. */
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
+                                const bh_group *group);
 
 #endif
