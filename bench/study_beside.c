@@ -41,7 +41,7 @@ enum { STEPS = 32, TIMES = 3, MOST_SAMPLES = 16, MOST_GIVEN = 8 };
 static const double tolerance = 0.01, byte = 1e-9;
 static const double dears[] = {1.0, 10.0, 20.0, 100.0};
 
-/* What a map costs ranks that do not wait for it, as bench_lazy has it of 7260 owners on 16 ranks. */
+/* Seconds of a map for ranks that do not wait for it: measured with 7260 owners on 16 ranks. */
 static const double offer = 0.14e-3, take = 0.23e-3, repair_seconds = 0.5e-3;
 
 /* What is done to a late map: nothing, a repair when it is taken, or that and one every 1, 2, 4 or 8 steps. */
