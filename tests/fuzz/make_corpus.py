@@ -1,30 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the files of tests/fuzz/corpus/ that are not crashes once found (those are named found-*):
+"""Writes the corpus of the fuzz targets, a folder each, into FOLDER:
 
-    tests/fuzz/make_corpus.py
+    tests/fuzz/make_corpus.py FOLDER
 
-Small whole inputs of every variant, and some that are damaged by hand. The same bytes every time."""
+Small whole inputs of every variant, some that are damaged by hand, and the inputs of kept/, most of which once made a reader
+fail.
+The same bytes every time."""
 import gzip
 import pathlib
+import shutil
 import struct
+import sys
 import zlib
 
-here = pathlib.Path(__file__).resolve().parent / "corpus"
+here = pathlib.Path(__file__).resolve().parent
+corpus = pathlib.Path(sys.argv[1] if len(sys.argv) == 2 else "corpus")
 
 
 def save(target, name, data):
     if isinstance(data, str):
         data = data.encode()
-    (here / target).mkdir(parents=True, exist_ok=True)
-    (here / target / name).write_bytes(data)
-
-
-def clear():
-    for folder in here.glob("*"):
-        for path in folder.glob("*"):
-            if not path.name.startswith("found-"):
-                path.unlink()
+    (corpus / target).mkdir(parents=True, exist_ok=True)
+    (corpus / target / name).write_bytes(data)
 
 
 def gadget(version=1, order="<", real="f", ids="I", counts=(1, 2, 0, 1, 0, 0), mass=(0, 2.5, 0, 0, 0, 0), totals=None,
@@ -652,7 +650,10 @@ def make_traces():
 
 
 if __name__ == "__main__":
-    clear()
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: make_corpus.py FOLDER")
+    shutil.rmtree(corpus, ignore_errors=True)
+    shutil.copytree(here / "kept", corpus)
     make_gadget()
     make_tipsy()
     make_text()

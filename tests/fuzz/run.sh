@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds with scripts/setup --sanitize and runs each fuzz target from its kept corpus, six at a time. One line per target;
+# Builds with scripts/setup --sanitize and runs each fuzz target from its corpus, six at a time. One line per target;
 # inputs that fail are kept in a folder that is named, together with the logs.
 # Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang with libFuzzer.
 set -eu
@@ -50,10 +50,11 @@ trap 'exit 143' TERM
     exit 1
 }
 build=$root/build-sanitize
-targets=${chosen:-$(cd "$here/corpus" && echo *)}
+corpus=$build/tests/fuzz/corpus
+targets=${chosen:-$(cd "$corpus" && echo *)}
 for target in $targets; do
     if [ ! -f "$here/fuzz_$target.c" ]; then
-        echo "run.sh: no target '$target'; there are: $(cd "$here/corpus" && echo *)" >&2
+        echo "run.sh: no target '$target'; there are: $(cd "$corpus" && echo *)" >&2
         exit 2
     fi
     if [ ! -x "$build/tests/fuzz/fuzz_$target" ]; then
@@ -79,7 +80,7 @@ fuzz()
     *) longest=4096 ;;
     esac
     "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=$longest -len_control=10 -rss_limit_mb=2048 -malloc_limit_mb=256 \
-        -timeout=20 -seed=1 -print_final_stats=1 -artifact_prefix="$found/$1-" "$temporary/new-$1" "$here/corpus/$1" \
+        -timeout=20 -seed=1 -print_final_stats=1 -artifact_prefix="$found/$1-" "$temporary/new-$1" "$corpus/$1" \
         >"$found/$1.log" 2>&1 || status=$?
     sed -n 's/^stat::number_of_executed_units: *//p' "$found/$1.log" >"$temporary/$1.runs"
     sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$found/$1.log" | tail -n 1 >"$temporary/$1.coverage"

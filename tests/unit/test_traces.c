@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces of other codes: what each format says comes out alike, and what cannot be is told with its place. Files that
- * are damaged in many ways are in tests/fuzz/corpus/traces. */
+ * are damaged in many ways are in the corpus of the fuzz target traces. */
 #include "snapshot_files.h"
 
 #include "ids.h"
