@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Below a limit of the address space a run ends out of memory with the map that speeds ask for, and goes to its end with
 # a cap. How much a process takes depends on the machine's MPI: the limit lies between the peaks of both runs without one.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 scene=(--quiet --generate hernquist:n=350000 --theta 1 --costs nominal --exchange direct --balance sfc
     --share 'speeds:8,1,1,1' --steps 1)
 cap=(--memory-cap 1.2mean)

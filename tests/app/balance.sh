@@ -4,7 +4,7 @@
 # computed, for clustered and smooth sets; equal counts are far off where the set is clustered. Feedback begins with
 # these and finds its way by measured loads alone.
 real_plots=yes
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 # Loads are counted work at nominal costs, so that a busy machine changes nothing. Groups are small compared with a
 # rank's share: the heaviest group of 128 particles can exceed the tolerance by itself.

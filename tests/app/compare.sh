@@ -4,7 +4,7 @@
 # any number of ranks; and options that make no sense.
 # usage: compare.sh INPUT (of --generate)
 real_plots=yes
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 input=$1
 
 expect 1 --balance help

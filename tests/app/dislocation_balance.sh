@@ -3,7 +3,7 @@
 # Every method of `--balance help` on four ranks computes the pairs and the forces of one rank, after five steps in which
 # nodes come and go; what a run reports.
 real_plots=yes
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
 # The network of the test: under a stress that splits, joins, removes and makes nodes in each of the first steps.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # --check-forces: every kernel that this processor has agrees with reference forces, of tables made for this test by
 # dislocation_rows.py and, where they are present, of tables that come with the data of other codes.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 here=$1
 shared=${EQUIPOISE_SHARED_DATA:-$2}/dislocation
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # --generate: every kind and key that its help lists works, and gives the same network on any number of ranks and tiles.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 expect 1 --generate help
 cp out kinds

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Rubbish in: one line that says what and where, status 2 on every rank, nothing written.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 # A closed loop of four nodes, a line of three between pinned ends and a triple junction of three pinned arms; edits are
 # Python on the list `nodes` of [tag, [x, y, z], constraint, [[tag, burgers, normal], ...]] and on `head`.

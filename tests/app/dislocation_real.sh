@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Networks of other codes load and run, on any ranks and with methods of every sort. Skipped where the files are absent.
 # usage: dislocation_real.sh SAME_FORCES DATA [large]: large: those of tens of thousands of nodes, else the others.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 data=${EQUIPOISE_SHARED_DATA:-$2}/dislocation
 if [ ! -d "$data" ]; then

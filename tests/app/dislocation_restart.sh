@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A run that was stopped goes on as if it had not been: by a numbered snapshot, by Ctrl-C and by SIGTERM. What is written
 # is read again: ParaDiS files, packed and in several segments, and ParaView's.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Cell pairs that are handed out while forces are computed: forces have the same bits by every method and differ by
 # rounding from those without; what was handed out is in the report; restarts go on alike; what is no method is refused.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10 --quiet)
 

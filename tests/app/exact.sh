@@ -3,7 +3,7 @@
 # What --compare counts is exact: to the last unit, ghost, message and byte it is the same on 1, 2 and 7 ranks, for every
 # method; and a run on as many ranks as parts, by the plan that the comparison has named, counts the same by its first map.
 # usage: exact.sh INPUT [OPTION...]; INPUT of --generate. Each method runs on 2, 3, 4, 8 and 16 ranks.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 common=(--generate "$@" --costs nominal --quiet)
 words=all,sfc:split,rcb:split,sfc:even=step,tiles:even=step,interaction:pins=2,interaction:start=tiles
 words=$words,interaction:strategy=random,diffusion:start=count

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program of others, before and after it was balanced: the same physics on any ranks, by any method; less imbalance by
 # counted work, and only that. usage: foreign.sh BEFORE STEPS METHOD...; APP is the program after.
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/lib.sh"
 
 before=$1
 steps=$2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Output and input: a snapshot read back is the same problem, text is read, XDMF is well formed, reports are complete.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
 # The relative criterion goes by the forces of the step before, which a snapshot has not got.

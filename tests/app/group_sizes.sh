@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # --group-size auto: a comparison gives each method the best of the sizes at each number of parts, as if each had been
 # compared by itself; a run says which size it has, and computes what a run with that size computes; a restart goes on.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 compared=(--generate clusters:n=2000 --compare 'count,sfc,rcb' --parts 4,32 --costs nominal --opening geometric --precision
     double --dt 0.001)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Many more ranks than cores: three steps on 64 ranks give the forces, the interactions and the particles of one rank.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 ranks=${2:-64}
 # Work weighs what is counted, so that no clock decides what is promised; no group is heavier than a rank's share.

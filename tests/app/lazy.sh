@@ -5,7 +5,7 @@
 # same physics are all that is looked at, as all apps have the rest from the shell and the library.
 # Maps that are made beside the run: the same physics as without, whoever makes them and whenever they come; with delay
 # the same tables, however many ranks make them; a run outlives those who make its maps; what cannot be is refused.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1 clock=$2 tolerance=$3 steps=$4
 shift 4
 input=("$@" --quiet)

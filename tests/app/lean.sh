@@ -3,7 +3,7 @@
 # A build without Zoltan or HDF5 computes, balances and compares by all that is left, reads the formats that are left,
 # and refuses the rest in one line.
 # usage: lean.sh DISLOCATION ZOLTAN(with|without) HDF5(with|without) FOLDER_OF_DATA
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 dislocation=$1 zoltan=$2 hdf5=$3 data=$4
 plummer=(--generate plummer:n=400 --quiet)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # loadbench from the outside: values do not depend on the ranks, recorded loads come again, bad input is told in one line.
 # Every method, policy, graph and scenario is in the tests of ranks.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 graph='--generate octree:n=600,edge=5 --scenario walk:sigma=0.5 --unit 1e-8'
 expect 1 $graph --steps 3 --balance sfc --quiet --report one

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Memory as a hard cap: no step is beyond it, whatever speeds want; a comparison says which maps do not fit; what cannot
 # be ends with a proof; and words that are none.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 scene=(--quiet --generate 'plummer:n=20000,seed=2' --costs nominal --exchange direct)
 fast=(--balance sfc --share speeds:4,1,1 --steps 2)
 

@@ -4,7 +4,7 @@
 # of some by the geometric one, which has no first step of its own: the imbalance that is counted is what was promised.
 # Steps are short, so that the map does not age. It does so after a restart. Costs are nominal, so that what is counted
 # depends on no clock.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=(--group-size 16 --costs nominal --quiet)
 common=(--generate disks:n=8192,seed=2 "${same[@]}" --dt 0.001 --steps 2)
 # Where messages cost nearly nothing even steps are even loads, but for what a step takes besides: that is held to what was

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Snapshots of other codes load and run, and forces do not depend on ranks or method. Skipped where the files are absent.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 data=${EQUIPOISE_SHARED_DATA:-$2}/nbody
 if [ ! -d "$data" ]; then

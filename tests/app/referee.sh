@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # equipoise-compare from the outside: all formats say the same of the same run, maps are what the table says of them, small
 # sets are as even as they can be, and bad input is told in one line. usage: referee.sh MAKE_TRACE
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 make_trace=$1
 
 printf 'item load\n0 1\n' >plain.csv

@@ -5,8 +5,8 @@
 set -u
 schema=$1 barneshut=$2 dislocation=$3 loadbench=$4 referee=$5
 APP=$barneshut
-# shellcheck source=tests/app/lib.sh
-source "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/helpers/lib.sh
+source "$(dirname "$0")/../helpers/lib.sh"
 python3 -c 'import jsonschema' 2>/dev/null || {
     echo 'python3-jsonschema is not installed'
     exit 77

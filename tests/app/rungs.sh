@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Steps of many sizes: the same bits as steps of one size where all particles have the same, energy where few need short
 # ones, restarts, and what is refused.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 exact=(--quiet --balance sfc --precision double)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Work that is handed out while it is done: the same forces as without on the same ranks, what was handed out is in the
 # report, and a method that is none is refused.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
 expect 1 --schedule help

@@ -3,7 +3,7 @@
 # and in what-ifs; speeds that are measured on ranks that are alike add up to as many as there are ranks.
 # `tensor` is asked for slabs: no planes of a grid meet shares of any kind. Arguments: an input, `some` methods or all:
 # what they do with shares, where speeds come from and what is refused is the same code for all apps.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 input=$1
 export methods='count sfc interaction auto' shares='measured equal'
 if [ "$2" = all ]; then

@@ -3,7 +3,7 @@
 # What nobody would do on purpose: files that are the same under two names, odd names, no standard streams, a plotter that
 # fails, limits of the shell. Argument: a clock that counts. An output holds measured seconds, for runs that go on from it.
 real_plots=yes
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 clock=$1
 some=(--generate plummer:n=300 --steps 1)

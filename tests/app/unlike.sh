@@ -2,7 +2,7 @@
 # Ranks of really different speed: one computes with the plain kernel, the other one with the fastest that there is here.
 # With --share measured and model the slower one gets less of the interactions as soon as that is known, with equal shares
 # half of them. Ranks that want different runs are refused.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 
 grep -qw avx2 /proc/cpuinfo || { echo "this processor has one kernel only"; exit 77; }
 for share in equal measured model; do

@@ -3,7 +3,7 @@
 # The page of a run: it is one file that loads nothing from elsewhere, --report writes the same one as equipoise-view,
 # samples do not depend on the ranks, bytes in traffic.csv are those that were sent, and what is damaged is refused.
 # usage: view.sh BARNESHUT DISLOCATION EQUIPOISE_VIEW
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 barneshut=$1 dislocation=$2 view=$3
 
 APP=$barneshut

@@ -3,7 +3,7 @@
 # The page of two runs and that of a comparison, in headless Chromium where that is installed.
 # usage: view_browser.sh BARNESHUT DISLOCATION EQUIPOISE_VIEW
 here=$(cd "$(dirname "$0")" && pwd)
-source "$here/lib.sh"
+source "$here/../helpers/lib.sh"
 barneshut=$1 dislocation=$2 view=$3
 driver=$(command -v chromedriver) && browser=$(command -v chromium) || {
     echo "skipped: chromium and chromedriver are not installed"

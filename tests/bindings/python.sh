@@ -35,4 +35,4 @@ if [ "$status" -ne 0 ]; then
 fi
 ranks=$1
 shift
-exec "$here/../mpi/run.sh" "$ranks" "$python" "$@"
+exec "$here/../helpers/run.sh" "$ranks" "$python" "$@"

@@ -7,7 +7,7 @@ ranks=$1 program=$2
 shift 2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-"$(dirname "$0")/../mpi/run.sh" "$ranks" "$program" >"$tmp/wanted"
+"$(dirname "$0")/../helpers/run.sh" "$ranks" "$program" >"$tmp/wanted"
 status=0
 "${@/#@/$ranks}" >"$tmp/found" || status=$?
 if [ "$status" -ne 0 ]; then

@@ -2,7 +2,7 @@
 /* What `auto` takes: with made-up owners whose loads and traffic are known, the best balanced method where messages are
  * free, the one with least traffic where they are expensive, what is in use where nothing gains more than it costs, and
  * never anything worse than the curve. */
-#include "../unit/fake_clock.h"
+#include "fake_clock.h"
 #include "harness.h"
 
 #include "map/survey.h"

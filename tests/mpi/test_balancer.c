@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancer as an embedding code uses it: owners on a line, whose work is known here. */
-#include "../unit/fake_clock.h"
+#include "fake_clock.h"
 #include "harness.h"
 
 #include <equipoise/balancer.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What comes from outside in the middle of a step: signals, and clocks that go back. */
-#include "../unit/fake_clock.h"
+#include "fake_clock.h"
 #include "bh_run.h"
 #include "meet.h"
 

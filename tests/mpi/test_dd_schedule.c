@@ -3,7 +3,7 @@
  * the accounts of owners as without, for every map; ranks without work are given some; all ranks or none fail. */
 #include "harness.h"
 
-#include "../unit/slow.h"
+#include "slow.h"
 
 #include "load/timings.h"
 #include "simulation.h"

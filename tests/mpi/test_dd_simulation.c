@@ -2,8 +2,8 @@
 /* The distributed dislocation code: every pair of near segments exactly once, the same network and the same forces, for
  * every rank count, method and way that data take, at the start and after steps that change the topology; no rank holds
  * everything. */
-#include "../unit/fake_clock.h"
-#include "../unit/slow.h"
+#include "fake_clock.h"
+#include "slow.h"
 #include "dd_definitions.h"
 #include "failures.h"
 #include "meet.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Both apps on 4 of 6 ranks write the same bytes as on 4, with a counting clock. Memory and date are excluded.
 # usage: APP=equipoise-lazy apps.sh CLOCK BARNESHUT DISLOCATION
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 clock=$1 barneshut=$2 dislocation=$3
 
 # twice PROGRAM ARG...: in the folders 4 and 6.

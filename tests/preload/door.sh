@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program that requests maps by MPI_Pcontrol gets them from any number of balancers; without balancers it runs on.
 # usage: APP=equipoise-lazy door.sh DOOR
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 door=$1
 
 [ "$("${MPIEXEC:-mpirun}" -n 2 "$door" 20)" = nobody ] || fail "without equipoise-lazy: $(cat out)"

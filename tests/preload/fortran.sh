@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fortran programs with mpif.h, `use mpi` and mpi_f08 see a world without the balancers.
 # usage: APP=equipoise-lazy fortran.sh WORLD.f90
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 compiler=${MPIF90:-mpif90}
 
 command -v "$compiler" >/dev/null || {

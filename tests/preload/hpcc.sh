@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # HPC Challenge with a tiny input passes its own checks on the remaining ranks.
 # usage: APP=equipoise-lazy hpcc.sh
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 input=/usr/share/doc/hpcc/examples/_hpccinf.txt
 
 command -v hpcc >/dev/null && [ -r "$input" ] || {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that cannot be divided are refused in one line with status 2, before they run.
 # usage: APP=equipoise-lazy refuse.sh WORLD LIBRARY COMPILER...
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 world=$1 library=$2
 shift 2
 compiler=("$@")

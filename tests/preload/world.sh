@@ -3,7 +3,7 @@
 # A C program sees a world without the balancers, ends normally, and is measured.
 # usage: APP=equipoise-lazy world.sh WORLD CLOCK   (CLOCK: a library of the user's own)
 scripts=$(realpath "$(dirname "$0")/../../scripts")
-source "$scripts/../tests/app/lib.sh"
+source "$scripts/../tests/helpers/lib.sh"
 world=$1 clock=$2
 
 # ends STATUS WHAT [OPTION...]: on 2 of 3 ranks.

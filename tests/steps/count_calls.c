@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the calls of MPI below a program and writes them to the file in COUNT_CALLS when it ends, from rank 0: a line
  * with the collective calls that block, one with those that do not, one with messages. To be preloaded. */
-#include "../mpi/counted_calls.h"
+#include "counted_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

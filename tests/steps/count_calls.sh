@@ -3,7 +3,7 @@
 # How many collective calls a step costs that keeps its map: those of a longer run beyond those of a shorter one. A step
 # may not need more than it says here; counts are no times.
 # usage: count_calls.sh SHIM BARNESHUT DISLOCATION
-source "$(dirname "$0")/../app/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 shim=$1 barneshut=$2 dislocation=$3
 few=4 many=10
 

@@ -83,7 +83,7 @@ MAY_INCLUDE = {
              "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
-MAY_INCLUDE["unit test"] = [layer for layer in MAY_INCLUDE["test"] if layer != "Zoltan"]
+MAY_INCLUDE["unit test"] = ["test"] + [layer for layer in MAY_INCLUDE["test"] if layer != "Zoltan"]
 
 # Public headers whose room does not follow from their name (see public_layer). Tier 1 without MPI is the interface of every
 # room; the rest of tier 1 is what programs call.
@@ -206,6 +206,7 @@ class Tree:
     def resolve(self, path, name):
         """The file of this tree that an #include means, or None."""
         places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps", "apps/shell", "apps/report"]
+        places += ["tests/helpers"] if path.startswith("tests/") else []
         apps = sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
         if path.startswith("apps/"):
             apps = ["/".join(path.split("/")[:2])]

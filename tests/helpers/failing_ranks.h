@@ -7,7 +7,7 @@
 #ifndef EQP_FAILING_RANKS_H
 #define EQP_FAILING_RANKS_H
 
-#include "../unit/failing_malloc.h"
+#include "failing_malloc.h"
 
 #include <equipoise/error.h>
 
