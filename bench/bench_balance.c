@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What balancing costs beside the forces that it balances, as CSV: whole runs of barneshut, step by step in turn, so
+/* The cost of balancing next to that of the forces, as CSV: whole runs of barneshut, step by step in turn, so
  * that all rows share the machine's moods.
  *
  *   mpirun -n 4 taskset -c 1 build/bench/bench_balance 10 --generate plummer:n=100000 --softening 0.01

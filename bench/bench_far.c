@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the far field of dislocations costs for a cell, as CSV.
+/* Cost of the far field of dislocations for a cell, as CSV.
  *
  *   taskset -c 1 build/bench/bench_far [CELLS [ORDER]]
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What building the hypergraph of work units costs, against the C library's qsort of the same pins.
+/* Cost of building the hypergraph of work units, against the C library's qsort of the same pins.
  *
  *     taskset -c 1 build/bench/bench_hypergraph [MOST_PINS [LEAST_PINS]]
  *

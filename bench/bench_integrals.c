@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Costs of integrals by an adaptive integrator, the second application of the thesis that schedule.h cites
- * (section 4.6): bench_integrals N front|back|centre|scatter One integral in five is hard: those at the front, at the
- * back, in the middle, or at the ends of the quarters. Prints the cost of each, 1e-7 s for an evaluation of its
+ * (section 4.6): bench_integrals N front|back|centre|scatter One integral in five is hard: the first ones, the last
+ * ones, the middle, or the ends of the quarters. Prints the cost of each, 1e-7 s for an evaluation of its
  * integrand, a line each. Fails if more than one in a thousand differs from its exact value. */
 #include <equipoise/more/random.h>
 

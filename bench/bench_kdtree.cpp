@@ -8,7 +8,7 @@
 // (uniform, plummer), orders of points and queries (curve, random), leaf sizes to choose from (the first one is what
 // rows with leaf=same use), and whether our tree copies its points (1, 0). Queries are "near", points of the set moved
 // by 0.3 of the local mean distance, or "uniform" in the points' box. Times are medians of CPU seconds; the two
-// libraries take turns. "best" rows use the leaf size of each library with which it found those nearest points fastest.
+// libraries take turns. "best" rows use the leaf size of each library with which it found these nearest points fastest.
 // "differ" counts the queries for which the libraries found different distances; ratios are theirs / ours.
 #include "timing.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an interaction costs in every kernel that this CPU runs, against what its arithmetic alone costs, as CSV.
+/* Cost of an interaction in every kernel that this CPU runs, and of its arithmetic alone, as CSV.
  *
  *   build/bench/bench_kernel > kernel.csv
  *   build/bench/bench_kernel avx512
  *
- * Argument: the only kernel to measure. Kinds are particle pairs, pairs of which those within a cutoff act, and cells.
+ * Argument: the only kernel to measure. Kinds are particle pairs, particle pairs with a cutoff, and cells.
  * limit_ns is of the fastest of some loops written by hand for the same instruction set (kernel_limit.c), in the same
  * run. block_ns is of the kernel on a block of sources that is in the cache, whole_ns of bh_force() with its gather:
  * each call has another list, of cells spread over a region of the tree that fits the L2 cache or of runs of 8
@@ -97,7 +97,7 @@ static void make_scene(scene *s)
     }
 }
 
-/* What acts on the targets. */
+/* The sources that act on the targets. */
 typedef enum source_kind { PAIRS, WITHIN, CELLS_ACT } source_kind;
 
 static const char *const kind_name[] = {"pair", "within", "cell"};
@@ -192,7 +192,7 @@ static void fill_block(job *j)
     if (j->kind == CELLS_ACT) {
         j->row->put_bodies(j->block, &j->frame, j->scene->tree.cell, list.cell, j->n, &fits);
     } else if (j->row->put_points(j->block, &j->frame, &j->scene->tree.sources, &list, &at, &fits) != j->n) {
-        die("a block lacks particles");
+        die("a block has too few particles");
     }
     if (!fits) {
         die("a block does not fit single precision");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the iterations of a loop over space cost, a line of seconds each, for `loop --cost FILE`: the N-body runs of
+/* Costs of the iterations of a loop over space, a line of seconds each, for bench_loops: the N-body runs of
  * section 4.5 of the thesis (<equipoise/more/loops.h>), whose iterations are the 512 leaves of an octree.
  *
  *   build/bench/bench_loop_cells gaussian 100000 pairs > costs
- *   build/apps/examples/loop --cost costs --procs 8 --engine master
+ *   build/bench/bench_loops costs 8 master 0 1 static guided
  *
  * Arguments: how particles lie in the unit cube (uniform, corner, gaussian), how many, and what an iteration is:
  *   pairs   a cell of level 3: its particles with those of it and its neighbours, as in the thesis' multipole method
@@ -27,7 +27,8 @@ enum { SIDE = 8, CELLS = SIDE * SIDE * SIDE };
 
 /* A clump, cut off by the cube. The thesis has no numbers but what static chunking and guided scheduling make of them:
  * on two ranks static chunking has the c.o.v. of table 4.2 (0.44 and 0.96) with these widths; and as guided scheduling
- * gains 11 to 18 %, the dearest cells are not in the first octant, but behind a fraction 1 - (15/16)^2 of the order. */
+ * gains 11 to 18 %, the most expensive cells are not in the first octant, but behind a fraction 1 - (15/16)^2 of the
+ * order. */
 static const struct {
     const char *name;
     double middle[3], sigma; /* sigma 0: uniform */
@@ -154,7 +155,7 @@ static void print_pairs(const particles *all)
     }
 }
 
-/* What the walk lists for the targets x, y, z [group->count], and computes. */
+/* Cost of the interactions that the walk lists for the targets x, y, z [group->count]. */
 static void add_group(const bh_tree *tree, const bh_group *group, bh_list *list, bh_counts *sum)
 {
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1.0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loops handed out to simulated ranks (schedule.h), with costs from a file of seconds:
  *     bench_loops FILE PROCS one-sided|master CHUNK STEPS METHOD...
- * CHUNK is that of eqp_schedule_options; the last of STEPS runs counts, the others teach adaptive methods. One process,
- * no MPI. Prints method,cost,cov. */
+ * CHUNK is that of eqp_schedule_options; the last of STEPS runs counts, the earlier ones teach adaptive methods. One
+ * process, no MPI. Prints method,cost,cov. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/loops.h>
 

@@ -5,11 +5,11 @@
  *   mpirun -n 4 taskset -c 1 build/bench/bench_network 30 10 180chains_16.10e.data
  *
  * Arguments: steps before, steps that are measured (they follow), then options of dislocation (not --balance,
- * --rebalance or --steps). The methods of ParaDiS move their walls after every step, the others renew their maps when
- * the policy says so. lambda: imbalance (max / mean - 1) of the ranks' CPU seconds in forces, summed over the measured
- * steps; lambda_median: of single steps; lambda_work: what the cost model says of the same. force_s, balance_s,
- * exchange_s: CPU seconds of one step, all ranks together, mean over all steps; ranks that wait for each other burn
- * exchange seconds. balance_share: balancing over forces, over all steps, the first map among it. */
+ * --rebalance or --steps). The methods of ParaDiS move their walls after every step, all other methods renew their maps
+ * when the policy says so. lambda: imbalance (max / mean - 1) of the ranks' CPU seconds in forces, summed over the
+ * measured steps; lambda_median: of single steps; lambda_work: what the cost model says of the same. force_s,
+ * balance_s, exchange_s: CPU seconds of one step, all ranks together, mean over all steps; ranks that wait for each
+ * other burn exchange seconds. balance_share: balancing over forces, over all steps, the first map among it. */
 #include "simulation.h"
 #include "timing.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pair of dislocation segments costs in every kernel that this CPU runs, as CSV.
+/* Cost of a pair of dislocation segments in every kernel that this CPU runs, as CSV.
  *
  *   taskset -c 1 build/bench/bench_segforce > segforce.csv
  *   taskset -c 1 build/bench/bench_segforce avx512 near

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What sampling costs on top of a force evaluation, on one rank, as CSV: the same particles' forces without and with a
+/* Cost of sampling on top of a force evaluation, on one rank, as CSV: the same particles' forces without and with a
  * survey, and the work units that follow from it, for several numbers of parts.
  *
  *   taskset -c 1 build/bench/bench_survey 8,64,512 --generate plummer:n=100000 --softening 0.01
  *
  * Arguments: numbers of parts, then options of barneshut. Units are those that lambda = --imbalance-tol (2 % by
- * default) on so many parts needs: as many as on one part by that fraction of the tolerance, which is how the balancer
- * of one rank is made to cut them. Seconds are medians of CPU seconds over evaluations in turn; units: a whole new map,
+ * default) on the given number of parts needs. The balancer of one rank cuts that number when the tolerance is divided
+ * by the number of parts. Seconds are medians of CPU seconds over evaluations in turn; units: a whole new map,
  * whose assignment is nothing on one rank. sampling_per_force: (survey - force + units) / force. */
 #include "simulation.h"
 #include "timing.h"
@@ -68,7 +68,7 @@ static double renew(eqp_balancer *balancer)
     return eqp_cpu_seconds_since(start);
 }
 
-/* A new map, an evaluation without a survey, and a step with the one that is wanted; returns the units of the map. */
+/* A new map, an evaluation without a survey, and a step with one; returns the units of the map. */
 static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *force, double *with, double *units)
 {
     eqp_rank_row row = {.load = 0};

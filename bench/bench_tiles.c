@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What it costs to cut samples of interactions into tiles, and what the tiles are like.
+/* Cost of cutting samples of interactions into tiles, and properties of the tiles.
  *
  *     taskset -c 1 build/bench/bench_tiles [PARTICLES [INTERACTIONS [SAMPLES]]]
  *
- * Particles (32768) in clusters or spread evenly interact with all others within a cutoff that gives each INTERACTIONS
- * (547) of them in the mean. Every so manieth of them is an item, so that a part of the largest number of parts has
- * SAMPLES (400) of them. CSV, one row for every set, shape (`free`, `jagged`, and `curve`: a weighted Hilbert curve of
- * the targets with the best cut) and number of parts:
- * create_s, median_s: least and median CPU seconds of eqp_tiles_create() from the items; same_s, drift_s: least ones of
- * eqp_tiles_recut() for the same items and after every particle has moved by up to a hundredth of the cutoff; cuts:
- * made anew by the latter, in per cent; sampled and all: imbalance of the items' weights and, through eqp_tiles_find(),
- * of all interactions; find_ns: CPU time of one search; ghosts: particles that a part needs and that are not at home
- * there, in the mean (each is at home with one of its users); returns: forces that a part sends to other homes, in the
- * mean; columns: parts per strip. */
+ * Particles (32768) in clusters or spread evenly interact with all particles within a cutoff that gives each
+ * INTERACTIONS (547) on average. Every k-th interaction is an item; k is such that a part of the largest number of
+ * parts has SAMPLES (400) items. CSV, one row for every set, shape (`free`, `jagged`, and `curve`: a weighted Hilbert
+ * curve of the targets with the best cut) and number of parts: create_s, median_s: least and median CPU seconds of
+ * eqp_tiles_create() from the items; same_s, drift_s: least ones of eqp_tiles_recut() for the same items and after
+ * every particle has moved by up to a hundredth of the cutoff; cuts: made anew by the latter, in per cent; sampled and
+ * all: imbalance of the items' weights and, through eqp_tiles_find(), of all interactions; find_ns: CPU time of one
+ * search; ghosts: particles that a part needs and that are not at home there, in the mean (each is at home with one of
+ * its users); returns: forces that a part sends to other homes, in the mean; columns: parts per strip. */
 #include "timing.h"
 
 #include <equipoise/more/assign.h>
@@ -54,7 +53,8 @@ static void *room(int64_t n, size_t size)
     return memory;
 }
 
-/* Half of the particles in round clusters of different sizes with dense cores, the others anywhere; or all of them. */
+/* Half of the particles in round clusters of different sizes with dense cores, the rest anywhere; or all of them
+ * anywhere. */
 static void place(bench_set *set, bool clustered)
 {
     for (int64_t i = 0; i < set->n; i++) {

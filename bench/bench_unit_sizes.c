@@ -6,8 +6,8 @@
  *     build/bench/bench_unit_sizes cutoff clusters:n=32768,seed=1 547 0.002,0.004
  *     build/bench/bench_unit_sizes network network.data 547 0.0011,0.0012,0.0017
  *
- * Arguments: what interacts; the input (a generator of barneshut, a ParaDiS network); the opening angle, or how many
- * interactions a particle or node is to have on average; units per interaction, one number or several (none); the seed
+ * Arguments: what interacts; the input (a generator of barneshut, a ParaDiS network); the opening angle, or the
+ * average number of interactions of a particle or node; units per interaction, one number or several (none); the seed
  * of the sampling (1).
  *
  * barneshut: owners are particles, each with its own list of cells and particles. cutoff: all particles within a
@@ -31,7 +31,7 @@
 #include <string.h>
 
 #define BATCH 256
-#define ATTEMPTS 12 /* until so many units come out as were asked for */
+#define ATTEMPTS 12 /* to find the weight that gives the wanted number of units */
 #define CLOSE 0.01
 #define FAR 0.1
 
@@ -74,7 +74,7 @@ static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes
     eqp_units_free(units);
 }
 
-/* Sizes of the units of a strategy, when as many as wanted come out, or so many as come next to that: where owners are
+/* Sizes of the units of a strategy, when the wanted number comes out, or the nearest possible one: where owners are
  * about as heavy as units, a little more weight lets many of them be cut at once. */
 static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted, uint64_t seed, eqp_sizes *sizes)
 {

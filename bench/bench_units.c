@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the sampler costs per interaction, and how much memory it needs, however many interactions stream through it.
+/* Cost of the sampler per interaction, and its memory, which does not depend on the number of interactions.
  *
  *     taskset -c 1 build/bench/bench_units [INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH [STRATEGY]]]]]
  *

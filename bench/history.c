@@ -75,7 +75,7 @@ void bench_history_free(bench_history *h)
     free(h->frame);
 }
 
-/* What looks at a tree. */
+/* The targets that look at a tree. */
 typedef struct viewer {
     const bh_serial *serial;
     int32_t *group_of; /* [particles] in key order */

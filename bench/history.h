@@ -16,10 +16,10 @@ typedef struct bench_frame {
     double *point;  /* [n][3] */
     double *source; /* [n][3] mean place of what it interacts with */
     int64_t nsources;
-    int32_t *home;  /* [nsources] the owner with whom it lives, the first of those that a cell of a tree is made of */
-    int32_t *last;  /* [nsources] the last of these */
-    int32_t *above; /* [nsources] the cell above a cell, or -1 */
-    int32_t *bytes; /* [nsources] that travel to a part that needs it */
+    int32_t *home;      /* [nsources] the owner with whom it lives; of a cell of a tree its first owner */
+    int32_t *last;      /* [nsources] of a cell its last owner */
+    int32_t *above;     /* [nsources] the cell above a cell, or -1 */
+    int32_t *bytes;     /* [nsources] that travel to a part that needs it */
     int64_t *pin_first; /* [n + 1] */
     int32_t *pin;       /* [pin_first[n]] sources, each once */
     int64_t pin_room;
@@ -44,13 +44,13 @@ void bench_history_free(bench_history *history);
 /* Where the run of owners with the same part begins, for every owner: [n] owned by the caller, free(). */
 int64_t *bench_pieces(const bench_frame *frame, const int *part);
 
-/* Whether all that a source is made of has one part; else it belongs to the top of the tree. */
+/* True if all owners of a source have one part; else it belongs to the top of the tree. */
 static inline bool bench_is_below(const bench_frame *f, const int64_t *piece, int64_t source)
 {
     return piece[f->last[source]] <= f->home[source];
 }
 
-/* Whether it lies right below the top, so that all parts have it. */
+/* True if it lies right below the top, so that all parts have it. */
 static inline bool bench_is_branch(const bench_frame *f, const int64_t *piece, int64_t source)
 {
     return f->above[source] >= 0 && bench_is_below(f, piece, source) && !bench_is_below(f, piece, f->above[source]);

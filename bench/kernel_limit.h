@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the arithmetic of an interaction costs at least: loops over sources in the L1 cache with nothing around them. */
+/* Least cost of the arithmetic of an interaction: loops over sources in the L1 cache with nothing around them. */
 #ifndef BENCH_KERNEL_LIMIT_H
 #define BENCH_KERNEL_LIMIT_H
 

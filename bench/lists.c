@@ -51,7 +51,7 @@ void bench_meet(bench_lists *l, int64_t source)
     l->meets[l->ninteractions++] = (int32_t)source;
 }
 
-/* By the nearest periodic image. */
+/* The difference to the nearest periodic image. */
 double bench_nearest(double d, double box)
 {
     return box > 0 ? d - box * nearbyint(d / box) : d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who interacts with what, written down: for benches that look at every interaction several times. */
+/* Lists of interactions, for benches that look at every interaction several times. */
 #ifndef BENCH_LISTS_H
 #define BENCH_LISTS_H
 
@@ -37,7 +37,7 @@ void bench_list_segments(const char *path, double wanted, bench_lists *lists);
 
 void bench_lists_free(bench_lists *lists);
 
-/* What those who make lists share: the arrays, one more interaction of the last item, a difference of coordinates by
+/* Shared by all makers of lists: the arrays, one more interaction of the last item, a difference of coordinates by
  * the nearest periodic image, memory. */
 void bench_lists_make(bench_lists *lists, int64_t nowners, int64_t nitems, int64_t nsources);
 void bench_meet(bench_lists *lists, int64_t source);

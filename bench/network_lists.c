@@ -211,7 +211,7 @@ static int64_t neighbour(const grid *g, int64_t cell, const int offset[3])
     return to;
 }
 
-/* What a segment meets: into the lists, or only counted with NULL. */
+/* Adds the segments that a segment interacts with to the lists; NULL: only counts them. */
 static int64_t meet_segments(const grid *g, int64_t s, bench_lists *l)
 {
     int64_t n = 0;

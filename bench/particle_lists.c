@@ -49,7 +49,7 @@ static double distance2(const bh_sources *s, int64_t i, int64_t j)
     return dx * dx + dy * dy + dz * dz;
 }
 
-/* What one particle meets, itself left out: into the lists, or only counted with NULL. */
+/* Adds all particles that one particle interacts with to the lists; NULL: only counts them. */
 static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, bh_list *list, bench_lists *l)
 {
     const bh_sources *s = &serial->tree.sources;
@@ -87,13 +87,13 @@ static double mean_within(const bh_serial *serial, double cutoff, bh_list *list)
     return (double)sum / (double)serial->n;
 }
 
-/* The radius within which a particle has so many others on average. */
+/* The radius that gives a particle this number of neighbours on average. */
 static double cutoff_for(const bh_serial *serial, double wanted, bh_list *list)
 {
     double low = 0, high = serial->tree.box.side / 4096, mean;
 
     if (!(wanted > 0 && wanted < (double)(serial->n - 1))) {
-        die("so many interactions there are not");
+        die("there are fewer interactions than that");
     }
     while (mean_within(serial, high, list) < wanted) {
         low = high;
@@ -109,7 +109,7 @@ static double cutoff_for(const bh_serial *serial, double wanted, bh_list *list)
     }
 }
 
-/* theta, or with 0 a cutoff with so many interactions on average. */
+/* By theta, or, if that is 0, within a cutoff that gives this number of interactions on average. */
 void bench_list_particles(const char *text, double theta, double wanted, bench_lists *l)
 {
     bh_serial serial;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What maps are worth that are made beside the run, in virtual time (Pearce 2014, figures 5.1 and 5.10 to 5.12).
+/* The value of maps that are made while the run goes on, in virtual time (Pearce 2014, figures 5.1, 5.10 to 5.12).
  *
  *     mpirun -n RANKS build/bench/study_beside price PARTS METHOD gravity GENERATOR
  *     build/bench/study_beside run PARTS sfc:1=SECONDS,2=... METHOD:1=... gravity GENERATOR
@@ -8,17 +8,18 @@
  * ranks, but to line owners up: CPU seconds of the one that needs most, the least of up to TIMES. The second takes such
  * seconds, follows a run of STEPS steps, makes maps of its owners at every step, and says what all steps last over even
  * ones, by who makes maps when. A step is the largest load of a part, and the most bytes that one gets at 1 GB/s, the
- * branches of a tree among them; DEAR times the cost of interactions are for codes that are dearer. A map is made of
- * the weights of the step before. Late ones come when the seconds of those that make them are over, are taken before
+ * branches of a tree among them; DEAR multiplies the cost of interactions, for codes with more expensive ones. A map is
+ * made of the weights of the step before. A late map is there when the seconds that it costs are over, is taken before
  * the next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer
- * is printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts a
+ * is printed, as of maps in line. Ranks that make maps leave their work to the rest. In line on all parts a
  * map costs what the resource model's fit says, no less than the least of the samples; `capped`, no more than on the
  * last number of ranks, as more would wait for each other on these cores; `free`, nothing.
  *
- * What this leaves out: migration, latency, noise, that maps of fewer parts are others, and maps by work units.
+ * Left out: migration, latency, noise, differences of maps with fewer parts, and maps by work units.
  *
  * CSV: dear,step_seconds,maps,method,balancers,number,total. number: the interval that is best, or steps until the
- * first late map. `chosen` rows: what eqp_lazy_decide() takes of inline, beside, and a thread where the method can be.
+ * first late map. `chosen` rows: the choice of eqp_lazy_decide() of maps in line, by given ranks, or by a thread where
+ * the method allows it.
  */
 #include "history.h"
 #include "timing.h"
@@ -44,7 +45,7 @@ static const double dears[] = {1.0, 10.0, 20.0, 100.0};
 /* Seconds of a map for ranks that do not wait for it: measured with 7260 owners on 16 ranks. */
 static const double offer = 0.14e-3, take = 0.23e-3, repair_seconds = 0.5e-3;
 
-/* What is done to a late map: nothing, a repair when it is taken, or that and one every 1, 2, 4 or 8 steps. */
+/* Repairs of a late map: none, one when it is taken, or also one every 1, 2, 4 or 8 steps. */
 enum { NEVER = -1, TAKEN = 0, MOST_APART = 8, CARES = 5 };
 
 /* A map from the step in which it is taken, with what is done to it. */
@@ -55,7 +56,7 @@ typedef struct course {
     double load[STEPS], bytes[STEPS];
 } course;
 
-/* A method, what its maps cost, and what they turn out to be. */
+/* A method, the cost of its maps, and the maps. */
 typedef struct maker {
     const eqp_method *method;
     int n, ranks[MOST_SAMPLES + 1];
@@ -80,7 +81,7 @@ static void check(int code)
     }
 }
 
-/* The parts of a frame's owners: where most of their items are; of those that are new, that of the one before along the
+/* The part of each of a frame's owners: that of most of its items; for a new owner, the part of its predecessor on the
  * curve. */
 static void parts_of(const bench_frame *f, const int *item_part, int *part)
 {
@@ -160,7 +161,7 @@ static void print_price(const bench_history *h, const eqp_method *method, int np
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     check(eqp_array_create(&part, h->frame[0].n, sizeof *part));
-    for (int i = 0; i < TIMES && least > i; i++) { /* a dear one is measured once or twice */
+    for (int i = 0; i < TIMES && least > i; i++) { /* an expensive one is measured once or twice */
         MPI_Barrier(MPI_COMM_WORLD);
         const double seconds = assign(MPI_COMM_WORLD, method, &h->frame[0], nparts, part);
         MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -343,7 +344,7 @@ static void print(const world *w, const char *maps, const maker *m, int balancer
            seconds / all_even(w));
 }
 
-/* In line, each costs so much; the best interval. */
+/* Maps in line at this cost each; the best interval. */
 static void in_line(world *w, maker *m, const char *maps, int balancers, double price)
 {
     double best = INFINITY;
@@ -370,7 +371,7 @@ static void never(world *w, maker *m)
     print(w, "first", m, 0, 0, sum);
 }
 
-/* The first map, repaired every so many steps; the best interval. */
+/* The first map, repaired at intervals; the best interval. */
 static void repaired(world *w, maker *m)
 {
     double best = INFINITY;
@@ -411,7 +412,7 @@ static void exchange(late_run *r, double price, int every, int t)
     }
 }
 
-/* Offers so many steps after a take: `given` ranks are missing, or none where a core is spare. */
+/* Offers a number of steps after a take: `given` ranks are missing, or none if there is a spare core. */
 static late_run run_beside(world *w, maker *m, int care, int makers, int given, int every)
 {
     const double price = eqp_seconds_at(&m->fit, makers) + offer, scale = (double)w->nparts / (w->nparts - given);
@@ -424,7 +425,7 @@ static late_run run_beside(world *w, maker *m, int care, int makers, int given, 
     return r;
 }
 
-/* The best interval of offers, and of repairs where they are to be repeated. */
+/* The best interval of offers, and of repairs if they are repeated. */
 static void beside(world *w, maker *m, const char *maps, int care, int makers, int given)
 {
     late_run best = {.clock = INFINITY};
@@ -438,7 +439,7 @@ static void beside(world *w, maker *m, const char *maps, int care, int makers, i
     print(w, maps, m, given, best.first, best.clock);
 }
 
-/* What the resource model takes, where the work drifts as that of the first map did. */
+/* The choice of the resource model if the work drifts as it did under the first map. */
 static void choose(world *w, maker *m, double in_line_price)
 {
     eqp_lazy_model model = {.talk = {.fixed = offer},

@@ -12,9 +12,9 @@
  * Maps of the first step stay: the curve, cut by work; a node that has come goes where a neighbour is. CSV, a row for
  * each step after the first:
  *   total     work over that of the first step, - 1
- *   elements  those with work in this step or in the one before; came, gone: those of one of them only
- *   constant  part of those in both whose work is the same in both; median, p90, p99, largest: |change| / work before
- *             of the others that had any
+ *   elements  elements with work in this step or in the one before; came, gone: in one of the two only
+ *   constant  share of the elements in both whose work is the same; median, p90, p99, largest: |change| / work before
+ *             of the rest that had work
  *   few, many number of parts of a map; _changed: part of them whose work is not that of the step before; _uneven: max
  * / mean - 1 of their work */
 #include "timing.h"
@@ -159,7 +159,7 @@ static void make_maps(const history *h, const double *point, state *s)
 /* Elements of two steps side by side. */
 typedef struct changes {
     int64_t elements, came, gone, both, constant, n;
-    double *change; /* [n] of those that are not constant and had work */
+    double *change; /* [n] of elements that changed and had work */
 } changes;
 
 static void add_pair(changes *c, const element *before, const element *now)
@@ -408,7 +408,7 @@ static void inherit(const state *before, const dd_network *network, state *now)
             }
         }
     }
-    for (int64_t i = 0; i < now->n; i++) { /* a line that is new as a whole */
+    for (int64_t i = 0; i < now->n; i++) { /* a new line */
         if (now->of[i].part[0] == NOBODY) {
             memset(now->of[i].part, 0, sizeof now->of[i].part);
         }

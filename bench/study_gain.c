@@ -10,9 +10,9 @@
  * most, a decision what the scenario says. The model sees the loads and the graph of parts as they are, simulates
  * diffusion (Algorithm 5), and of the global method knows what it has reached in the scenarios before this one.
  *
- * What this leaves out: weights that change, imbalance that comes back, messages of the steps themselves, and noise.
+ * Left out: weights that change, imbalance that comes back, messages of the steps themselves, and noise.
  *
- * CSV, a row for each scenario; then, behind '#', what follows from them. */
+ * CSV, a row for each scenario; then, behind '#', the conclusions. */
 #include "timing.h"
 
 #include "../apps/loadbench/physics/graph.h"
@@ -43,7 +43,7 @@ typedef struct world {
     int nparts;
 } world;
 
-/* What became of a way to go on: seconds, and the largest load at the end. */
+/* The result of a choice: seconds, and the largest load at the end. */
 typedef struct outcome {
     double seconds, reached;
 } outcome;
@@ -180,7 +180,7 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
     return made;
 }
 
-/* What the model says before the first step. */
+/* The model's estimate before the first step. */
 static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
 {
     eqp_diffusion_options options = eqp_diffusion_options_defaults();

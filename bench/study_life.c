@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What whole runs cost by `auto` and by every single method, each by every policy, in virtual time.
+/* Cost of whole runs by `auto` and by every single method, each with every policy, in virtual time.
  *
  *     build/bench/study_life PARTS,... METHOD+... gravity GENERATOR
  *     build/bench/study_life PARTS,... METHOD+... network OPTION...
@@ -7,15 +7,15 @@
  * A run of STEPS steps is followed once (history.h). Then each method by each policy goes through it with a balancer of
  * its own, as a real run does: maps are kept, repaired and renewed by what the policy was told of the steps before, and
  * owners go on by the item in their middle. A step is evaluated with the cheapest exchange plan on the default network.
- * What a balancer does between steps is measured, in CPU seconds of this rank, and counts as divided evenly among the
+ * The balancer's work between steps is measured in CPU seconds of this rank and counts as divided evenly among the
  * parts: for that loads and messages are taken PARTS times as long here, and all seconds are divided by PARTS at the
  * end. Maps are made of the work of the step that they are for.
  *
  * Cells of a tree that several parts are below are its top, which everybody has; branches, the cells right below it, go
  * to all parts.
  *
- * What this leaves out: latency of making maps, migration, the walks of real surveys and traces, noise of measured
- * loads, work beside forces.
+ * Left out: latency of making maps, migration, the walks of real surveys and traces, noise of measured
+ * loads, work other than forces.
  *
  * CSV: parts,method,policy,seconds,made,even,maps,repairs,chosen,trials. seconds: of all steps with what was made
  * between them; made: of the latter; even: of steps that are even and exchange nothing; trials: of `auto`, beyond
@@ -251,7 +251,7 @@ static eqp_evaluated step_of(life *l, double promised, double *uneven)
     return result;
 }
 
-/* What eqp_balancer_record() does, of all parts. */
+/* eqp_balancer_record() for all parts. */
 static void record(life *l, const eqp_evaluated *step, double uneven, const eqp_advice *advice, double made,
                    int64_t left)
 {
@@ -292,7 +292,7 @@ static void create(life *l, const char *method, const char *policy)
     options.network = network_of(l->nparts);
     options.plan_auto = true;
     options.calibrate = false;
-    options.handed_out = true; /* loads of the one rank say nothing of the parts */
+    options.handed_out = true; /* the load of the one rank does not describe the parts */
     check(eqp_balancer_create(MPI_COMM_SELF, &problem, &options, &l->balancer, &message), message.text);
     l->balancer->nparts = l->nparts;
     l->balancer->costs.known = true;
@@ -341,8 +341,7 @@ static double go_through(const bench_history *h, int nparts, const char *method,
     return sum;
 }
 
-/* All policies; of those that make maps at an interval none that takes longer for its maps alone than the best run
- * does. */
+/* All policies, but for intervals at which maps alone take longer than the best run. */
 static void go_through_all(const bench_history *h, int nparts, const char *method)
 {
     double made, price, best = go_through(h, nparts, method, policies[0], &price);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What models say of the load of each rank, as CSV: some steps of barneshut or dislocation with one map.
+/* The load of each rank by several models, as CSV: some steps of barneshut or dislocation with one map.
  *
  *   mpirun -n 8 build/preload/equipoise-lazy -n 0 --report cpu.csv -- \
  *       build/bench/study_loads gravity 2 10 --generate clusters:n=32768 --balance sfc
@@ -7,7 +7,7 @@
  * Arguments: gravity or network, steps before, steps that are measured, then options of barneshut or dislocation (not
  * --steps or --rebalance). The library below the program measures the load itself: CPU seconds outside MPI, in the
  * same steps, which are told by MPI_Pcontrol. It takes calls that never wait for work of the program; here they are
- * asked again and again while a rank waits, so their seconds stand beside, to be taken off. Columns:
+ * polled while a rank waits, so their seconds have columns of their own, to be subtracted. Columns:
  *   polling     CPU seconds in MPI_Iprobe, MPI_Test and MPI_Testall
  *   molecules   particles or nodes that the rank holds
  *   barriers    CPU seconds in the evaluation of forces: in forces, exchange of their data and waiting in it

@@ -89,7 +89,7 @@ static void read_header(char *line)
     all.nmodels = cells_of(line, cell) - FIXED;
     for (int i = 0; i < FIXED; i++) {
         if (all.nmodels < 1 || strcmp(cell[i], fixed[i]) != 0) {
-            bench_die("study_models", "the columns are to be run,part,neighbours,measured,MODEL,...");
+            bench_die("study_models", "expected the columns run,part,neighbours,measured,MODEL,...");
         }
     }
     for (int m = 0; m <= all.nmodels; m++) {
@@ -138,7 +138,7 @@ static void read_runs(void)
         }
         run *r = &all.run[all.n - 1];
         if (atoi(cell[1]) != r->nparts || r->nparts == MOST_PARTS) {
-            bench_die("study_models", "parts of a run are to come in order, and not too many");
+            bench_die("study_models", "the parts of a run must come in order, and there are too many of them or a gap");
         }
         add_part(r, cell);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every bench does with its clock: CPU seconds of this thread, several runs, the least and the median of them. */
+/* Times of a bench: CPU seconds of this thread, of several runs, their minimum and median. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
@@ -18,13 +18,13 @@ typedef struct bench_times {
     double seconds[BENCH_MOST_TIMES];
 } bench_times;
 
-/* CPU seconds since `start` (as of eqp_cpu_seconds()), as one more run; those beyond BENCH_MOST_TIMES are dropped. */
+/* CPU seconds since `start` (as of eqp_cpu_seconds()), as one more run; runs beyond BENCH_MOST_TIMES are dropped. */
 void bench_times_add_since(bench_times *times, double start);
 
 /* The same for seconds that were measured elsewhere. */
 void bench_times_add(bench_times *times, double seconds);
 
-/* 0 where there are none. */
+/* 0 without runs. */
 double bench_least(const bench_times *times);
 double bench_median(const bench_times *times);
 

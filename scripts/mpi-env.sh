@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# Settings that let MPI programs run on any one machine: as root in a container, with more ranks than cores, beside
-# other MPI programs. To be sourced. A value that the caller has set stays.
+# Settings that let MPI programs run on any one machine: as root in a container, with more ranks than cores, together
+# with other MPI programs. Source it; a value that the caller has set stays.
 
-# Open MPI refuses to run as root unless told twice that this is wanted.
+# Open MPI refuses to run as root unless told twice.
 if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -38,7 +38,7 @@ static double device_seconds(void *user)
 
 static MPI_Comm comm;
 static int rank, size, to[N];
-static int64_t *item, n; /* [n] numbers of those that live here */
+static int64_t *item, n; /* [n] numbers of the items that live here */
 
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {

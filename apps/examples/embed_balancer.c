@@ -23,7 +23,7 @@ typedef struct particle {
 
 static MPI_Comm comm;
 static int rank, size, home_of[CELLS]; /* rank of each cell, on all ranks */
-static particle p[MOST], copy[MOST];   /* n that live here, then copies of others' */
+static particle p[MOST], copy[MOST];   /* n that live here, then copies of remote ones */
 static int to[MOST];                   /* where they are sent */
 static int64_t n, ncopies;
 static int64_t nlooked, npairs;               /* pairs: looked at, within reach */
@@ -31,7 +31,7 @@ static int64_t first[CELLS + 1], order[MOST]; /* particles and copies, cell by c
 static int64_t work[CELLS];                   /* pairs that each cell has looked at */
 static eqp_balancer *balancer;
 
-/* Neighbour k of 27. A cell looks at itself (13) and those after that: of two cells one looks at the other. */
+/* Neighbour k of 27. A cell looks at itself (13) and at the later ones, so each pair of cells is looked at once. */
 static int neighbour(int cell, int k)
 {
     const int x = (cell / (M * M) + k / 9 - 1 + M) % M, y = (cell / M % M + k / 3 % 3 - 1 + M) % M;
@@ -118,7 +118,7 @@ static void compute_cell(int c)
     nlooked += work[c];
 }
 
-/* All forces; those on copies go back to where these come from. *seconds: in pairs. */
+/* All forces; forces on copies go back to the particles' ranks. *seconds: time in pairs. */
 static int compute_forces(double *seconds)
 {
     int64_t nback = 0;
@@ -171,7 +171,7 @@ static int move(double *seconds)
     return code;
 }
 
-/* ---- What balancing takes ---- */
+/* ---- Callbacks for the balancer ---- */
 
 /* Every cell that lives here is an owner, with its work and the cells that it looks at. */
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
@@ -245,7 +245,7 @@ static void make_particles(void)
     }
 }
 
-/* Whether as many pairs were computed as there are. */
+/* True if every pair was computed once, by their number. */
 static int check_pairs(void)
 {
     int64_t nall = 0, count[2] = {npairs, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step of two kernels, each of which all ranks end together: pairs of all items, then reactions of those that burn.
- * One number for each item cannot say that: ranks that are even in the sum wait in both kernels. Seconds follow from
- * counts here, so that the example says the same everywhere. usage: embed_cycle [METHOD [STEPS]] */
+/* A step of two kernels, each of which all ranks end together: pairs of all items, then reactions of the burning ones.
+ * One number for each item cannot express that: ranks that are even in the sum wait in both kernels. Seconds follow
+ * from counts here, so that the example says the same everywhere. usage: embed_cycle [METHOD [STEPS]] */
 #include <equipoise/balancer.h>
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -14,7 +14,7 @@ enum { N = 6000, PAIRS = 0, REACTIONS = 1, KERNELS = 2 };
 
 static const double cost[KERNELS] = {1e-7, 4e-7}; /* seconds of one of each */
 
-/* What lives on a rank: its place along a line, and who computes it, as the map has it. */
+/* An item that lives on a rank: its place along a line, and the rank that computes it by the map. */
 typedef struct thing {
     int64_t place, tag;
 } thing;
@@ -24,7 +24,7 @@ static int rank, size, to[N];
 static thing *item;
 static int64_t n; /* items that live here */
 
-/* How much of a kernel's work an item has. */
+/* An item's share of a kernel's work. */
 static int64_t work_of(int64_t i, int kernel)
 {
     const bool burns = i > N / 2 && i < N / 2 + N / 10;

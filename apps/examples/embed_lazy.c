@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Particles whose map is made beside their run: by the last rank, which has no particles then, or in a thread where
+/* Particles whose map is made while they move: by the last rank, which has no particles then, or in a thread where
  * there is one rank only. A dense clump flies through a thin gas, so that a map that comes late finds other work than
  * it was made for. usage: embed_lazy [WHO_MAKES_MAPS [STEPS]] */
 #include <equipoise/balancer.h>

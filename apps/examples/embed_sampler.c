@@ -29,7 +29,7 @@ static struct particle particle[N];
 static int head[GRID][GRID][GRID]; /* first particle of each cell, or -1 */
 static unsigned char seen[N][N];   /* how often a pair was computed in this step */
 
-/* --- the N-body code, which knows nothing of the sampler --- */
+/* --- the N-body code, without the sampler --- */
 
 static int cell_along(double x)
 {
@@ -192,7 +192,7 @@ static int make_particles(void)
     return code;
 }
 
-/* Whether every pair of any two particles within the cutoff was computed once, and no other. */
+/* True if exactly the pairs within the cutoff were computed, each once. */
 static bool each_pair_once(void)
 {
     for (int i = 0; i < N; i++) {

@@ -28,7 +28,7 @@ static void attract(const double *a, double *on_a, const double *b, double *on_b
     }
 }
 
-/* One evaluation of forces, local work while the places of others travel. */
+/* One evaluation of forces; local work is done while remote places travel. */
 static int compute_forces(eqp_route *route, const double *place, double *force)
 {
     const eqp_route_view view = eqp_route_arrivals(route); /* blocks of places that I shall get: N doubles each */
@@ -63,7 +63,7 @@ done:
     return code;
 }
 
-/* Forces with one plan, or with what this machine can do of it. The block of rank 0 is wanted by all later ranks. */
+/* Forces with one plan, or with the part of it that this machine supports. All later ranks need rank 0's block. */
 static int run(MPI_Comm comm, const char *name, double *force)
 {
     int rank, nranks, *user = NULL;

@@ -16,7 +16,7 @@
 
 enum { ROWS = 5000 };
 
-/* What travels with a row. */
+/* A row, which travels as a whole. */
 typedef struct row {
     int64_t number;
     int64_t sum; /* of all passes */
@@ -36,7 +36,7 @@ static double add_rows(row *rows, const eqp_feedback_share *share)
     return 1e-9 * (double)additions;
 }
 
-/* Whether every row of mine is where it should be and has had all passes. */
+/* Checks that this rank's rows are the right ones and had all passes. */
 static int check_rows(const row *rows, const eqp_feedback_share *share, int passes)
 {
     for (int64_t m = share->low; m < share->high; m++) {

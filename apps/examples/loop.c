@@ -45,7 +45,7 @@ done:
     return code;
 }
 
-/* Who asks in turn gets these chunks; weights 1.5, 0.5, 1, 1. */
+/* The chunks of ranks that ask in turn, with weights 1.5, 0.5, 1, 1. */
 static int first_chunks(const char *name, const int expected[CHUNKS], int *wrong)
 {
     static const double weight[FEW_RANKS] = {1.5, 0.5, 1, 1};

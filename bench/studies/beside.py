@@ -20,7 +20,7 @@ PARTS = 64
 RANKS = [1, 2, 4, 8, 16]  # on which maps are made
 DEAR = [1, 10, 20, 100]
 
-# Input, and the method that is dearer than the curve.
+# Input, and a method that costs more than the curve.
 SETS = {
     "galaxies": (["gravity", f"disks:n={published.PARTICLES}"], "interaction"),
     "clusters": (["gravity", f"clusters:n={published.PARTICLES}"], "interaction"),

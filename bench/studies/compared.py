@@ -116,7 +116,7 @@ def tally(words):
                      for word in sorted(set(words), key=lambda word: (-words.count(word), word)))
 
 
-# What `auto` takes is written as for --balance: a method, perhaps with options.
+# The choice of `auto`, in the words of --balance: a method, perhaps with options.
 OPTIONS = {"split": "owners where two parts meet are shared by them", "even=step": "what is made even is the modelled step "
            "of a part, its communication included, instead of its load"}
 

@@ -10,7 +10,7 @@ import study
 
 TITLE = "Goals"
 
-# What -> (must, aim). Ratios, seconds and shares of a run are to be below them, what is recovered above.
+# Quantity -> (must, aim): upper limits of ratios, seconds and shares of a run, lower limits of what is recovered.
 GOALS = {
     "recovered": (95, 99),
     "network over curve": (0.75, 0.5),

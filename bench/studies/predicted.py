@@ -18,7 +18,7 @@ STEPS = 16
 FIRST = 4  # steps before: costs are not known yet
 GOAL = (10, 5)  # per cent: must, aim
 
-# What is run: program, words without a seed, methods. Files are public ones, and lie beside the networks.
+# Runs: program, words without a seed, methods. The files are public and lie next to the networks.
 INPUTS = {
     "clusters": ("barneshut", "clusters:n=16384", None),
     "galaxy file": ("barneshut", None, os.path.join(os.pardir, "nbody", "g2_galaxy_littleendian.dat")),

@@ -51,7 +51,7 @@ OMITTED = 0.15
 CONVERGED = 0.12
 
 # Section 3.4.2 of the benchmark: part of the cases in which the model is right, in which global is best, the penalty of
-# always taking global in the others, that of the model's wrong choices; mean gains over doing nothing. The same of
+# always taking global where it is not best, the penalty of the model's wrong choices; mean gains over doing nothing. The same of
 # ddcMD: right.
 CHOSEN_RIGHT = 0.87
 GLOBAL_BEST = 0.96

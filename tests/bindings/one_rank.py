@@ -109,7 +109,7 @@ WHOLE = [W * 0.9, W > 0, ["a"] * N, ZERO[1:], [2**70] * N, np.full(N, 2**63, np.
 SCALAR = [0.9, 2.0, True, "2", [2, 2], 2**64, -2**63 - 1]
 KINDS = [[1], [1, 2, 3], [0.9, 2], [-1, 2], [2**64, 1], ["a", "b"], 7]
 RECORDS = [np.array([None] * N), 3.0, W[1:], W.astype("f4"), [[1.0], [1.0, 2.0]]]
-# What is right in itself, but not for one rank alone.
+# Arguments that are valid, but not on one rank alone.
 OTHERS = {
     "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}],
     "send_records": [{"items": W.astype("f4")}], "gather_records": [{"items": np.ones((N, 2))}],
@@ -125,7 +125,7 @@ OTHERS = {
     "Balancer.renew": [{"left": 6}], "Balancer.compare": [{"methods": "sfc"}, {"parts": [1, 3]}],
     "Balancer.record": [{"evaluations": 2}, {"moved": True}, {"last": None}, {"sum": np.ones(3)}, {"low": None}],
 }
-# What each parameter of each call takes, and what is wrong for it beside an object() and, said of all, text for numbers.
+# For each parameter of each call, a valid argument and wrong ones; object() and text for numbers are wrong for all.
 X_ROW = (X, [X[:, :2], X[0], X.astype(complex), "text", None, X.tolist() + [[1, 2]]])
 FINITE = (X, [*X_ROW[1], X * np.inf])
 COLUMNS = {"x": X_ROW, "weight": (W, REALS), "size": (ZERO, WHOLE), "part_now": (ZERO, [*WHOLE, ZERO + 2**32])}
@@ -169,7 +169,7 @@ CALLS = {
     "Balancer.__init__": (lambda **named: equipoise.Balancer(comm, **named).free(), {
         "problem": (CODE, []), "method": ("sfc", [3, "sfc:nonsense=2"]), "rebalance": ("repair", ["seldom", 2.5, True]),
         "share": ([1.0], ["some", ["a"], [1j], [], [-1.0]]), "plan": ("log", ["nonsense", 3]),
-        # Of the others, by the names of members.
+        # Parameters of all other calls, by name.
         "seed": (1, [*SCALAR, -1]), "imbalance_tol": (0.02, ["0.02", [0.1, 0.2], -1, np.nan]), "calibrate": (True, [1, "no", 0.0]),
         "size": (None, [8])}),
     "Balancer.advise": (BALANCER.advise, {"left": STEPS}),
@@ -226,7 +226,7 @@ def callbacks_raise_on_one_rank():
             if comm.rank != code.guilty:
                 check(isinstance(e, equipoise.Error) and f"rank {code.guilty}: " in str(e), said)
     check({"survey", "open", "close", "aspect", "base", "advance", "trace"} <= code.calls, f"only {code.calls} are called")
-    # What they return is looked at, too.
+    # Their results are checked, too.
     for name, wrong in (("base", lambda n: [0.0]), ("base", lambda n: "nonsense"), ("aspect", lambda: "nonsense")):
         code.fails, code.guilty = None, (code.guilty + 1) % comm.size
         if comm.rank == code.guilty:

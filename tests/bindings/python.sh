@@ -8,7 +8,7 @@ here=$(dirname "$0")
 . "$here/../../scripts/mpi-env.sh"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${PACKAGES:-$here/../../bindings/python}
 [ -z "${LIBRARY-}" ] || export EQUIPOISE_LIBRARY=$LIBRARY
-# What is missing of others is no fault of ours.
+# A machine without these packages skips the test.
 probe='import sys
 try:
     import numpy

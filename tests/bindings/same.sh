@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A binding prints what the C interface, or another binding, prints on the same ranks.
-# usage: same.sh RANKS PROGRAM COMMAND...   COMMAND RANKS... is the binding's; `@` stands for the number of ranks
+# usage: same.sh RANKS PROGRAM COMMAND...   COMMAND RANKS... is the binding's; `@` is replaced by the number of ranks
 set -eu
 ranks=$1 program=$2
 shift 2

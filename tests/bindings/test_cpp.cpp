@@ -100,7 +100,7 @@ static void parts_are_those_of_the_c_call(MPI_Comm comm)
     wanted.nparts = 8;
     CHECK(equipoise::balance_points(comm, "tensor:x=2,y=2,z=2", bare, weight, wanted) == expected);
 
-    /* As many parts as ranks without being asked; and there the items go. */
+    /* By default there is a part for each rank; items go there. */
     const std::vector<int> part = equipoise::balance_points(comm, "sfc", bare);
     const auto here = equipoise::send_records(comm, items, part);
     std::int64_t count = static_cast<std::int64_t>(here.size());
@@ -307,7 +307,7 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
     for (const mistake &each : rows) {
         const std::string line = "rank " + std::to_string(guilty = (guilty + 1) % size) + ": ";
         std::string text;
-        alarm(10); /* nobody waits for a rank that does not come */
+        alarm(10); /* no deadlock */
         const int thrown = code_of([&] { each.make(rank == guilty); }, &text);
         alarm(0);
         const bool heard = each.says == nullptr ||

@@ -142,7 +142,7 @@ def errors_are_exceptions_on_all_ranks():
         x[7, 1] = np.inf
     e = raised(equipoise.balance_points, comm, x)
     check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_DATA, repr(e))
-    # An argument that is wrong on one rank alone must not leave the others waiting.
+    # An argument that is wrong on one rank alone must not leave the remaining ranks waiting.
     wrong = x[:, :2] if comm.rank == 0 else x
     e = raised(equipoise.balance_points, comm, wrong)
     check(isinstance(e, ValueError if comm.rank == 0 else equipoise.Error), repr(e))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzz targets share: a promise that is checked, bytes taken one after the other, a file of given bytes.
+/* Shared by the fuzz targets: a promise that is checked, bytes taken one after the other, a file of given bytes.
  * A target is one file fuzz_NAME.c with LLVMFuzzerTestOneInput. It is linked with libFuzzer (run.sh), or with replay.c
  * into an ordinary test. */
 #ifndef EQP_FUZZ_H
@@ -22,7 +22,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_TEXT(text) #text
 #define FUZZ_LINE(line) FUZZ_TEXT(line)
 
-/* What must hold whatever the input is. */
+/* Holds for every input. */
 #define fuzz_require(condition)                                                                                        \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \

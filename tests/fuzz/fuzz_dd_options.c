@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of dislocation: one argument per line. What is to be generated is generated where it is small. */
+/* The command line of dislocation: one argument per line. Small networks are generated. */
 #include "command_line.h"
 
 #include "drive/settings.h"
@@ -33,7 +33,7 @@ static void generate(const dd_generator *generator)
     dd_network_free(&network);
 }
 
-/* What the run gets to know of its parameters. */
+/* The parameters as the run sees them. */
 static void override(const dd_settings *s)
 {
     eqp_paradis_control control;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The essential tree that another rank sends: its blocks with a few changes, grafted one by one onto a tree that waits
- * for them. The first bytes choose particles and ranks, the others what is changed. */
+ * for them. The first bytes choose particles and ranks, the rest the changes. */
 #include "fuzz.h"
 
 #include "../unit/bh_sets.h"
@@ -21,7 +21,7 @@ typedef struct letter {
     size_t *begin; /* [n + 1] */
 } letter;
 
-/* What rank 1 needs of rank 0. */
+/* The part of rank 0's tree that rank 1 needs. */
 static letter pack(const bh_part *parts)
 {
     const bh_mac mac = mac_for(&parts[0].tree);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(strncmp(message.text, path, strlen(path)) == 0);
         return 0;
     }
-    /* What axes are made of. */
+    /* The numbers that axes are made of. */
     fuzz_require(loads.ranks >= 1 && (size_t)loads.ranks <= size && loads.first <= loads.last);
     fuzz_require(loads.particles >= -1);
     fuzz_require(isfinite(loads.mean) && isfinite(loads.largest) && loads.mean >= 0 && loads.largest >= 0);

@@ -13,7 +13,7 @@ static void put_u32(uint8_t *at, uint32_t value, bool big)
     }
 }
 
-/* A header that fits the length: as many dark particles as have room beside a few others. What is left over is cut. */
+/* A header that fits the length: a few particles of each kind, then dark ones as there is room. The rest is cut. */
 static size_t make_fit(uint8_t *data, size_t size, unsigned int seed)
 {
     bool big = seed & 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words of the command line: a method with its options, lists of those, exchange plans. One per line. */
+/* Words of the command line: a method with its options, lists of methods, exchange plans. One per line. */
 #include "command_line.h"
 
 #include "drive/settings.h"

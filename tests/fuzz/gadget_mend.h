@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-/* What is changed follows from the bits of seed: only the second length of each record; or also the counts, which are
+/* The bits of seed choose the changes: only the second length of each record; or also the counts, which are
  * made small, and the lengths and labels of all blocks. Does nothing where there is too little. */
 void fuzz_mend_gadget(uint8_t *data, size_t size, unsigned int seed);
 

@@ -16,7 +16,7 @@ typedef struct maker {
     int64_t n[TYPES];
 } maker;
 
-/* What is strange about the next object: flags. */
+/* Flags: oddities of the next object. */
 static int next_strange(maker *m)
 {
     int byte = fuzz_byte(&m->in);
@@ -220,7 +220,7 @@ static void put_integer(maker *m, hid_t at, const char *name, int64_t value)
     put_attribute(m, at, name, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
 }
 
-/* What works on numbers comes first: HDF5 itself writes beyond its memory in another order. */
+/* Filters on numbers come first: in another order HDF5 itself writes beyond its memory. */
 static void choose_filters(maker *m, hid_t properties)
 {
     const int filters = fuzz_byte(&m->in);
@@ -485,7 +485,7 @@ static int64_t save_image(const char *path, hid_t file)
     return (int64_t)size;
 }
 
-/* A whole snapshot of one particle, which nobody may read. */
+/* A complete snapshot of one particle; reading it is an error. */
 static void make_other(void)
 {
     static bool made;

@@ -7,8 +7,8 @@
 
 #include "fuzz.h"
 
-/* Makes a file named `name` in the folder of fuzz_path(); a file "other" is beside it, to which links may lead and of
- * which nothing may be read (its masses are FUZZ_FORBIDDEN_MASS). Returns the bytes of the file.
+/* Makes a file named `name` in the folder of fuzz_path(); links may lead to a file "other" in the same
+ * folder, which must not be read (its masses are FUZZ_FORBIDDEN_MASS). Returns the bytes of the file.
  *
  * The bytes: flags of the file (1 latest format, 2 user block, 4 restart groups), number of types - 1, particles of
  * each type, then one byte for each object in the order of the file. Below 0x80 the object is a usual one; otherwise

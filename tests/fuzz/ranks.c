@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-/* What Open MPI keeps to itself until the end is no leak of ours, and its plugins are gone when leaks are looked for,
+/* Memory that Open MPI holds until the end is no leak of ours, and its plugins are unloaded when the detector runs,
  * so that no suppression can name them. NULL without LeakSanitizer. */
 void __lsan_disable(void);
 void __lsan_enable(void);

@@ -25,7 +25,7 @@ static size_t draw(size_t n)
     return (size_t)((z ^ (z >> 31)) % n);
 }
 
-/* What libFuzzer offers to custom mutators: a byte more, less or otherwise, or an end. */
+/* libFuzzer's mutator for custom mutators: inserts, removes or changes a byte, or cuts the end. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     size_t at = size ? draw(size) : 0;

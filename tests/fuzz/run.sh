@@ -63,7 +63,7 @@ for target in $targets; do
     fi
 done
 
-# What fails outlives this run: it has to be looked at.
+# Failing inputs outlive this run, for inspection.
 found=$(mktemp -d)
 # Dynamic thread-local storage is not followed: libsanitizer reads nonsense there in MPI programs that no mpirun started.
 export ASAN_OPTIONS="abort_on_error=0:detect_stack_use_after_return=0:intercept_tls_get_addr=0:${ASAN_OPTIONS-}"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the readers of snapshots promise for any file. */
+/* Promises of the readers of snapshots for any file. */
 #ifndef EQP_FUZZ_SNAPSHOT_H
 #define EQP_FUZZ_SNAPSHOT_H
 

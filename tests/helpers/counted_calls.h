@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the calls of MPI that may wait for another rank: collective ones that block, those that do not, and messages
- * sent. Calls on a communicator of one rank wait for nobody and do not count. */
+ * sent. Calls on a communicator of one rank never wait and do not count. */
 #ifndef EQP_COUNTED_CALLS_H
 #define EQP_COUNTED_CALLS_H
 
@@ -10,7 +10,7 @@ static long counted_blocking, counted_others, counted_messages;
 
 static int counted_ranks(MPI_Comm comm)
 {
-    int n = 2; /* of a communicator that is none, MPI will say so */
+    int n = 2; /* MPI reports an invalid communicator */
 
     return comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &n) != MPI_SUCCESS ? 2 : n;
 }

@@ -9,9 +9,8 @@
  *         assert_int_equal(code, EQP_ERR_MEMORY);
  *     }
  *
- * What succeeds comes from the next allocator in the line, be it the C library's, AddressSanitizer's or valgrind's, so
- * that what a failing call leaves behind is found by these two. failing_malloc_works is 0 where none of this can be
- * done: skip the test. */
+ * Memory comes from the next allocator in line (the C library's, AddressSanitizer's or valgrind's), so that the latter
+ * two find what a failing call leaves behind. failing_malloc_works is 0 where this is impossible: skip the test. */
 #ifndef EQP_FAILING_MALLOC_H
 #define EQP_FAILING_MALLOC_H
 
@@ -53,7 +52,7 @@ static inline void failing_malloc_start_single(int64_t successes)
     failing_malloc_single = 1;
 }
 
-/* How many allocations failed since the start. */
+/* Allocations that failed since the start. */
 static inline int64_t failing_malloc_stop(void)
 {
     failing_malloc_left = -1;

@@ -102,8 +102,8 @@ static inline void failing_ranks_watch(int64_t successes)
     failing_ranks_place[p].last = failing_ranks_place[p].done ? failing_ranks_place[p].last : successes;
 }
 
-/* Fails on all ranks or on none, whoever lacks memory and where. Returns how many allocations all ranks make where none
- * fails. */
+/* Checks that a call fails on all ranks or on none, for each rank and allocation that fails. Returns the allocations of
+ * all ranks without a failure. */
 static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action action, void *user)
 {
     int64_t allocations = 0;
@@ -129,7 +129,7 @@ static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action ac
             }
         }
     }
-    /* What failed has spoilt nothing. */
+    /* The failed call has changed nothing. */
     CHECK(!failing_ranks_try(comm, MPI_PROC_NULL, 0, action, user));
     return allocations;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A clock that goes back, or counts. Include it in one file of a program: its clock_gettime() then stands for that of
- * libc. */
+/* A clock that goes back, or counts. Include it in one file of a program: its clock_gettime() replaces libc's. */
 #ifndef FAKE_CLOCK_H
 #define FAKE_CLOCK_H
 
@@ -10,15 +9,14 @@
 
 long syscall(long number, ...); /* not of POSIX */
 
-/* Each so many-th reading of the thread's CPU clock is earlier than the one before it, and all after it by as much: 10
- * ms. 0: the clock is as it is. */
+/* Every k-th reading of the thread's CPU clock sets it back by 10 ms. 0: the real clock. */
 static int fake_clock_every;
 static long fake_clock_readings;
 
 /* Called at each reading of the thread's CPU clock; or NULL. */
 static void (*fake_clock_hook)(void);
 
-/* Nanoseconds of each reading of the thread's CPU clock, whatever has passed. 0: the clock is as it is. */
+/* Nanoseconds by which each reading advances the thread's CPU clock. 0: the real clock. */
 static long fake_clock_tick;
 
 int clock_gettime(clockid_t clock, struct timespec *now)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the tests of the apps share. To be sourced with APP set to the program.
+# Shared by the tests of the apps. Source it with APP set to the program.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/mpi-env.sh"
 
@@ -10,8 +10,8 @@ work=$(mktemp -d)
 sessions=$(mktemp -d)
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_tmpdir_base=$sessions
 trap 'rm -rf "$work" "$sessions"' EXIT
-# Plots take longer than small runs. Instead of gnuplot something leaves no more than the end by which a whole image is
-# known (apps/report/plot_draw.c); tests that look at plots set real_plots before.
+# Plots take longer than small runs. A stub of gnuplot writes only the end by which a complete image is recognised
+# (apps/report/plot_draw.c); tests that look at plots set real_plots first.
 if [ -z "${real_plots-}" ]; then
     mkdir "$sessions/bin"
     cat >"$sessions/bin/gnuplot" <<'END'
@@ -56,7 +56,7 @@ run()
     if [ "$ranks" -eq 1 ]; then
         "$APP" "$@" >out 2>err
     else
-        # Where a rank ends with a status, Open MPI's launcher waits a second for the others, which have ended, too.
+        # After a rank exits with a status, Open MPI's launcher waits a second for ranks that have ended already.
         OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-0} \
             "${MPIEXEC:-mpirun}" -n "$ranks" "$APP" "$@" >out 2>err
     fi

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of numbers share. */
+/* Shared by tests of numbers. */
 #ifndef EQP_TEST_NUMERIC_H
 #define EQP_TEST_NUMERIC_H
 

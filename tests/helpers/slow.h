@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Whether this program runs below memcheck: scripts/test says so. */
+/* True below memcheck: scripts/test sets the variable. */
 static inline bool memcheck_here(void)
 {
     return getenv("EQP_BELOW_VALGRIND") != NULL;
 }
 
-/* Whether it runs below any of them. */
+/* True below a sanitizer or memcheck. */
 static inline bool slow_here(void)
 {
 #ifdef EQP_SANITIZED

@@ -211,7 +211,7 @@ static void handle_nothing(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
     (void)code;
-    CHECK(!"a handler that nobody has is called");
+    CHECK(!"an unset handler is called");
 }
 
 static void look_at_errors(void)

@@ -44,7 +44,15 @@ typedef struct function {
     int inlined; /* it keeps the pointers and looks at none */
 } function;
 
-enum { SLOTS = 192, ROOM = 1 << 14, WATCHED = 256, NO_SLOT = -1, ALL_SLOTS = -2, NO_VALUE = -1, SECONDS_OF_A_CALL = 60 };
+enum {
+    SLOTS = 192,
+    ROOM = 1 << 14,
+    WATCHED = 256,
+    NO_SLOT = -1,
+    ALL_SLOTS = -2,
+    NO_VALUE = -1,
+    SECONDS_OF_A_CALL = 60
+};
 
 /* Numbers that are tried. */
 enum { ZERO, MINUS_ONE, LOWEST, HIGHEST, NEARLY, NOT_A_NUMBER, VALUES };
@@ -55,7 +63,7 @@ static int null_slot, value_slot, value_now; /* NO_SLOT, ALL_SLOTS or one */
 static bool watched[SLOTS];
 static _Alignas(64) unsigned char room[SLOTS][ROOM];
 
-/* What children tell. */
+/* Messages from child processes. */
 static struct progress {
     long at, failed;
 } * progress;
@@ -291,7 +299,7 @@ static int remove_entry(const char *path, const struct stat *status, int flag, s
     return remove(path);
 }
 
-/* What objects.h makes before and after all calls of a child; calls what it is given in between. */
+/* Makes the objects of objects.h, runs the given calls, and frees the objects. */
 static void with_world(void (*run)(void));
 
 static const function *all_functions;

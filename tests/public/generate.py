@@ -323,7 +323,7 @@ class Writer:
             lines.append(f'{variable}[0].{thing.name} = {value};')
         if count > 1:
             lines.append(f'for (int i = 1; i < {count}; i++) {{ {variable}[i] = {variable}[0]; }}')
-        # What members needed was declared while they were made: it stands in front.
+        # Declarations for the members, made along with them, come first.
         self.before += lines
         return variable
 

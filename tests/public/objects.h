@@ -501,7 +501,7 @@ static inline eqp_survey *make_eqp_survey(void)
     return the_survey;
 }
 
-/* One owner; the first call runs what is to be run while there is a survey. */
+/* One owner; the first call runs the calls that need a survey. */
 static inline int in_survey(void *user, eqp_survey_kind kind, eqp_survey *survey)
 {
     const eqp_owner owner = {.key = 1, .count = {1}, .interactions = 1};

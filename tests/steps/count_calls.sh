@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How many collective calls a step costs that keeps its map: those of a longer run beyond those of a shorter one. A step
-# may not need more than it says here; counts are no times.
+# Collective calls of a step that keeps its map: calls of a longer run minus calls of a shorter one. A step must not need
+# more than the limits here.
 # usage: count_calls.sh SHIM BARNESHUT DISLOCATION
 source "$(dirname "$0")/../helpers/lib.sh"
 shim=$1 barneshut=$2 dislocation=$3
@@ -17,7 +17,7 @@ calls()
         fail "$APP $*: $(head -c 300 err)"
 }
 
-# costs APP BLOCKING OTHERS MESSAGES [OPTION...]: most of each per step.
+# costs APP BLOCKING NONBLOCKING MESSAGES [OPTION...]: the limits of each per step.
 costs()
 {
     local app=$1 blocking=$2 others=$3 messages=$4
@@ -38,7 +38,7 @@ costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relativ
 # Rungs add nothing to a step in which all have the longest one; each substep is an evaluation, with one meeting.
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --dt 0.0004 --rungs 4 --eta 1e9
 costs "$barneshut" 13 8 24 --generate disks:n=2048 --balance sfc --dt 0.0016 --rungs 3 --eta 1e-12
-# Few are active in three of four substeps, in two of which the tree has drifted: nobody goes home.
+# Few are active in three of four substeps, in two of which the tree has drifted: no particle changes its rank.
 costs "$barneshut" 11 6 24 --generate disks:n=2048 --balance sfc --dt 0.008 --rungs 4 --eta 0.0006
 # The far field of images: moments out and local expansions back, with each evaluation.
 costs "$dislocation" 4 35 42 --generate chains:n=6 --balance sfc --costs nominal

@@ -44,7 +44,7 @@ PURE = ["load", "assign", "move", "policy"]
 ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling", "interface", "calls"] + ROOMS
 
-# Who may include whom besides itself and libc. The codes of errors are one list for every layer.
+# Layer -> layers that it may include besides itself and libc. Every layer may use the one list of error codes.
 MAY_INCLUDE = {
     "errors": [],
     "sampling": ["errors", "intrinsics"],
@@ -107,7 +107,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/more/pcontrol.h": "lazy",
 }
 
-# Layers with private headers. Those are open to rooms of the library above their room, and to unit tests; an app's own
+# Layers with private headers. These headers are open to rooms of the library above their room, and to unit tests; an app's own
 # code has no public headers, so there everything is open to the app and its tests.
 LIBRARY_LAYERS = ["errors", "sampling", "interface", "calls", "umbrella"] + ROOMS
 

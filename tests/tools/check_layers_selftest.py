@@ -43,7 +43,7 @@ CLEAN = {
     "bench/bench_cuts.c": '#include <equipoise/more/assign.h>\n#include "tree.h"\nMPI_Comm c = MPI_COMM_WORLD;\n',
 }
 
-# What is written into which file, and words of the message that must come for it.
+# File, a violation that is written into it, and words of the message for it.
 VIOLATIONS = [
     ("sampling/kdtree.c", "#include <mpi.h>", "sampling must not include MPI"),
     ("sampling/kdtree.c", "#  include <zoltan.h>", "sampling must not include Zoltan"),

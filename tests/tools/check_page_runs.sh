@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every block of shell commands of a page runs as it stands: one after another, in one shell, each command without error.
+# Every block of shell commands of a page runs unchanged: one after another, in one shell, each command without error.
 # The commands see the folders of a source tree and build/, where nothing is installed, and write into a folder that is
 # removed. Of a man page's source, these are the blocks under EXAMPLES; it is read where the programs are installed. A
 # block behind a line <!-- not run: REASON --> is left out.

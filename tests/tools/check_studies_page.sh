@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# docs/studies.md is what bench/studies/page.py makes of the CSV files beside it: nothing on it was typed in.
+# bench/studies/page.py makes docs/studies.md from the CSV files in docs/studies: nothing on it was typed in.
 #
 # usage: check_studies_page.sh SOURCE_ROOT
 set -eu

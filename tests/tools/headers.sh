@@ -58,7 +58,7 @@ for compiler in gcc clang; do
         compiles "$compiler" c c11 "$tmp/alone.c"
     done
 done
-# C++ takes longer: alone by the first compiler, all of them in one by each.
+# C++ takes longer: the first compiler takes each header alone, every compiler all in one.
 alone=true
 for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue

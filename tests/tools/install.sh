@@ -88,7 +88,7 @@ for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
     esac
     ! $hardened || nm -D "$file" | grep -q -w __stack_chk_fail || fail "$file: the stack has no guard"
     case ${file##*/} in
-    libequipoise-sampling.so | libequipoise-loops.so) continue ;; # they copy nothing of a size that is not known
+    libequipoise-sampling.so | libequipoise-loops.so) continue ;; # all their copies have a known size
     esac
     ! $hardened || nm -D "$file" | grep -q '_chk\b' ||
         fail "$file: copies are not checked"
@@ -128,7 +128,7 @@ promised=libequipoise-sampling
 $with_library && promised=libequipoise
 diff <(grep "^$promised" "$source/tests/tools/symbols.txt") "$tmp/symbols" >&2 ||
     fail "< were promised in tests/tools/symbols.txt, > are exported: not the same; a new one is added there"
-# Who needs no files, splines or plots links nothing for them.
+# A program without files, splines or plots links no library for them.
 if $with_library && readelf -d "$root/$libdir/libequipoise.so" | grep -E 'NEEDED.*(hdf5|libz\.|jansson|cminpack)' >&2; then
     fail "libequipoise needs more than MPI and Zoltan"
 fi

@@ -71,7 +71,7 @@ holds equipoise usr/bin/{barneshut,dislocation,loadbench,equipoise-{compare,plot
 holds python3-equipoise usr/lib/python3/dist-packages/equipoise/__init__.py
 holds equipoise-doc usr/share/doc/equipoise/README.md usr/share/doc/equipoise/docs/{embed,methods}.md \
     usr/share/doc/equipoise/docs/batch/equipoise.{slurm,pbs}
-# Who takes the sampler takes nothing with it.
+# The sampler's package depends on no other.
 depends=$(dpkg-deb -f libequipoise-sampling0_*.deb Depends)
 [[ $depends =~ ^libc6\ [^,]*$ ]] || fail "the sampler depends on $depends"
 grep -q -w libopenmpi3 <(dpkg-deb -f libequipoise0_*.deb Depends) || ! dpkg-query -W libopenmpi3 >/dev/null 2>&1 ||

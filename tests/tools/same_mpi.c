@@ -31,7 +31,7 @@ int main(int argc, char **argv)
             printf("Zoltan %s is linked with %s, this build with %s\n", info.dli_fname, other, mpi);
             return 1;
         }
-    } else if (argc > 9) { /* never: nothing of the libraries runs, but both have to be linked */
+    } else if (argc > 9) { /* never: the libraries are only linked, not called */
         MPI_Init(&argc, &argv);
         Zoltan_Initialize(argc, argv, &version);
     }

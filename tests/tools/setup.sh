@@ -66,7 +66,7 @@ grep -q configuring "$tmp/out" || fail 'a partitioner that went away changes not
 rm "$tmp/targets" "$tmp/built"
 setup 0 --all
 ! grep -q product "$tmp/targets" || fail "--all compiles no tests: $(cat "$tmp/targets")"
-# Temporary files lie in one folder that nobody else can write to, under names that nobody can guess.
+# Temporary files lie in one private folder, under names that cannot be guessed.
 mkdir "$tmp/temporary"
 fake clang "ls -l '$tmp/temporary' >>'$tmp/listed'"
 TMPDIR=$tmp/temporary setup 0 --sanitize

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: warnings.sh BUILD
-# scripts/setup compiled everything there, benches and tests included, without a warning of those that meson.build
-# switches on. What an object's last compilation said counts.
+# scripts/setup compiled everything there, benches and tests included, without any of the warnings that meson.build
+# switches on. The last compilation of an object counts.
 set -u
 compiled=$1/equipoise-compiled.txt
 

@@ -27,7 +27,7 @@ enum {
 static const double flow[2] = {1.0, 0.5}, diffusivity = 2e-4, dt = 2.5e-4, edge = 1.0 / SIDE;
 
 typedef struct block {
-    double u[FINE * FINE]; /* means over the cells, as many as its level says */
+    double u[FINE * FINE]; /* means over the cells; their number depends on the level */
     int number;
 } block;
 

@@ -21,7 +21,7 @@ typedef struct particle {
 } particle;
 
 static int rank, size, owner[CELLS];        /* rank of each cell, the same on all ranks */
-static particle p[MOST], packed[13 * MOST]; /* n that live here, then copies of others' */
+static particle p[MOST], packed[13 * MOST]; /* n that live here, then copies of remote ones */
 static int n, ncopies, from[13 * MOST];     /* which particle was packed as k-th */
 static int sends[RANKS], send_at[RANKS], receives[RANKS], receive_at[RANKS];
 static int first[CELLS + 1], order[MOST];                     /* particles and copies, cell by cell */
@@ -49,7 +49,7 @@ static int refuse(const char *why)
     return 2;
 }
 
-/* Neighbour k of 27. A cell looks at itself (13) and those after that: of two cells one looks at the other. */
+/* Neighbour k of 27. A cell looks at itself (13) and at the later ones, so each pair of cells is looked at once. */
 static int neighbour(int cell, int k)
 {
     const int x = (cell / (M * M) + k / 9 - 1 + M) % M, y = (cell / M % M + k / 3 % 3 - 1 + M) % M;
@@ -101,7 +101,7 @@ static void migrate(void)
     n = coming;
 }
 
-/* Whether the neighbour k of a cell is the first one among 0 to 12 that this other rank owns. */
+/* True if neighbour k of a cell is the first one among 0 to 12 that this other rank owns. */
 static int wanted(int cell, int k)
 {
     const int other = owner[neighbour(cell, k)];
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
         method = eqp_method_find(argv[argc - 1]);                                                         /* + */
         const int unknown = method == NULL || method->flags & EQP_NEEDS_PINS;                             /* + */
         if (argc != 4 || strcmp(argv[2], "--balance") != 0 || (unknown && strcmp(argv[3], "off") != 0)) { /* + */
-            return refuse("[STEPS [--balance off|METHOD]], METHOD of those that need no interactions");   /* + */
+            return refuse("[STEPS [--balance off|METHOD]], METHOD: one that needs no interactions");      /* + */
         }                                                                                                 /* + */
     }                                                                                                     /* + */
     MPI_Type_contiguous(sizeof(particle), MPI_BYTE, &record);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A Barnes-Hut tree code: self-gravitating clumps, leap-frog. Space is a grid of cells, each with a tree of its own;
  * above the cells are the upper levels of the octree, which every rank has. A rank owns some cells with their
- * particles, and gets from the others those parts of their trees that it may open. So forces are the same on any
+ * particles, and gets from other ranks the parts of their trees that it may open. So forces are the same on any
  * ranks.
  * usage: tree [STEPS] */
 /* Lines that end in a plus were added later, to balance it: tree [STEPS [--balance off|METHOD]] */ /* + */
@@ -38,8 +38,8 @@ static particle p[N], packed[N];     /* n that live here, cell by cell */
 static int n, first[CELLS + 1];      /* of each cell */
 static double work[CELLS];           /* nodes that the particles of each cell met in the last step */
 static node top[CELLS];              /* roots of all cells */
-static tree mine, sent, came, all;   /* cells of this rank; parts of them for others; parts of others'
-                                        cells; the whole tree as far as this rank needs it */
+static tree mine, sent, came, all;   /* cells of this rank; nodes to send; nodes that came; the whole
+                                        tree as far as this rank needs it */
 static MPI_Datatype particle_type, node_type;
 static double box_of[RANKS][6]; /* low and high corner of each rank's particles */
 static int counts[RANKS], at[RANKS], came_counts[RANKS], came_at[RANKS];
@@ -257,7 +257,7 @@ static void grow_trees(void)
     }
 }
 
-/* Whether some particle in a box may open a node. */
+/* True if some particle in a box may open a node. */
 static int may_open(const node *q, const double box[6])
 {
     double r2 = 0.0;
@@ -441,7 +441,7 @@ static int check(int step, double *energy)
     return sum[2] == N && fabs(sum[0] + sum[1] - *energy) < 5e-3 * fabs(*energy);
 }
 
-/* Whether the forces are those of a direct sum, by some particles. */
+/* Checks the forces on some particles against a direct sum. */
 static int check_forces(void)
 {
     double sum[2] = {0.0, 0.0};
@@ -507,7 +507,7 @@ int main(int argc, char **argv)
         method = eqp_method_find(argv[argc - 1]);                                                         /* + */
         const int unknown = method == NULL || method->flags & EQP_NEEDS_PINS;                             /* + */
         if (argc != 4 || strcmp(argv[2], "--balance") != 0 || (unknown && strcmp(argv[3], "off") != 0)) { /* + */
-            return refuse("[STEPS [--balance off|METHOD]], METHOD of those that need no interactions");   /* + */
+            return refuse("[STEPS [--balance off|METHOD]], METHOD: one that needs no interactions");      /* + */
         }                                                                                                 /* + */
     }                                                                                                     /* + */
     MPI_Type_contiguous(sizeof(particle), MPI_BYTE, &particle_type);
