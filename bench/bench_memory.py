@@ -8,25 +8,17 @@ One step of a Plummer sphere, forces twice. A snapshot holds 64 bytes of each pa
 mass, id. beyond_input is what a process holds per particle on top of those; ratio is what it holds in parts of what a
 single rank with the same method does, without and with what both hold when there is nothing to do.
 """
-import json
-import os
-import subprocess
 import sys
-import tempfile
 
-RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+import runs
 
 INPUT_BYTES = 64
 
 
 def peak(program, ranks, method, particles):
     """Bytes of the largest rank."""
-    with tempfile.TemporaryDirectory() as folder:
-        launcher = [RUN, str(ranks)] if ranks > 1 else []
-        command = [program, "--generate", f"plummer:n={particles}", "--steps", "1", "--balance", method, "--quiet"]
-        subprocess.run(launcher + command + ["--report", folder], check=True)
-        with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
-            return max(json.load(file)["peak_bytes"])
+    return max(runs.report(program, ranks, "--generate", f"plummer:n={particles}", "--steps", "1", "--balance",
+                           method)["peak_bytes"])
 
 
 def main(program, particles=2000000, ranks=4, *methods):

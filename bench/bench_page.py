@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "app"))
 from view_browser import Browser  # noqa: E402
 
-RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "helpers", "run.sh")  # mpirun as root, too
 
 RELOADS = 5
 PAINT = "const p = performance.getEntriesByName('first-contentful-paint')[0]; return p && p.startTime"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of a long run, as CSV: what its largest rank holds after so many steps.
+"""Memory of a long run, as CSV: what its largest rank holds as steps go by.
 
     bench/bench_run_memory.py PROGRAM [STEPS [RANKS [WORD...]]]      (100000, 1)
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+import runs
 
 SMALL = {"barneshut": ["--generate", "plummer:n=96"], "dislocation": ["--generate", "chains:n=1"]}
 FIRST = 1000
@@ -62,13 +62,12 @@ def run(command, program, steps):
 def main(program, steps=100000, ranks=1, *words):
     program, steps, ranks = os.path.realpath(program), int(steps), int(ranks)
     name = os.path.basename(program)
-    launcher = [RUN, str(ranks)] if ranks > 1 else []
     words = [*(words or SMALL[name]), "--steps", str(steps + BEYOND), "--progress"]
     print("program,ranks,report,step,bytes,grown,words")
     for report in (False, True):
         with tempfile.TemporaryDirectory() as folder:
             first = None
-            for step, size in run([*launcher, program, *words, *(["--report", folder] if report else [])], program, steps):
+            for step, size in run(runs.command(program, ranks, *words, *(["--report", folder] if report else [])), program, steps):
                 first = first or size
                 print(f"{name},{ranks},{report},{step},{size},{size - first},\"{' '.join(words)}\"", flush=True)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What steps of many sizes save at the same error of the energy, as CSV.
+"""Savings by steps of many sizes at the same error of the energy, as CSV.
 
     bench/bench_rungs.py PROGRAM [--ranks N] [--time T] [--cycles N] [--rungs N] [--eta X] [--balance WORD]
                          [-- WORD...]
@@ -12,15 +12,13 @@ cpu_seconds is the CPU time of the busiest rank outside of waiting, summed over 
 over that of one step at their error, as a straight line through the logarithms of the last two runs has it.
 """
 import argparse
-import json
 import math
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
-RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+import runs
 
 BALLS = (300, 0.02, 0.1, 0.0), (17700, 0.3, 0.2, 1.0), (42000, 1.0, 0.7, -1.0)  # particles, radius, mass, centre's x
 
@@ -39,14 +37,7 @@ def write_balls(path):
 
 def run(options, scene, words):
     """Forces per particle, CPU seconds and the largest error of the energy at the ends of the cycles."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "report")
-        command = [RUN, str(options.ranks), options.program, *scene,
-                   "--quiet", "--balance", options.balance, "--report", report, *words]
-        if subprocess.run(command, check=False).returncode != 0:
-            sys.exit(f"failed: {' '.join(command)}")
-        with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
-            said = json.load(file)
+    said = runs.report(options.program, options.ranks, *scene, "--balance", options.balance, *words)
     steps = said["steps"]
     every = (len(steps) - 1) // options.cycles
     energy = [step["energy"] for step in steps[::every]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What maps are worth for block time steps: modelled cycles of barneshut, as CSV.
+"""The value of maps for block time steps: modelled cycles of barneshut, as CSV.
 
     bench/study_rungs.py PROGRAM [--ranks N] [--parts N,...] [--sizes N,...] [--methods WORD,...] [--dear]
                          [SET ...]
@@ -13,13 +13,9 @@ efficiency: mean load over largest load, each summed over the cycle; worst: imba
 particle and substep; cycle_ms, and as a fraction of that of sfc.
 """
 import argparse
-import json
 import os
-import subprocess
-import sys
-import tempfile
 
-RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "mpi", "run.sh")  # mpirun as root, too
+import runs
 
 DEAR = "--kernel plain --precision double --opening geometric --theta 0.4".split()
 GENERATED = "hernquist:n=60000,seed=4", "clusters:n=131072,seed=1", "disks:n=131072,seed=1"
@@ -27,16 +23,9 @@ GENERATED = "hernquist:n=60000,seed=4", "clusters:n=131072,seed=1", "disks:n=131
 
 def compare(options, scene, size):
     words = ["--generate", scene] if ":n=" in scene else [scene]
-    with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "report")
-        command = [RUN, str(options.ranks), options.program, *words, "--quiet",
-                   "--softening", str(options.softening), "--rungs", "6", "--steps", "0", "--group-size", str(size),
-                   "--compare", options.methods, "--parts", options.parts, "--report", report,
-                   *(DEAR if options.dear else [])]
-        if subprocess.run(command, check=False).returncode != 0:
-            sys.exit(f"failed: {' '.join(command)}")
-        with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
-            said = json.load(file)
+    said = runs.report(options.program, options.ranks, *words, "--softening", str(options.softening), "--rungs", "6",
+                       "--steps", "0", "--group-size", str(size), "--compare", options.methods, "--parts", options.parts,
+                       *(DEAR if options.dear else []))
     return said["particles"], said["compare"]
 
 

@@ -48,7 +48,7 @@ class Bench:
 
     def run(self, name, *words, ranks=0, shown=None):
         pinned = ["taskset", "-c", self.core] if shutil.which("taskset") else []
-        launch = [os.path.join(ROOT, "tests", "mpi", "run.sh"), str(ranks)] if ranks else []
+        launch = [os.path.join(ROOT, "tests", "helpers", "run.sh"), str(ranks)] if ranks else []
         command = launch + pinned + [self.program(name), *words]
         text = " ".join((["mpirun", "-n", str(ranks)] if ranks else []) + pinned + ["build/" + name, *(shown or words)])
         if text not in self.commands:
