@@ -3,31 +3,17 @@
 # Below a limit of the address space a run ends out of memory with the map that speeds ask for, and goes to its end with
 # a cap. How much a process takes depends on the machine's MPI: the limit lies between the peaks of both runs without one.
 source "$(dirname "$0")/../helpers/lib.sh"
+clock=$1
 scene=(--quiet --generate hernquist:n=350000 --theta 1 --costs nominal --exchange direct --balance sfc
     --share 'speeds:8,1,1,1' --steps 1)
 cap=(--memory-cap 1.2mean)
 
-# peak ARG...: the largest address space of a process, in kB.
+# peak ARG...: the largest address space of a process, in kB, as each of them tells at its end.
 peak()
 {
-    python3 - "$APP" "${MPIEXEC:-mpirun}" -n 4 "$APP" "$@" <<'END_OF_PEAK'
-import glob, os, re, subprocess, sys, time
-
-program, command, most = os.path.realpath(sys.argv[1]), sys.argv[2:], 0
-with open("out", "wb") as out, open("err", "wb") as err, subprocess.Popen(command, stdout=out, stderr=err) as run:
-    while run.poll() is None:
-        for folder in glob.glob("/proc/[0-9]*"):
-            try:
-                if os.readlink(folder + "/exe") == program and os.stat(folder).st_uid == os.getuid():
-                    environment = open(folder + "/environ", "rb").read()
-                    if f"PWD={os.getcwd()}".encode() in environment.split(b"\0"):
-                        most = max(most, int(re.search(r"VmPeak:\s*(\d+)", open(folder + "/status").read()).group(1)))
-            except (OSError, AttributeError):
-                pass
-        time.sleep(0.005)
-print(most)
-sys.exit(run.returncode)
-END_OF_PEAK
+    rm -f peaks
+    "${MPIEXEC:-mpirun}" -n 4 env LD_PRELOAD="$clock" PEAK_FILE="$PWD/peaks" "$APP" "$@" >out 2>err || return
+    sort -n peaks | tail -n 1
 }
 
 free=$(peak "${scene[@]}") || fail "without a limit and a cap: $(head -c 1000 err)"

@@ -19,6 +19,10 @@ done
 for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 "${once[@]}" --sample-strategy "$strategy" --report "clusters-$strategy"
 done
+# Seconds are readings of the clock, so that each step takes some.
+printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$1" "$APP" >counted
+chmod +x counted
+APP=./counted
 long=(--generate clusters:n=8192 --opening geometric --precision double --group-size 64 --costs nominal --quiet)
 expect 4 "${long[@]}" --steps 25 --balance feedback --report feedback
 expect 4 "${long[@]}" --steps 20 --balance sfc --rebalance repair --report repaired
