@@ -4,7 +4,8 @@
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/mpi-env.sh"
 
-work=$(mktemp -d)
+source "$(dirname "${BASH_SOURCE[0]}")/check.sh"
+work=$tmp
 # Open MPI starts a daemon for a program without a launcher, which takes half of the time of a short test; without it all
 # such programs call their folders alike, so each test has a place of its own for them.
 sessions=$(mktemp -d)
@@ -39,13 +40,6 @@ python3()
     "$python" "$@"
 }
 cd "$work" || exit 1
-failures=0
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 # run RANKS ARG...: stdout and stderr in files out and err; the status is the app's. One rank runs without mpirun, so that
 # the launcher's own words are not among those of the app.
@@ -138,10 +132,4 @@ assert whole and whole == rest, [pair for pair in zip(whole, rest) if pair[0] !=
 assert any(step[2] for step in whole[1:]) or "repair" in sys.argv[2], "no map at all"
 END
     rm -r schedule-whole schedule-again schedule-rest
-}
-
-finish()
-{
-    [ "$failures" -eq 0 ] || exit 1
-    echo "all as expected"
 }

@@ -4,18 +4,10 @@
 # The jobs of docs/batch begin with the snapshot, go on with the restart file of a job that was stopped, hand on the status
 # of the run, and leave no restart file of a run that has come to its end. Launchers are fakes.
 set -u
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 jobs=$(realpath "$1/docs/batch")
-failures=0
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/bin" "$tmp/work"
 cd "$tmp/work" || exit 1
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 for launcher in srun mpirun; do
     # A run that is stopped leaves its restart file.
@@ -56,5 +48,4 @@ for kind in slurm pbs; do
 done
 bash "$jobs/equipoise.slurm" >out 2>&1 && fail 'slurm: runs without a snapshot'
 bash "$jobs/equipoise.pbs" >out 2>&1 && fail 'pbs: runs without a snapshot'
-[ "$failures" -eq 0 ] || exit 1
-echo "all as expected"
+finish

@@ -4,23 +4,15 @@
 # The commit that reports tell of is that of the tree, with a mark where files differ from it; outside of a repository of
 # its own there is none. An output that is right keeps its time, or all that includes it would be compiled again.
 set -u
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 make=$1/apps/shell/commit.sh
 template=$1/apps/shell/commit.h.in
-failures=0
 command -v git >/dev/null || {
     echo 'git is not installed'
     exit 77
 }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 unset GIT_DIR GIT_WORK_TREE
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 in_tree()
 {
@@ -56,5 +48,4 @@ expect v1.2.3 "$tmp/a tree"
 in_tree tag -d v1.2.3
 in_tree tag 'v"|'
 expect unknown "$tmp/a tree"
-[ "$failures" -eq 0 ] || exit 1
-echo "all as expected"
+finish

@@ -4,20 +4,12 @@
 # The build has the MPI that CC or MPICC asks for, or none: one line names what does not fit, and where that may be lacking
 # the build goes on without it. The serial HDF5 is taken where there are two. The other MPI, Zoltan and HDF5 are fakes made here.
 set -u
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 source=$1
 compiler=("${@:2}")
-failures=0
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 # Meson cleans up what Ninja knows no more in the folder where it is called, and takes files of Fortran modules for such.
 cd "$tmp" || exit 1
 unset MPICC CC CFLAGS LDFLAGS
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 # configure NAME [VARIABLE=VALUE]...: Meson's output in file NAME, the build directory is build-NAME; with $options.
 options=
@@ -91,5 +83,4 @@ else
 fi
 mv "$tmp/parallel/hdf5.pc" "$tmp/parallel/hdf5-serial.pc"
 options=-Dhdf5=enabled refused parallel-hdf5 'HDF5 .* parallel' PKG_CONFIG_PATH="$tmp/parallel"
-[ "$failures" -eq 0 ] || exit 1
-echo "all as expected"
+finish

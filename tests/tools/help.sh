@@ -3,16 +3,8 @@
 # Every program says by -h what it says by --help, behind other options, too, and ends well. Behind -- it is an argument.
 # usage: help.sh PROGRAM...
 set -u
-failures=0
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
-
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 for program in "$@"; do
     "$program" --help >"$tmp/long" 2>"$tmp/said" || fail "$program --help: status $?"
     "$program" -h >"$tmp/short" 2>>"$tmp/said" || fail "$program -h: status $?"
@@ -23,5 +15,4 @@ for program in "$@"; do
         fail "$program: -h behind -- is no argument"
     fi
 done
-[ "$failures" -eq 0 ] || exit 1
-echo "$# programs"
+finish

@@ -3,14 +3,8 @@
 # usage: script_arguments.sh SOURCE
 # Every script explains itself and refuses what it does not know, before it does anything.
 set -u
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 cd "$1" || exit 1
-failures=0
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 # refused SCRIPT ARGUMENT...: one line on stderr, status 2.
 refused()
@@ -36,5 +30,4 @@ refused ./scripts/test --suite nonsense
 for suite in unit tools mpi app doc large sanitize valgrind fuzz packages; do
     ./scripts/test --help | grep -qw "$suite" || fail "test --help lacks $suite"
 done
-[ "$failures" -eq 0 ] || exit 1
-echo "all as expected"
+finish

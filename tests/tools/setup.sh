@@ -4,17 +4,9 @@
 # scripts/setup says what it does; without root it gives up only if a package is missing that the build needs. Packages,
 # Meson and Ninja are fakes.
 set -u
-failures=0
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 mkdir "$tmp/bin" "$tmp/scripts"
 cp "$1/scripts/setup" "$tmp/scripts"
-
-fail()
-{
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
 
 # fake NAME LINE...: a program of that name.
 fake()
@@ -72,5 +64,4 @@ fake clang "ls -l '$tmp/temporary' >>'$tmp/listed'"
 TMPDIR=$tmp/temporary setup 0 --sanitize
 grep -q '^drwx------' "$tmp/listed" && ! grep -v -E '^(total|drwx------)' "$tmp/listed" || fail "$(cat "$tmp/listed")"
 [ -z "$(ls -A "$tmp/temporary")" ] || fail "left: $(ls "$tmp/temporary")"
-[ "$failures" -eq 0 ] || exit 1
-echo "all as expected"
+finish
