@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 
+import judging
 import published
 import study
 
@@ -56,14 +57,12 @@ def loads(run, app, words, ranks):
 
 
 def measure(run, app):
-    found, lines = {}, ["run,part,neighbours,measured," + ",".join(MODELS)]
+    found = {}
     for name, words in inputs(run, app):
         for ranks in RANKS:
             for method in METHODS[app]:
-                of = found[f"{name} {method} {ranks}"] = loads(run, app, words + ["--balance", method], ranks)
-                lines += [",".join([f"{name} {method} {ranks}", *map(str, row.values())]) for row in of]
-    rows = [{"app": app, **row, "seconds": "", "outside": ""}
-            for row in csv.DictReader(io.StringIO(run.call("bench/study_models", given="\n".join(lines) + "\n")))]
+                found[f"{name} {method} {ranks}"] = loads(run, app, words + ["--balance", method], ranks)
+    rows = [{"app": app, **row, "seconds": "", "outside": ""} for row in judging.judge(found, list(MODELS))]
     for row in study.pick(rows, kind="run", model="measured"):
         of = found[row["run"]]
         seconds = sum(study.values(of, "measured"))
