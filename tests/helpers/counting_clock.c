@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A preload: clocks of CPU time count their readings, a microsecond each, so that results that depend on measured times
- * are the same in every run. Wall clocks go on. With SIGNAL_AT_SEND="SIGNAL N" the process
- * sends itself that signal when it begins its N-th message: a rank fails at a point of its work and not of time. With
+/* A preload: clocks of CPU time count their readings, COUNTING_TICK microseconds (1) each, so that results that depend
+ * on measured times are the same in every run. Wall clocks go on. With SIGNAL_AT_SEND="SIGNAL N" the process sends
+ * itself that signal when it begins its N-th message: a rank fails at a point of its work and not of time. With
  * PEAK_FILE=FILE each process appends a line to FILE when it ends: the peak of its address space in kB. */
 #include <mpi.h>
 #include <signal.h>
@@ -18,11 +18,11 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     if (clock != CLOCK_THREAD_CPUTIME_ID && clock != CLOCK_PROCESS_CPUTIME_ID) {
         return (int)syscall(SYS_clock_gettime, clock, time);
     }
-    const long each = getenv("COUNTING_SECONDS") != NULL ? 1 : 1000000;
+    const char *const each = getenv("COUNTING_TICK");
+    const long long microseconds = ++asked * (each ? atoll(each) : 1);
 
-    asked++;
-    time->tv_sec = asked / each;
-    time->tv_nsec = asked % each * 1000;
+    time->tv_sec = microseconds / 1000000;
+    time->tv_nsec = microseconds % 1000000 * 1000;
     return 0;
 }
 
