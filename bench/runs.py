@@ -13,11 +13,13 @@ def command(program, ranks, *words):
     return [*([RUN, str(ranks)] if ranks > 1 else []), program, *words]
 
 
-def report(program, ranks, *words):
-    """report.json of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = command(program, ranks, *words, "--quiet", "--report", os.path.join(folder, "report"))
-        if subprocess.run(words, check=False).returncode != 0:
-            sys.exit(f"failed: {' '.join(words)}")
-        with open(os.path.join(folder, "report", "report.json"), encoding="utf-8") as file:
-            return json.load(file)
+def report(program, ranks, *words, folder=None):
+    """report.json of a run, whose report goes into the folder."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as place:
+            return report(program, ranks, *words, folder=os.path.join(place, "report"))
+    words = command(program, ranks, *words, "--quiet", "--report", folder)
+    if subprocess.run(words, check=False).returncode != 0:
+        sys.exit(f"failed: {' '.join(words)}")
+    with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+        return json.load(file)

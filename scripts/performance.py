@@ -58,6 +58,18 @@ class Bench:
             raise Missing(f"{text} failed")
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
+    def script(self, name, app, *words, pinned=True, shown=None):
+        """Rows of a script in bench/ that runs an app."""
+        app = f"apps/{app}/{app}"
+        core = ["taskset", "-c", self.core] if pinned and shutil.which("taskset") else []
+        text = " ".join([*core, f"bench/{name}", f"build/{app}", *(shown or words)])
+        self.commands.append(text)
+        command = [*core, sys.executable, os.path.join(ROOT, "bench", name), self.program(app), *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            raise Missing(f"{text} failed")
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
 
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
@@ -209,15 +221,15 @@ def balance_table(rows):
     return table(
         ["method", "new map", "force ms", "map ms", "map / force", "step / step of count", "ghosts", "imbalance"],
         [[r["method"], "never" if r["rebalance"] == "never" else "every step", milliseconds(r["force_s"]),
-          milliseconds(r["balance_s"]), "-" if r["rebalance"] == "never" else percent(r["balance_per_force"]),
-          number(r["step_per_count"]), r["ghosts"], f"{100 * float(r['imbalance']):.2g} %"] for r in rows],
+          milliseconds(r["balance_s"]), "-" if r["rebalance"] == "never" else percent(r["map_per_force"]),
+          number(float(r["busy_s"]) / float(rows[0]["busy_s"])), r["ghosts"], f"{100 * float(r['lambda_work']):.2g} %"]
+         for r in rows],
     )
 
 
 def balancing(bench):
-    words = ["10", "--generate", PLUMMER, "--softening", "0.01"]
-    four = bench.run("bench/bench_balance", *words, ranks=4)
-    one = bench.run("bench/bench_balance", *words)
+    words = ["0", "10", "--generate", PLUMMER, "--softening", "0.01"]
+    four, one = (bench.script("bench_methods.py", "barneshut", str(ranks), *words) for ranks in (4, 1))
     return (
         "Steps of 100,000 particles, all ranks on one core; milliseconds of CPU over all ranks. *map / force* is all that a "
         "new map costs: taking notes, lining up, units, hypergraph, partition, homes. Four ranks:\n\n"
@@ -227,18 +239,9 @@ def balancing(bench):
     )
 
 
-def memory_rows(bench, script):
-    bench.commands.append(f"bench/{script} build/apps/barneshut/barneshut")
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "bench", script), bench.program("apps/barneshut/barneshut")],
-                          stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise Missing(f"{script} failed")
-    return list(csv.DictReader(io.StringIO(done.stdout)))
-
-
 def memory(bench):
-    rows = memory_rows(bench, "bench_memory.py")
-    grown = {r["report"]: (int(r["step"]), int(r["grown"]) / 1e3) for r in memory_rows(bench, "bench_run_memory.py")}
+    rows = bench.script("bench_memory.py", "barneshut", pinned=False)
+    grown = {r["report"]: (int(r["step"]), int(r["grown"]) / 1e3) for r in bench.script("bench_run_memory.py", "barneshut", pinned=False)}
     return (
         "Peak of the largest rank, two million particles, one step. *own* is without what an empty process of the same job "
         "holds; *beyond* is per particle on top of the 64 bytes of a snapshot; *ratio* is to one rank.\n\n"
@@ -279,15 +282,14 @@ def network(bench):
     shown = ["30", "20", "NETWORK.data"] if bench.network else None
     parts = []
     for ranks in (4, 8):
-        rows = bench.run("bench/bench_network", "30", "20", *options, ranks=ranks, shown=shown)
-        parts.append(f"On {ranks} ranks, {rows[0]['nodes']} nodes, {rows[0]['pairs']} pairs:\n\n" + table(
+        rows = bench.script("bench_methods.py", "dislocation", str(ranks), "30", "20", *options, shown=shown and [str(ranks), *shown])
+        parts.append(f"On {ranks} ranks, {rows[0]['particles']} nodes, {rows[0]['interactions']} pairs:\n\n" + table(
             ["method", "imbalance", "of single steps", "of the work", "maps", "ghosts", "forces s", "balancing s",
              "balancing / forces"],
             [[r["method"], tenths(r["lambda"]), tenths(r["lambda_median"]), tenths(r["lambda_work"]), r["maps"],
               r["ghosts"], number(r["force_s"]), number(r["balance_s"]), tenths(r["balance_share"])] for r in rows]))
     return (
-        "Imbalance (max / mean - 1) of the ranks' CPU seconds in forces over steps 31 to 50, all methods step by step in "
-        "turn: of the sums over these steps, the median of single steps, and what the cost model says of the work. The "
+        "Imbalance (max / mean - 1) of the ranks' CPU seconds in forces over steps 31 to 50: of the sums over these steps, the median of single steps, and what the cost model says of the work. The "
         "methods of ParaDiS move their walls after every step, the others renew their maps when their policy says so. "
         "Seconds per step, all ranks together. All ranks share one core.\n\n" + "\n\n".join(parts)
     )
