@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs as a balancer sees them, step by step: for studies in virtual time. All of these end the program where something
- * goes wrong. */
+/* Runs as a balancer sees them, step by step: for studies in virtual time. Errors end the program. */
 #ifndef BENCH_HISTORY_H
 #define BENCH_HISTORY_H
 
@@ -35,8 +34,8 @@ typedef struct bench_history {
  * pair weighs 0.29 ns and a cell 0.65 ns. */
 void bench_follow_particles(const char *generator, int nframes, bench_history *history);
 
-/* Nodes of a run of dislocation with these options, on this rank alone; what their segments do weighs as the app's
- * model says before it has measured anything. */
+/* Nodes of a run of dislocation with these options, on this rank alone; their segments' work is weighed by the app's
+ * model with its initial costs. */
 void bench_follow_network(int argc, char **argv, int nframes, bench_history *history);
 
 void bench_history_free(bench_history *history);

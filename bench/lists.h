@@ -24,7 +24,7 @@ typedef struct bench_lists {
     double cutoff;       /* the radius that was chosen; 0: none */
 } bench_lists;
 
-/* All of these end the program where something goes wrong.
+/* Errors end the program.
  *
  * Particles of a generator of barneshut in the order of the curve, each with a list of its own: of cells and particles
  * with an opening angle, or, with theta 0, of all particles within a radius that is chosen so that there are `wanted`

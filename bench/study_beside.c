@@ -105,7 +105,7 @@ static void tell_items(const bench_frame *f, const int *part, int *item_part)
     }
 }
 
-/* This rank's owners of a frame into parts; returns its CPU seconds. part: [owners] of all on one rank. */
+/* Assigns this rank's owners of a frame to parts and returns the CPU seconds. part: [owners], complete on one rank. */
 static double assign(MPI_Comm comm, const eqp_method *method, const bench_frame *f, int nparts, int *part)
 {
     eqp_balance_options options = eqp_balance_options_defaults();
@@ -288,7 +288,7 @@ static bool mend(world *w, int t, int *part)
     return result.moved > 0;
 }
 
-/* Map s, taken in step `taken` and cared for, up to step t. */
+/* Map s, taken in step `taken` and repaired by `care`, up to step t. */
 static const course *course_of(world *w, maker *m, int s, int taken, int care, int t)
 {
     const int number = care <= 2 ? care : care == 4 ? 3 : 4;

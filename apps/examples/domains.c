@@ -80,7 +80,7 @@ done:
     return code;
 }
 
-/* Atoms of b that are within the cut-off of those of a, themselves aside. */
+/* Counts atoms of b within the cut-off of atoms of a, without self pairs. */
 static int64_t count_pairs(int64_t na, const atom *a, int64_t nb, const atom *b)
 {
     int64_t count = 0;

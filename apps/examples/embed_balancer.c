@@ -77,7 +77,7 @@ static int migrate(void)
     return exchange(n, p, 0, &n);
 }
 
-/* Copies of particles to the ranks whose cells look at theirs. */
+/* Sends copies of particles to ranks whose cells look at their cells. */
 static int send_copies(void)
 {
     int64_t count = 0;
@@ -200,7 +200,7 @@ done:
     return code;
 }
 
-/* Cells to where the advice wants them, and their particles with them. */
+/* Moves cells to the ranks that the advice names, with their particles. */
 static int follow(const eqp_advice *advice)
 {
     static int moved[CELLS];

@@ -34,7 +34,7 @@ static void fill_row(int64_t i, row *r)
     }
 }
 
-/* Collective: every rank sends its rows to those who shall have them. Ranks keep the rows in their order. */
+/* Collective: sends the rows to the ranks that shall have them; they arrive in their order. */
 static int move_rows(MPI_Comm comm, const int64_t *share, int64_t *n, row **rows, int64_t *moved)
 {
     row *arrived = NULL;

@@ -47,7 +47,7 @@ static letter pack(const bh_part *parts)
     return out;
 }
 
-/* The block that a byte is in ends there, and the next one begins. */
+/* Ends the block at this byte and begins the next one. */
 static void cut(letter *out, size_t at)
 {
     for (int64_t b = 0; b < out->n; b++) {

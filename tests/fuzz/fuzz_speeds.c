@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declared speed functions, and what the models make of them: whatever the functions are, all items are shared. */
+/* Declared speed functions and the shares by each model: all items are shared out, for any functions. */
 #include "fuzz.h"
 
 #include <equipoise/more/models.h>

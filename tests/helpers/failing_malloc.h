@@ -25,7 +25,7 @@
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
 static int failing_malloc_single;        /* whether all go on after the one that failed */
-static int64_t failing_malloc_seen;      /* allocations since the start, those that were refused left out */
+static int64_t failing_malloc_seen;      /* allocations since the start, without refused ones */
 /* Told of each allocation that succeeds, if it is set. */
 static void (*failing_malloc_watcher)(int64_t successes);
 static int64_t failing_malloc_failures;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective calls in which one rank runs out of memory: every rank in turn, at each place of the program that
- * allocates, by each way of two calls or three that leads there, the first and the last time that this happens. What an
- * earlier check of the same action has seen fail on a rank is not tried there again. Only what this project allocates
- * fails; what MPI and the other libraries do without memory is not ours to test. To be included once in a program,
- * after harness.h. */
+/* Collective calls in which one rank runs out of memory: each rank in turn, at each place of the program that
+ * allocates, by each path of two or three calls to that place, the first and the last time. A failure that an earlier
+ * check of the same action has seen on a rank is not tried again. Only this project's allocations fail, not those of
+ * MPI and other libraries. Include it once in a program, after harness.h. */
 #ifndef EQP_FAILING_RANKS_H
 #define EQP_FAILING_RANKS_H
 
@@ -12,10 +11,10 @@
 #include <equipoise/error.h>
 
 #if defined(__GNUC__)
-#include <unwind.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unwind.h>
 #endif
 
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */

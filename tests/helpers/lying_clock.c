@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* To be preloaded: clocks that lie, as they do on a loaded machine and worse. CPU time and the monotonic clock run up
+/* A preload: clocks that lie, as they do on a loaded machine and worse. CPU time and the monotonic clock run up
  * to 50 times as fast, stand still, or jump forward by up to 10 s, and change their minds after some readings; they
  * never go back. LYING_CLOCK is the seed; ranks and programs lie differently, a rank in the same way each time. Only
  * the project's own code is lied to: libraries of the system, and so launchers and MPI, see the time as it is. */

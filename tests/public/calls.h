@@ -180,7 +180,7 @@ FILLED(words, int64_t, 0, -1, INT64_MIN, INT64_MAX, INT64_MAX / 2 + 1, 1)
 FILLED(ints, int, 0, -1, INT_MIN, INT_MAX, INT_MAX / 2 + 1, 1)
 FILLED(bytes, signed char, 0, -1, -128, 127, 64, 1)
 
-/* The only NULL of the call, or one of them, is one that the header does not allow. */
+/* The call passes a NULL that the header does not allow. */
 static bool is_refused(void)
 {
     for (int s = 0; s < now->nslots; s++) {

@@ -65,7 +65,7 @@ static int cell_of(const double x[3])
     return cell;
 }
 
-/* Counts that are set in sends[] to places, and the same of what will come; returns how many come. */
+/* Turns the counts in sends[] into displacements, those of receives too; returns the number that comes. */
 static int plan(void)
 {
     int coming = 0;
@@ -113,7 +113,7 @@ static int wanted(int cell, int k)
     return other != rank;
 }
 
-/* Copies of particles to the ranks whose cells look at theirs. */
+/* Sends copies of particles to ranks whose cells look at their cells. */
 static void send_copies(void)
 {
     int at[RANKS];
@@ -134,7 +134,7 @@ static void send_copies(void)
     MPI_Alltoallv(packed, sends, send_at, record, p + n, receives, receive_at, record, MPI_COMM_WORLD);
 }
 
-/* Forces on copies back to the particles that they are copies of. */
+/* Returns forces on copies to the original particles. */
 static void return_forces(void)
 {
     MPI_Alltoallv(p + n, receives, receive_at, record, packed, sends, send_at, record, MPI_COMM_WORLD);

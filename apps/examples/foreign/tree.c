@@ -99,7 +99,7 @@ static void append(tree *t, const node *from, int many)
     t->n += many;
 }
 
-/* Places for what is sent to each rank, by `counts`, and for what comes; returns how many come. */
+/* Displacements for sending by `counts`, and for receiving; returns the number that comes. */
 static int plan(void)
 {
     int coming = 0;
