@@ -10,7 +10,7 @@
 #include "lists.h"
 #include "timing.h"
 
-#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
 #include <equipoise/more/tiles.h>
 
 #include <stdio.h>
