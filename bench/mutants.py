@@ -72,8 +72,10 @@ class Work:
                 if not os.path.exists(self.path(build, "build.ninja")):
                     self.run(["meson", "setup", "-Dbench=false", "-Doptimization=1", *words, self.path(build), self.tree])
             self.run(["ninja", "-C", self.path("coverage")])
-            with open(self.path("cover.json"), "w", encoding="utf-8") as file:
-                json.dump([self.cover(test) for test in self.tests("coverage")], file)
+            covered = [self.cover(test) for test in self.tests("coverage")]
+            with open(self.path("cover.part"), "w", encoding="utf-8") as file:
+                json.dump(covered, file)
+            os.rename(self.path("cover.part"), self.path("cover.json"))
         with open(self.path("cover.json"), encoding="utf-8") as file:
             seconds = {row["name"]: row for row in json.load(file)}
         self.run(["ninja", "-C", self.path("build")])
