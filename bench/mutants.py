@@ -94,13 +94,14 @@ class Work:
             suites = {suite.split(":")[-1] for suite in test["suite"]}
             ranks = re.search(r"-(\d+)$", test["name"])
             if "unit" in suites or ("mpi" in suites and (not ranks or int(ranks[1]) <= 4)):
-                yield test
+                # Meson names programs from the build directory on.
+                yield {**test, "workdir": test["workdir"] or self.path(build)}
 
     def execute(self, test, seconds, **more):
         """Whether a test passes in time."""
         script = '. "$0/scripts/mpi-env.sh"; exec timeout "$@"'
         words = ["sh", "-c", script, self.tree, "-k", "5", str(seconds), *test["cmd"]]
-        return subprocess.run(words, cwd=test["workdir"] or self.folder, stdout=subprocess.DEVNULL, check=False,
+        return subprocess.run(words, cwd=test["workdir"], stdout=subprocess.DEVNULL, check=False,
                               stderr=subprocess.DEVNULL, env={**os.environ, **test["env"], **more}).returncode in (0, 77)
 
     def cover(self, test):
@@ -138,8 +139,8 @@ class Work:
             # The other lines of a statement have no count of their own.
             if not set(known["lines"].get(name, ())).intersection(range(number - 2, number + 1)):
                 continue
-            targets = [os.path.relpath(word, self.path("build")) for word in test["cmd"] if word.startswith(self.path("build", ""))]
-            if not self.build([target for target in targets if os.path.isfile(self.path("build", target))]):
+            targets = [os.path.relpath(self.path("build", word), self.path("build")) for word in test["cmd"]]
+            if not self.build([target for target in targets if target[0] != "." and os.path.isfile(self.path("build", target))]):
                 return "invalid", ""
             if not self.execute(test, 20 + 10 * known["seconds"]):
                 return "caught", test["name"]
