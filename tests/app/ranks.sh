@@ -3,7 +3,7 @@
 # The same physics on any number of ranks, by every kind of method and exchange plan, with old maps and with new ones: the
 # interactions of one rank, and its forces to 1e-12 at first and to 1e-9 after ten steps, in which close pairs let the last
 # digits grow. What is sent arrives, and no rank holds everything.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 common=(--quiet --precision double --costs nominal)
 declare -A options=(
