@@ -7,7 +7,6 @@
 #include <equipoise/more/random.h>
 #include <equipoise/problem.h>
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -61,32 +60,7 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
     return EQP_OK;
 }
 
-/* value: address of a key. */
-static int free_key(MPI_Comm self, int key, void *value, void *extra)
-{
-    (void)self;
-    (void)key;
-    (void)extra;
-    return MPI_Comm_free_keyval(value);
-}
-
-/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
-int eqp__key_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *forget, int *key)
-{
-    int end;
-
-    if (MPI_Comm_create_keyval(copy, forget, key, NULL) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_key, &end, NULL) == MPI_SUCCESS) {
-        /* Without it a key is left behind, and nothing else. */
-        (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, key);
-        (void)MPI_Comm_free_keyval(&end);
-    }
-    return EQP_OK;
-}
-
-/* What a rank brings to an agreement. */
+/* Fills in this rank's part of an agreement. */
 static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {
     int rank, failed = eqp__comm_shape(comm, &rank, &a->nranks);
@@ -98,7 +72,7 @@ static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, 
     a->code = code;
     a->n = n;
     a->request = MPI_REQUEST_NULL;
-    /* Whoever only heard of a failure comes after all that failed themselves. */
+    /* A rank that only heard of a failure comes after all ranks that failed themselves. */
     a->mine[0] = !code ? INT64_MAX : code == EQP_ERR_REMOTE ? a->nranks + rank : rank;
     for (int k = 0; k < n; k++) {
         a->mine[1 + k] = least[k];
@@ -106,7 +80,7 @@ static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, 
     return EQP_OK;
 }
 
-/* All ranks have heard of all: where one failed it says how. */
+/* Evaluates a completed reduction. If a rank failed, it broadcasts its code and message. */
 static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message *message)
 {
     struct {
@@ -164,22 +138,22 @@ int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message
     return close_agreement(&a, least, message);
 }
 
-/* What travels when ranks meet: how many numbers of each sort there are, then the numbers. */
+/* The message of a meeting: the numbers of minima and sums, then the minima and the sums. */
 typedef struct meeting {
     int32_t nleast, nsum;
     union {
         int64_t least;
         double sum;
-    } word[1 + EQP__AGREE_MOST + EQP__MEET_MOST]; /* the sums behind the others */
+    } word[1 + EQP__AGREE_MOST + EQP__MEET_MOST]; /* minima, then sums */
 } meeting;
 
-/* Lower ranks are on the left. */
+/* The reduction of two meetings; lower ranks are on the left. */
 static void join_meetings(void *left, void *right, int *n, MPI_Datatype *type)
 {
     const meeting *from = left;
     meeting *to = right;
 
-    (void)n; /* one */
+    (void)n; /* always 1 */
     (void)type;
     for (int k = 0; k < to->nleast; k++) {
         const int64_t other = from->word[k].least;
@@ -190,31 +164,24 @@ static void join_meetings(void *left, void *right, int *n, MPI_Datatype *type)
     }
 }
 
-static pthread_once_t meeting_once = PTHREAD_ONCE_INIT;
-static MPI_Op meeting_op = MPI_OP_NULL;
-
-/* The operation does not commute, so that MPI keeps to the order of the ranks. */
-static void make_meeting(void)
-{
-    if (MPI_Op_create(join_meetings, 0, &meeting_op) != MPI_SUCCESS) {
-        meeting_op = MPI_OP_NULL;
-    }
-}
-
-/* Collective. */
+/* Collective. The operation does not commute, so that MPI keeps the order of the ranks. */
 static int hold_meeting(MPI_Comm comm, meeting *m)
 {
     const size_t bytes = offsetof(meeting, word) + (size_t)(m->nleast + m->nsum) * sizeof m->word[0];
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
     int code = EQP_OK;
 
-    if (pthread_once(&meeting_once, make_meeting) || meeting_op == MPI_OP_NULL ||
+    if (MPI_Op_create(join_meetings, 0, &op) != MPI_SUCCESS ||
         MPI_Type_contiguous((int)bytes, MPI_BYTE, &type) != MPI_SUCCESS || MPI_Type_commit(&type) != MPI_SUCCESS ||
-        EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, m, 1, type, meeting_op, comm)) != MPI_SUCCESS) {
+        EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, m, 1, type, op, comm)) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     if (type != MPI_DATATYPE_NULL) {
         (void)MPI_Type_free(&type);
+    }
+    if (op != MPI_OP_NULL) {
+        (void)MPI_Op_free(&op);
     }
     return code;
 }
@@ -341,11 +308,11 @@ done:
     return code;
 }
 
-/* Most numbers that are added at once. */
+/* Numbers per reduction. */
 #define PIECE ((int64_t)1 << 24)
 
-/* Adds in place, a piece at a time where MPI could not count the whole. Reduce and broadcast instead of allreduce,
- * which is free to round in another order on each rank. */
+/* Adds in place, in pieces that MPI can count. MPI_Allreduce may round differently on each rank, so the sums are
+ * reduced to one rank and broadcast. */
 static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Datatype type)
 {
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
@@ -414,11 +381,11 @@ int eqp_meet(MPI_Comm comm, int code, int nlows, double *low, int nsums, double 
     return code;
 }
 
-/* Sums of at most so many numbers travel with the agreement on how many there are: halves of integers, too, whose sums
- * are exact. */
+/* Up to this many numbers are summed in the reduction that agrees on their count. Integers travel as two halves, whose
+ * sums are exact in doubles. */
 enum { FEW = 16 };
 
-/* few: [FEW] of this rank, then of all ranks, of whatever use that is to the caller. */
+/* few: [FEW] of this rank; then the sums over all ranks */
 static int agree_on_array(MPI_Comm comm, int64_t n, const void *value, double few[FEW])
 {
     const int code = n < 0 || (n > 0 && !value) ? EQP_ERR_ARGUMENT : EQP_OK;

@@ -2,7 +2,7 @@
 #include "comm/collect.h"
 
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/send.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -52,12 +52,12 @@ int eqp__collect_array(const eqp__collect *c, int code, int64_t total, size_t si
 
     code = code ? code : eqp_array_create(&elements, total, size);
 
-    code = eqp__exchange(c->comm, code, EQP__MESSAGE_BYTES, size, c->to_root, mine, c->from_all, elements);
+    code = eqp__exchange(c->comm, code, size, c->to_root, mine, c->from_all, elements);
     memcpy(array, &elements, sizeof elements);
     return code;
 }
 
 int eqp__collect_return(const eqp__collect *c, size_t size, const void *all, void *mine)
 {
-    return eqp_exchange(c->comm, size, c->from_all, all, c->to_root, mine);
+    return eqp__exchange(c->comm, EQP_OK, size, c->from_all, all, c->to_root, mine);
 }

@@ -5,8 +5,7 @@
 #include <equipoise/more/random.h>
 
 #include "comm/agree.h"
-#include "comm/exchange.h"
-
+#include "comm/send.h"
 
 #include <stdlib.h>
 
@@ -52,10 +51,7 @@ static int deliver(MPI_Comm comm, int code, int64_t n, const int64_t *id, delive
     }
     code = code ? code : eqp_move_plan_create(n, keeper, nranks, &in->plan);
     code = code ? code : eqp_array_create(&in->count, nranks, sizeof *in->count);
-    EQP_TRY(eqp__exchange_counts(comm, code, 0, code ? NULL : eqp_move_plan_arrays(in->plan).count, in->count, &in->n));
-    code = eqp_array_create(&in->id, in->n, sizeof *in->id);
-    EQP_TRY(eqp__move_apply(comm, code, in->plan, in->count, sizeof *id, id, in->id));
-done:
+    code = eqp__move_new(comm, code, in->plan, sizeof *id, id, in->count, &in->n, &in->id);
     free(keeper);
     return code;
 }
@@ -118,13 +114,13 @@ int eqp_directory_find(eqp_directory *directory, int64_t n, const int64_t *id, i
 
     EQP_REQUIRE(directory);
     EQP_TRY(deliver(directory->comm, n > 0 && !rank ? EQP_ERR_ARGUMENT : EQP_OK, n, id, &asked));
-    EQP_TRY(eqp_agree(directory->comm, eqp_array_create(&answer, asked.n, sizeof *answer), NULL));
-    for (int64_t i = 0; i < asked.n; i++) {
+    code = eqp_array_create(&answer, asked.n, sizeof *answer);
+    for (int64_t i = 0; i < asked.n && !code; i++) {
         const entry key = {.id = asked.id[i]};
         const entry *found = bsearch(&key, directory->entry, (size_t)directory->n, sizeof key, by_id);
         answer[i] = found ? found->rank : -1;
     }
-    EQP_TRY(eqp_move_return(directory->comm, asked.plan, asked.count, sizeof *answer, answer, rank));
+    EQP_TRY(eqp__move_return(directory->comm, code, asked.plan, asked.count, sizeof *answer, answer, rank));
 done:
     free_delivery(&asked);
     free(answer);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to ranks that are mostly the same from exchange to exchange. Each rank remembers to whom it sends and who
- * sends to it; those get a message every time, an empty one if need be, so that nobody has to ask. Messages for other
- * ranks travel by non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols for
- * dynamic sparse data exchange, PPoPP 2010), and from then on they are expected: who has sent all of these, as
- * synchronous sends prove, enters an allreduce that blocks nobody; when all are through it nothing more can come. It
- * carries codes besides.
+/* Messages to partners that mostly stay the same from exchange to exchange. Each rank remembers the ranks to which it
+ * sends and from which it receives. A partner gets a message in every exchange, possibly an empty one, and can post its
+ * receive without asking. Messages to new partners travel by nonblocking consensus (T. Hoefler, C. Siebert,
+ * A. Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, PPoPP 2010): a rank enters a
+ * nonblocking allreduce once its synchronous sends are complete, and when the allreduce completes no message can still
+ * arrive. The allreduce also carries the ranks' codes.
  *
- * Messages are cut into pieces that fit into the memory in which a rank without any other takes them. */
+ * Messages are cut into pieces of bounded size, so that a rank without memory can receive and drop them. */
 #include "comm/messenger.h"
 
 #include "comm/agree.h"
+#include "comm/attached.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -19,20 +20,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the messenger's tags: first pieces that are expected, other pieces, and first pieces that are not expected, in
- * turn: who is through may send those of the next exchange to who still listens in this one. */
+/* Tags of a messenger: first pieces from partners, later pieces, and first pieces from new partners. The last tag
+ * alternates between two values, as a rank may begin the next exchange while another still listens in this one. */
 enum { FIRST, REST, NEW };
 
 enum { PIECE = 1 << 18 };
 
-/* A partner that got nothing in so many exchanges in a row is told not to expect any more. */
+/* After this many empty messages in a row a partner is dropped. */
 enum { PATIENCE = 2 };
 
-/* What every message begins with. */
+/* The header of a message. */
 typedef struct head {
     int64_t bytes; /* that follow */
     int32_t code;  /* of the sender */
-    int32_t last;  /* 1: the receiver is not to expect messages from now on */
+    int32_t last;  /* 1: the sender drops the receiver as a partner */
 } head;
 
 typedef struct buffer {
@@ -42,16 +43,16 @@ typedef struct buffer {
 
 typedef enum progress { WAITS, COMES, IS_THERE } progress;
 
-/* All that concerns one other rank. */
+/* The state of one other rank. */
 typedef struct partner {
     buffer out, in;     /* with their heads */
-    head came;          /* of the message that has come */
-    progress progress;  /* of what comes from it */
-    int64_t at;         /* bytes that have come */
-    MPI_Request coming; /* the piece after them */
+    head came;          /* header of the received message */
+    progress progress;  /* of the message from this rank */
+    int64_t at;         /* bytes received so far */
+    MPI_Request coming; /* the next piece */
     bool told;          /* it expects messages */
-    bool lost;          /* no memory for what it has sent */
-    int idle;           /* exchanges in a row that had nothing for it */
+    bool lost;          /* its message was dropped for lack of memory */
+    int idle;           /* consecutive exchanges without data for it */
 } partner;
 
 typedef enum phase { OPEN, SENT, ANSWERED } phase;
@@ -59,21 +60,22 @@ typedef enum phase { OPEN, SENT, ANSWERED } phase;
 struct eqp_messenger {
     MPI_Comm comm, own; /* own: MPI_COMM_NULL where comm is borrowed */
     int tag;            /* the first of EQP__MESSENGER_TAGS */
+    bool watched;       /* messages count for eqp_traffic_watch() */
     int rank, nranks;
     phase state;
     partner *partner;      /* [nranks] */
-    int nto, nfrom, nsent; /* standing partners; ranks for which this exchange has something */
+    int nto, nfrom, nsent; /* partners; ranks that get data in this exchange */
     int *to, *from, *sent; /* [nranks] each */
     int nawaited;          /* of this exchange */
     int *awaited;          /* [nranks] */
-    int code, alone;       /* code: of this rank as it has sent; alone: of what it could not take in */
-    head failure;          /* all that this rank sends if it has failed */
+    int code, alone;       /* code: this rank's code when it sent; alone: failure to hold what came */
+    head failure;          /* the whole message of a rank that has failed */
     char *sink;            /* [PIECE] */
     eqp_route_counts counts;
-    int64_t nexpected, nrequests, capacity; /* requests of messages that are expected come first */
+    int64_t nexpected, nrequests, capacity; /* requests of messages to partners come first */
     MPI_Request *request;
     int turn;                       /* 0 or 1 */
-    int nleast;                     /* numbers whose least is agreed on */
+    int nleast;                     /* numbers in the agreement */
     int64_t least[EQP__AGREE_MOST]; /* of this rank */
     bool agreeing;                  /* the agreement has begun */
     eqp__agreement agreement;
@@ -102,7 +104,7 @@ done:
     return code;
 }
 
-int eqp__messenger_open(MPI_Comm comm, int tag, eqp_messenger **messenger)
+int eqp__messenger_open(MPI_Comm comm, int tag, bool watched, eqp_messenger **messenger)
 {
     eqp_messenger *made = NULL;
     int code;
@@ -110,6 +112,7 @@ int eqp__messenger_open(MPI_Comm comm, int tag, eqp_messenger **messenger)
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->comm = comm;
     made->tag = tag;
+    made->watched = watched;
     made->own = MPI_COMM_NULL;
     EQP_TRY(eqp__comm_shape(comm, &made->rank, &made->nranks));
     EQP_TRY(create_lists(made));
@@ -127,7 +130,7 @@ int eqp_messenger_create(MPI_Comm comm, eqp_messenger **messenger)
     int code;
 
     EQP_TRY(eqp_comm_create(comm, &own));
-    code = messenger ? eqp__messenger_open(own, 0, &made) : EQP_ERR_ARGUMENT;
+    code = messenger ? eqp__messenger_open(own, 0, true, &made) : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp_agree(own, code, NULL));
     made->own = own;
     own = MPI_COMM_NULL;
@@ -191,7 +194,7 @@ static bool is_other(const eqp_messenger *m, int rank)
     return rank >= 0 && rank < m->nranks && rank != m->rank;
 }
 
-/* Nothing is lost if there is no more memory. */
+/* Keeps the contents if there is no memory. */
 static int reserve(buffer *b, int64_t n)
 {
     return eqp_array_reserve(&b->data, &b->capacity, n, 1);
@@ -232,7 +235,7 @@ static int64_t pieces_of(const buffer *b)
     return (b->n + PIECE - 1) / PIECE;
 }
 
-/* Requests for all pieces, and a head for all who expect one. */
+/* Makes room for the requests of all pieces, and for the header to each of n partners. */
 static int make_room(eqp_messenger *m, int n, const int *to)
 {
     int64_t pieces = m->nranks;
@@ -248,7 +251,7 @@ static int make_room(eqp_messenger *m, int n, const int *to)
     return code ? code : eqp_array_reserve(&m->request, &m->capacity, pieces, sizeof *m->request);
 }
 
-/* Posts a message: a head alone where there is nothing to say, or this rank has failed. */
+/* Posts a message, which is a header alone if there are no data or this rank has failed. */
 static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool last)
 {
     buffer *b = &m->partner[to].out;
@@ -260,7 +263,9 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
         memcpy(data, &h, sizeof h);
         m->counts.messages_sent += h.bytes > 0;
         m->counts.bytes_sent += h.bytes;
-        eqp__traffic_add(m->comm, to, h.bytes);
+        if (m->watched) {
+            eqp__traffic_add(m->comm, to, h.bytes);
+        }
     }
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
         const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = m->tag + (at == 0 ? tag : REST);
@@ -298,14 +303,14 @@ static void begin(eqp_messenger *m, phase next, int code, int nto, const int *to
     await(m, nfrom, from);
 }
 
-/* MPI has failed: nobody waits for anything any more. */
+/* Ends the exchange after a failure of MPI. */
 static int give_up(eqp_messenger *m)
 {
     m->state = OPEN;
     return EQP_ERR_MPI;
 }
 
-/* Messages for ranks that do not expect any. */
+/* Posts the messages to new partners. */
 static int post_unexpected(eqp_messenger *m)
 {
     for (int i = 0; i < m->nsent && !m->code; i++) {
@@ -322,7 +327,7 @@ static int post_unexpected(eqp_messenger *m)
     return EQP_OK;
 }
 
-/* Begins the agreement if all that was not expected has been taken. */
+/* Begins the agreement if all messages to new partners have been received. */
 static int agree(eqp_messenger *m)
 {
     int through = 1;
@@ -338,7 +343,7 @@ static int agree(eqp_messenger *m)
     return through ? eqp__agree_begin(m->comm, m->code, m->nleast, m->least, &m->agreement) : EQP_OK;
 }
 
-int eqp__messenger_send(eqp_messenger *m, int code, int nleast, const int64_t *least)
+static int begin_send(eqp_messenger *m, int code, int nleast, const int64_t *least)
 {
     begin(m, SENT, code, m->nto, m->to, m->nfrom, m->from);
     m->turn = !m->turn;
@@ -363,10 +368,10 @@ int eqp_messenger_send(eqp_messenger *messenger, int code)
     if (!messenger) {
         return EQP_ERR_ARGUMENT;
     }
-    return messenger->state == OPEN ? eqp__messenger_send(messenger, code, 0, NULL) : EQP_ERR_STATE;
+    return messenger->state == OPEN ? begin_send(messenger, code, 0, NULL) : EQP_ERR_STATE;
 }
 
-/* Whether they are other ranks, ascending. */
+/* True if the list ascends and does not contain this rank. */
 static bool are_others(const eqp_messenger *m, int n, const int *rank)
 {
     bool right = n == 0 || (n > 0 && rank);
@@ -402,7 +407,7 @@ int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int 
 
 /* ---- receiving ---- */
 
-/* A piece has come into `data`, where the message begins. */
+/* Accounts for a piece that has arrived; `data` is the beginning of the message. */
 static void take_piece(partner *p, const char *data, int piece)
 {
     if (p->at == 0) {
@@ -413,7 +418,7 @@ static void take_piece(partner *p, const char *data, int piece)
     p->progress = p->at == p->in.n ? IS_THERE : COMES;
 }
 
-/* Takes all that is left of a message and keeps nothing of it. first: its first piece, or MPI_MESSAGE_NULL. */
+/* Receives the rest of a message and drops it. first: its first piece, or MPI_MESSAGE_NULL */
 static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
 {
     partner *p = &m->partner[from];
@@ -436,7 +441,7 @@ static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
     return EQP_OK;
 }
 
-/* The first piece has been found; takes it in as far as it is there, or all of it. */
+/* Posts the receive of the first piece, which a probe has found. */
 static int take_first(eqp_messenger *m, int from, MPI_Message *first, const MPI_Status *status)
 {
     partner *p = &m->partner[from];
@@ -448,12 +453,12 @@ static int take_first(eqp_messenger *m, int from, MPI_Message *first, const MPI_
     if (reserve(&p->in, piece)) {
         return throw_away(m, from, first, piece);
     }
-    p->in.n = piece; /* as far as is known */
+    p->in.n = piece; /* until the header is known */
     p->progress = COMES;
     return MPI_Imrecv(p->in.data, piece, MPI_BYTE, first, &p->coming) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
-/* The piece under way is there: on to the next one. */
+/* Posts the receive of the piece after the one that has arrived. */
 static int take_next(eqp_messenger *m, int from)
 {
     partner *p = &m->partner[from];
@@ -473,7 +478,7 @@ static int take_next(eqp_messenger *m, int from)
                : EQP_ERR_MPI;
 }
 
-/* Takes in what there is of the message of a rank, or all of it. */
+/* Receives the pieces of a rank's message that have arrived, or waits for all of them. */
 static int receive(eqp_messenger *m, int from, bool wait)
 {
     partner *p = &m->partner[from];
@@ -498,9 +503,9 @@ static int receive(eqp_messenger *m, int from, bool wait)
     return EQP_OK;
 }
 
-/* ---- messages that nobody expects ---- */
+/* ---- messages from new partners ---- */
 
-/* Takes one in, if there is one. */
+/* Receives one if it has arrived. */
 static int take_unexpected(eqp_messenger *m)
 {
     MPI_Message first = MPI_MESSAGE_NULL;
@@ -519,7 +524,7 @@ static int take_unexpected(eqp_messenger *m)
     return take_first(m, from, &first, &status);
 }
 
-/* *done: nothing more can come. */
+/* *done: no message can still arrive. */
 static int listen(eqp_messenger *m, int *done)
 {
     *done = 0;
@@ -530,7 +535,7 @@ static int listen(eqp_messenger *m, int *done)
                                                                                                   : EQP_OK;
 }
 
-/* What has come of all messages, as far as it is there. */
+/* Receives all pieces that have arrived. */
 static int take_in(eqp_messenger *m)
 {
     int code = EQP_OK;
@@ -558,8 +563,8 @@ int eqp_messenger_progress(eqp_messenger *messenger)
 
 /* ---- the end ---- */
 
-/* Partners that are told no more are neither to expect nor to be expected. Their last messages were empty. */
-static void part(eqp_messenger *m)
+/* Drops idle partners on both sides; their last messages were empty. */
+static void drop_partners(eqp_messenger *m)
 {
     int kept = 0;
 
@@ -587,7 +592,7 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* What has come, without heads alone; the first code of a sender. */
+/* Lists the messages with data; returns the first code of a sender. */
 static int make_view(eqp_messenger *m)
 {
     int n = 0, code = EQP_OK;
@@ -617,7 +622,7 @@ static void clear(eqp_messenger *m)
     m->state = OPEN;
 }
 
-/* EQP_OK or EQP_ERR_MPI of this rank; *all: the code of all ranks after a send. */
+/* Returns this rank's EQP_OK or EQP_ERR_MPI; *all: the code of all ranks after a send. */
 static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 {
     int done = m->state != SENT, code = EQP_OK;
@@ -635,7 +640,7 @@ done:
     return code;
 }
 
-int eqp__messenger_finish(eqp_messenger *m, int64_t *least, int *alone)
+static int finish(eqp_messenger *m, int64_t *least, int *alone)
 {
     int code, all;
 
@@ -645,7 +650,7 @@ int eqp__messenger_finish(eqp_messenger *m, int64_t *least, int *alone)
     if (!code) {
         const int told = make_view(m);
         if (m->state == SENT) {
-            part(m);
+            drop_partners(m);
             code = all;
         } else {
             code = m->code ? m->code : told;
@@ -659,6 +664,15 @@ int eqp__messenger_finish(eqp_messenger *m, int64_t *least, int *alone)
     return code;
 }
 
+int eqp__messenger_exchange(eqp_messenger *messenger, int code, int nleast, int64_t *least, int *alone)
+{
+    *alone = EQP_OK;
+    EQP_TRY(begin_send(messenger, code, nleast, least));
+    EQP_TRY(finish(messenger, least, alone));
+done:
+    return code;
+}
+
 int eqp_messenger_finish(eqp_messenger *messenger)
 {
     int alone = EQP_OK;
@@ -666,7 +680,7 @@ int eqp_messenger_finish(eqp_messenger *messenger)
     if (!messenger) {
         return EQP_ERR_ARGUMENT;
     }
-    const int code = messenger->state == OPEN ? EQP_ERR_STATE : eqp__messenger_finish(messenger, NULL, &alone);
+    const int code = messenger->state == OPEN ? EQP_ERR_STATE : finish(messenger, NULL, &alone);
     return code ? code : alone;
 }
 

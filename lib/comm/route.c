@@ -3,7 +3,7 @@
 #include "comm/route_tables.h"
 
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/send.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

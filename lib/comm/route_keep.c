@@ -2,6 +2,8 @@
 /* The end of a route's inspector: where blocks lie that stay in a node, and who finds which of them there. */
 #include "comm/route_plan.h"
 
+#include "comm/send.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
@@ -162,12 +164,7 @@ static int exchange_keeps(const keeper *keep, finds *f)
         }
         return code;
     }
-    code = eqp_agree(route->node, code, NULL);
-    code = code ? code : eqp_exchange_counts(route->node, f->out_count, f->in_count, &f->n);
-    if (!code) {
-        code = eqp_agree(route->node, eqp_array_create(&f->list, f->n, sizeof *f->list), NULL);
-    }
-    code = code ? code : eqp_exchange(route->node, sizeof *sorted, f->out_count, sorted, f->in_count, f->list);
+    code = eqp__send(route->node, code, sizeof *sorted, f->out_count, sorted, f->in_count, &f->n, &f->list);
     free(sorted);
     return code;
 }
@@ -234,8 +231,8 @@ static int list_contributions(const keeper *keep, const finds *f, int64_t *place
 
     if (route->node != MPI_COMM_NULL) {
         from = NULL;
-        code = eqp_agree(route->node, eqp_array_create(&from, keep->n, sizeof *from), NULL);
-        code = code ? code : eqp_exchange(route->node, sizeof *from, f->in_count, place, f->out_count, from);
+        code = eqp_array_create(&from, keep->n, sizeof *from);
+        code = eqp__exchange(route->node, code, sizeof *from, f->in_count, place, f->out_count, from);
     }
     for (int x = 0; x < route->stages.node && !code; x++) {
         for (int64_t i = f->first[x]; i < f->first[x + 1] && !code; i++) {

@@ -2,14 +2,15 @@
 /* The inspector of a route: blocks travel once as descriptions, stage by stage, and leave tables behind. */
 #include "comm/route_plan.h"
 
-#include "comm/sparse.h"
+#include "comm/attached.h"
+#include "comm/messenger.h"
 
 #include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(EQP__SPARSE_STAGE + EQP__STAGES_MAX <= EQP__SPARSE_USES, "partners of each stage");
+_Static_assert(EQP__ROUTE_STAGES + EQP__STAGES_MAX <= EQP__PURPOSES, "each stage has a messenger");
 
 /* A description as it is sent, followed by its users; none: whom it is sent to needs it, nobody else. */
 typedef struct description {
@@ -231,14 +232,6 @@ static int is_last(const eqp__inspector *in, const leg *l, int to)
     return l->nusers == 1 && in->user[l->user] == to * in->route->stages.node + lane;
 }
 
-/* The legs of a stage as messages: tables of what will be sent, and descriptions to be sent now. */
-typedef struct outbox {
-    int64_t n;
-    int *to;
-    int64_t *first; /* [n + 1] bytes into text */
-    char *text;
-} outbox;
-
 static int64_t describe(const eqp__inspector *in, const leg *l, int to, char *text)
 {
     const eqp__traveller *t = &in->travellers[l->traveller];
@@ -250,54 +243,56 @@ static int64_t describe(const eqp__inspector *in, const leg *l, int to, char *te
     return (int64_t)(sizeof d + (size_t)nusers * sizeof *in->user);
 }
 
+/* Bytes of a leg's description, which names no user if the leg is the last. */
+static int64_t described_bytes(const eqp__inspector *in, const leg *l, int to)
+{
+    return (int64_t)sizeof(description) + (is_last(in, l, to) ? 0 : l->nusers * (int64_t)sizeof(int));
+}
+
 /* One message and its description. number: [n] legs that go to the same stop. */
-static int write_message(eqp__inspector *in, const legs *all, int64_t n, const int64_t *number, outbox *out)
+static int write_message(eqp__inspector *in, const legs *all, int64_t n, const int64_t *number,
+                         eqp_messenger *messenger)
 {
     eqp_route *route = in->route;
     eqp__messages *sent = &route->sent;
     const int to = all->to[number[0]];
     eqp__message m = {.partner = to, .at = sent->bytes, .piece = route->pieces.n, .npieces = n};
-    int64_t at = out->first[out->n];
-    int code = eqp_array_reserve(&sent->list, &sent->capacity, sent->n + 1, sizeof *sent->list);
+    int64_t bytes = 0;
+    char *text;
+    int code;
 
-    for (int64_t k = 0; k < n && !code; k++) {
+    for (int64_t k = 0; k < n; k++) {
+        bytes += described_bytes(in, &all->list[number[k]], to);
+    }
+    EQP_TRY(eqp_messenger_put(messenger, to, bytes, &text));
+    EQP_TRY(eqp_array_reserve(&sent->list, &sent->capacity, sent->n + 1, sizeof *sent->list));
+    for (int64_t k = 0; k < n; k++) {
         const eqp__traveller *t = &in->travellers[all->list[number[k]].traveller];
-        code = eqp__span_add(&route->pieces, t->at, 0, t->bytes, t->own ? EQP__OWN : route->node_rank);
-        code = code ? code : eqp__add_bytes(&m.bytes, t->bytes);
-        at += describe(in, &all->list[number[k]], to, out->text + at);
+        EQP_TRY(eqp__span_add(&route->pieces, t->at, 0, t->bytes, t->own ? EQP__OWN : route->node_rank));
+        EQP_TRY(eqp__add_bytes(&m.bytes, t->bytes));
+        text += describe(in, &all->list[number[k]], to, text);
     }
-    code = code ? code : eqp__add_bytes(&sent->bytes, m.bytes);
-    if (!code) {
-        sent->list[sent->n++] = m;
-        out->to[out->n++] = to;
-        out->first[out->n] = at;
-    }
+    EQP_TRY(eqp__add_bytes(&sent->bytes, m.bytes));
+    sent->list[sent->n++] = m;
+done:
     return code;
 }
 
-static int fill_outbox(eqp__inspector *in, const legs *all, outbox *out)
+static int write_messages(eqp__inspector *in, const legs *all, eqp_messenger *messenger)
 {
     const int nlane = in->route->stages.nnodes;
-    int64_t *first = NULL, *order = NULL, users = 0;
-    int code = eqp_array_create(&first, nlane + 1, sizeof *first);
+    int64_t *first = NULL, *order = NULL;
+    int code;
 
-    code = code ? code : eqp_array_create(&order, all->n, sizeof *order);
-    for (int64_t i = 0; i < all->n; i++) {
-        users += all->list[i].nusers;
-    }
-    code = code ? code
-                : eqp_array_create(&out->text, all->n * (int64_t)sizeof(description) + users * (int64_t)sizeof(int), 1);
-    const int64_t most = all->n < nlane ? all->n : nlane;
-    code = code ? code : eqp_array_create(&out->to, most, sizeof *out->to);
-    code = code ? code : eqp_array_create(&out->first, most + 1, sizeof *out->first);
-    if (!code) {
-        eqp__order_by(all->n, all->to, nlane, first, order);
-        for (int to = 0; to < nlane && !code; to++) {
-            if (first[to + 1] > first[to]) {
-                code = write_message(in, all, first[to + 1] - first[to], order + first[to], out);
-            }
+    EQP_TRY(eqp_array_create(&first, nlane + 1, sizeof *first));
+    EQP_TRY(eqp_array_create(&order, all->n, sizeof *order));
+    eqp__order_by(all->n, all->to, nlane, first, order);
+    for (int to = 0; to < nlane; to++) {
+        if (first[to + 1] > first[to]) {
+            EQP_TRY(write_message(in, all, first[to + 1] - first[to], order + first[to], messenger));
         }
     }
+done:
     free(first);
     free(order);
     return code;
@@ -328,58 +323,65 @@ static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m,
     return (int64_t)(sizeof d + (size_t)d.nusers * sizeof *in->user);
 }
 
-static int read_messages(eqp__inspector *in, const eqp__sparse *came)
+static int read_messages(eqp__inspector *in, const eqp_messages_view *came)
 {
     eqp__messages *received = &in->route->received;
     int code = eqp_array_reserve(&received->list, &received->capacity, received->n + came->n, sizeof *received->list);
 
-    for (int64_t i = 0; i < came->n && !code; i++) {
+    for (int i = 0; i < came->n && !code; i++) {
         eqp__message m = {.partner = came->rank[i], .at = in->pool};
-        int64_t at = came->first[i];
-        while (at < came->first[i + 1] && !code) {
-            at += read_block(in, came->data + at, &m, &code);
+        const char *const text = came->data[i];
+        int64_t at = 0;
+        while (at < came->bytes[i] && !code) {
+            at += read_block(in, text + at, &m, &code);
         }
         received->list[received->n++] = m;
     }
     return code;
 }
 
-/* Collective over the lane. code: of what came before on this rank; *alone: of this rank afterwards.
- * least: [nleast] as by eqp__sparse_send() */
+/* Collective over the lane; returns the code of all its ranks.
+ * code: this rank's so far; *alone: this rank's afterwards, which the other ranks do not know
+ * least: [nleast] as by eqp__messenger_exchange() */
 static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, int64_t *least, int *alone)
 {
     eqp_route *route = in->route;
+    eqp_messenger *messenger = NULL;
     legs all = {0};
-    outbox out = {0};
-    eqp__sparse came = {0};
+    const int found = eqp__attached_messenger(route->lane, EQP__ROUTE_STAGES + stage, code, &messenger);
 
+    *alone = EQP_OK;
     route->sent.first[stage] = route->sent.n;
     route->received.first[stage] = route->received.n;
+    if (found) {
+        return found;
+    }
     code = code ? code : part_ways(in, route->stages.stride[stage], &all);
-    code = code ? code : fill_outbox(in, &all, &out);
-    code = eqp__sparse_send(route->lane, EQP__SPARSE_STAGE + stage, code, nleast, least, out.n, out.to, out.first,
-                            out.text, &came, alone);
-    if (!code && !*alone) {
+    code = code ? code : write_messages(in, &all, messenger);
+    EQP_TRY(eqp__messenger_exchange(messenger, code, nleast, least, alone));
+    if (!*alone) {
+        const eqp_messages_view came = eqp_messenger_came(messenger);
         *alone = read_messages(in, &came);
     }
+    eqp__messenger_trim(messenger, EQP__KEPT_BYTES);
+done:
     route->sent.first[stage + 1] = route->sent.n;
     route->received.first[stage + 1] = route->received.n;
-    eqp__sparse_free(&came);
     free(all.list);
     free(all.to);
-    free(out.to);
-    free(out.first);
-    free(out.text);
     return code;
 }
 
 int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2])
 {
-    eqp__sparse came;
+    eqp_messenger *messenger = NULL;
     int alone;
+    const int found = eqp__attached_messenger(comm, EQP__ROUTE_STAGES, code, &messenger);
 
-    code = eqp__sparse_send(comm, EQP__SPARSE_STAGE, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
-    eqp__sparse_free(&came);
+    if (found) {
+        return found;
+    }
+    code = eqp__messenger_exchange(messenger, code, 2, plan, &alone);
     return !code && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
 }
 

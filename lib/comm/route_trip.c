@@ -2,6 +2,8 @@
 /* The executor of a route: trips by the tables of the inspector. */
 #include "comm/route_tables.h"
 
+#include "comm/attached.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/owners.h"
 
+#include "comm/send.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
@@ -157,30 +159,22 @@ static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank
 {
     const eqp_cycle_turns phases = bundle_of(survey).phases; /* the same on all ranks */
     bundle out = {.phases = phases};
-    int64_t *sent = NULL, *received;
+    int64_t *sent = NULL, n;
     int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
-    code = eqp_array_create(&sent, 6 * (int64_t)nranks, sizeof *sent);
-    received = sent == NULL ? NULL : sent + 3 * nranks;
+    code = eqp_array_create(&sent, 3 * (int64_t)nranks, sizeof *sent);
     if (code == EQP_OK) {
         code = pack_foreign(survey, rank, me, nranks, &out, sent);
     }
-    code = eqp_agree(comm, code, NULL);
-    int64_t *const total[] = {&in->n, &in->npins, &in->ntiles};
-    EQP_TRY(code);
-    for (int i = 0; i < 3; i++) {
-        EQP_TRY(eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]));
-    }
     in->phases = phases;
-    EQP_TRY(eqp_agree(comm, bundle_create(in), NULL));
-    EQP_TRY(eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner));
+    EQP_TRY(eqp__send(comm, code, sizeof *out.owner, sent, out.owner, NULL, &in->n, &in->owner));
     if (phases.n > 0) {
-        EQP_TRY(eqp_exchange(comm, (size_t)phases.n * sizeof *out.phase, sent, out.phase, received, in->phase));
+        EQP_TRY(eqp__send(comm, code, (size_t)phases.n * sizeof *out.phase, sent, out.phase, NULL, &n, &in->phase));
     }
-    EQP_TRY(eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin));
-    EQP_TRY(eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile));
+    EQP_TRY(eqp__send(comm, code, sizeof *out.pin, sent + nranks, out.pin, NULL, &in->npins, &in->pin));
+    EQP_TRY(eqp__send(comm, code, sizeof *out.tile, sent + 2 * nranks, out.tile, NULL, &in->ntiles, &in->tile));
 done:
     *bytes += out.n * (int64_t)(sizeof *out.owner + (size_t)phases.n * sizeof *out.phase) +
               out.npins * (int64_t)sizeof *out.pin + out.ntiles * (int64_t)sizeof *out.tile;

@@ -2,6 +2,8 @@
 /* Owners at the border of two ranks that make one unit. */
 #include "map/owners.h"
 
+#include "comm/send.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
@@ -22,7 +24,7 @@ typedef struct range {
 
 /* Owners on their way to one lower rank, and those that come from higher ones. */
 typedef struct journey {
-    int64_t *sent, *received; /* [3][ranks]: owners, pins, tiles */
+    int64_t *sent;            /* [3][ranks]: owners, pins, tiles */
     int64_t n, npins, ntiles; /* first ones here that go */
     int64_t nin, npins_in, ntiles_in;
     record *out, *in;
@@ -92,39 +94,43 @@ static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
 }
 
 /* Elements from `gone` on of n to the front; those that arrive go behind them. */
-static int splice(MPI_Comm comm, size_t size, const int64_t *sent, const int64_t *received, int64_t gone, int64_t n,
-                  const void *old, void *made)
+static int splice(MPI_Comm comm, size_t size, const int64_t *sent, int64_t gone, int64_t n, const void *old, void *made)
 {
-    const char *from = old;
-    char *to = made;
     const size_t stays = (size_t)(n - gone) * size;
+    char *came = NULL;
+    int64_t ncame;
+    int code;
 
+    EQP_TRY(eqp__send(comm, EQP_OK, size, sent, old, NULL, &ncame, &came));
     if (stays > 0) {
-        memcpy(to, from + (size_t)gone * size, stays);
+        memcpy(made, (const char *)old + (size_t)gone * size, stays);
     }
-    return eqp_exchange(comm, size, sent, old, received, to + stays);
+    if (ncame > 0) {
+        memcpy((char *)made + stays, came, (size_t)ncame * size);
+    }
+done:
+    free(came);
+    return code;
 }
 
 /* made: with room for all. */
 static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *j, eqp_owners *made)
 {
-    const int64_t *const pins_out = j->sent + nranks, *const pins_in = j->received + nranks;
-    const int64_t *const tiles_out = pins_out + nranks, *const tiles_in = pins_in + nranks;
+    const int64_t *const pins_out = j->sent + nranks, *const tiles_out = pins_out + nranks;
     const int64_t npins = owners->pin_first[owners->n], ntiles = owners->tile_first[owners->n];
-    int code;
+    int code = EQP_OK;
 
-    EQP_TRY(eqp_exchange(comm, sizeof *j->out, j->sent, j->out, j->received, j->in));
     if (owners->phases.n > 0) { /* the same on all ranks */
-        EQP_TRY(splice(comm, (size_t)owners->phases.n * sizeof *made->phase, j->sent, j->received, j->n, owners->n,
-                       owners->phase, made->phase));
+        EQP_TRY(splice(comm, (size_t)owners->phases.n * sizeof *made->phase, j->sent, j->n, owners->n, owners->phase,
+                       made->phase));
     }
-    EQP_TRY(splice(comm, sizeof *made->pin, pins_out, pins_in, j->npins, npins, owners->pin, made->pin));
-    EQP_TRY(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, tiles_in, j->ntiles, ntiles, owners->tile_centroid,
+    EQP_TRY(splice(comm, sizeof *made->pin, pins_out, j->npins, npins, owners->pin, made->pin));
+    EQP_TRY(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, j->ntiles, ntiles, owners->tile_centroid,
                    made->tile_centroid));
-    EQP_TRY(splice(comm, sizeof *made->tile_weight, tiles_out, tiles_in, j->ntiles, ntiles, owners->tile_weight,
-                   made->tile_weight));
-    EQP_TRY(splice(comm, EQP_TILE_PINS * sizeof *made->tile_pin, tiles_out, tiles_in, j->ntiles, ntiles,
-                   owners->tile_pin, made->tile_pin));
+    EQP_TRY(
+        splice(comm, sizeof *made->tile_weight, tiles_out, j->ntiles, ntiles, owners->tile_weight, made->tile_weight));
+    EQP_TRY(splice(comm, EQP_TILE_PINS * sizeof *made->tile_pin, tiles_out, j->ntiles, ntiles, owners->tile_pin,
+                   made->tile_pin));
     for (int64_t o = j->n; o < owners->n; o++) {
         const record r = record_of(owners, o);
         put(made, made->n++, &r);
@@ -151,8 +157,7 @@ static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners
     for (int r = 0; r < nranks && !*any; r++) {
         *any = find_target(r, all) != r;
     }
-    code = eqp_array_create(&j->sent, 6 * (int64_t)nranks, sizeof *j->sent);
-    j->received = j->sent == NULL ? NULL : j->sent + 3 * (int64_t)nranks;
+    code = eqp_array_create(&j->sent, 3 * (int64_t)nranks, sizeof *j->sent);
     const int target = find_target(rank, all);
     code = code == EQP_OK && target != rank ? pack(owners, interval, target, nranks, j) : code;
     code = eqp_agree(comm, code, NULL);
@@ -173,11 +178,12 @@ int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners)
     if (!any) { /* the same on all ranks */
         goto done;
     }
-    EQP_TRY(eqp_exchange_counts(comm, j.sent, j.received, &j.nin));
-    EQP_TRY(eqp_exchange_counts(comm, j.sent + nranks, j.received + nranks, &j.npins_in));
-    EQP_TRY(eqp_exchange_counts(comm, j.sent + 2 * (int64_t)nranks, j.received + 2 * (int64_t)nranks, &j.ntiles_in));
-    code = eqp_array_create(&j.in, j.nin, sizeof *j.in);
-    EQP_TRY(eqp_agree(comm, code == EQP_OK ? create(owners, &j, &made) : code, NULL));
+    EQP_TRY(eqp__send(comm, code, sizeof *j.out, j.sent, j.out, NULL, &j.nin, &j.in));
+    for (int64_t i = 0; i < j.nin; i++) {
+        j.npins_in += j.in[i].npins;
+        j.ntiles_in += j.in[i].ntiles;
+    }
+    EQP_TRY(eqp_agree(comm, create(owners, &j, &made), NULL));
     EQP_TRY(travel(comm, nranks, owners, &j, &made));
     eqp__owners_free(owners);
     *owners = made;

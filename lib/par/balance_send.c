@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items to the ranks of their parts, in the call that gives them these. */
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/send.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -37,9 +37,8 @@ static int send(MPI_Comm comm, int nranks, int64_t n, const int *dest, int ncolu
     int code = eqp_move_plan_create(n, dest, nranks, &plan);
 
     code = code == EQP_OK ? eqp_array_create(&count, nranks, sizeof *count) : code;
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_move_counts(comm, plan, count, nrecv));
-    for (int c = 0; c < ncolumns; c++) {
+    EQP_TRY(eqp__move_new(comm, code, plan, column[0].element_size, column[0].send, count, nrecv, &recv[0]));
+    for (int c = 1; c < ncolumns; c++) {
         char *array = NULL;
         code = eqp_array_create(&array, *nrecv, column[c].element_size);
         recv[c] = array;

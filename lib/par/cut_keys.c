@@ -2,7 +2,7 @@
 /* The cut of keys that a code has itself: each different key once, to its place among all of them, and its part back.
  */
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/send.h"
 #include "par/methods.h"
 
 #include <equipoise/more/base.h>
@@ -104,11 +104,9 @@ static int cut(MPI_Comm comm, int nranks, int64_t m, const keyed *item, int *par
         key[k] = item[k].key;
     }
     EQP_TRY(eqp_deal_keys(comm, m, key, dest));
-    EQP_TRY(eqp_agree(comm, eqp_move_plan_create(m, dest, nranks, &plan), NULL));
-    EQP_TRY(eqp_move_counts(comm, plan, count, &n));
-    code = eqp_array_create(&dealt, n, sizeof *dealt);
-    code = code == EQP_OK ? eqp_array_create(&there, n, sizeof *there) : code;
-    EQP_TRY(eqp__move_apply(comm, code, plan, count, sizeof *item, item, dealt));
+    code = eqp_move_plan_create(m, dest, nranks, &plan);
+    EQP_TRY(eqp__move_new(comm, code, plan, sizeof *item, item, count, &n, &dealt));
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&there, n, sizeof *there), NULL));
     EQP_TRY(cut_dealt(comm, n, dealt, nranks, there));
     EQP_TRY(eqp_move_return(comm, plan, count, sizeof *part, there, part));
 done:

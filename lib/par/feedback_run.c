@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Feedback-guided balancing of MPI ranks: new bounds and the data between them. */
 #include "comm/agree.h"
+#include "comm/send.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -26,7 +27,7 @@ typedef struct step {
     int64_t low, high;    /* the new range */
     int64_t *bound;       /* [count] new boundaries, while they are sent */
     MPI_Request *request; /* [2 count] */
-    int64_t *to, *from;   /* [nranks] iterations sent and received */
+    int64_t *to;          /* [nranks] iterations sent */
     told *all;            /* [nranks] */
     char *items;          /* what arrives */
 } step;
@@ -36,7 +37,6 @@ static void step_free(step *s)
     free(s->bound);
     free(s->request);
     free(s->to);
-    free(s->from);
     free(s->all);
     free(s->items);
 }
@@ -180,15 +180,9 @@ static void plan_return(step *s)
 static int move_items(step *s, size_t item_size, const void *items)
 {
     int64_t arriving = 0;
-    int code = eqp_exchange_counts(s->comm, s->to, s->from, &arriving);
+    int code = eqp__send(s->comm, EQP_OK, item_size, s->to, items, NULL, &arriving, &s->items);
 
-    if (code) {
-        return code;
-    }
-    code = arriving == s->high - s->low ? EQP_OK : EQP_ERR_INTERNAL;
-    code = code ? code : eqp_array_create(&s->items, arriving, item_size);
-    code = eqp_agree(s->comm, code, NULL);
-    return code ? code : eqp_exchange(s->comm, item_size, s->to, items, s->from, s->items);
+    return code ? code : eqp_agree(s->comm, arriving == s->high - s->low ? EQP_OK : EQP_ERR_INTERNAL, NULL);
 }
 
 /* Arguments and memory of all ranks. Collective. */
@@ -201,7 +195,6 @@ static int open_step(step *s, int64_t load, size_t item_size, void *const *items
                    : EQP_OK;
 
     code = code ? code : eqp_array_create(&s->to, s->me.nranks, sizeof *s->to);
-    code = code ? code : eqp_array_create(&s->from, s->me.nranks, sizeof *s->from);
     code = code ? code : eqp_array_create(&s->all, s->me.nranks, sizeof *s->all);
     if (!code) {
         const int64_t whole[] = {(int64_t)item_size, share->state.checks, share->state.best_step};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items to their places along a Hilbert curve, and back. */
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/send.h"
 #include "par/points.h"
 
 #include <equipoise/more/base.h>
@@ -170,13 +170,12 @@ typedef struct eqp__deal {
     int *dest;               /* [n] ranks that the items are dealt to */
     uint64_t *told, *heard;  /* [KEYS + nkeys], [nranks] of it */
     place *sample;           /* [nranks * nkeys] keys, and weights in `item` */
-    int64_t *count;          /* [nranks] */
 } deal;
 
 static void deal_free(deal *d)
 {
     if (d != NULL) {
-        void *owned[] = {d->out, d->sorted, d->dest, d->told, d->heard, d->sample, d->count};
+        void *owned[] = {d->out, d->sorted, d->dest, d->told, d->heard, d->sample};
         for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
             free(owned[i]);
         }
@@ -200,7 +199,6 @@ static int deal_open(MPI_Comm comm, int64_t n, deal **made)
     EQP_TRY(eqp_array_create(&d->told, KEYS + d->nkeys, sizeof *d->told));
     EQP_TRY(eqp_array_create(&d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks, sizeof *d->heard));
     EQP_TRY(eqp_array_create(&d->sample, (int64_t)d->nkeys * d->nranks, sizeof *d->sample));
-    EQP_TRY(eqp_array_create(&d->count, d->nranks, sizeof *d->count));
 done:
     return code;
 }
@@ -265,7 +263,6 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
             }
             below += weight;
         }
-        d->count[r] = 0;
         d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* its end */
     }
     for (int64_t i = 0, r = 0; i < n; i++) {
@@ -273,30 +270,7 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
             r++;
         }
         d->dest[d->sorted[i].item] = (int)r;
-        d->count[r]++;
     }
-}
-
-/* Tells every rank how many items come to it, or instead of that, this rank's code. */
-static int announce(eqp_point_order *order, int code)
-{
-    deal *const d = order->deal;
-    int failed = EQP_OK;
-
-    for (int r = 0; r < d->nranks && code != EQP_OK; r++) {
-        d->count[r] = code;
-    }
-    if (EQP__WAITS(MPI_Alltoall(d->count, 1, MPI_INT64_T, order->recv_count, 1, MPI_INT64_T, order->comm)) !=
-        MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    order->n = 0;
-    for (int r = 0; r < d->nranks && failed == EQP_OK; r++) {
-        failed = order->recv_count[r] < 0 ? (int)order->recv_count[r] : EQP_OK;
-        order->n += order->recv_count[r];
-    }
-    order->n = failed == EQP_OK ? order->n : 0;
-    return failed;
 }
 
 int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
@@ -346,9 +320,9 @@ int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, e
         d->out[i].id += before;
     }
     choose_ranks(d, n, scope->n);
-    EQP_TRY(announce(order, eqp_move_plan_create(n, d->dest, d->nranks, &order->plan)));
-    code = eqp_array_create(&order->item, order->n, sizeof *order->item);
-    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, sizeof *d->out, d->out, order->item));
+    code = eqp_move_plan_create(n, d->dest, d->nranks, &order->plan);
+    EQP_TRY(eqp__move_new(order->comm, code, order->plan, sizeof *d->out, d->out, order->recv_count, &order->n,
+                          &order->item));
     for (int64_t i = 0; i < order->n; i++) {
         order->item[i].arrived = i;
     }

@@ -2,7 +2,7 @@
 #include "par/relabel_all.h"
 
 #include "comm/agree.h"
-#include "comm/exchange.h"
+#include "comm/gather.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/base.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/whatif.h"
 
+#include "comm/send.h"
 #include "move/evaluation.h"
 
 #include <equipoise/more/base.h>
@@ -98,31 +99,17 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
     int64_t *sent = NULL, *received = NULL, total = 0;
     int code = eqp_array_create(&sent, state->nranks, sizeof *sent);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&received, state->nranks, sizeof *received);
-    }
+    code = code == EQP_OK ? eqp_array_create(&received, state->nranks, sizeof *received) : code;
     if (code == EQP_OK && state->rank != root) {
         code = eqp_evaluation_pack(evaluation, &size, &out);
         sent[root] = (int64_t)size;
     }
+    EQP_TRY(eqp__send(state->comm, code, 1, sent, out, received, &total, &in));
+    for (int64_t r = 0, at = 0; r < state->nranks && code == EQP_OK; at += received[r], r++) {
+        code = received[r] > 0 ? eqp_evaluation_merge(evaluation, (size_t)received[r], in + at) : EQP_OK;
+    }
     code = eqp_agree(state->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_exchange_counts(state->comm, sent, received, &total);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(state->comm, eqp_array_create(&in, total, 1), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(state->comm, 1, sent, out, received, in);
-    }
-    if (code == EQP_OK) {
-        const char *piece = in;
-        for (int r = 0; r < state->nranks && code == EQP_OK; r++) {
-            code = received[r] > 0 ? eqp_evaluation_merge(evaluation, (size_t)received[r], piece) : EQP_OK;
-            piece += received[r];
-        }
-        code = eqp_agree(state->comm, code, NULL);
-    }
+done:
     *bytes = eqp__evaluation_bytes(evaluation) + (double)size + (double)total;
     free(in);
     free(out);

@@ -150,17 +150,6 @@ static void rows_of_sums(MPI_Comm comm)
 
 /* ---- data that travel ---- */
 
-static int exchange_counts(const seat *s)
-{
-    int64_t send[MOST_RANKS], recv[MOST_RANKS], total;
-
-    for (int r = 0; r < s->size; r++) {
-        send[r] = is(s, "send_count: other numbers") ? 5 : is(s, "send_count: -1") ? -1 : 2;
-    }
-    return CALL(s, eqp_exchange_counts(s->argument, is(s, "send_count: NULL") ? NULL : send,
-                                       is(s, "recv_count: NULL") ? NULL : recv, is(s, "total: NULL") ? NULL : &total));
-}
-
 /* Counts with one element more for the next rank, or one of the next rank's for the rank after it. */
 static void shift(const seat *s, int64_t *count, const char *more, const char *other)
 {
@@ -168,34 +157,6 @@ static void shift(const seat *s, int64_t *count, const char *more, const char *o
 
     count[next] += is(s, more) - (is(s, other) && s->size > 2);
     count[after] += is(s, other) && s->size > 2;
-}
-
-/* All to all, or around a ring, which from four ranks on are messages: the two ways in which data travel. */
-static int exchange_by(const seat *s, bool ring)
-{
-    int64_t out[MOST_RANKS + 1] = {0}, in[MOST_RANKS + 1] = {0};
-    double send[8 * MOST_RANKS] = {1}, recv[8 * MOST_RANKS];
-    const size_t size = is(s, "element_size: 4 for 8") ? 4 : is(s, "element_size: 0") ? 0 : 8;
-
-    for (int r = 0; r < s->size; r++) {
-        out[r] = !ring || r == (s->rank + 1) % s->size ? 2 : 0;
-        in[r] = !ring || s->rank == (r + 1) % s->size ? 2 : 0;
-    }
-    shift(s, out, "send_count: one more", "send_count: another rank's");
-    shift(s, in, "recv_count: one more", "recv_count: another rank's");
-    out[s->size - 1] = is(s, "send_count: -1") ? -1 : out[s->size - 1];
-    in[0] = is(s, "recv_count: -1") ? -1 : in[0];
-    return CALL(s, eqp_exchange(s->argument, size, is(s, "send_count: NULL") ? NULL : out,
-                                is(s, "send: NULL") ? NULL : send, is(s, "recv_count: NULL") ? NULL : in,
-                                is(s, "recv: NULL") ? NULL : recv));
-}
-
-static int exchange(const seat *s)
-{
-    const int dense = exchange_by(s, false);
-
-    CHECK_EQUAL(exchange_by(s, true), dense);
-    return dense;
 }
 
 static int gather_all(const seat *s)
@@ -438,25 +399,6 @@ static int deal_keys(const seat *s)
 static void rows_of_travel(MPI_Comm comm)
 {
     static const row rows[] = {
-        {"eqp_exchange_counts", exchange_counts, "comm: NULL", ALONE},
-        {"eqp_exchange_counts", exchange_counts, "send_count: NULL", WRONG},
-        {"eqp_exchange_counts", exchange_counts, "send_count: -1", WRONG},
-        {"eqp_exchange_counts", exchange_counts, "send_count: other numbers", EQP_OK},
-        {"eqp_exchange_counts", exchange_counts, "recv_count: NULL", WRONG},
-        {"eqp_exchange_counts", exchange_counts, "total: NULL", EQP_OK},
-        {"eqp_exchange", exchange, "comm: NULL", ALONE},
-        {"eqp_exchange", exchange, "element_size: 4 for 8", SAME},
-        {"eqp_exchange", exchange, "element_size: 0", WRONG},
-        {"eqp_exchange", exchange, "send_count: NULL", WRONG},
-        {"eqp_exchange", exchange, "send_count: -1", WRONG},
-        {"eqp_exchange", exchange, "send_count: one more", WRONG},
-        {"eqp_exchange", exchange, "send_count: another rank's", OF_THREE},
-        {"eqp_exchange", exchange, "send: NULL", WRONG},
-        {"eqp_exchange", exchange, "recv_count: NULL", WRONG},
-        {"eqp_exchange", exchange, "recv_count: -1", WRONG},
-        {"eqp_exchange", exchange, "recv_count: one more", WRONG},
-        {"eqp_exchange", exchange, "recv_count: another rank's", OF_THREE},
-        {"eqp_exchange", exchange, "recv: NULL", WRONG},
         {"eqp_gather_all", gather_all, "comm: NULL", ALONE},
         {"eqp_gather_all", gather_all, "element_size: 4 for 8", SAME},
         {"eqp_gather_all", gather_all, "element_size: 0", WRONG},

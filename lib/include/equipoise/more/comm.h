@@ -93,23 +93,6 @@ int eqp_sum_double(MPI_Comm comm, int64_t n, double *value);
 /** \copydoc eqp_sum_double */
 int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value);
 
-/** Tells every rank how many elements each other sends it. Collective.
- * \param[in]  send_count  [ranks] >= 0 (borrowed)
- * \param[out] recv_count  [ranks]
- * \param[out] total       sum of recv_count; may be NULL */
-int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_count, int64_t *total);
-
-/** All-to-all exchange of variable length with 64-bit counts. Elements lie one after another, by rank. When few pairs
- * of ranks have anything to say, or more than an int can count, it sends messages between those pairs only, in pieces
- * that MPI can count. Collective. EQP_ERR_ARGUMENT also if a rank expects another number of elements than it is sent.
- * \param[in]  element_size  bytes, >= 1, the same on all ranks
- * \param[in]  send_count    [ranks] elements for each rank (borrowed)
- * \param[in]  send          [sum of send_count] elements; NULL where there are none (borrowed)
- * \param[in]  recv_count    [ranks] elements from each rank: eqp_exchange_counts() (borrowed)
- * \param[out] recv          [sum of recv_count] elements by sending rank, not over `send`; NULL where there are none */
-int eqp_exchange(MPI_Comm comm, size_t element_size, const int64_t *send_count, const void *send,
-                 const int64_t *recv_count, void *recv);
-
 /** Collects arrays of every rank on every rank, in rank order, with 64-bit counts. Collective.
  * \param[in]  element_size  bytes, >= 1, the same on all ranks
  * \param[in]  n             elements of this rank

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays of unknown lengths on every rank, in one allgather: every rank sends a slot that is as large as all thought
- * that it would have to be. */
+/* Arrays of all ranks on every rank. */
+#include "comm/gather.h"
+
 #include "comm/agree.h"
+#include "comm/send.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -9,6 +11,105 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* MPI_Allgatherv; counts: [2 ranks] work. */
+static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,
+                        int *counts, void *recv)
+{
+    int *bytes = counts, *at = counts + nranks;
+
+    for (int r = 0; r < nranks; r++) {
+        bytes[r] = (int)((size_t)count[r] * size);
+        at[r] = r ? at[r - 1] + bytes[r - 1] : 0;
+    }
+    return EQP__WAITS(MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm)) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* Each rank tells all others, a piece at a time. */
+static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,
+                        void *recv)
+{
+    char *at = recv;
+
+    for (int r = 0; r < nranks; r++) {
+        size_t left = (size_t)count[r] * size;
+        if (r == rank && left > 0) {
+            memcpy(at, send, left);
+        }
+        while (left > 0) {
+            int bytes = (int)(left < EQP__MESSAGE_BYTES ? left : EQP__MESSAGE_BYTES);
+            if (EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm)) != MPI_SUCCESS) {
+                return EQP_ERR_MPI;
+            }
+            at += bytes;
+            left -= (size_t)bytes;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
+                    void *recv)
+{
+    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks), *counts = NULL;
+    int64_t sum = 0;
+
+    if (failed) {
+        return failed;
+    }
+    if (!code) {
+        code = element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
+    }
+    code = code ? code : eqp__sum_counts(nranks, count, element_size, &sum);
+    if (!code && (count[rank] != n || (sum > 0 && !recv))) {
+        code = EQP_ERR_ARGUMENT;
+    }
+    code = code ? code : eqp_array_create(&counts, 2 * (int64_t)nranks, sizeof *counts);
+    if (!(code = eqp__agree_alike(comm, code, eqp_fingerprint((int64_t)element_size, nranks, code ? NULL : count)))) {
+        code = (size_t)sum * element_size <= EQP__MESSAGE_BYTES
+                   ? gather_small(comm, nranks, rank, element_size, send, count, counts, recv)
+                   : gather_large(comm, nranks, rank, element_size, send, count, recv);
+    }
+    free(counts);
+    return code;
+}
+
+int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv)
+{
+    return eqp__gather_all(comm, EQP_OK, element_size, n, send, count, recv);
+}
+
+int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv, void *recv)
+{
+    int64_t *count = NULL, total = 0;
+    char *array = NULL;
+    int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    code = element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
+    EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
+    if (EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+        goto done;
+    }
+    EQP_TRY(eqp__sum_counts(nranks, count, element_size, &total)); /* the same on all ranks */
+    code = eqp_array_create(&array, total, element_size);
+    EQP_TRY(eqp__gather_all(comm, code, element_size, n, send, count, array));
+    *nrecv = total;
+    memcpy(recv, &array, sizeof array);
+    array = NULL;
+done:
+    free(count);
+    free(array);
+    return code;
+}
+
+/* ---- the same array again and again ---- */
 
 /* What every slot begins with. */
 typedef struct slot_head {
