@@ -7,14 +7,13 @@
 #include <stddef.h>
 
 /* In an octree cell the curve visits the eight children along a Gray code that starts in one corner and leaves along
- * one edge. Start corner e and direction d of the edge say how; of the 24 pairs the curve uses 12, the states. With rol
- * for the rotation of three bits and gray(i) = i ^ i >> 1, the child that comes at place w of state (e, d) is
- * rol(gray(w), d + 1) ^ e, and its own state is
- *   e' = e ^ rol(gray(2 floor((w - 1) / 2)), d + 1),  d' = (d + t(w) + 1) mod 3,  where e' = e for w = 0 and
- *   t(w) = 0 for w = 0, else the number of trailing one bits of w (odd w) or of w - 1 (even w), mod 3
- * (C. H. Hamilton, A. Rau-Chaplin, Inf. Process. Lett. 105 (2008) 155, sections 2 and 3). The tables are these formulas
- * from state 0 = (0, 0), the states numbered as they are met. Children are numbered 4 x + 2 y + z by their upper
- * halves. */
+ * one edge. The start corner e and the direction d of the edge determine the order; the curve uses 12 of the 24 pairs,
+ * its states. With rol for the rotation of three bits and gray(i) = i ^ i >> 1, the child at place w of state (e, d) is
+ * rol(gray(w), d + 1) ^ e, and the child's state is e' = e ^ rol(gray(2 floor((w - 1) / 2)), d + 1), d' = (d + t(w) +
+ * 1) mod 3, with e' = e and t(w) = 0 for w = 0; otherwise t(w) is the number of trailing one bits of w (odd w) or w - 1
+ * (even w), mod 3 (C. H. Hamilton, A. Rau-Chaplin, Inf. Process. Lett. 105 (2008) 155, sections 2 and 3). The tables
+ * follow from state 0 = (0, 0), with states numbered in order of discovery. Children are numbered 4 x + 2 y + z by
+ * their upper halves. */
 #define STATES 12
 #define TO(state, number) (8 * (state) + (number))
 
@@ -74,7 +73,7 @@ static uint32_t gather(uint64_t bits)
     return (uint32_t)bits;
 }
 
-/* Replaces each group of three bits, from the highest, by what the table says in the state reached so far. */
+/* Replaces each group of three bits, from the highest on, by the table's entry for the current state. */
 static uint64_t translate(const uint8_t table[STATES][8], uint64_t from)
 {
     unsigned state = 0;
@@ -120,10 +119,10 @@ void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8])
     }
 }
 
-/* Points are taken in blocks, so that the compiler can work on several at once. */
+/* Points are processed in blocks, which the compiler vectorizes. */
 #define BLOCK 256
 
-/* A division, not a product with 1 / side: it is exact for points on the faces of octree cells. */
+/* The division is exact for points on the faces of octree cells; a product with 1 / side would not be. */
 static inline uint32_t grid_coordinate(double x, double corner, double side)
 {
     const double cells = (double)((uint32_t)1 << EQP_CURVE_BITS);
@@ -134,8 +133,8 @@ static inline uint32_t grid_coordinate(double x, double corner, double side)
     return (uint32_t)(int32_t)t;
 }
 
-/* The children that hold each point, three bits a level from the highest on. Nothing in these loops could be fused, so
- * all versions give the same numbers. */
+/* The children that hold each point, three bits a level from the highest on. The loops contain no product and sum that
+ * could be fused, so all versions give the same numbers. */
 EQP__VERSIONS("avx512f", "avx2", "default")
 static void find_children(int n, const double *const x[3], const double corner[3], double side, uint64_t *children)
 {
@@ -152,7 +151,7 @@ static void find_children(int n, const double *const x[3], const double corner[3
     }
 }
 
-/* Three levels at a time, where the points are many enough to pay for the larger table. */
+/* Three levels at a time, for point counts that pay for the larger table. */
 #define STEP 3
 #define STEP_CHILDREN (1 << 3 * STEP)
 #define MANY_POINTS 2000

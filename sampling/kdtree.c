@@ -8,34 +8,34 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The loops over the axes are written once and compiled for 2, 3 and any dimension, which needs them inlined. */
+/* The loops over axes are compiled for 2, 3 and any dimension; this needs inlining. */
 #if defined(__GNUC__) && !defined(EQP_SANITIZED)
 #define KD_INLINE static inline __attribute__((always_inline))
 #else
 #define KD_INLINE static inline
 #endif
 
-/* Above this depth a cut may leave any one point on one side, which follows clusters and outliers best; below it at
- * least 1 of 4. */
+/* Above this depth a side of a cut may have a single point, which adapts best to clusters and outliers; below it, at
+ * least a quarter of the points. */
 #define KD_DEPTH_LOPSIDED 32
 #define KD_BALANCED 4
 
-/* So many points at each end are looked at before the wrong ones are swapped. */
+/* Points examined at each end before misplaced ones are swapped. */
 #define KD_SIDE 64
 
-/* So many points of a leaf are looked at together. */
+/* Points of a leaf examined together. */
 #define KD_LANES 8
 
-/* Index larger than that of any point. */
+/* An index above those of all points. */
 #define KD_NO_INDEX INT32_MAX
 
-/* Up to so many nearest points are kept sorted, more in a heap. */
+/* Up to this many nearest points are kept sorted; more are kept in a heap. */
 #define KD_SORTED_MAX 32
 
-/* What a query looks for. */
+/* Kinds of queries. */
 typedef enum kd_wish { KD_NEAREST, KD_SEVERAL } kd_wish;
 
-/* Part of the points that waits to become a node. */
+/* A range of points that will become a node. */
 typedef struct kd_task {
     int32_t first;
     int32_t count;
@@ -50,7 +50,7 @@ static bool options_are_valid(const eqp_kdtree_options *options, int dim)
            (options->stride == 0 || options->stride >= dim);
 }
 
-/* Restores the heap (largest first) of which only place `at` may be too small. */
+/* Restores a heap (largest first) after the element at `at` has become smaller. */
 static void sift_index_down(int32_t *index, int32_t at, int32_t n)
 {
     const int32_t value = index[at];

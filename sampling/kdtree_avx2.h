@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kdtree_plain.h does, with the same results to the last bit, for AVX2: KD_PARTS vectors hold the lanes.
- * kdtree_one.h includes this file. */
+/* kdtree_plain.h for AVX2, with the same results to the last bit: KD_PARTS vectors hold the lanes. kdtree_one.h
+ * includes this file. */
 
 #define KD_PART (KD_LANES / KD_PARTS)
 #define KD_EACH for (int p = 0; p < KD_PARTS; p++)
@@ -9,7 +9,7 @@ typedef struct KD_BLOCK {
     KD_VECTOR part[KD_PARTS];
 } KD_BLOCK;
 
-/* The numbers of the lanes, as bits of a number. */
+/* Lane numbers as floating-point bits. */
 static const KD_KEY KD_STATIC(lane_bits)[KD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 KD_TARGET KD_INLINE KD_VECTOR KD_ISA(lane_numbers)(int p)

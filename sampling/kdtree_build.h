@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number, part 1: its memory and how it is built. kdtree_one.h includes this file. */
+/* The k-d tree for one type of number, part 1: memory and construction. kdtree_one.h includes this file. */
 
 /* One node, 24 bytes for double and 16 for float, in depth-first order: the left child of an inner node follows it. */
 typedef struct KD_NODE {
@@ -9,7 +9,7 @@ typedef struct KD_NODE {
     int32_t axis; /* inner: the axis of the cut; leaf: minus the number of points */
 } KD_NODE;
 
-/* How queries go through the tree with what vectors the machine has; see kdtree_walk.h. */
+/* The walks of the queries with the machine's vectors; see kdtree_walk.h. */
 typedef int (*KD_WALK)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search);
 
 typedef struct KD_WALKS {
@@ -25,7 +25,7 @@ struct KD_TREE {
     int32_t leaf_size;
     int64_t stride;
     const KD_REAL *points; /* the caller's */
-    KD_REAL *blocks;       /* [n * dim + KD_LANES] coordinates as make_blocks() puts them, NULL if not copied */
+    KD_REAL *blocks;       /* [n * dim + KD_LANES] coordinates in the order of make_blocks(), NULL if not copied */
     int32_t *index;        /* [n] the caller's number of the point at each place of the leaves */
     KD_NODE *nodes;        /* [nodes_used] */
     int32_t nodes_used;
@@ -37,7 +37,7 @@ struct KD_TREE {
 
 static KD_WALKS KD_STATIC(choose_walks)(int vectors);
 
-/* Numbers as integers of the same order, so that halving a range of them ends after as many steps as they have bits. */
+/* Numbers as integers in the same order, so that bisection of a range ends after as many steps as they have bits. */
 static KD_KEY KD_STATIC(key_of)(KD_REAL x)
 {
     const KD_KEY sign = (KD_KEY)1 << (sizeof(KD_KEY) * 8 - 1);
@@ -58,7 +58,7 @@ static KD_REAL KD_STATIC(value_of)(KD_KEY key)
 }
 
 #if defined(KD_HAVE_SSE2)
-/* The box of at least KD_SSE_LANES points in three dimensions: three vectors have so many of them. */
+/* The box of at least KD_SSE_LANES points in three dimensions; three vectors hold that many. */
 static void KD_STATIC(find_box_3)(const KD_REAL *rows, int32_t count, KD_REAL *low, KD_REAL *high)
 {
     const int32_t last = count - KD_SSE_LANES; /* the last vectors may overlap those before */
@@ -91,7 +91,7 @@ static void KD_STATIC(find_box_3)(const KD_REAL *rows, int32_t count, KD_REAL *l
 }
 #endif
 
-/* Least and largest coordinate along the axes `first` to `end` - 1. */
+/* Smallest and largest coordinate along the axes `first` to `end` - 1. */
 KD_INLINE void KD_STATIC(find_ends)(const KD_REAL *rows, int32_t count, const int dim, const int first, const int end,
                                     KD_REAL *low, KD_REAL *high)
 {
@@ -168,9 +168,9 @@ KD_INLINE int32_t KD_STATIC(partition_few)(KD_TREE *tree, int32_t first, int32_t
     return first + left;
 }
 
-/* Moves the points of [first, end) with a coordinate of at most `pivot` to the front; returns one past the last. What
- * is on the wrong side is listed for KD_SIDE points at each end, and then swapped: no branch depends on a coordinate,
- * since half of such branches would be mispredicted (S. Edelkamp, A. Weiss, "BlockQuicksort", ESA 2016). */
+/* Moves the points of [first, end) with a coordinate of at most `pivot` to the front; returns one past the last.
+ * Misplaced points among KD_SIDE at each end are listed, then swapped. No branch depends on a coordinate, as half of
+ * such branches would be mispredicted (S. Edelkamp, A. Weiss, "BlockQuicksort", ESA 2016). */
 KD_INLINE int32_t KD_STATIC(partition)(KD_TREE *tree, int32_t first, int32_t end, const int dim, int axis,
                                        KD_REAL pivot)
 {
@@ -221,11 +221,11 @@ static KD_REAL KD_STATIC(choose_pivot)(KD_REAL low, KD_REAL high, int round)
     return pivot >= low && pivot < high ? pivot : low;
 }
 
-/* Orders the points of a task so that the first ones lie on one side of a cut across `axis`, the others on the other,
- * and returns how many are first. The middle is tried, then the middle of what holds the median, and so on until
- * neither side is too small. Every second time the range of numbers is halved instead of the length, so 128 rounds are
- * enough for whatever the coordinates are; nearly always one or two do. Sides of at least 1/4 from KD_DEPTH_LOPSIDED on
- * keep 2^30 points above depth 32 + ln(2^30) / ln(4/3) + 3 < EQP__KDTREE_DEPTH_MAX. */
+/* Splits the points of a task by a cut across `axis`; returns the number of points in front. The cut starts in the
+ * middle of the range and moves to the middle of the side with the median until neither side is too small. Every second
+ * step halves the range of representable numbers instead of the length, so 128 steps suffice for any coordinates;
+ * usually one or two do. As sides have at least 1/4 of the points from KD_DEPTH_LOPSIDED on, 2^30 points stay above
+ * depth 32 + ln(2^30) / ln(4/3) + 3 < EQP__KDTREE_DEPTH_MAX. */
 KD_INLINE int32_t KD_STATIC(split)(KD_TREE *tree, const kd_task *task, const int dim, int axis, KD_REAL low,
                                    KD_REAL high)
 {
@@ -252,7 +252,7 @@ KD_INLINE int32_t KD_STATIC(split)(KD_TREE *tree, const kd_task *task, const int
             high = x > high ? x : high;
         }
     }
-    /* All of [first, end) have one coordinate, so the cut may go anywhere between them. */
+    /* All points of [first, end) have the same coordinate, so any of them can be on either side. */
     return middle - task->first;
 }
 
@@ -271,7 +271,7 @@ static int KD_STATIC(new_node)(KD_TREE *tree)
     return EQP_OK;
 }
 
-/* The parent of a node learns its box along the parent's axis, and where its right child is. */
+/* Stores in a node's parent the box along the parent's axis and the place of the right child. */
 static void KD_STATIC(tell_parent)(KD_TREE *tree, const kd_task *task, int32_t id, const KD_REAL *low,
                                    const KD_REAL *high)
 {
@@ -285,8 +285,8 @@ static void KD_STATIC(tell_parent)(KD_TREE *tree, const kd_task *task, int32_t i
     }
 }
 
-/* Finds the box of the points of a task, tells whom it concerns, and returns the longest edge, or -1 for a leaf. Of a
- * leaf only the edge matters along which its parent was cut. */
+/* Computes the box of a task's points, stores it in the parent, and returns the longest edge, or -1 for a leaf. A leaf
+ * needs only the edge along its parent's axis. */
 KD_INLINE int KD_STATIC(measure)(KD_TREE *tree, const kd_task *task, int32_t id, const int dim, KD_REAL *low,
                                  KD_REAL *high)
 {
@@ -309,8 +309,8 @@ KD_INLINE int KD_STATIC(measure)(KD_TREE *tree, const kd_task *task, int32_t id,
     return task->count > tree->leaf_size && low[axis] < high[axis] ? axis : -1;
 }
 
-/* Rows of coordinates become blocks of KD_LANES points, the last one of what is left; a block has all coordinates along
- * the first axis, then those along the second and so on, for vectors. */
+/* Turns rows of coordinates into blocks of KD_LANES points (the last may have fewer). A block holds all coordinates
+ * along the first axis, then the second and so on, as vectors need them. */
 KD_INLINE void KD_STATIC(make_blocks)(KD_REAL *row, int32_t count, const int dim)
 {
     for (int32_t first = 0; first < count; first += KD_LANES) {
@@ -379,7 +379,7 @@ static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
 {
     const size_t numbers = (size_t)tree->n * (size_t)tree->dim;
 
-    /* About as many nodes as cuts at the middle of random points make; the rest is given back at the end. */
+    /* The expected number of nodes for random points; unused memory is released at the end. */
     tree->nodes_room = tree->leaf_size == 1 ? 2 * (int64_t)tree->n - 1 : 3 * (int64_t)(tree->n / tree->leaf_size) + 16;
     tree->blocks = eqp__malloc(numbers + KD_LANES, sizeof *tree->blocks);
     tree->index = eqp__malloc((size_t)tree->n, sizeof *tree->index);

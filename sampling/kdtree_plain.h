@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* KD_LANES numbers at once, in plain C. The loops have a constant length, so that the compiler can use what vectors
- * every machine of its kind has. kdtree_one.h includes this file. */
+/* KD_LANES numbers at once, in plain C. The loops have constant lengths, so that the compiler can use the baseline
+ * vectors of the architecture. kdtree_one.h includes this file. */
 
 typedef struct KD_BLOCK {
     KD_REAL x[KD_LANES];
 } KD_BLOCK;
 
-/* Squared distances of the `size` points of a block of a leaf; those of the other lanes mean nothing. */
+/* Squared distances of the `size` points of a leaf's block; the remaining lanes are undefined. */
 KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const KD_REAL *query, const int dim)
 {
     KD_BLOCK sum = {{0}};
@@ -20,7 +20,7 @@ KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const 
     return sum;
 }
 
-/* The least of the first `size` lanes. */
+/* The smallest of the first `size` lanes. */
 KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block, int32_t size)
 {
     KD_REAL least = block->x[0];
@@ -31,7 +31,7 @@ KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block, int32_t size)
     return least;
 }
 
-/* The lanes with at most so much, as bits. */
+/* The lanes that do not exceed a limit, as bits. */
 KD_INLINE unsigned KD_ISA(up_to)(const KD_BLOCK *block, KD_REAL limit)
 {
     unsigned bits = 0;

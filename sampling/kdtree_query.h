@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number, part 4: the queries as callers know them. kdtree_one.h includes
- * this file. */
+/* The k-d tree for one type of number, part 4: the public queries. kdtree_one.h includes this file. */
 
-/* Whether a place is one: what is infinite or not a number gives something else than 0 if taken from itself. */
+/* True for finite coordinates: x - x is 0 unless x is infinite or NaN. */
 KD_INLINE bool KD_STATIC(is_finite)(const KD_REAL *query, const int dim)
 {
     KD_REAL sum = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number, part 2: what a query wants and has. kdtree_one.h includes this
- * file. */
+/* The k-d tree for one type of number, part 2: the state of a query. kdtree_one.h includes this file. */
 
-/* What a query has found so far and what it still wants: points nearer than limit, or as far with a lower index. */
+/* The points found by a query, and its limit: it wants points nearer than that, or as far with a lower index. */
 struct KD_SEARCH {
     KD_REAL limit;
     int32_t limit_index;
@@ -14,7 +13,7 @@ struct KD_SEARCH {
     void *user;
 };
 
-/* Takes a wanted point; anything but EQP_OK ends the query. */
+/* Accepts a wanted point; any code but EQP_OK ends the query. */
 typedef int (*KD_TAKE)(KD_SEARCH *search, KD_REAL dist2, int32_t index);
 
 static inline bool KD_STATIC(is_wanted)(const KD_SEARCH *search, KD_REAL dist2, int32_t index)
@@ -29,7 +28,7 @@ static inline int KD_STATIC(take_nearest)(KD_SEARCH *search, KD_REAL dist2, int3
     return EQP_OK;
 }
 
-/* Places a point into the heap of n, of which the place `at` is free and may be too high for it. */
+/* Inserts a point into a heap of n at or below the free place `at`. */
 static void KD_STATIC(sink)(int64_t *index, KD_REAL *dist2, int64_t at, int64_t n, int64_t new_index, KD_REAL new_dist2)
 {
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
@@ -48,7 +47,7 @@ static void KD_STATIC(sink)(int64_t *index, KD_REAL *dist2, int64_t at, int64_t 
     dist2[at] = new_dist2;
 }
 
-/* Once k points are found, only better ones than the worst of them, at place `worst`, are wanted. */
+/* Once k points are found, only points better than the worst of them, at `worst`, are wanted. */
 static inline void KD_STATIC(limit_to)(KD_SEARCH *search, int64_t worst)
 {
     if (search->found == search->wanted) {
@@ -57,7 +56,7 @@ static inline void KD_STATIC(limit_to)(KD_SEARCH *search, int64_t worst)
     }
 }
 
-/* For few points: they are kept sorted, which is quicker than a heap. */
+/* Keeps few points sorted, which is faster than a heap. */
 static inline int KD_STATIC(take_sorted)(KD_SEARCH *search, KD_REAL dist2, int32_t index)
 {
     int64_t at = search->found < search->wanted ? search->found++ : search->wanted - 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number, part 5: it looks at itself, see kdtree_check.h. kdtree_one.h includes this file.
- */
+/* The k-d tree for one type of number, part 5: self-checks, see kdtree_check.h. kdtree_one.h includes this file. */
 
 static bool KD_STATIC(leaf_is_right)(const KD_TREE *tree, const KD_NODE *leaf, const kd_task *task)
 {
@@ -21,7 +20,7 @@ static bool KD_STATIC(leaf_is_right)(const KD_TREE *tree, const KD_NODE *leaf, c
     return true;
 }
 
-/* Whether the largest coordinate of the left side and the smallest of the right one are those of the cut. */
+/* True if the cut holds the largest coordinate of the left side and the smallest of the right one. */
 static bool KD_STATIC(cut_is_right)(const KD_TREE *tree, int32_t id, const kd_task *task, int32_t right)
 {
     const KD_NODE *node = &tree->nodes[id];

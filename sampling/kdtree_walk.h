@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number and one kind of vectors, part 3: the walk that every query is. kdtree_one.h
- * includes this file once for each kind, after the file that has the vectors. */
+/* The k-d tree for one type of number and one kind of vectors, part 3: the walk of all queries. kdtree_one.h includes
+ * this file once for each kind, after the file with the vectors. */
 
-/* A node to look at, and how far its box is from the place along each axis and in all, squared. Rounding is monotonic
- * and the sum has the order of those for points, so it is never larger than the distance of a point inside. */
+/* A node to visit, and the squared distance of its box along each axis and in total. Rounding is monotonic and the
+ * terms are added in the same order as for points, so the distance never exceeds that of a point inside. */
 typedef struct KD_FRAME {
     KD_REAL away2[EQP_KDTREE_DIM_MAX];
     KD_REAL dist2;
     const KD_NODE *node;
 } KD_FRAME;
 
-/* A leaf of equal points in the order of their numbers: after one that is not wanted, none is. */
+/* A leaf of equal points in the order of their numbers: the first unwanted point ends it. */
 KD_TARGET KD_INLINE int KD_ISA(scan_equal)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
                                            const int dim, KD_TAKE take, KD_SEARCH *search)
 {
@@ -28,7 +28,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_equal)(const KD_TREE *tree, const KD_NODE *l
     return code;
 }
 
-/* A leaf whose coordinates the caller has: one point after the other. */
+/* A leaf with the caller's coordinates, point by point. */
 KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
                                             const int dim, KD_TAKE take, KD_SEARCH *search)
 {
@@ -51,7 +51,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *
     return EQP_OK;
 }
 
-/* Of a block, only the nearest point and of several the one with the lowest number can be the nearest of all. */
+/* Only a block's nearest point, with the lowest number among equals, can be the nearest of all. */
 KD_TARGET KD_INLINE void KD_ISA(take_from_block)(const KD_BLOCK *dist2, int32_t size, const int32_t *index,
                                                  KD_SEARCH *search)
 {
@@ -104,7 +104,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const KD_TREE *tree, const KD_NODE *le
     return EQP_OK;
 }
 
-/* From a node down to the leaf on the place's side of every cut; the other sides wait on the stack. */
+/* Descends from a node to the leaf on the place's side of every cut; the opposite sides go onto the stack. */
 KD_TARGET KD_INLINE const KD_NODE *KD_ISA(descend)(const KD_TREE *tree, const KD_NODE *node, const KD_REAL *query,
                                                    const int dim, const KD_REAL *away2, KD_FRAME **stack_top)
 {
@@ -142,7 +142,7 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
 {
     KD_FRAME stack[EQP__KDTREE_DEPTH_MAX + 1];
     KD_FRAME *top = stack;      /* the next free one */
-    KD_SEARCH search = *result; /* nobody else has it, so it can be in registers */
+    KD_SEARCH search = *result; /* local, so that it can be in registers */
     KD_REAL away2[EQP_KDTREE_DIM_MAX];
     const KD_NODE *here = tree->nodes;
     int code = EQP_OK;
@@ -175,7 +175,7 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
     return code;
 }
 
-/* Compiles the walk for what is wanted most. */
+/* Compiles the walk for the most frequent queries. */
 KD_TARGET static int KD_ISA(walk_nearest)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search)
 {
     return tree->dim == 3   ? KD_ISA(walk)(tree, query, 3, KD_NEAREST, KD_STATIC(take_nearest), search)

@@ -18,7 +18,7 @@ static uint64_t join(uint32_t low, uint32_t high)
     return (uint64_t)high << 32 | low;
 }
 
-/* bits [4], the four words of a block. Inlined: loops over it become vectors. */
+/* bits [4]: the four words of a block. Inlined so that loops over it are vectorized. */
 static inline void philox(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t bits[4])
 {
     uint32_t c0 = (uint32_t)counter;
@@ -110,7 +110,7 @@ void eqp_random_normal(uint64_t seed, uint64_t stream, uint64_t counter, double 
     uint64_t bits[2];
 
     eqp_random_block(seed, stream, counter, bits);
-    /* (0, 1] instead of [0, 1): the logarithm of 0 must not happen. */
+    /* In (0, 1], so that the logarithm is finite. */
     const double u = (double)((bits[0] >> 11) + 1) * 0x1p-53;
     const double angle = TWO_PI * ((double)(bits[1] >> 11) * 0x1p-53);
     const double radius = sqrt(-2.0 * log(u));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The units object: what it holds, what can be read from it, and the map from interactions to units. */
+/* The units object: its contents, its accessors, and the map from interactions to units. */
 #include "units_internal.h"
 
 #include "memory.h"
@@ -152,7 +152,7 @@ static int list_owners(eqp_units *u)
     return EQP_OK;
 }
 
-/* A unit of light owners is closed after the heavy one in its middle: then the pool is not in the units' order. */
+/* A unit of light owners is closed after a heavy owner in its middle; then the pool is not in the order of units. */
 static int list_pins(eqp_units *u)
 {
     bool in_order = u->pool != NULL;

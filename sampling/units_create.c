@@ -15,7 +15,7 @@ struct builder {
     int64_t total;  /* weight of all ranks in quanta */
     int64_t prefix; /* weight before this owner */
     int64_t draws;  /* RANDOM: draws before this owner */
-    /* the unit of light owners that is being filled */
+    /* the current unit of light owners */
     int64_t open, open_base;
     struct eqp__sketches open_pins;
     /* a heavy owner that stays whole */
@@ -23,7 +23,7 @@ struct builder {
     struct eqp_sink pin_sink;
 };
 
-/* Where an owner stands: `base` is its unit's place in the global numbering; wanted == 0 says that it shares it. */
+/* Place of an owner: `base` is the global number of its unit; wanted == 0 if it shares the unit. */
 struct place {
     int64_t base;
     int64_t wanted;
@@ -45,11 +45,11 @@ static struct place place_on_line(const struct builder *b, int64_t weight)
     struct place place = {0};
 
     if (middle >= b->total) {
-        middle = b->total > 0 ? b->total - 1 : 0; /* owners without weight behind all others */
+        middle = b->total > 0 ? b->total - 1 : 0; /* owners without weight come last */
     }
     place.base = middle / target;
     if (weight > target && splits_again(b) && weight <= b->splitter.bound && weight / 2 <= target) {
-        place.wanted = 1; /* no heavier than units of light owners, nor than its own may be */
+        place.wanted = 1; /* below the limits for units of light owners and for its own */
     } else if (weight > target) {
         double samples = rint((double)weight / (double)target);
         place.wanted = samples < 1 ? 1 : (int64_t)samples;
@@ -142,7 +142,7 @@ done:
     return code;
 }
 
-/* The splitter's cells become units. One cell is no split. */
+/* Turns the splitter's cells into units. A single cell leaves the owner whole. */
 static int add_cells(struct builder *b, int64_t owner, int64_t id, int64_t base)
 {
     struct eqp__splitter *s = &b->splitter;
@@ -172,7 +172,7 @@ static int add_heavy(struct builder *b, int64_t owner, int64_t id, int64_t count
         if (code != EQP_OK || s->n > 0) {
             return code == EQP_OK ? add_cells(b, owner, id, place.base) : code;
         }
-        /* Nothing with a weight was enumerated: the owner stays as the caller described it. */
+        /* No interaction with a weight was enumerated, so the owner stays as the caller described it. */
     }
     EQP_TRY(add_whole(b, owner, count, weight, place.base, &unit));
     EQP_TRY(eqp__sketches_reset(&b->lone_pins, 1));
@@ -210,7 +210,7 @@ static int add_owner(struct builder *b, int64_t owner, int64_t id, int64_t count
 
 /* --- setting up --- */
 
-/* The sums of these owners, and whether they fit what the caller says of all ranks. */
+/* Sums up this rank's owners and checks them against the caller's sums over all ranks. */
 static int check_totals(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
                         const double *weight, const eqp_units_totals *all, const eqp_units_totals *before,
                         eqp_units_totals *whole)
@@ -251,7 +251,7 @@ static int builder_init(struct builder *b, const eqp_units_options *options, con
     }
     s->rate = options->rate > 0 || !serial ? options->rate : rate;
     if (options->strategy == EQP_SAMPLE_RANDOM && all->interactions > 0 && !(s->rate > 0)) {
-        return EQP_ERR_ARGUMENT; /* nobody has counted the draws before this rank */
+        return EQP_ERR_ARGUMENT; /* draws before this rank are not counted */
     }
     double quanta = fmax(1, rint(ldexp(target, options->weight_bits)));
     b->units->target = target;

@@ -10,14 +10,14 @@
 /* Sums of weights stay below, so that adding one more weight cannot overflow. */
 #define EQP__WEIGHT_LIMIT ((int64_t)1 << 62)
 
-/* Intervals along the curve and units of one owner that an id has room for. */
+/* Limits of an id: intervals along the curve, and units of one owner. */
 #define EQP__BASE_LIMIT ((int64_t)1 << (63 - EQP_UNIT_SUB_BITS))
 #define EQP__SUB_LIMIT (((int64_t)1 << EQP_UNIT_SUB_BITS) - 2)
 
 /* Up to here a linear search is as fast as the tree (measured in three dimensions). */
 #define EQP__LINEAR_CELLS 64
 
-/* Uses of random numbers that must not see the same ones. */
+/* Keys of independent random streams. */
 enum eqp__purpose { EQP__PURPOSE_WEIGH, EQP__PURPOSE_DRAW, EQP__PURPOSE_SAMPLE, EQP__PURPOSE_SPLIT_AGAIN };
 
 uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose);
@@ -26,11 +26,11 @@ uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose);
 
 int eqp__units_options_check(const eqp_units_options *options);
 
-/* The weight in quanta of 1/scale, to the nearest. */
+/* The weight in quanta of 1/scale, rounded to nearest. */
 int eqp__fix(double weight, double scale, int64_t *fixed);
 
-/* Interactions of one owner that are drawn, each with the same probability: the next one's number. Between two of them
- * lie numbers of a geometric distribution, so that nothing has to be done for those that are not drawn. */
+/* Random draws of an owner's interactions, all with the same probability: the number of the next one drawn. Gaps follow
+ * a geometric distribution, so interactions that are not drawn cost no time. */
 struct eqp__draw {
     uint64_t seed;
     int64_t id;
@@ -41,7 +41,7 @@ struct eqp__draw {
 
 void eqp__draw_start(struct eqp__draw *draw, uint64_t seed, int64_t id, double rate);
 void eqp__draw_next(struct eqp__draw *draw);
-/* How many of the first `count` are drawn. */
+/* Number of draws among the first `count` interactions. */
 int64_t eqp__draws(uint64_t seed, int64_t id, int64_t count, double rate);
 
 /* --- enumeration (units_sink.c) --- */
@@ -90,14 +90,14 @@ struct eqp__sketches {
     int32_t *place;   /* of the sort's buckets */
 };
 
-/* Nothing is allocated yet. With many cells each has less room, and eqp__sketches_add_all() must not be called. */
+/* Allocates no memory. With many cells each has less room, and eqp__sketches_add_all() must not be called. */
 void eqp__sketches_init(struct eqp__sketches *sketches, uint64_t seed, int max, bool many_cells);
 /* Empties the sketches of cells 0 .. ncells - 1. */
 int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells);
 void eqp__sketches_add(struct eqp__sketches *sketches, int64_t cell, int64_t id);
 /* Adds the ids that are not negative. */
 void eqp__sketches_add_all(struct eqp__sketches *sketches, int64_t cell, int64_t n, const int64_t *id);
-/* Adds an id that must stay even if its key is too large. Nothing may be added afterwards. */
+/* Adds an id that must stay even if its key is too large. It must be the last one added. */
 void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id);
 /* The ids with the smallest keys, ascending by key; returns their number, at most `max`. */
 int64_t eqp__sketches_read(struct eqp__sketches *sketches, int64_t cell, int64_t *id);
@@ -106,7 +106,7 @@ void eqp__sketches_free(struct eqp__sketches *sketches);
 /* --- one owner's Voronoi cells (units_split.c) --- */
 
 struct eqp__splitter {
-    /* what stays from owner to owner */
+    /* constant for all owners */
     int dim;
     eqp_sample_strategy strategy;
     double rate;              /* RANDOM: probability of a draw */
@@ -132,7 +132,7 @@ struct eqp__splitter {
     int64_t *stratum; /* [n] weight since the last candidate */
     double *pick;     /* [n][dim] candidate of the present stratum */
     int64_t *due;     /* [n] ADAPTIVE: weight in the stratum behind which the candidate is taken */
-    char *picked;     /* [n] whether there is one, and which */
+    char *picked;     /* [n] number of the candidate's interaction, or none */
     double *key;      /* [n] of the random sample */
     int64_t *index;   /* [n] interaction's number */
     int64_t *have, *done; /* [n] candidates found, and looked at */
@@ -151,11 +151,11 @@ int eqp__split(struct eqp__splitter *splitter, int64_t owner, int64_t id, int64_
 
 /* --- the search (units_search.c) --- */
 
-/* Nearest of n >= 1 centroids, of equals the first; tree: NULL for a linear search. 0 for a point that is not finite.
- */
+/* Nearest of n >= 1 centroids, the first among equals; 0 for a point that is not finite. tree: NULL for a linear
+ * search */
 int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, const double *point);
 
-/* The same for many points at a time: cell [npoints]. */
+/* The same for many points: cell [npoints]. */
 void eqp__cells_nearest_all(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, int64_t npoints,
                             const double *point, int64_t *cell);
 
@@ -172,7 +172,7 @@ struct eqp__unit {
     int64_t owners; /* number */
     int64_t sub;    /* -1: whole owners */
     int64_t split;  /* which split owner, -1: none */
-    int64_t pin_at; /* while the units are being made: its pins in the pool */
+    int64_t pin_at; /* during creation: its pins in the pool */
     int64_t npins;
 };
 
@@ -193,7 +193,7 @@ struct eqp_units {
     int64_t nsplit, split_capacity;
     struct eqp__split_owner *split;
     int64_t npool, pool_capacity;
-    int64_t *pool;        /* pins in the order in which units were closed; gone when the units are ready */
+    int64_t *pool;        /* pins in the order in which units were closed; freed when the units are ready */
     int64_t *owner_first; /* [count + 1] */
     int64_t *owner_list;
     int64_t *pin_first; /* [count + 1] */
@@ -207,10 +207,10 @@ int eqp__units_append(eqp_units *units, int64_t id, int64_t owner, int64_t *unit
 int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const double *centroid, int64_t *first);
 /* Stores a cell's sketch as a unit's pins. */
 int eqp__units_pins_put(eqp_units *units, int64_t unit, struct eqp__sketches *sketches, int64_t cell);
-/* Makes the lists that the accessors hand out. */
+/* Creates the lists that the accessors return. */
 int eqp__units_finish(eqp_units *units);
 
-/* Makes room for `need` things in an array that grows; the capacity is kept by the caller. */
+/* Grows an array to at least `need` elements; the caller keeps the capacity. */
 int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coordinated bottom-k samples: every unit keeps the ids with the smallest keys, and an id has the same key everywhere.
- * Keys are a permutation of the ids, so a sample holds keys alone and gives ids back when it is read. Keys that may
- * belong to it are collected in any order, and sorted when there is no room left: being spread evenly, they take one
- * distribution into buckets. */
+/* Coordinated bottom-k samples: every unit keeps the ids with the smallest keys, and an id has the same key in all
+ * units. Keys are a permutation of the ids, so a sample stores keys and computes ids when read. Candidate keys are
+ * collected in any order and sorted when the buffer is full; as they are uniform, one pass into buckets suffices. */
 #include "units_internal.h"
 
 #include "memory.h"
 #include <string.h>
 
-/* Ids that are looked at in one go. */
+/* Ids processed together. */
 #define PIECE 256
 
 /* Buckets of a sort. */
@@ -32,7 +31,7 @@ static uint64_t unmix(uint64_t x)
     return x ^ x >> 30 ^ x >> 60;
 }
 
-/* Another permutation for every seed, that of seed 0 not being mix() alone. */
+/* A permutation for every seed; for seed 0 it is not mix() alone. */
 static uint64_t offset_of(uint64_t seed)
 {
     return mix(seed + UINT64_C(0x9E3779B97F4A7C15));
@@ -49,7 +48,7 @@ void eqp__sketches_init(struct eqp__sketches *sketches, uint64_t seed, int max, 
         .offset = offset_of(seed), .max = max, .room = many_cells ? 2 * (int64_t)max : 2 * (int64_t)max + 4 * PIECE};
 }
 
-/* Some two keys in each bucket. */
+/* About two keys per bucket. */
 static int buckets_of(int64_t room)
 {
     int buckets = LEAST_BUCKETS;
@@ -84,7 +83,7 @@ int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells)
     return EQP_OK;
 }
 
-/* The buckets' widths: a power of two, so that all keys up to the limit have one. */
+/* The width of the buckets, a power of two that covers all keys up to the limit. */
 static int shift_of(uint64_t limit, int buckets)
 {
     int shift = 0;
@@ -95,7 +94,7 @@ static int shift_of(uint64_t limit, int buckets)
     return shift;
 }
 
-/* Puts n keys <= limit in order, each once; returns how many there are, at most `max`. */
+/* Sorts n keys <= limit and drops duplicates; returns their number, at most `max`. */
 static int64_t sort_keys(struct eqp__sketches *sketches, int64_t n, uint64_t *key, uint64_t limit)
 {
     const int buckets = buckets_of(n), shift = shift_of(limit, buckets);
@@ -127,7 +126,7 @@ static int64_t sort_keys(struct eqp__sketches *sketches, int64_t n, uint64_t *ke
                 kept++;
                 continue;
             }
-            for (; at < kept; at++) { /* it is there already */
+            for (; at < kept; at++) { /* a duplicate */
                 key[at] = key[at + 1];
             }
         }
@@ -173,7 +172,7 @@ void eqp__sketches_add_all(struct eqp__sketches *sketches, int64_t cell, int64_t
         const uint64_t limit = sketches->limit[cell];
         uint64_t *end = sketches->key + cell * sketches->room + sketches->count[cell];
         int64_t added = 0;
-        for (int64_t i = from; i < to; i++) { /* no branch, since none could be predicted */
+        for (int64_t i = from; i < to; i++) { /* without a branch, which would be mispredicted */
             const uint64_t key = mix((uint64_t)id[i] ^ offset);
             end[added] = key;
             added += (key <= limit) & (id[i] >= 0);
@@ -191,7 +190,7 @@ void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id
     tidy(sketches, cell);
     const uint64_t key = mix((uint64_t)id ^ sketches->offset);
     if (key > sketches->limit[cell]) {
-        /* It was left out because it is larger than all: the order stays. */
+        /* It was left out as the largest key, so appending it keeps the order. */
         sketches->key[cell * sketches->room + sketches->max - 1] = key;
         sketches->limit[cell] = key;
     }

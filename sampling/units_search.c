@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The nearest of an owner's centroids: of one point, or of many at a time. */
+/* The nearest of an owner's centroids, for one point or many. */
 #include "units_internal.h"
 #include "versions.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Points that are searched for at a time, and up to how many centroids that is faster than the tree. */
+/* Points searched at a time, and the number of centroids up to which this is faster than the tree. */
 #define BLOCK 32
 #define BLOCK_CELLS 384
 
@@ -34,14 +34,14 @@ int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp
     int64_t best = 0;
 
     if (tree) {
-        /* The only way to fail is a point that is not finite, and then no cell is nearest. */
+        /* The search fails only for a point that is not finite, which has no nearest cell. */
         return eqp_kdtree_nearest(tree, point, &best, NULL) == EQP_OK ? best : 0;
     }
     /* The compiler unrolls the common case. */
     return dim == 3 ? nearest_linear(3, n, centroid, point) : nearest_linear(dim, n, centroid, point);
 }
 
-/* BLOCK points of three dimensions: the same sums in the same order as nearest_linear(). */
+/* BLOCK points in three dimensions, with sums in the same order as nearest_linear(). */
 EQP__VERSIONS("avx2", "default")
 static void nearest_block(int64_t n, const double *centroid, const double *point, int64_t *cell)
 {
@@ -60,7 +60,7 @@ static void nearest_block(int64_t n, const double *centroid, const double *point
         for (int i = 0; i < BLOCK; i++) {
             const double dx = cx - x[i], dy = cy - y[i], dz = cz - z[i];
             const double sum = dx * dx + dy * dy + dz * dz;
-            const int64_t closer = -(int64_t)(sum < least[i]); /* all bits, or none: no branch */
+            const int64_t closer = -(int64_t)(sum < least[i]); /* all bits or none, without a branch */
             best[i] ^= (best[i] ^ c) & closer;
             least[i] = sum < least[i] ? sum : least[i];
         }

@@ -15,7 +15,7 @@ bool eqp_sink_wants_pins(const eqp_sink *sink)
     return sink && sink->pins;
 }
 
-/* One weight after the other: for those that are wrong, or too large for the way below. */
+/* One weight at a time, for invalid weights and for weights too large for the fast path below. */
 static int convert_one_by_one(const double *weight, int64_t n, double scale, int64_t *fixed, int64_t *sum)
 {
     *sum = 0;
@@ -32,15 +32,15 @@ static int convert_one_by_one(const double *weight, int64_t n, double scale, int
     return EQP_OK;
 }
 
-/* Adding ROUNDER rounds a number of at most 2^51 to the nearest integer, of two the even one, like llrint(), and leaves
- * that integer in the low bits. Unlike llrint() it can be done for several numbers at a time. */
+/* Adding ROUNDER rounds a number of at most 2^51 to the nearest integer, ties to even as llrint() does, and leaves that
+ * integer in the low bits. Unlike llrint() it vectorizes. */
 #define ROUNDER 0x1.8p52
 #define ROUNDER_BITS INT64_C(0x4338000000000000)
 #define BITS_OF_MOST INT64_C(0x4320000000000000) /* 2^51 */
 #define BITS_OF_HALF INT64_C(0x3FE0000000000000)
 
-/* Non-negative numbers are ordered like their bits as integers. The loops have no branches, so that several numbers are
- * looked at at a time; the signs of the masks decide. */
+/* Non-negative numbers are ordered like their bits as integers. The loops have no branches, so that they vectorize; the
+ * signs of the masks decide. */
 static int weights_to_quanta(const double *weight, int64_t n, double scale, int64_t *fixed, int64_t *sum)
 {
     double quanta[EQP__CHUNK];
@@ -71,7 +71,7 @@ static int weights_to_quanta(const double *weight, int64_t n, double scale, int6
 
 #define EXPONENT UINT64_C(0x7FF0000000000000)
 
-/* A number that is not finite has all bits of the exponent: one more carries into the sign. */
+/* A number that is not finite has all exponent bits set, so adding one carries into the sign. */
 static bool all_finite(const double *x, int64_t n)
 {
     uint64_t bits[EQP__CHUNK], any = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics of unit sizes. Everything is kept as sums, so that ranks can add theirs up. */
+/* Statistics of unit sizes. All of them are sums, which ranks can add. */
 #include <equipoise/units.h>
 
 #include <math.h>
 
-/* log2 of the first bin's start, and bins per factor of two. */
+/* log2 of the lower edge of the first bin, and bins per factor of two. */
 #define FIRST_LOG2 (-16)
 #define PER_OCTAVE 4
 
@@ -52,7 +52,7 @@ int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)
     return EQP_OK;
 }
 
-/* Whether no count is negative or above that of all sizes. */
+/* True if every count is between 0 and the count of all sizes. */
 static bool are_counts(const eqp_sizes *s)
 {
     bool good = s && s->n >= 0 && s->zeros >= 0 && s->zeros <= s->n;
@@ -119,7 +119,7 @@ int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta)
     double variance = sizes->sum_squares / (double)n - mean * mean;
     double shape = mean * mean / variance;
     if (!(shape > 0) || !isfinite(shape)) {
-        shape = 0.5 / gap; /* the likelihood's own limit for large k */
+        shape = 0.5 / gap; /* the limit of the likelihood for large k */
     }
     /* Newton's method on 1/k (Minka, eq. 10) converges from any start in a few steps. */
     for (int step = 0; step < 100; step++) {

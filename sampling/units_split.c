@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounds of counting. Each divides a heavy cell into about weight / target pieces, so two or three do it; the limit is
- * for data that resist. */
+/* Rounds of counting. Each divides a heavy cell into about weight / target pieces, so two or three suffice; the limit
+ * is for degenerate data. */
 #define MAX_ROUNDS 10
 
 int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size)
@@ -28,7 +28,7 @@ int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size)
     return EQP_OK;
 }
 
-/* Grows to exactly `room` things; the old array stays valid on failure. */
+/* Grows to exactly `room` elements; the old array stays valid on failure. */
 static bool resize(void **array, int64_t room, size_t size)
 {
     void *grown = eqp__realloc(*array, (size_t)room, size);
@@ -183,8 +183,8 @@ static void sift_down(struct eqp__splitter *s, int64_t n)
     }
 }
 
-/* Takes the interaction into the sample, in place of the one with the largest key, and draws the weight to be passed
- * before the next one enters. `below`: the key is known to be smaller than this. */
+/* Replaces the interaction with the largest key in the sample, and draws the weight to pass before the next one enters.
+ * `below`: an upper bound of the new key */
 static int enter(struct eqp__splitter *s, const double *centroid, int64_t weight, int64_t index, double below)
 {
     uint64_t bits[2];
@@ -212,9 +212,9 @@ static int enter(struct eqp__splitter *s, const double *centroid, int64_t weight
     return EQP_OK;
 }
 
-/* A sample without replacement in proportion to weight, in one pass: the smallest of exponential deviates divided by
- * the weights, kept in a heap. An interaction enters if its key is smaller than the largest there: the weight until
- * that happens is an exponential deviate, too, so that the others need no random numbers (P. S. Efraimidis and P. G.
+/* A sample without replacement in proportion to weight, in one pass: a heap of the smallest keys, which are exponential
+ * deviates divided by weights. An interaction enters if its key is below the largest in the heap. The weight passed
+ * until then is an exponential deviate, too, so skipped interactions need no random numbers (P. S. Efraimidis and P. G.
  * Spirakis, Inf. Process. Lett. 97 (2006) 181, algorithm A-ExpJ). */
 static int sample_random(void *context, const struct eqp__chunk *chunk)
 {
@@ -239,7 +239,7 @@ static int sample_random(void *context, const struct eqp__chunk *chunk)
     return code;
 }
 
-/* Orders the sample by the interactions' numbers: heap sort on what is a heap already, with the index as key. */
+/* Sorts the sample by interaction number: the last phase of a heap sort, with the index as key. */
 static void sample_order(struct eqp__splitter *s)
 {
     for (int64_t c = 0; c < s->n; c++) {
@@ -307,8 +307,8 @@ static int add_candidate(struct eqp__splitter *s, int64_t cell, const double *ce
 enum picked { NOTHING_PICKED, FIRST_PICKED, DUE_PICKED };
 
 /* Every stratum of `target` weight in a cell yields one candidate: the interaction that completes it (STRIDE), or the
- * one in which a random part of its weight is passed, hence one at random in proportion to weight (ADAPTIVE). An
- * interaction at the centroid itself would make an empty cell: then the next one, or at the end the first. */
+ * interaction at a random point of its weight, so that the choice is proportional to weight (ADAPTIVE). An interaction
+ * at the centroid would create an empty cell, so the next one is taken, or the first one at the end. */
 static int consider(struct eqp__splitter *s, int64_t cell, const double *point, int64_t weight, int64_t index)
 {
     bool here = equal(s->dim, point, centroid_of(s, cell));
@@ -395,8 +395,8 @@ static int count_cells(struct eqp__splitter *s, int64_t owner, int round, eqp_en
     return code == EQP_OK ? eqp__enumerate(&s->sink, enumerate, user, owner) : code;
 }
 
-/* How many samples a cell gets beside its own: enough for pieces of the target weight, but only for the weight that
- * they can take away from the centroid. */
+/* Additional samples for a cell: enough for pieces of the target weight, counting only the weight that can leave the
+ * centroid. */
 static int64_t more_wanted(const struct eqp__splitter *s, int64_t cell)
 {
     if (s->weight[cell] <= s->bound || s->have[cell] == 0) {
@@ -412,7 +412,7 @@ static int64_t more_wanted(const struct eqp__splitter *s, int64_t cell)
     return (int64_t)fmin(more, (double)s->have[cell]);
 }
 
-/* Turns candidates of heavy cells into cells, evenly over each cell's strata. */
+/* Turns candidates of heavy cells into cells, spaced evenly over each cell's strata. */
 static int sample_again(struct eqp__splitter *s, bool *added)
 {
     int64_t cells = s->n;
@@ -438,7 +438,7 @@ static int sample_again(struct eqp__splitter *s, bool *added)
     return EQP_OK;
 }
 
-/* Drops cells that no interaction is nearest to: a centroid that was sampled twice. */
+/* Drops empty cells, whose centroid was sampled twice. */
 static bool drop_empty(struct eqp__splitter *s)
 {
     int64_t kept = 0;
@@ -468,7 +468,7 @@ int eqp__split(struct eqp__splitter *s, int64_t owner, int64_t id, int64_t weigh
             code = sample_again(s, &added);
         }
     }
-    /* Counted once more, so that the counts are those of the very search that eqp_units_find() will make. */
+    /* Counts once more by the same search as eqp_units_find(), so that both agree. */
     while (code == EQP_OK && s->n > 0 && drop_empty(s)) {
         code = s->n > 0 ? count_cells(s, owner, MAX_ROUNDS, enumerate, user) : EQP_OK;
     }

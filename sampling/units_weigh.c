@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phase 1: counts and weights of the owners, their sums, and how large units should be. */
+/* Phase 1: counts and weights of the owners, their sums, and the target size of units. */
 #include "units_internal.h"
 
 #include "memory.h"
@@ -50,7 +50,7 @@ void eqp__draw_next(struct eqp__draw *draw)
 {
     double missed = log(1 - eqp_random_uniform(draw->seed, (uint64_t)draw->id, draw->drawn++)) / draw->log_missed;
 
-    /* Not a number only if both logarithms are 0: neither of a rate nor of a random number worth the name. */
+    /* NaN would need both logarithms to be 0, which rates and random numbers exclude. */
     if (missed < (double)EQP__WEIGHT_LIMIT && draw->next < EQP__WEIGHT_LIMIT) {
         draw->next += 1 + (int64_t)missed;
     } else {
@@ -246,7 +246,7 @@ int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *a
     } else if (options->imbalance > 0 && options->nparts > 0) {
         units = options->nparts * fmax(2, options->threshold) / options->imbalance;
     }
-    /* Neither more units than interactions nor less than one. */
+    /* At least one unit, at most one per interaction. */
     units = fmax(1, fmin(units, interactions));
     *target = ldexp((double)all->weight, -options->weight_bits) / units;
     *rate = interactions > 0 ? fmin(1, units / interactions) : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal: a loop in several versions. Where the compiler and the linker can, EQP__VERSIONS("avx2", "default") before
- * a function compiles it for each of these instruction sets, and the program takes the version that the machine runs
- * best. It must compute the same numbers in all of them. */
+/* Internal: function multiversioning. If the compiler and the linker support it, EQP__VERSIONS("avx2", "default")
+ * before a function compiles it for each of these instruction sets, and the loader picks the best version for the
+ * machine. All versions must compute the same numbers. */
 #ifndef EQP_VERSIONS_H
 #define EQP_VERSIONS_H
 
 #include <stdint.h> /* __GLIBC__ */
 
-/* The version is chosen while the program is loaded, by code that the compiler instruments for ThreadSanitizer like any
- * other, and ThreadSanitizer is not there yet: the program would end by a segmentation fault before main(). */
+/* ThreadSanitizer instruments the code that chooses the version, which runs while the program is loaded and before
+ * ThreadSanitizer is ready: the program would crash before main(). */
 #if defined(__SANITIZE_THREAD__)
 #define EQP__WITH_THREAD_SANITIZER 1
 #elif defined(__has_feature)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* From so many bytes on an array has pages of its own, which are asked for in large ones: half of the time of a pass
- * over new memory can be spent in getting it page by page. */
+/* Arrays of at least this many bytes have pages of their own. Large pages are requested for them, as page faults can
+ * take half of the first pass over new memory. */
 #define LARGE_BYTES ((size_t)8 << 20)
 #define PAGE_BYTES ((uintptr_t)4096)
 
@@ -36,7 +36,7 @@ int eqp_array_bytes(int64_t count, size_t size, size_t *bytes)
     return EQP_OK;
 }
 
-/* Pointers to items of any type all look alike on the machines of POSIX; memcpy keeps the compiler's aliasing rules. */
+/* POSIX gives all object pointers the same representation; memcpy respects the aliasing rules. */
 static void store_pointer(void *array, void *items)
 {
     memcpy(array, &items, sizeof items);

@@ -25,19 +25,19 @@ enum {
 
 static const char letter[] = "abcdefghijklmnopqrstuvwxyz012345", mark[] = ".eqp-", ending[] = ".part";
 
-/* What is written directly, to a pipe or a device, is kept in a file without a name until it is published: it may be
- * written in any order, and a run that fails writes nothing. */
+/* Output for a pipe or a device is kept in an unnamed file until it is published. It can be written in any order, and a
+ * run that fails writes none. */
 struct eqp_output {
     char *path;                    /* as the caller names it; owned */
-    eqp__target target;            /* what is behind the path */
-    int folder;                    /* of the target, so that nobody can put another in its place */
-    char name[NAME_MOST + 1];      /* of the target in the folder */
-    char temporary[NAME_MOST + 1]; /* in the folder; "" once the file has its name, and where it needs none */
-    mode_t mode;                   /* that of the older file, where there is one */
+    eqp__target target;            /* the file, pipe or device that the path leads to */
+    int folder;                    /* folder of the target, held open so that no other can take its place */
+    char name[NAME_MOST + 1];      /* name of the target in the folder */
+    char temporary[NAME_MOST + 1]; /* temporary name in the folder; "" after publication and if none is needed */
+    mode_t mode;                   /* mode of the file to be replaced, if any */
     FILE *stream;
     int fd;
     int direct;      /* the pipe or device; -1: none */
-    off_t delivered; /* bytes that it has got */
+    off_t delivered; /* bytes passed on to it */
     bool failed;
     int reason; /* errno of the first failure */
 };
@@ -69,7 +69,7 @@ void eqp_output_note(eqp_output *output, int reason)
     }
 }
 
-/* The stream's way to the disk: stdio itself forgets why it failed. */
+/* Writes for the stream, as stdio does not keep the errno of a failure. */
 static ssize_t put_all(void *cookie, const char *data, size_t bytes)
 {
     eqp_output *o = cookie;
@@ -87,7 +87,7 @@ static ssize_t put_all(void *cookie, const char *data, size_t bytes)
     return o->failed ? 0 : (ssize_t)bytes;
 }
 
-/* Writes ".eqp-XXXXXXXX.part" behind what is kept of the name, which makes the whole no longer than a name may be. */
+/* Appends ".eqp-XXXXXXXX.part" to the name, which is cut to keep the result within the limit for names. */
 static int make_name(const char *name, char *temporary)
 {
     const size_t length = strlen(name);
@@ -105,7 +105,7 @@ static int make_name(const char *name, char *temporary)
     return 0;
 }
 
-/* One attempt. 0, EEXIST where another is to be made, or why not. */
+/* One attempt: 0, EEXIST to try again, or another errno. */
 static int create_once(eqp_output *o, mode_t mode)
 {
     int reason = make_name(o->name, o->temporary);
@@ -117,7 +117,7 @@ static int create_once(eqp_output *o, mode_t mode)
     if (o->fd < 0) {
         return errno;
     }
-    /* A sweeper that came before the lock has taken the file for one of a dead run. */
+    /* A sweeper has removed the file before it was locked, taking it for one of a dead run. */
     if ((flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
         !eqp__is_same_file(o->fd, o->folder, o->temporary)) {
         (void)close(o->fd);
@@ -147,7 +147,7 @@ static int create_file(eqp_output *o, const char *path, mode_t mode)
     return reason;
 }
 
-/* Files of links are not where their runs' sweeps look. */
+/* Sweeps do not look in the folder of a link's target. */
 static void sweep_behind(const eqp_output *o)
 {
     if (strcmp(o->path, o->target.name) != 0) {
@@ -155,7 +155,7 @@ static void sweep_behind(const eqp_output *o)
     }
 }
 
-/* For a file that is to be replaced or made: readable for nobody else before it may be. */
+/* Opens the temporary file of a regular target. Only the owner can read it until it is published. */
 static int open_replacement(eqp_output *o)
 {
     const bool exists = o->target.exists;
@@ -170,7 +170,7 @@ static int open_replacement(eqp_output *o)
     return reason;
 }
 
-/* For a pipe, a device, or a descriptor: beside it there is no place for a file. */
+/* Opens an unnamed file for a pipe, device or descriptor, whose folder cannot hold a temporary one. */
 static int open_direct(eqp_output *o)
 {
     const char *folder = getenv("TMPDIR");
@@ -253,7 +253,7 @@ static int flush(eqp_output *o, eqp_message *message)
     return eqp_output_check(o, message);
 }
 
-/* Writes bytes to a pipe or device, also to one that would not let anybody wait. 0 or an errno. */
+/* Writes bytes to a pipe or device, even a nonblocking one. 0 or an errno. */
 static int put_direct(int fd, const char *bytes, size_t n)
 {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
@@ -273,7 +273,7 @@ static int put_direct(int fd, const char *bytes, size_t n)
     return 0;
 }
 
-/* Passes on what has been written since the last time. */
+/* Passes on the bytes written since the last call. */
 static void deliver(eqp_output *o)
 {
     char block[16384];
@@ -295,7 +295,7 @@ static void deliver(eqp_output *o)
     eqp_output_note(o, reason);
 }
 
-/* The same without SIGPIPE, which would end the program: the error says it. */
+/* Blocks SIGPIPE, which would end the program; the write returns an error instead. */
 static void deliver_quietly(eqp_output *o)
 {
     const struct timespec now = {0};
@@ -312,7 +312,7 @@ static void deliver_quietly(eqp_output *o)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Nothing but a file is replaced, whatever has come under the name meanwhile. */
+/* Only a regular file is replaced, even if the name has changed meanwhile. */
 static int give_name(eqp_output *o, eqp_message *message)
 {
     struct stat named;
@@ -346,7 +346,7 @@ int eqp_output_commit(eqp_output *output, eqp_message *message)
 {
     int code = output ? flush(output, message) : EQP_ERR_ARGUMENT;
 
-    /* The data first: a name that points at data which never reached the disk would be a damaged file after a crash. */
+    /* Syncs the data before the rename: otherwise a crash could leave a damaged file under the name. */
     if (code == EQP_OK && output->direct < 0 && fsync(output->fd) != 0) {
         code = cannot_write(output->path, errno, message);
     }
@@ -381,7 +381,7 @@ void eqp_output_discard(eqp_output *output)
     free(output);
 }
 
-/* Is that the name of a temporary file of a target with that stem? */
+/* True for the name of a temporary file of a target with that stem. */
 static bool is_temporary(const char *name, const char *stem, size_t stem_length)
 {
     const size_t length = strlen(name);

@@ -15,7 +15,8 @@ int eqp_input_open(const char *path, FILE **stream, eqp_message *message)
     int fd, reason;
 
     EQP_REQUIRE(path && stream);
-    /* Asked before opening, because to open a device can have effects; and again after, since names change. */
+    /* Checked before opening, as opening a device can have effects, and again after it, as the file may have been
+     * replaced. */
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         eqp_message_set(message, S_ISDIR(status.st_mode) ? "%.300s: is a directory" : "%.300s: is not a regular file",
                         path);

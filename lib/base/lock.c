@@ -31,7 +31,7 @@ static int cannot_lock(const char *path, int reason, eqp_message *message)
     return EQP_ERR_IO;
 }
 
-/* The text of the holder, who may not have written it yet. */
+/* Reads the text of the holder, which may not be written yet. */
 static int refuse(const char *path, int fd, eqp_message *message)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -50,7 +50,7 @@ static int refuse(const char *path, int fd, eqp_message *message)
     return EQP_ERR_STATE;
 }
 
-/* A file that no run of ours has written must not be removed at the end. */
+/* A file of other origin must not be removed at the end. */
 static bool is_ours(int fd)
 {
     char text[sizeof held] = "";
@@ -59,7 +59,7 @@ static bool is_ours(int fd)
     return n == 0 || (n > 0 && strncmp(text, held, (size_t)n) == 0);
 }
 
-/* A disk that is too full for a line does not make the lock a worse one. */
+/* The lock also works if the disk is too full for its text. */
 static void write_holder(int fd, const char *program)
 {
     char text[HELD_MOST], host[128] = "";
@@ -74,7 +74,7 @@ static void write_holder(int fd, const char *program)
     }
 }
 
-/* One attempt. EQP_ERR_UNKNOWN: the file was removed before it was locked; make another one. */
+/* One attempt. EQP_ERR_UNKNOWN: the file was removed before it was locked; try again. */
 static int take_once(const char *path, const char *program, int *locked, eqp_message *message)
 {
     struct stat status;
@@ -151,7 +151,7 @@ void eqp_lock_free(eqp_lock *lock)
         return;
     }
     if (lock->fd >= 0) {
-        /* Removed while it is locked, so that no newer lock file goes. */
+        /* Removes the file while it is locked, so that no newer lock file is removed. */
         if (eqp__is_same_file(lock->fd, AT_FDCWD, lock->path)) {
             (void)unlink(lock->path);
         }

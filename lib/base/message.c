@@ -11,7 +11,7 @@ static bool continues_character(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* A cut text shows that it is cut, and never ends in half a UTF-8 character. */
+/* A truncated text ends in dots, and never within a UTF-8 character. */
 static void mark_cut(char *text, size_t size)
 {
     size_t end = size - sizeof "...";

@@ -11,7 +11,7 @@ static uint64_t mix(uint64_t state, uint64_t word)
     return state ^ state >> 32;
 }
 
-/* Of n bytes and their number. */
+/* Checksum of n bytes and of n. */
 static uint64_t checksum(const unsigned char *bytes, size_t n)
 {
     uint64_t state = mix(UINT64_C(0x45515053), n), word;

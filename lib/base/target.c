@@ -41,7 +41,7 @@ static int own_descriptor(const char *link)
     return ours ? (int)number : -1;
 }
 
-/* Puts the text of a link in the place of its name. 0 or an errno. */
+/* Replaces the name of a link by its text. 0 or an errno. */
 static int follow(char **name)
 {
     char text[PATH_MAX + 1], *joined;
@@ -146,7 +146,7 @@ int eqp__target_open(const char *path, const eqp__target *target, int *fd)
     return 0;
 }
 
-/* Copies the access control list of a file, or that it has none: a folder may give new files one. */
+/* Copies the access control list of a file, or removes the list that the folder gave the new file. */
 static bool copy_list(int fd, const char *from)
 {
     static const char list[] = "system.posix_acl_access";

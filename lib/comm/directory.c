@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Key of the hash; any number will do. */
+/* Key of the hash; arbitrary. */
 enum { HASH_SEED = 29 };
 
 typedef struct entry {
@@ -38,7 +38,7 @@ static void free_delivery(delivery *in)
     free(in->id);
 }
 
-/* For a caller that may have failed already (`code`); what is in `in` is freed by the caller, whatever comes back. */
+/* Sends ids to their keepers. code: this rank's so far. The caller frees `in`, even on failure. */
 static int deliver(MPI_Comm comm, int code, int64_t n, const int64_t *id, delivery *in)
 {
     int *keeper = NULL, rank, nranks = 0, failed = eqp__comm_shape(comm, &rank, &nranks);

@@ -27,7 +27,7 @@ static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const 
                : EQP_ERR_MPI;
 }
 
-/* Each rank tells all others, a piece at a time. */
+/* Every rank broadcasts its array in pieces. */
 static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,
                         void *recv)
 {
@@ -111,7 +111,7 @@ done:
 
 /* ---- the same array again and again ---- */
 
-/* What every slot begins with. */
+/* Header of a slot. */
 typedef struct slot_head {
     int64_t n, code, most;
 } slot_head;
@@ -129,7 +129,7 @@ static size_t slot_bytes(const eqp_gatherer *g, int64_t room)
     return sizeof(slot_head) + (size_t)room * g->size;
 }
 
-/* Slots for so many elements. Collective; unchanged on error. */
+/* Enlarges the slots to `room` elements. Collective; unchanged on error. */
 static int grow(eqp_gatherer *g, int64_t room)
 {
     char *mine = NULL, *all = NULL;
@@ -187,8 +187,8 @@ static slot_head head_of(const eqp_gatherer *g, int rank)
     return head;
 }
 
-/* *room: elements of any rank; *total: of all; *most: the largest of the ranks' numbers. The code of the first rank
- * that failed. */
+/* *room: elements of the fullest slot; *total: of all slots; *most: the largest of the ranks' numbers. Returns the code
+ * of the first rank that failed. */
 static int look(const eqp_gatherer *g, int64_t *room, int64_t *total, int64_t *most)
 {
     int code = EQP_OK;

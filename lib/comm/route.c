@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A number for each plan that ranks can follow, and for trips back: nodes have at most as many parts as there are. */
+/* A number that identifies the plan and the flag for trips back. */
 static int64_t number_of(const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
 {
     return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40) +
@@ -43,7 +43,7 @@ static int create_requests(MPI_Request **request, int64_t n)
     return code;
 }
 
-/* Whether what arrives can be given as it lies in the segment. */
+/* True if the arrivals can be returned in place, as they lie in the segment. */
 static int lies_in_place(const eqp_route *route)
 {
     for (int64_t i = 0; i < route->arrivals.n; i++) {
@@ -69,7 +69,7 @@ static int create_buffers(eqp_route *route)
     return code;
 }
 
-/* Collective. Where no memory is shared nobody waits here for what others may lack: eqp__route_open() does. */
+/* Collective. Without shared memory no rank waits here for the allocations of the others; eqp__route_open() does. */
 static int fill(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2])
 {
     int alone, code = eqp__route_inspect(route, blocks, plan, &alone);
@@ -77,7 +77,7 @@ static int fill(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2
     EQP_TRY(code);
     alone = alone ? alone : create_buffers(route);
     if (route->node != MPI_COMM_NULL) {
-        EQP_TRY(eqp_agree(route->comm, alone, NULL)); /* memory is shared by all of a node or by none */
+        EQP_TRY(eqp_agree(route->comm, alone, NULL)); /* either all ranks of a node share memory or none does */
         code = eqp__route_memory(route);
         code = code || !blocks->back ? code : eqp__route_sums(route);
         return eqp__agree_least(route->comm, code, 2, route->all, NULL);
@@ -192,7 +192,7 @@ bool eqp_route_idle(eqp_route *route)
 
 eqp_route_view eqp_route_arrivals(const eqp_route *route)
 {
-    if (!route || route->broken || !route->segments) { /* no memory here, or somewhere */
+    if (!route || route->broken || !route->segments) { /* an allocation failed on this rank or another one */
         return (eqp_route_view){0};
     }
     return (eqp_route_view){.n = route->narrivals,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that go to all ranks of a lane, and their sums back. */
+/* Blocks broadcast to all ranks of a lane, and their sums back. */
 #include "comm/route_tables.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static int64_t hot_total(const eqp_route *route)
     return route->hot_first[route->stages.nnodes];
 }
 
-/* Whether one collective call can count it all; else every rank's part travels in pieces of its own. */
+/* True if one collective call can count all bytes; otherwise every rank's part travels in pieces. */
 static int is_small(const eqp_route *route)
 {
     return (size_t)hot_total(route) <= route->largest;
@@ -33,7 +33,7 @@ int64_t eqp__hot_requests(const eqp_route *route)
     return n;
 }
 
-/* What eqp_exchange_count() counts for a collective call. */
+/* Counts a collective call as eqp_exchange_count() does. */
 static void count_hot(eqp_route *route)
 {
     const int64_t bytes = hot_total(route) - hot_bytes(route, route->me);
@@ -54,7 +54,7 @@ static void set_counts(eqp_route *route, int64_t size)
     }
 }
 
-/* Calls of the same order on all ranks of the lane. back: sums to their home, else copies from there. */
+/* Posts the calls in the same order on all ranks of the lane. back: sums to the home, otherwise copies from it */
 static int post_pieces(eqp_route *route, int back)
 {
     for (int r = 0; r < route->stages.nnodes; r++) {

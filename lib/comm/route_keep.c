@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a route's inspector: where blocks lie that stay in a node, and who finds which of them there. */
+/* The last part of a route's inspector: the places of blocks that stay in a node, and the ranks that read them
+ * there. */
 #include "comm/route_plan.h"
 
 #include "comm/send.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank is told of a block that it will find in a segment of its node. */
+/* Description of a block in a segment of the node, for a rank that reads it there. */
 typedef struct kept {
     int64_t id, bytes, seq, at;
     int64_t home;
@@ -40,7 +41,7 @@ static int add_keep(keeper *keep, int to, const kept *k)
     return code;
 }
 
-/* Blocks whose users are in this node: they lie in the pool, or come into the part of the segment for own ones. */
+/* Keeps blocks with users in this node. They lie in the pool or, own ones, in their part of the segment. */
 static int keep_travellers(keeper *keep, const eqp__inspector *in)
 {
     eqp_route *route = in->route;
@@ -63,7 +64,7 @@ static int keep_travellers(keeper *keep, const eqp__inspector *in)
     return code;
 }
 
-/* One broadcast block, which will lie at *at. */
+/* Keeps one broadcast block, which will lie at *at. */
 static int keep_hot(keeper *keep, const uint64_t *words, int64_t *at)
 {
     const eqp_route *route = keep->route;
@@ -83,7 +84,7 @@ static int keep_hot(keeper *keep, const uint64_t *words, int64_t *at)
     return code ? code : eqp__add_bytes(at, record.bytes);
 }
 
-/* All hot blocks of the lane by home, as all its ranks will hold them. */
+/* Keeps all hot blocks of the lane, by home, as all its ranks will hold them. */
 static int keep_hots(keeper *keep, const eqp__inspector *in, int64_t n, const uint64_t *words)
 {
     eqp_route *route = in->route;
@@ -105,7 +106,7 @@ static int keep_hots(keeper *keep, const eqp__inspector *in, int64_t n, const ui
         }
     }
     for (int r = 0; r < nlane && !code; r++) {
-        if (route->hot_first[r + 1] < route->hot_first[r]) { /* has none */
+        if (route->hot_first[r + 1] < route->hot_first[r]) { /* no hot blocks */
             route->hot_first[r + 1] = route->hot_first[r];
         }
     }
@@ -129,12 +130,12 @@ static int share_hots(keeper *keep, const eqp__inspector *in)
 
 /* ---- what arrives ---- */
 
-/* Blocks that this rank finds in the segments of its node, by the rank that told of each. */
+/* Blocks that this rank reads in the segments of its node, by the rank that described each. */
 typedef struct finds {
     int64_t n;
     kept *list;
-    int64_t *out_count, *in_count; /* [node] told to each, by each */
-    int64_t *first, *order;        /* of what is told */
+    int64_t *out_count, *in_count; /* [node] descriptions to and from each rank */
+    int64_t *first, *order;        /* of the descriptions */
 } finds;
 
 static int exchange_keeps(const keeper *keep, finds *f)
@@ -185,7 +186,7 @@ static int by_home(const void *a, const void *b)
     return (left->seq > right->seq) - (left->seq < right->seq);
 }
 
-/* Fills the view; place[i]: offset of find i in what arrives. */
+/* Fills the view. place[i]: offset of find i among the arrivals */
 static int list_arrivals(eqp_route *route, const finds *f, int64_t *place)
 {
     arrival *list = NULL;
@@ -222,7 +223,7 @@ static int list_arrivals(eqp_route *route, const finds *f, int64_t *place)
     return code;
 }
 
-/* Tells whoever holds a block where each rank of the node will put its contribution to it. */
+/* Tells the holder of each block where the ranks of the node will put their contributions to it. */
 static int list_contributions(const keeper *keep, const finds *f, int64_t *place)
 {
     eqp_route *route = keep->route;
@@ -274,7 +275,7 @@ int eqp__route_keep(eqp__inspector *in, int *alone)
     const int meets = in->route->node != MPI_COMM_NULL || in->route->plan.broadcast > 0;
     int code = *alone ? *alone : keep_travellers(&keep, in);
 
-    /* Lanes and nodes do not hear of each other's failures: all must be well before each goes on by itself. */
+    /* Lanes and nodes do not learn of each other's failures, so all ranks agree before they continue separately. */
     code = meets ? eqp_agree(in->route->comm, code, NULL) : code;
     if (in->route->plan.broadcast > 0) {
         code = code ? code : eqp_agree(in->route->comm, share_hots(&keep, in), NULL);

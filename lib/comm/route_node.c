@@ -35,7 +35,7 @@ int eqp__route_split(eqp_route *route)
     return eqp_agree(route->comm, size == node ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 }
 
-/* The segments of a node as this rank sees them. */
+/* Addresses of the node's segments in this process. */
 static int query_segments(eqp_route *route)
 {
     MPI_Aint bytes;
@@ -49,12 +49,12 @@ static int query_segments(eqp_route *route)
     return EQP_OK;
 }
 
-/* A segment also takes this rank's contributions, while no blocks are in it. */
+/* A segment also holds this rank's contributions while it holds no blocks. */
 static int share_memory(eqp_route *route)
 {
     int64_t bytes = route->segment_bytes > route->arrived_bytes ? route->segment_bytes : route->arrived_bytes;
 
-    bytes = (bytes / 64 + 1) * 64; /* never empty; all begin at a line of the cache */
+    bytes = (bytes / 64 + 1) * 64; /* never empty; all begin at a cache line */
     if (MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, route->node, &route->segment, &route->window) !=
         MPI_SUCCESS) {
         route->window = MPI_WIN_NULL;
@@ -109,7 +109,8 @@ int eqp__route_meet(eqp_route *route)
                : EQP_ERR_MPI;
 }
 
-/* Whether every `node` consecutive ranks share memory. leader: [nranks] one rank of those that share a rank's. */
+/* True if each group of `node` consecutive ranks shares memory. leader: [nranks] lowest rank that shares memory with
+ * each */
 static int fits(int node, int nranks, const int *leader)
 {
     for (int r = 0; r < nranks; r++) {

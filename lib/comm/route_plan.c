@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inspector of a route: blocks travel once as descriptions, stage by stage, and leave tables behind. */
+/* The inspector of a route: descriptions of blocks travel once, stage by stage, and the tables are made from them. */
 #include "comm/route_plan.h"
 
 #include "comm/attached.h"
@@ -12,13 +12,13 @@
 
 _Static_assert(EQP__ROUTE_STAGES + EQP__STAGES_MAX <= EQP__PURPOSES, "each stage has a messenger");
 
-/* A description as it is sent, followed by its users; none: whom it is sent to needs it, nobody else. */
+/* A description of a block, followed by its users. Without users, the receiver is the only one. */
 typedef struct description {
     int64_t id, bytes, seq;
     int32_t home, nusers;
 } description;
 
-/* A block that goes on to one next stop. */
+/* A block on its way to one next stop. */
 typedef struct leg {
     int64_t traveller, user, nusers;
 } leg;
@@ -64,7 +64,7 @@ int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, in
     return code;
 }
 
-/* Divisions by one are most of all, and cost as much as all else here. */
+/* Most divisors are one, and divisions would dominate the cost. */
 static int quotient(int number, int divisor)
 {
     return divisor == 1 ? number : number / divisor;
@@ -90,8 +90,8 @@ static int reserve(eqp__inspector *in, int64_t nusers)
     return code ? code : eqp_array_reserve(&in->user, &in->users_capacity, in->nusers + nusers, sizeof *in->user);
 }
 
-/* A block that goes by messages. Its users by distance around the ring, so that those behind one next stop stand
- * together at every stage. */
+/* Adds a block that travels by messages. Its users are sorted by distance around the ring, so that the users behind one
+ * next stop are consecutive at every stage. */
 static int take_block(eqp__inspector *in, const eqp__traveller *t, int64_t n, const int *rank)
 {
     eqp__traveller own = *t;
@@ -197,7 +197,7 @@ static int add_leg(legs *all, int to, const leg *l)
     return code;
 }
 
-/* Who goes on from here at this stage, by next stop; the others stay with their block. */
+/* Lists the legs of this stage by next stop; users without a leg stay with their block. */
 static int part_ways(eqp__inspector *in, int stride, legs *all)
 {
     int code = EQP_OK;
@@ -224,7 +224,7 @@ static int part_ways(eqp__inspector *in, int stride, legs *all)
     return code;
 }
 
-/* Whether a leg ends at the one user of its block, so that there is nothing more to say. */
+/* True if the leg ends at its only user, which then need not be named. */
 static int is_last(const eqp__inspector *in, const leg *l, int to)
 {
     const int lane = in->route->rank % in->route->stages.node;
@@ -243,13 +243,13 @@ static int64_t describe(const eqp__inspector *in, const leg *l, int to, char *te
     return (int64_t)(sizeof d + (size_t)nusers * sizeof *in->user);
 }
 
-/* Bytes of a leg's description, which names no user if the leg is the last. */
+/* Bytes of a leg's description, without users if the leg is the last. */
 static int64_t described_bytes(const eqp__inspector *in, const leg *l, int to)
 {
     return (int64_t)sizeof(description) + (is_last(in, l, to) ? 0 : l->nusers * (int64_t)sizeof(int));
 }
 
-/* One message and its description. number: [n] legs that go to the same stop. */
+/* Lists one message and writes its description. number: [n] legs that go to the same stop */
 static int write_message(eqp__inspector *in, const legs *all, int64_t n, const int64_t *number,
                          eqp_messenger *messenger)
 {
@@ -298,7 +298,7 @@ done:
     return code;
 }
 
-/* One block out of a message; returns the bytes of its description. */
+/* Reads one block out of a message; returns the bytes of its description. */
 static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m, int *code)
 {
     description d;
@@ -395,8 +395,8 @@ int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks, int64_t
         EQP_TRY(eqp__route_meet_first(route->comm, code, plan));
         EQP_TRY(eqp__route_split(route));
     }
-    /* Whoever fails alone says so at the next stage. Lanes do not hear of each other's failures: all go through all
-     * stages, then meet. */
+    /* A failure of one rank is reported at the next stage. Lanes do not learn of each other's failures, so all ranks go
+     * through all stages and then agree. */
     *alone = code;
     for (int stage = 0; stage < route->stages.n && !over; stage++) {
         const int first = !lanes && stage == 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two halves of the inspector share: route_plan.c takes descriptions of blocks from stage to stage,
- * route_keep.c sees to the blocks that stay in a node. */
+/* Declarations shared by the two halves of the inspector: route_plan.c passes descriptions of blocks from stage to
+ * stage, route_keep.c handles blocks that stay in a node. */
 #ifndef EQUIPOISE_COMM_ROUTE_PLAN_H
 #define EQUIPOISE_COMM_ROUTE_PLAN_H
 
 #include "comm/route_tables.h"
 
-/* A block that is at this rank and that others, or this one, still need. */
+/* A block at this rank that this or further ranks still need. */
 typedef struct eqp__traveller {
     int64_t id, bytes, seq; /* seq: its place among its home's blocks */
     int64_t at;             /* in own blocks or the pool */
-    int64_t user, nusers;   /* into inspector.user: ranks for which it has not gone on, nearest node first */
+    int64_t user, nusers;   /* into inspector.user: ranks that it has not been sent towards, nearest node first */
     int home, own;
 } eqp__traveller;
 
-/* A broadcast block; followed by a bit for each rank that needs it. */
+/* A broadcast block, followed by one bit per rank, set for its users. */
 typedef struct eqp__hot {
     int64_t id, bytes, seq;
     int64_t home;
@@ -40,8 +40,8 @@ int eqp__add_bytes(int64_t *sum, int64_t bytes);
 /* Appends; EQP_OK or EQP_ERR_MEMORY. */
 int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, int who);
 
-/* Lists what stays, after the last stage: memory, arrivals, contributions. Collective where plans have nodes or
- * broadcast, which returns the code of all ranks; else local. *alone: of this rank, before and after. */
+/* Lists blocks that stay after the last stage: memory, arrivals, contributions. For plans with nodes or broadcast it is
+ * collective and returns the code of all ranks; otherwise it is local. *alone: this rank's code, before and after */
 int eqp__route_keep(eqp__inspector *in, int *alone);
 
 #endif

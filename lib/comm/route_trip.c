@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The executor of a route: trips by the tables of the inspector. */
+/* The executor of a route: trips along the tables of the inspector. */
 #include "comm/route_tables.h"
 
 #include "comm/attached.h"
@@ -13,7 +13,7 @@
 #define TAG_OUT 74
 #define TAG_BACK 75
 
-/* Posts one message in pieces that MPI can count; one without bytes is a message too. */
+/* Posts one message, possibly empty, in pieces that MPI can count. */
 static int post(eqp_route *route, const eqp__message *m, char *data, int sends, int tag, MPI_Request *request)
 {
     int64_t left = m->bytes;
@@ -39,7 +39,7 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
     return EQP_OK;
 }
 
-/* Posts a whole side: what will be received at all stages. */
+/* Posts the receives of all stages. */
 static int post_receives(eqp_route *route, const eqp__messages *side, char *base, int tag, MPI_Request *request)
 {
     for (int64_t i = 0; i < side->n; i++) {
@@ -51,7 +51,7 @@ static int post_receives(eqp_route *route, const eqp__messages *side, char *base
     return EQP_OK;
 }
 
-/* Whether the messages of a stage are through; waits for them if wanted. */
+/* Tests the messages of a stage, or waits for them. */
 static int complete(const eqp__messages *side, int stage, MPI_Request *request, int wait, int *done)
 {
     const int64_t begin = side->first[stage], end = side->first[stage + 1];
@@ -69,7 +69,7 @@ static int complete(const eqp__messages *side, int stage, MPI_Request *request, 
                : EQP_ERR_MPI;
 }
 
-/* Waits for all of a side and for what collective calls are on their way. */
+/* Waits for all messages of a side and for pending collective calls. */
 static int wait_all(eqp_route *route, const eqp__messages *sent, MPI_Request *request)
 {
     return MPI_Waitall((int)sent->nrequests, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
@@ -79,7 +79,7 @@ static int wait_all(eqp_route *route, const eqp__messages *sent, MPI_Request *re
                : EQP_ERR_MPI;
 }
 
-/* Lets MPI work on what is left. */
+/* Lets MPI make progress on pending calls. */
 static int poke(eqp_route *route)
 {
     int done;
@@ -90,8 +90,8 @@ static int poke(eqp_route *route)
                : EQP_ERR_MPI;
 }
 
-/* A rank that has failed makes the trip all the same, without data, so that nobody waits for it in vain; its code
- * travels beside the data. All codes are negative. */
+/* A rank that has failed makes the trip without data, so that no rank waits for it forever. Its code travels in an
+ * allreduce; all codes are negative. */
 static int begin_trip(eqp_route *route, eqp__trip trip, const void *data, int code)
 {
     route->trip = trip;
@@ -106,7 +106,7 @@ static int begin_trip(eqp_route *route, eqp__trip trip, const void *data, int co
                : EQP_ERR_MPI;
 }
 
-/* After an error of MPI nothing that was begun can be waited for. */
+/* After an error of MPI, pending calls cannot be completed. */
 static int leave(eqp_route *route, int code)
 {
     route->trip = code == EQP_ERR_MPI ? EQP__TRIP_NONE : route->trip;
@@ -131,7 +131,7 @@ static void copy_bytes(char *to, const char *from, int64_t bytes)
     }
 }
 
-/* Copies out of this rank's blocks, if it has come with any. */
+/* Copies from this rank's blocks, if it has data. */
 static void copy_own(const eqp_route *route, char *to, const eqp__span *s)
 {
     if (route->data) {
@@ -166,7 +166,7 @@ static int send_stage(eqp_route *route, int stage)
     return EQP_OK;
 }
 
-/* What has arrived goes on, stage by stage. */
+/* Forwards arrived messages, stage by stage. */
 static int advance_out(eqp_route *route, int wait)
 {
     int done = 1, code = EQP_OK;
@@ -208,7 +208,7 @@ int eqp_route_start(eqp_route *route, const void *data)
     return leave(route, eqp__hot_out(route) ? EQP_ERR_MPI : code);
 }
 
-/* What arrives, out of the segments of the node, which may then change again. */
+/* Copies the arrivals out of the segments of the node, which may change afterwards. */
 static int take_arrivals(eqp_route *route)
 {
     if (eqp__route_meet(route)) {
@@ -277,7 +277,7 @@ int eqp__route_sums(eqp_route *route)
     return EQP_OK;
 }
 
-/* The same for the first trip back, if all ranks succeed. Collective. */
+/* eqp__route_sums() for the first trip back, on all ranks or none. Collective. */
 static int open_sums(eqp_route *route)
 {
     const int code = eqp_agree(route->comm, eqp__route_sums(route), NULL);
@@ -302,7 +302,7 @@ static int send_stage_back(eqp_route *route, int stage)
     return EQP_OK;
 }
 
-/* Adds up what the ranks of the node contribute, in their order, and lets it go. */
+/* Adds the contributions of the node's ranks in their order, and sends the sums. */
 static int contribute(eqp_route *route)
 {
     memset(route->adding, 0, (size_t)route->segment_bytes);
@@ -318,7 +318,7 @@ static int contribute(eqp_route *route)
     return eqp__hot_back(route) ? EQP_ERR_MPI : send_stage_back(route, route->stage);
 }
 
-/* Adds what a stage has brought to blocks that go on (sum NULL), or to own ones. */
+/* Adds the sums that a stage has brought to blocks that travel on (sum NULL), or to own blocks. */
 static void add_stage(eqp_route *route, int stage, char *sum)
 {
     for (int64_t i = route->sent.first[stage]; i < route->sent.first[stage + 1]; i++) {
@@ -396,7 +396,7 @@ int eqp_route_back_start(eqp_route *route, const void *mine)
     return leave(route, code);
 }
 
-/* Sums of own blocks, stage by stage in the order in which they came in. */
+/* Collects the sums of own blocks, stage by stage in a fixed order. */
 static void collect_sums(eqp_route *route, double *sum)
 {
     if (route->own_bytes > 0) {
@@ -429,7 +429,7 @@ int eqp_route_back_finish(eqp_route *route, double *sum)
     eqp_wait_begin();
     code = advance_back(route, 1);
     code = code ? code : wait_all(route, &route->received, route->received_request);
-    /* Nobody may write where others of the node still read contributions. */
+    /* No rank may overwrite contributions that another rank of the node still reads. */
     code = code ? code : eqp__route_meet(route);
     eqp_wait_end();
     if (code || (code = end_trip(route))) {

@@ -56,7 +56,7 @@ static void spread(char *to, const char *from, const int64_t *order, int64_t n, 
     }
 }
 
-/* Copies elements first to first + n - 1 of those to be sent. */
+/* Copies elements `first` to `first + n - 1` in sending order. */
 static void pack(const transfer *t, int64_t first, int64_t n, char *to)
 {
     if (t->send_order) {

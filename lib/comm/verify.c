@@ -88,7 +88,7 @@ int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t eleme
         EQP_TRY(EQP_ERR_ARGUMENT);
     }
     join_words(digit, all);
-    all[1] += all[0] == 0; /* so that nothing is not what stands for "not yet" */
+    all[1] += all[0] == 0; /* no records differ from a sum of zeros, which means "not yet summed" */
     if ((sum[0] != 0 || sum[1] != 0) && memcmp(sum, all, sizeof all) != 0) {
         say_difference(all, sum, message);
         EQP_TRY(EQP_ERR_DATA);

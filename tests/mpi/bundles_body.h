@@ -29,7 +29,7 @@ typedef struct label {
 typedef struct body {
     eqp_loop *loop;
     eqp_loop_work work;
-    int rank, slow;          /* a rank that sleeps, or -1; -2: all that compute for others */
+    int rank, slow;          /* a rank that sleeps, or -1; -2: all helpers */
     bool alone;              /* there is no other rank */
     bool packs;              /* somebody may ask for a bundle */
     bool asked;              /* somebody has: a slow owner waits for that, as long as it has anything to do */
@@ -37,7 +37,7 @@ typedef struct body {
     size_t extra;            /* bytes more in each bundle and each result */
     bool yield;              /* chunks may be divided */
     eqp_schedule_chunk part; /* of this rank */
-    int64_t front, back;     /* of the part, what nobody has got yet if chunks are not divided */
+    int64_t front, back;     /* iterations of the part not handed out, if chunks are not divided */
     int64_t *result;         /* [part.count] */
     unsigned char *times;    /* [part.count] how often each result has come */
     int64_t computed, helped, packed, taken;
@@ -58,7 +58,7 @@ static inline int64_t value_of(int64_t iteration)
     return iteration * iteration + 7;
 }
 
-/* The result at home needs nobody's data. */
+/* Results of own iterations need no packed data. */
 static inline int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     body *b = user;
@@ -81,7 +81,7 @@ static inline int compute_own(void *user, int64_t first, int64_t count, const vo
     return EQP_OK;
 }
 
-/* What a failing function hands over. */
+/* The output of a failing callback. */
 static inline int fail(const body *b, void **bytes, size_t *size)
 {
     if (b->how == CODE) {
@@ -248,7 +248,7 @@ static inline int body_try(body *b, eqp_loop_result *mine)
     return eqp_loop_run(b->loop, &b->work, mine);
 }
 
-/* Runs once, and compares what the ranks say they did with what they did. Returns how many iterations others had. */
+/* Runs once and compares the reported counts with the calls made. Returns the iterations computed by helpers. */
 static inline int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
 {
     eqp_loop_result mine = {.chunks = -1};

@@ -19,7 +19,7 @@ typedef struct owned {
     int rank;
 } owned;
 
-/* Ids k of a set, 0 <= k < 2 IDS: different from each other; the second half is nobody's. */
+/* Different ids of a set, 0 <= k < 2 IDS; no rank holds the second half. */
 static int64_t id_of(int set, int k)
 {
     static const int64_t special[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1};
@@ -96,7 +96,7 @@ static int search(const owned *all, int64_t nowned, int64_t id)
     return rank;
 }
 
-/* n questions of this rank, other ones in each round: ids of all and of nobody, many more than once. */
+/* n queries of this rank, which differ from round to round: ids of all ranks and of none, many of them repeated. */
 static void check_answers(MPI_Comm comm, eqp_directory *directory, int set, enum spread spread, int64_t n, int round)
 {
     const uint64_t asker = (uint64_t)mpi_test_rank(comm) + 100 * (uint64_t)round;

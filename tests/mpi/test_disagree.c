@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every collective function of the public headers, called with one argument different on one rank: all ranks return the
- * same code, and the right call that follows succeeds. Here those that agree, sum and send; test_disagree_*.c have the
- * others. tests/tools/check_disagree.py sees to it that no argument of no collective function is left out. A call that
- * hangs is ended by a watchdog, which names it. */
+/* Every collective function of the public headers is called with one argument different on one rank: all ranks return
+ * the same code, and a correct call afterwards succeeds. This file has the functions that agree, sum and send;
+ * test_disagree_*.c have the rest. tests/tools/check_disagree.py checks that every argument of every collective
+ * function has a row. A watchdog ends and names a call that hangs. */
 #include "disagree.h"
 
 #include <equipoise/more/par.h>
@@ -81,7 +81,7 @@ static int parts_load_all(const seat *s)
     const double weight[2] = {1, 2}, even[2] = {0.5, 0.5}, uneven[2] = {0.25, 0.75}, thirds[3] = {0.25, 0.25, 0.5};
     const int64_t n = is(s, "n: -1") ? -1 : is(s, "n: 0") ? 0 : 2;
     const int part[2] = {0, 1}, nparts = is(s, "nparts: 3 for 2") ? 3 : is(s, "nparts: 0") ? 0 : 2;
-    const double *share = is(s, "share: NULL") ? NULL : is(s, "share: others") ? uneven : nparts == 3 ? thirds : even;
+    const double *share = is(s, "share: NULL") ? NULL : is(s, "share: uneven") ? uneven : nparts == 3 ? thirds : even;
     double load[3];
     eqp_part_loads loads;
 
@@ -135,7 +135,7 @@ static void rows_of_sums(MPI_Comm comm)
         {"eqp_parts_load_all", parts_load_all, "nparts: 3 for 2", SAME},
         {"eqp_parts_load_all", parts_load_all, "nparts: 0", WRONG},
         {"eqp_parts_load_all", parts_load_all, "share: NULL", SAME},
-        {"eqp_parts_load_all", parts_load_all, "share: others", SAME},
+        {"eqp_parts_load_all", parts_load_all, "share: uneven", SAME},
         {"eqp_parts_load_all", parts_load_all, "load: NULL", EQP_OK},
         {"eqp_parts_load_all", parts_load_all, "loads: NULL", WRONG},
         {"eqp_load_statistics_all", load_statistics_all, "comm: NULL", ALONE},
@@ -351,7 +351,7 @@ static int gatherer_run(const seat *s)
     eqp_gatherer *gatherer = NULL;
 
     CHECK_EQUAL(eqp_gatherer_create(s->comm, 8, &gatherer), EQP_OK);
-    if (is(s, "gatherer: NULL")) { /* is told at once, and may then call with the others */
+    if (is(s, "gatherer: NULL")) { /* returns at once and may then make the right call */
         CHECK_EQUAL(eqp_gatherer_run(NULL, EQP_OK, 2, mine, NULL, &n, (void *)&all), EQP_ERR_ARGUMENT);
     }
     const int code =
@@ -373,7 +373,7 @@ static int key_cuts(const seat *s)
     const int64_t weight[2] = {1, is(s, "weight: -1") ? -1 : 2};
     const int nparts = is(s, "nparts: 3 for 2") ? 3 : is(s, "nparts: 0") ? 0 : 2;
     const double even[2] = {0.5, 0.5}, uneven[2] = {0.25, 0.75}, thirds[3] = {0.25, 0.25, 0.5};
-    const double *share = is(s, "share: NULL") ? NULL : is(s, "share: others") ? uneven : nparts == 3 ? thirds : even;
+    const double *share = is(s, "share: NULL") ? NULL : is(s, "share: uneven") ? uneven : nparts == 3 ? thirds : even;
     uint64_t cut[4];
 
     return CALL(s, eqp_key_cuts(s->argument,
@@ -511,7 +511,7 @@ static void rows_of_travel(MPI_Comm comm)
         {"eqp_key_cuts", key_cuts, "nparts: 3 for 2", SAME},
         {"eqp_key_cuts", key_cuts, "nparts: 0", WRONG},
         {"eqp_key_cuts", key_cuts, "share: NULL", SAME},
-        {"eqp_key_cuts", key_cuts, "share: others", SAME},
+        {"eqp_key_cuts", key_cuts, "share: uneven", SAME},
         {"eqp_key_cuts", key_cuts, "cut: NULL", WRONG},
         {"eqp_deal_keys", deal_keys, "comm: NULL", ALONE},
         {"eqp_deal_keys", deal_keys, "n: -1", WRONG},

@@ -54,7 +54,7 @@ static int route_create(const seat *s)
     return code;
 }
 
-/* What a rank that asks by no route is told differs; the others wait for nobody in either call. */
+/* Only a rank without a route gets a different code; the remaining ranks wait for none in either call. */
 static int route_asked(const seat *s)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, 1};
@@ -206,7 +206,7 @@ static void put_number(const seat *s, eqp_messenger *messenger)
     }
 }
 
-/* What a rank is told that differs is its own business: it makes the right call then. */
+/* A rank with a different code of its own makes the right call afterwards. */
 static void answer_wrongly(const seat *s, eqp_messenger *messenger)
 {
     const int other[2] = {(s->rank + 1) % s->size, s->size};

@@ -40,7 +40,7 @@ static int gather(MPI_Comm comm, void *user)
     return code;
 }
 
-/* A rank that cannot hold what comes is the only one to know, and says so in its next call; nobody waits in vain. */
+/* Only the rank that cannot hold its data knows of the failure, until its next call. No rank hangs. */
 static int send_sparse(MPI_Comm comm, void *user)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm), to[2] = {(rank + 1) % size, (rank + 1) % size};
@@ -75,7 +75,7 @@ static int migrate(MPI_Comm comm, void *user)
 
     (void)user;
     failing_ranks_begin();
-    /* A local call: the others must hear of its failure before they go on. */
+    /* The call is local, so the ranks agree on its code. */
     code = eqp_agree(comm, eqp_move_plan_create(4, to, size, &plan), NULL);
     if (code == EQP_OK) {
         code = eqp_move_counts(comm, plan, recv_count, &nrecv);

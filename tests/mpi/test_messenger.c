@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between ranks that come and go as partners: what was put arrives whole, once, in the order of the ranks; a
- * code arrives everywhere; a rank without memory leaves nobody waiting. */
+/* Messages between changing partners: each arrives complete and once, in the order of the ranks; a code reaches all
+ * ranks; a rank without memory does not block the rest. */
 #include "harness.h"
 
 #include <equipoise/more/messenger.h>
@@ -119,7 +119,7 @@ static void a_code_arrives_everywhere(MPI_Comm comm)
     eqp_messenger_free(m);
 }
 
-/* Those who expect an answer hear of it, the others do not. */
+/* Only ranks that expect an answer learn of the failure. */
 static void an_answer_that_fails_is_told_to_those_who_wait(MPI_Comm comm)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);

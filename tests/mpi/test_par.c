@@ -120,7 +120,7 @@ static unsigned char byte_of(int a, int b, int64_t i, size_t k)
     return (unsigned char)bits_of(a * 100 + b, i * 64 + (int64_t)k);
 }
 
-/* Elements for all ranks in turn, so that those for one rank do not lie together. */
+/* Deals elements to all ranks in turn, so that a rank's elements are not adjacent. */
 static int64_t make_elements(MPI_Comm comm, int pattern, size_t bytes, int *dest, unsigned char *send)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -453,7 +453,7 @@ static void key_cuts_follow_weights(MPI_Comm comm)
     uint64_t key[10], cut[4];
     int64_t weight[10], zero[10] = {0};
 
-    /* Keys 0, 1, 2, ... over all ranks; one key weighs as much as all others. */
+    /* Keys 0, 1, 2, ... over all ranks; one key weighs as much as the remaining keys together. */
     for (int i = 0; i < 10; i++) {
         key[i] = (uint64_t)(10 * rank + i);
         weight[i] = key[i] == 4 ? 10 * size - 1 : 1;

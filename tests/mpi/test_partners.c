@@ -10,7 +10,7 @@
 
 enum { MOST_RANKS = 64 };
 
-/* Whether a rank has something for another one in a round: pairs come and go. */
+/* True if a rank sends to another one in a round; the pairs change. */
 static bool has_for(int round, int from, int to)
 {
     return from != to && eqp_random_bits((uint64_t)(round / 3), (uint64_t)from, (uint64_t)to) % 3 == 0;

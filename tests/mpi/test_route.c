@@ -100,7 +100,7 @@ static void scene_free(scene *s)
     free(s->user);
 }
 
-/* This rank's blocks; *first is to be freed. */
+/* This rank's blocks; the caller frees *first. */
 static eqp_route_blocks own_blocks(const scene *s, int64_t **first)
 {
     *first = mpi_test_alloc(s->end - s->begin + 1, sizeof **first);
@@ -459,7 +459,7 @@ static void plans_that_ranks_cannot_follow_are_refused(MPI_Comm comm)
     CHECK_EQUAL(eqp_route_fit(comm, NULL), EQP_ERR_ARGUMENT);
 }
 
-/* A rank's own failure goes into the call that the others make anyway. */
+/* A failed rank passes its code to the call that all ranks make. */
 static void codes_travel_with_blocks_and_trips(MPI_Comm comm)
 {
     static const eqp_exchange_plan plans[] = {{EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_LOG, 1, 1}};

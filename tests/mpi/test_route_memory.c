@@ -9,7 +9,7 @@
 
 #include "failing_ranks.h"
 
-/* Blocks that go to all, to some and to nobody; out and back. */
+/* Blocks for all ranks, for some ranks and for none; out and back. */
 static int travel(MPI_Comm comm, void *user)
 {
     const eqp_exchange_plan *plan = user;

@@ -8,7 +8,7 @@ typedef struct T(pair) {
 
 typedef struct T(list) {
     int64_t n;
-    int64_t stop; /* ends the query after so many points */
+    int64_t stop; /* number of points after which the visitor ends the query */
     T(pair) pair[MAX_POINTS];
 } T(list);
 
@@ -51,7 +51,7 @@ static REAL T(coordinate)(enum kind kind, int64_t i, int64_t n, int d, uint64_t 
         return (REAL)0.375;
     case LINE: /* along the diagonal */
         return (REAL)eqp_random_uniform(seed, (uint64_t)i, 0);
-    case AXIS: /* along the last axis, the others constant */
+    case AXIS: /* along the last axis; constant along the rest */
         return (REAL)(d == 7 ? u : 2.0);
     case CLUSTERS: /* every cluster 1000 times smaller than the one before, every fourth point a copy */
         return (REAL)(eqp_random_uniform(seed, (uint64_t)(i / 4 * 4), (uint64_t)d) * pow(1e-3, (double)(i * 6 / n)));
@@ -170,7 +170,7 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
 
     for (int64_t i = 0; i < n * stride; i++) {
         const int d = (int)(i % stride);
-        /* What lies between the rows must not matter. */
+        /* The gaps between rows must not matter. */
         points[i] =
             d < dim ? T(coordinate)(kind, i / stride, n, kind == AXIS && d == dim - 1 ? 7 : d % 7, 5) : (REAL)NAN;
     }

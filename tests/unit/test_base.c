@@ -137,7 +137,7 @@ static void a_growing_array_keeps_its_items(void **state)
         assert_true(a[i] == i * i);
     }
     assert_in_range(moves, 2, 40);
-    /* What fits already changes nothing. */
+    /* A request that fits changes nothing. */
     int64_t before = capacity;
     assert_int_equal(eqp_array_reserve(&a, &capacity, 5, sizeof *a), EQP_OK);
     assert_true(capacity == before);

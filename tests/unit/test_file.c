@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _XOPEN_SOURCE 700 /* realpath */
-/* Files appear whole or not at all, whoever writes beside them and whatever lies in the way; a lock keeps a name for
- * one run, and only as long as that lives. */
+/* Files appear complete or not at all, with concurrent writers and obstacles in their place; a lock holds a name for
+ * one run while that run lives. */
 #include "snapshot_files.h"
 
 #include "failing_malloc.h"
@@ -108,7 +108,7 @@ static void a_published_file_grows_under_its_name(void **state)
     fputs("3", eqp_output_stream(output));
     assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
     check_text(in_folder("a"), "123");
-    /* What was published stays when the rest is given up. */
+    /* Published files stay when the rest is discarded. */
     output = create(in_folder("b"));
     fputs("1", eqp_output_stream(output));
     assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
@@ -194,7 +194,7 @@ static void what_is_no_file_is_written_directly(void **state)
     eqp_output_discard(output);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
     assert_true(read(ends[0], text, 1) < 0 && errno == EAGAIN);
-    /* Nobody reads it any more: an error, and no signal. */
+    /* The pipe has no reader left: an error, and no signal. */
     close(ends[0]);
     eqp_message message;
     output = create(descriptor[0]);
@@ -229,7 +229,7 @@ static void what_is_no_file_is_written_directly(void **state)
     assert_int_equal(files_in_folder(false), 3);
 }
 
-/* What has come under the name since is not replaced unless it is a file. */
+/* An entry that has taken the name meanwhile is replaced only if it is a file. */
 static void only_files_are_replaced(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void who_may_read_a_file_stays(void **state)
 
         assert_int_equal(chmod(in_folder("a"), mode[i % 6]), 0);
         output = create(in_folder(i < 6 ? "a" : "link"));
-        /* While it is written it is open to nobody else than the older one. */
+        /* During writing its permissions are not wider than those of the older file. */
         assert_int_equal(mode_of(in_folder(temporary_name())), mode[i % 6] | 0600);
         assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
         assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
@@ -408,7 +408,7 @@ static void failing_allocations_leave_nothing(void **state)
     }
 }
 
-/* Runs one of these in a process that is killed when it says that it is ready. */
+/* Runs a function in a process, which is killed once it reports that it is ready. */
 static void in_a_process_that_is_killed(void (*act)(void))
 {
     int ready[2], status;
@@ -463,7 +463,7 @@ static void files_of_dead_writers_are_swept_and_no_others(void **state)
     live = create(in_folder("run.hdf5"));
     fputs("whole", eqp_output_stream(live));
     eqp_output_sweep(in_folder("run"));
-    /* Left: those, the link, the live one, and that of another stem. */
+    /* Files left: the outputs, the link, the live temporary file, and the one of another stem. */
     assert_int_equal(files_in_folder(false), nkept + 3);
     for (int i = 0; i < nkept; i++) {
         check_text(in_folder(kept[i]), "kept");
@@ -473,7 +473,8 @@ static void files_of_dead_writers_are_swept_and_no_others(void **state)
     eqp_output_sweep(in_folder("none/run"));
     eqp_output_sweep(in_folder("")); /* all in the folder: the other stem's, too */
     assert_int_equal(files_in_folder(false), nkept + 2);
-    /* A file behind a link is in another folder than the run's others: the next output that leads there sweeps it. */
+    /* The temporary file of a link is in the folder of the link's target: the next output into that folder sweeps
+     * it. */
     assert_int_equal(symlink("b", in_folder("run")), 0);
     in_a_process_that_is_killed(leave_parts);
     write_new(in_folder("run"), "new");

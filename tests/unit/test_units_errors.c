@@ -307,7 +307,7 @@ static void owners_data_out_of_range_are_refused(void **state)
     assert_int_equal(eqp_units_target(&options, &totals, &target, &rate), EQP_ERR_ARGUMENT);
 }
 
-/* What a callback says the second time need not be what it said the first time: no crash, no unit that is not there. */
+/* A callback may return different interactions the second time: no crash, and no invalid unit. */
 static void a_callback_that_contradicts_itself_does_no_harm(void **state)
 {
     (void)state;

@@ -148,7 +148,7 @@ static void only_owners_heavier_than_a_unit_are_enumerated(void **state)
     known_free(&k);
 }
 
-/* The key that so many of a list's ids, each counted once, do not exceed. */
+/* The n-th smallest key of a list's ids without duplicates. */
 static uint64_t bound_of(uint64_t seed, int64_t n, const int64_t *pin, int most)
 {
     uint64_t bound = 0;
@@ -241,7 +241,7 @@ static void lists_that_are_none_are_refused(void **state)
                          EQP_ERR_ARGUMENT);
         assert_null(units);
     }
-    options.max_pins = 0; /* then nobody looks */
+    options.max_pins = 0; /* not read in that case */
     const eqp_owner_pins none = {NULL, NULL};
     assert_int_equal(eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &none, enumerate, &k, &options, NULL,
                                             NULL, &units),

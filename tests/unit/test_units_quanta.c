@@ -131,7 +131,7 @@ static void a_thousand_million_interactions_add_up(void **state)
     assert_true(totals.interactions == 2 * n && totals.owners == 2);
 }
 
-/* No weight at all, in an owner that is to be split. */
+/* A heavy owner whose interactions have no weight. */
 static void lists_without_weight_are_one_unit(void **state)
 {
     (void)state;

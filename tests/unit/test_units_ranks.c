@@ -444,7 +444,7 @@ static void totals_that_do_not_fit_are_refused(void **state)
     before.owners = 0;
     assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, NULL, &units),
                      EQP_ERR_ARGUMENT);
-    options.strategy = EQP_SAMPLE_RANDOM; /* without a rate nobody has counted draws */
+    options.strategy = EQP_SAMPLE_RANDOM; /* without a rate, draws are not counted */
     assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units),
                      EQP_ERR_ARGUMENT);
     assert_null(units);

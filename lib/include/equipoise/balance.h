@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/** What the value of an option is. Zero, false or NULL is what holds where nobody gives one. */
+/** Type of an option's value. Zero, false or NULL is the value of an option that is not given. */
 typedef enum eqp_option_type {
     EQP_OPTION_INT,    /**< int64_t from `low` to `high` */
     EQP_OPTION_REAL,   /**< double from `low` to `high` */

@@ -36,7 +36,7 @@ enum eqp_error {
 #undef EQP_ERROR_ENUM
 };
 
-/** The text of a return code; "unknown error" for a number that is none. Never NULL; static storage. Local, O(1). */
+/** The text of a return code; "unknown error" for any other number. Never NULL; static storage. Local, O(1). */
 const char *eqp_error_text(int code);
 
 /** Ends a function that returns a code with #EQP_ERR_ARGUMENT unless its arguments are what they must be.

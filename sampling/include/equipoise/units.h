@@ -36,7 +36,7 @@ extern "C" {
 /** Greatest dimension of a centroid. */
 #define EQP_UNITS_MAX_DIM 8
 
-/** Most particles that an interaction touches beside its owner. */
+/** Largest number of particles that an interaction touches in addition to its owner. */
 #define EQP_BATCH_MAX_PINS 4
 
 /** A unit's global id is (position along the curve << EQP_UNIT_SUB_BITS) | s, with s = 0 for whole owners that share
@@ -51,9 +51,9 @@ typedef enum eqp_sample_strategy {
     EQP_SAMPLE_STRIDE    /**< samples at equal distances along the enumeration, then split again like ADAPTIVE */
 } eqp_sample_strategy;
 
-/** What the caller wants. The size of the units follows from the first of these that is given: `units`; `rate`;
- * `imbalance` and `nparts`; else the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The same
- * on all ranks. */
+/** Options of the sampling. The first member set out of `units`, `rate`, and `imbalance` with `nparts` determines the
+ * size of the units; by default it is the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The
+ * same on all ranks. */
 typedef struct eqp_units_options {
     size_t size;                  /**< of this struct as its caller knows it: set by eqp_units_options_defaults() */
     eqp_sample_strategy strategy; /**< where samples fall */
@@ -98,7 +98,7 @@ typedef struct eqp_batch {
     const double *centroid; /**< [n][dim] centroids, best relative to the owner so that they move with it; may be NULL
                                  while eqp_sink_wants_centroids() is false */
     const double *weight;   /**< [n] costs, >= 0, about 1 for a typical interaction; or NULL: 1 each */
-    int npins;              /**< things that an interaction touches beside its owner, 0 to EQP_BATCH_MAX_PINS */
+    int npins;              /**< pins of an interaction without its owner, 0 to EQP_BATCH_MAX_PINS */
     const int64_t *pin;     /**< [n][npins] their global ids, negative: none here; may be NULL while
                                  eqp_sink_wants_pins() is false */
 } eqp_batch;
@@ -110,10 +110,10 @@ typedef struct eqp_batch {
  * `weight_bits`); EQP_ERR_OVERFLOW; EQP_ERR_MEMORY. The callback should return the code. */
 int eqp_sink_add(eqp_sink *sink, const eqp_batch *batch);
 
-/** Whether this enumeration reads centroids. Constant during one call of the callback. Local, O(1). */
+/** True if this enumeration reads centroids. Constant during one call of the callback. Local, O(1). */
 bool eqp_sink_wants_centroids(const eqp_sink *sink);
 
-/** Whether this enumeration reads pins. Constant during one call of the callback. Local, O(1). */
+/** True if this enumeration reads pins. Constant during one call of the callback. Local, O(1). */
 bool eqp_sink_wants_pins(const eqp_sink *sink);
 
 /** Enumerates all interactions of owner number `owner` (0 .. n - 1 of the owners given) into the sink, always in the
@@ -135,7 +135,7 @@ int eqp_centroid(int n, int dim, const double *position, const double *origin, d
  * counts and weights from elsewhere skip it.
  *
  * Counts are exact. Weights are exact with `weigh_rate` 1, and estimates otherwise. With EQP_SAMPLE_STRIDE every k-th
- * interaction is read, k = 1 / weigh_rate to the next integer, and stands for k; with the other strategies each is
+ * interaction is read, with k = 1 / weigh_rate rounded, and counts k times; with the remaining strategies each one is
  * read with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction`
  * is given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is
  * that of its two ends alone. A list whose weights repeat with the stride's period deceives a stride; random draws
@@ -194,7 +194,7 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
  * From an imbalance: let L be the mean load of a part and t the weight of the heaviest unit. Fill the parts one after
  * the other, and end each at the unit that carries the running sum over the next multiple of L: every part's load is
  * within t of L, an imbalance of at most t / L. A partitioner that looks harder does better, so t = imbalance x L
- * suffices. Units of light owners weigh at most twice the target, divisible ones at most `threshold` times, hence
+ * suffices. Units of light owners weigh at most twice the target, divisible ones at most `threshold` times, so
  * target = imbalance x L / max(2, threshold): 50 units per part for 4 %, 100 for 2 %.
  * \param[in]  options  (borrowed)
  * \param[in]  all      totals of all ranks (borrowed)
@@ -207,8 +207,8 @@ int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *a
 typedef struct eqp_units eqp_units;
 
 /** Selects work units: phase 2. Local; owners that are split are enumerated once for the samples and once for every
- * round of counting (two or three as a rule, at most 10 unless centroids coincide), others once if max_pins > 0 and
- * else never. Memory O(owners + units (dim + max_pins)).
+ * round of counting (usually two or three, at most 10 unless centroids coincide), whole owners once if max_pins > 0 and
+ * otherwise not at all. Memory O(owners + units (dim + max_pins)).
  *
  * Where they are cut. Let g be the target weight. An owner of weight <= g is *light*. Lay all owners on the line in
  * curve order: the light ones whose middle falls into the same interval [b g, (b + 1) g) make one unit, which weighs
@@ -216,8 +216,8 @@ typedef struct eqp_units eqp_units;
  * the centre of a Voronoi cell of centroids that is a unit. PARTICLE and ADAPTIVE draw them at random, an interaction
  * in proportion to its weight; STRIDE takes them at equal distances of summed weight along the enumeration. ADAPTIVE
  * and STRIDE leave owners of at most min(2, `threshold`) x g whole, which are no heavier than units of light owners
- * can be, and sample again inside the cells that weigh more than `threshold` x g, until there are none, or none that
- * more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow
+ * can be, and sample again inside the cells that weigh more than `threshold` x g, until no such cell is left that more
+ * samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow
  * from sums of integers, so nothing depends on the ranks; a unit of light owners may lie across two ranks, and then
  * each has its piece of it under the same id.
  *
@@ -245,7 +245,7 @@ int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const d
                      eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
                      const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units);
 
-/** What the owners touch, for callers that learn it while they compute (all arrays borrowed). */
+/** Pins of the owners, for callers that record them during the computation (all arrays borrowed). */
 typedef struct eqp_owner_pins {
     const int64_t *first; /**< [n + 1] ascending from 0: the pins of owner i are first[i] .. first[i + 1] - 1 */
     const int64_t *pin;   /**< [first[n]] global ids in any order, repeated or not, negative: none here; without the
@@ -253,16 +253,15 @@ typedef struct eqp_owner_pins {
 } eqp_owner_pins;
 
 /** Selects work units like eqp_units_create(), with the pins of whole owners from arrays instead of from the callback:
- * that is called for owners that are split and for no other. Local; O(owners + pins) beside the owners that are split.
+ * The callback is called for owners that are split only. Local; O(owners + pins) in addition to the split owners.
  *
  * The pins of an owner that is split are not looked at: its cells need those of their own interactions, so it is
  * enumerated with pins. With ADAPTIVE and STRIDE only owners heavier than min(2, `threshold`) times the target
- * (eqp_units_target()) are split, with PARTICLE only those heavier than 1.25 times, with RANDOM any may be.
+ * (eqp_units_target()) are split, with PARTICLE only owners heavier than 1.25 times the target, with RANDOM any owner.
  *
- * With all ids that the owners' interactions name the result is that of eqp_units_create(). It is the same as long as
- * every owner gives the `max_pins` ids of its own with the smallest eqp_pin_key(), and more of them change nothing. A
- * caller that gives only ids with keys below some bound, the same for all owners, gets the `max_pins` smallest of
- * those: fewer pins, that agree between units as before.
+ * With all ids that the owners' interactions name, the result equals that of eqp_units_create(). The `max_pins` ids
+ * with the smallest eqp_pin_key() of each owner are enough; further ids have no effect. If a caller gives only ids with
+ * keys below a bound, the same for all owners, units have fewer pins, which agree between units as before.
  * \param[in]  n          owners of this rank in curve order, >= 0
  * \param[in]  id         [n] global ids, different (borrowed)
  * \param[in]  count      [n] interactions, >= 0 (borrowed)
@@ -301,15 +300,15 @@ int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, cons
 int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,
                             const eqp_units_options *options, eqp_units **units);
 
-/** Rebuilds the map for any owners, on any rank, from what the accessors gave elsewhere: for ranks that compute units
- * of owners that others sampled, and for owners that move. Units that it numbers have ids, owners and centroids, but
- * neither weight nor interactions nor pins. Local, O(n + cells log cells).
+/** Rebuilds the map for any owners, on any rank, from the results of the accessors on another rank: for owners that
+ * move, and for ranks that compute units which another rank sampled. The units have ids, owners and centroids, but no
+ * weights, interactions or pins. Local, O(n + cells log cells).
  * \param[in]  dim       1 to EQP_UNITS_MAX_DIM
  * \param[in]  n         owners, >= 0
  * \param[in]  first     [n + 1] ascending from 0: the units of owner i are first[i] .. first[i + 1] - 1, at least one
  *                       (borrowed)
  * \param[in]  unit_id   [first[n]] their global ids; neighbours with the same single unit share it (copied)
- * \param[in]  centroid  [first[n]][dim], read for owners with several units (copied); NULL if there are none
+ * \param[in]  centroid  [first[n]][dim], read for owners with several units (copied); NULL if no owner has several
  * \param[out] units     owned by the caller, eqp_units_free(); unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for a centroid that is not finite; EQP_ERR_MEMORY */
 int eqp_units_rebuild(int dim, int64_t n, const int64_t *first, const int64_t *unit_id, const double *centroid,
@@ -363,7 +362,7 @@ void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t
  * have the same. Local, O(1), some nanoseconds. */
 uint64_t eqp_pin_key(uint64_t seed, int64_t id);
 
-/** The units of one owner: first .. first + count - 1. One for a whole owner, several for a split one. Local, O(1).
+/** The units of one owner: first to first + count - 1. A whole owner has one, a split owner several. Local, O(1).
  * \param[in]  units
  * \param[in]  owner  0 .. n - 1
  * \param[out] first
@@ -371,8 +370,8 @@ uint64_t eqp_pin_key(uint64_t seed, int64_t id);
  * \return EQP_OK, or EQP_ERR_ARGUMENT */
 int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, int64_t *count);
 
-/** Which unit an interaction belongs to, whether or not it existed when the sample was taken: the owner's unit, or the
- * one with the nearest centroid (of equal ones the first) in an owner that was split. Local: no search for an owner
+/** The unit of an interaction, which need not have existed when the sample was taken: the owner's unit, or in a split
+ * owner the unit with the nearest centroid (the first among equals). Local: no search for an owner
  * with one unit, linear in up to 64 centroids, else a k-d tree. Any number of threads may search at the same time.
  * \param[in] units
  * \param[in] owner     0 .. n - 1
@@ -390,10 +389,10 @@ typedef struct eqp_sizes {
     int64_t zeros;               /**< of them 0 */
     double sum;                  /**< of the sizes */
     double sum_squares;          /**< of the sizes */
-    double sum_logs;             /**< of the natural logarithms of those > 0 */
-    double min;                  /**< smallest, 0 when there are none */
-    double max;                  /**< largest, 0 when there are none */
-    int64_t bin[EQP_SIZES_BINS]; /**< of those > 0, see eqp_sizes_bin_start() */
+    double sum_logs;             /**< of the natural logarithms of sizes > 0 */
+    double min;                  /**< smallest; 0 for no sizes */
+    double max;                  /**< largest; 0 for no sizes */
+    int64_t bin[EQP_SIZES_BINS]; /**< counts of sizes > 0, see eqp_sizes_bin_start() */
 } eqp_sizes;
 
 /** Adds sizes to statistics that were zeroed (`= {0}`) at first. Local, O(n).

@@ -15,7 +15,7 @@ extern "C" {
 /** One number, for comparisons by the preprocessor: 10203 is 1.2.3. */
 #define EQP_VERSION_NUMBER (EQP_VERSION_MAJOR * 10000 + EQP_VERSION_MINOR * 100 + EQP_VERSION_PATCH)
 
-/** Whether the headers are of that version or a later one: `#if EQP_VERSION_AT_LEAST(1, 2, 3)`. */
+/** True if the headers are of that version or a later one: `#if EQP_VERSION_AT_LEAST(1, 2, 3)`. */
 #define EQP_VERSION_AT_LEAST(major, minor, patch) (EQP_VERSION_NUMBER >= (major)*10000 + (minor)*100 + (patch))
 
 #define EQP__STRING(x) #x

@@ -61,13 +61,13 @@ int eqp_array_create(void *array, int64_t count, size_t size);
 int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size);
 
 /** Reads an integer in decimal digits, with a minus sign or without.
- * \param[in]  low,high  limits, inclusive; INT64_MIN and INT64_MAX are none
+ * \param[in]  low,high  limits, inclusive; INT64_MIN and INT64_MAX: no limit
  * \param[out] message   "'TEXT' is not an integer ..."; may be NULL
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_read_int(const char *text, int64_t low, int64_t high, int64_t *value, eqp_message *message);
 
 /** Reads a finite decimal number.
- * \param[in]  low,high  limits, inclusive; infinities are none
+ * \param[in]  low,high  limits, inclusive; infinities: no limit
  * \param[in]  above     `low` itself is out of range
  * \param[out] message   "'TEXT' is not a number ..."; may be NULL
  * \return EQP_OK or EQP_ERR_ARGUMENT */
@@ -80,17 +80,17 @@ int eqp_read_real(const char *text, double low, bool above, double high, double 
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_read_choice(const char *text, const char *choices, int *value, eqp_message *message);
 
-/** The search for the word that somebody meant who wrote another one. Zeros but for the first two. */
+/** The search for the intended word after a misspelt one. Initialize with the first two members. */
 typedef struct eqp_nearest {
-    const char *text; /**< as it was written, not zero-terminated (borrowed) */
+    const char *text; /**< the misspelt word, not zero-terminated (borrowed) */
     size_t length;    /**< of the text */
     const char *word; /**< the nearest one so far; NULL: none is near (borrowed) */
-    int distance;     /**< of `word`: letters that are missing, needless, wrong or swapped with their neighbour */
+    int distance;     /**< of `word`: number of missing, extra, wrong or swapped letters */
 } eqp_nearest;
 
-/** Looks at a word that there is. One is near if no more than a third of the text's letters, or one, are mistaken,
- * whatever their case. Local, O(product of the lengths), deterministic: of words that are as near the first one stays.
- * \param[in] word  zero-terminated (borrowed as long as *nearest is used); longer ones than 31 letters are not near */
+/** Compares a valid word. It is near if at most a third of the text's letters, or one, are mistaken, ignoring case.
+ * Local, O(product of the lengths), deterministic: among equally near words the first one stays.
+ * \param[in] word  zero-terminated (borrowed while *nearest is used); words of more than 31 letters are never near */
 void eqp_nearest_look(eqp_nearest *nearest, const char *word);
 
 /** Appends "; did you mean 'WORD'?" to a message if a word is near. Local; NULL is legal. */

@@ -42,8 +42,8 @@ int eqp_input_open(const char *path, FILE **stream, eqp_message *message);
 /** A file that is being written. */
 typedef struct eqp_output eqp_output;
 
-/** Creates a temporary file beside `path`. A file that has the name `path` is not touched. Waits some seconds for the
- * reader of a named pipe. Local.
+/** Creates a temporary file in the folder of `path`. An existing file of that name is not touched. Waits some seconds
+ * for the reader of a named pipe. Local.
  * \param[in]  path     anything but a folder; it need not exist (copied)
  * \param[out] output   eqp_output_commit() or eqp_output_discard() it; unchanged on error
  * \param[out] message  may be NULL; unchanged on success
@@ -72,8 +72,8 @@ int eqp_output_check(const eqp_output *output, eqp_message *message);
  * \return EQP_OK, or EQP_ERR_IO with a message */
 int eqp_output_publish(eqp_output *output, eqp_message *message);
 
-/** Completes the file: its data reach the disk, then it gets its name, replacing an older file as a whole. Frees the
- * output in any case; on error no temporary file is left and an older file is whole.
+/** Completes the file: its data reach the disk, then it gets its name, replacing an older file. Frees the output in any
+ * case; on error the temporary file is removed and an older file is unchanged.
  * \param[in]  output   (owned: taken)
  * \param[out] message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_IO */
@@ -90,8 +90,8 @@ void eqp_output_discard(eqp_output *output);
  * \return EQP_OK; EQP_ERR_IO for a folder, for links in a circle; EQP_ERR_MEMORY; EQP_ERR_ARGUMENT */
 int eqp_output_target(const char *path, char **target, eqp_message *message);
 
-/** Removes temporary files whose writers are dead: those with our mark in their names and without a lock. Files of live
- * writers stay, and where the file system has no locks, all stay. Local, O(files in the folder).
+/** Removes temporary files of dead writers: files with our mark in their names and without a lock. Files of live
+ * writers stay; if the file system has no locks, all stay. Local, O(files in the folder).
  * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder; all in the folder if it
  *                   ends in '/' (borrowed) */
 void eqp_output_sweep(const char *stem);

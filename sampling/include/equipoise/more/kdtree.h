@@ -10,8 +10,8 @@
  * DCC 1993).
  *
  * There are two families with the same meaning: eqp_kdtree for double and eqp_kdtreef for float. Distances are squared
- * and Euclidean, summed in the type of the tree from the first axis to the last; those that overflow are infinite, and
- * so equal. What a query returns depends on the points only, not on the vectors that the machine has: equal distances
+ * and Euclidean, summed in the type of the tree from the first axis to the last; distances that overflow are infinite,
+ * and so equal. Results depend on the points only, not on the vector instructions of the machine: equal distances
  * are ordered by index. A tree never changes after its creation, so any number of threads may query it at the same
  * time; queries allocate nothing.
  *
@@ -39,7 +39,7 @@ extern "C" {
 /** How to build a tree. */
 typedef struct eqp_kdtree_options {
     size_t size; /**< of this struct as its caller knows it: set by eqp_kdtree_options_defaults() */
-    /** Up to so many points a node is not split, >= 1. Equal points are never split. */
+    /** Largest number of points in a leaf, >= 1. Equal points are never split. */
     int leaf_size;
     /** Numbers (of the tree's type) from one point's first coordinate to the next point's, >= dim; 0: dim. */
     int64_t stride;
@@ -73,7 +73,7 @@ typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
 typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
 
 /** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about
- * 4 + 72 / leaf_size bytes per point; the finished tree keeps the latter, and the numbers if they are to be copied.
+ * 4 + 72 / leaf_size bytes per point; the finished tree keeps these bytes, and the numbers if options ask for a copy.
  *
  * \param[in]  n        number of points, 0 to #EQP_KDTREE_POINTS_MAX
  * \param[in]  dim      dimensions, 1 to #EQP_KDTREE_DIM_MAX

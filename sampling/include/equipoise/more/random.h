@@ -2,9 +2,8 @@
 /** \file more/random.h
  * \brief Random numbers as pure functions of (seed, stream, counter).
  *
- * There is no generator object and no state: the number that belongs to (seed, stream, counter) is the same whoever
- * asks for it, on which rank, in which order and how often. Use a global id as the stream and count the draws of that
- * id.
+ * No generator object and no state: the number for (seed, stream, counter) is the same on every rank, in every order of
+ * calls and in every repetition. Use a global id as the stream and count the draws of that id.
  *
  * Generator: Philox4x32 with 10 rounds (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers:
  * as easy as 1, 2, 3", SC'11, section 3.3), the seed as key, the counter and the stream as the two halves of its
