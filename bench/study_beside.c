@@ -48,6 +48,134 @@ static const double offer = 0.14e-3, take = 0.23e-3, repair_seconds = 0.5e-3;
 /* Repairs of a late map: none, one when it is taken, or also one every 1, 2, 4 or 8 steps. */
 enum { NEVER = -1, TAKEN = 0, MOST_APART = 8, CARES = 5 };
 
+#define FIT_TERMS 3
+
+/* Terms of a fit, fewer before more: divided, fixed, per_rank. The first of equally good subsets wins. */
+static const int subsets[][FIT_TERMS] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+
+/* Sums of products of the three columns 1/n, 1, n and of the right side, each scaled to length 1. */
+typedef struct normal_sums {
+    double scale[FIT_TERMS];
+    double product[FIT_TERMS][FIT_TERMS];
+    double right[FIT_TERMS];
+} normal_sums;
+
+static void columns_of(int ranks, double weight, double column[FIT_TERMS])
+{
+    column[0] = weight / ranks;
+    column[1] = weight;
+    column[2] = weight * ranks;
+}
+
+/* unit: seconds by which a sample is divided so that errors are relative. */
+static double unit_of(double seconds, double shortest)
+{
+    return seconds > 0.0 ? seconds : shortest;
+}
+
+static void add_up(int n, const int *ranks, const double *seconds, double shortest, normal_sums *sums)
+{
+    double column[FIT_TERMS];
+
+    *sums = (normal_sums){.scale = {0.0}};
+    for (int i = 0; i < n; i++) {
+        columns_of(ranks[i], shortest / unit_of(seconds[i], shortest), column);
+        for (int k = 0; k < FIT_TERMS; k++) {
+            sums->scale[k] += column[k] * column[k];
+        }
+    }
+    for (int k = 0; k < FIT_TERMS; k++) {
+        sums->scale[k] = sqrt(sums->scale[k]);
+    }
+    for (int i = 0; i < n; i++) {
+        columns_of(ranks[i], shortest / unit_of(seconds[i], shortest), column);
+        for (int k = 0; k < FIT_TERMS; k++) {
+            for (int l = 0; l < FIT_TERMS; l++) {
+                sums->product[k][l] += column[k] / sums->scale[k] * (column[l] / sums->scale[l]);
+            }
+            sums->right[k] += column[k] / sums->scale[k] * (seconds[i] / unit_of(seconds[i], shortest));
+        }
+    }
+}
+
+/* The least squares of a subset by Gauss-Jordan with diagonal pivots, which suffices for a matrix of this kind. False
+ * where the samples do not tell its terms apart. */
+static bool solve(const normal_sums *sums, const int subset[FIT_TERMS], double x[FIT_TERMS])
+{
+    double a[FIT_TERMS][FIT_TERMS + 1];
+
+    for (int k = 0; k < FIT_TERMS; k++) {
+        for (int l = 0; l < FIT_TERMS; l++) {
+            a[k][l] = subset[k] && subset[l] ? sums->product[k][l] : k == l;
+        }
+        a[k][FIT_TERMS] = subset[k] ? sums->right[k] : 0.0;
+    }
+    for (int k = 0; k < FIT_TERMS; k++) {
+        if (!(a[k][k] > 1e-9)) {
+            return false;
+        }
+        for (int l = 0; l < FIT_TERMS; l++) {
+            const double times = a[l][k] / a[k][k];
+            for (int c = k; c <= FIT_TERMS && l != k; c++) {
+                a[l][c] -= times * a[k][c];
+            }
+        }
+    }
+    for (int k = 0; k < FIT_TERMS; k++) {
+        x[k] = a[k][FIT_TERMS] / a[k][k] / sums->scale[k];
+    }
+    return true;
+}
+
+static double error_of(int n, const int *ranks, const double *seconds, double shortest, const double x[FIT_TERMS])
+{
+    double column[FIT_TERMS], sum = 0.0;
+
+    for (int i = 0; i < n; i++) {
+        const double unit = unit_of(seconds[i], shortest);
+        columns_of(ranks[i], shortest / unit, column);
+        const double off = x[0] * column[0] + x[1] * column[1] + x[2] * column[2] - seconds[i] / unit;
+        sum += off * off;
+    }
+    return sum;
+}
+
+/* The least squares without negative terms are the plain ones of the subset of terms that are not zero. */
+static void fit_seconds(int n, const int *ranks, const double *seconds, eqp_seconds_fit *fit)
+{
+    double best[FIT_TERMS] = {0.0}, least = INFINITY, shortest = INFINITY;
+    normal_sums sums;
+
+    for (int i = 0; i < n; i++) {
+        shortest = seconds[i] > 0.0 ? fmin(shortest, seconds[i]) : shortest;
+    }
+    if (shortest == INFINITY) {
+        *fit = (eqp_seconds_fit){0.0, 0.0, 0.0};
+        return;
+    }
+    add_up(n, ranks, seconds, shortest, &sums);
+    for (size_t s = 0; s < sizeof subsets / sizeof subsets[0]; s++) {
+        double x[FIT_TERMS];
+        if (!solve(&sums, subsets[s], x) || x[0] < 0.0 || x[1] < 0.0 || x[2] < 0.0) {
+            continue;
+        }
+        const double error = error_of(n, ranks, seconds, shortest, x);
+        if (error < least - 1e-12 * (1.0 + n)) {
+            least = error;
+            for (int k = 0; k < FIT_TERMS; k++) {
+                best[k] = x[k];
+            }
+        }
+    }
+    *fit = (eqp_seconds_fit){
+        .divided = shortest * best[0], .fixed = shortest * best[1], .per_rank = shortest * best[2]};
+}
+
+static double seconds_at(const eqp_seconds_fit *fit, double n)
+{
+    return fit->fixed + fit->divided / n + fit->per_rank * n;
+}
+
 /* A map from the step in which it is taken, with what is done to it. */
 typedef struct course {
     int *part; /* [items] as the last step has it that is known */
@@ -415,7 +543,7 @@ static void exchange(late_run *r, double price, int every, int t)
 /* Offers a number of steps after a take: `given` ranks are missing, or none if there is a spare core. */
 static late_run run_beside(world *w, maker *m, int care, int makers, int given, int every)
 {
-    const double price = eqp_seconds_at(&m->fit, makers) + offer, scale = (double)w->nparts / (w->nparts - given);
+    const double price = seconds_at(&m->fit, makers) + offer, scale = (double)w->nparts / (w->nparts - given);
     late_run r = {.offered = -1};
 
     for (int t = 0; t < STEPS; t++) {
@@ -459,7 +587,7 @@ static void choose(world *w, maker *m, double in_line_price)
     maker all = *m; /* a map on all ranks costs what one in line does here */
     all.ranks[all.n] = w->nparts;
     all.seconds[all.n++] = in_line_price;
-    check(eqp_seconds_fit_compute(all.n, all.ranks, all.seconds, &model.map));
+    fit_seconds(all.n, all.ranks, all.seconds, &model.map);
     check(eqp_lazy_decide(&model, w->nparts, m->method->assign_alone, &options, NULL));
     static const char *const word[] = {
         [EQP_LAZY_NONE] = "inline", [EQP_LAZY_BY_THREAD] = "thread", [EQP_LAZY_BY_RANKS] = "beside"};
@@ -475,7 +603,7 @@ static void compare(world *w, maker *m)
         on = m->seconds[i] < least ? m->ranks[i] : on;
         least = fmin(least, m->seconds[i]);
     }
-    const double price = fmax(least, eqp_seconds_at(&m->fit, w->nparts));
+    const double price = fmax(least, seconds_at(&m->fit, w->nparts));
     best = least + offer + take;
     never(w, m);
     repaired(w, m);
@@ -510,9 +638,10 @@ static void read_prices(char *text, maker *m)
         m->seconds[m->n++] = *end == '=' ? strtod(end + 1, &end) : -1.0;
         at = *end == ',' ? end + 1 : NULL;
     }
-    if (m->method == NULL || eqp_seconds_fit_compute(m->n, m->ranks, m->seconds, &m->fit) != EQP_OK) {
+    if (m->method == NULL || m->n == 0) {
         bench_die("study_beside", "no such method, or no prices");
     }
+    fit_seconds(m->n, m->ranks, m->seconds, &m->fit);
     for (int s = 0; s < STEPS; s++) {
         for (int t = 0; t < STEPS; t++) {
             m->load[s][t] = -1.0;

@@ -6,27 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-int eqp_load_deviation(int64_t n, const double *load, double *deviation)
-{
-    EQP_REQUIRE(n >= 1 && deviation);
-    eqp_load_sums sums;
-    double mean, sum = 0.0;
-    int code = eqp_load_sums_compute(n, load, 0.0, &sums);
-
-    if (code != EQP_OK) {
-        return code;
-    }
-    mean = sums.power[1] / (double)n;
-    for (int64_t i = 0; i < n; i++) {
-        sum += fabs(load[i] - mean);
-    }
-    if (!isfinite(sum)) {
-        return EQP_ERR_OVERFLOW;
-    }
-    *deviation = sum;
-    return EQP_OK;
-}
-
 /* What the model says of a run, less what was measured. */
 typedef struct differences {
     double *imbalance, *kurtosis, *rank_correlation; /* [nruns] */

@@ -217,11 +217,11 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     return EQP_OK;
 }
 
-double eqp_policy_loss(const eqp_policy *policy)
+/* Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps since
+ * the sum was last negative, without the part that repairs have cured. fresh: the imbalance of the fresh map, corrected
+ * for noise. Never negative. */
+static double measured_loss(const eqp_policy *policy)
 {
-    if (!policy) {
-        return 0.0;
-    }
     const eqp_level mark = fresh_level(policy);
 
     return eqp__noise_loss(&policy->noise, &mark, policy->cured);
@@ -288,7 +288,7 @@ static bool broke_promise(const eqp_policy *policy)
 static double sure_loss(const eqp_policy *p)
 {
     const eqp_level mark = fresh_level(p);
-    const double lost = eqp_policy_loss(p), rate = eqp__noise_rate(p->options.false_alarms);
+    const double lost = measured_loss(p), rate = eqp__noise_rate(p->options.false_alarms);
     const double age = (double)p->noise.age, hidden = p->noise.hidden * p->noise.mean * age * (age - 1.0) / 2.0;
     double sure = -1.0;
 
@@ -408,25 +408,7 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     const double mean = policy->sum_mean / (double)policy->steps;
     const double last = fmax(policy->imbalance - policy->reached, 0.0) * mean;
     const double lately = fmax(policy->work_imbalance - policy->promised, 0.0) * mean;
-    return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
+    return measured_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
            policy->broken + 2.0 * lately >= 0.5 * policy->patience * remedy_for(policy).cost;
 }
 
-int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)
-{
-    eqp_policy fresh, policy;
-    int code = eqp_policy_init(&fresh, options);
-
-    EQP_REQUIRE(n >= 0 && (n == 0 || (sample && wants)));
-    policy = fresh;
-    for (int64_t i = 0; i < n && !code; i++) {
-        code = eqp_policy_record(&policy, &sample[i]);
-    }
-    policy = fresh;
-    for (int64_t i = 0; i < n && !code; i++) {
-        (void)eqp_policy_expect(&policy, n - i);
-        wants[i] = eqp_policy_wants(&policy);
-        (void)eqp_policy_record(&policy, &sample[i]);
-    }
-    return code;
-}

@@ -233,15 +233,6 @@ static inline eqp_move_plan *make_eqp_move_plan(void)
     return plan;
 }
 
-static inline eqp_ghost_plan *make_eqp_ghost_plan(void)
-{
-    const int part[2] = {0, 1}, home[2] = {0, 0};
-    const int64_t id[2] = {0, 1};
-    eqp_ghost_plan *plan = NULL;
-
-    made(eqp_ghost_plan_create(2, part, id, 2, id, home, 2, &plan), "ghost plan");
-    return plan;
-}
 #endif
 
 #ifdef EQUIPOISE_MORE_PARADIS_H

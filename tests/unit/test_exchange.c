@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans, what they send, and homes. */
+/* Exchange plans and what they send. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -236,147 +236,6 @@ static void counting_survives_failing_allocations(void **state)
     }
 }
 
-/* Largest time of a part by the cheapest plan, what the owners send to other homes included. */
-static double time_of_homes(const world *given, const int *home, const int64_t *fixed, const int *owner,
-                            const eqp_network *net)
-{
-    static world w, back;
-    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
-    const int nplans = eqp_exchange_plans(given->nparts, net, plan);
-    double cheapest = 0;
-
-    w = *given;
-    memcpy(w.home, home, sizeof w.home);
-    memset(&back, 0, sizeof back);
-    back.nparts = w.nparts;
-    for (int b = 0; b < w.nblocks && fixed; b++) {
-        const int from = owner ? owner[b] : given->home[b];
-        if (fixed[b] > 0 && from != home[b]) {
-            back.bytes[back.nblocks] = fixed[b];
-            back.home[back.nblocks] = home[b];
-            back.needs[back.nblocks++][from] = 1;
-        }
-    }
-    for (int i = 0; i < nplans; i++) {
-        world_traffic t = {.seconds = {0}};
-        double largest = 0;
-        world_count(&w, 0, &plan[i], net, &t);
-        world_count(&back, 1, &plan[i], net, &t);
-        for (int p = 0; p < w.nparts; p++) {
-            largest = t.seconds[p] > largest ? t.seconds[p] : largest;
-        }
-        cheapest = i == 0 || largest < cheapest ? largest : cheapest;
-    }
-    return cheapest;
-}
-
-static void homes_are_users_and_never_worse_than_given(void **state)
-{
-    static world w;
-    int better = 0;
-
-    (void)state;
-    for (int round = 0; round < 60; round++) {
-        const int nparts = 1 + below(WORLD_PARTS);
-        const eqp_network net = {.alpha = round % 3 ? 2e-6 : 0, .beta = round % 4 ? 1e-9 : 0, .node = 1 + round % 2};
-        int home[WORLD_BLOCKS], owner[WORLD_BLOCKS];
-        int64_t fixed[WORLD_BLOCKS];
-        world_make(nparts, below(WORLD_BLOCKS + 1), &w);
-        for (int b = 0; b < WORLD_BLOCKS; b++) {
-            w.home[b] = below(1 + below(nparts)); /* first parts have more */
-            owner[b] = below(nparts);
-            fixed[b] = below(2) * below(200);
-        }
-        const int64_t *back = round % 2 ? fixed : NULL;
-        const int *from = round % 5 ? owner : NULL;
-        memcpy(home, w.home, sizeof home);
-        assert_int_equal(eqp_homes_choose(w.nblocks, w.bytes, w.first, w.part, back, from, nparts, &net, home), EQP_OK);
-        for (int b = 0; b < w.nblocks; b++) {
-            assert_true(home[b] == w.home[b] || w.needs[b][home[b]]);
-        }
-        const double before = time_of_homes(&w, w.home, back, from, &net);
-        const double after = time_of_homes(&w, home, back, from, &net);
-        assert_true(after <= before * (1 + 1e-12));
-        better += after < before * 0.99;
-    }
-    assert_true(better > 15);
-}
-
-static void blocks_that_all_need_are_shared_out(void **state)
-{
-    static world w;
-    int home[WORLD_BLOCKS] = {0};
-
-    (void)state;
-    memset(&w, 0, sizeof w);
-    w.nparts = w.nblocks = 10;
-    for (int b = 0; b < 10; b++) {
-        w.bytes[b] = 1000;
-        w.first[b + 1] = w.first[b] + 10;
-        for (int p = 0; p < 10; p++) {
-            w.needs[b][p] = 1;
-            w.part[10 * b + p] = p;
-        }
-    }
-    /* Messages for nothing: then a part should send one block, not ten. */
-    const eqp_network bytes_only = {.beta = 1e-9, .node = 1};
-    assert_int_equal(eqp_homes_choose(10, w.bytes, w.first, w.part, NULL, NULL, 10, &bytes_only, home), EQP_OK);
-    assert_true(world_is_near(time_of_homes(&w, home, NULL, NULL, &bytes_only), 9 * 1000e-9));
-    /* A return that is dearer than all that is sent keeps everything with its owner. */
-    const int64_t fixed[10] = {1000000, 1000000, 1000000, 1000000, 1000000,
-                               1000000, 1000000, 1000000, 1000000, 1000000};
-    const int owner[10] = {0};
-    memset(home, 0, sizeof home);
-    assert_int_equal(eqp_homes_choose(10, w.bytes, w.first, w.part, fixed, owner, 10, &bytes_only, home), EQP_OK);
-    for (int b = 0; b < 10; b++) {
-        assert_int_equal(home[b], 0);
-    }
-}
-
-static void homes_survive_failing_allocations(void **state)
-{
-    static world w;
-    int home[WORLD_BLOCKS];
-    int64_t fixed[WORLD_BLOCKS];
-
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
-    world_make(7, 6, &w);
-    memset(w.home, 0, sizeof w.home);
-    for (int b = 0; b < 6; b++) {
-        fixed[b] = 100;
-    }
-    for (int64_t k = 0;; k++) {
-        memcpy(home, w.home, sizeof home);
-        failing_malloc_start(k);
-        const int code = eqp_homes_choose(6, w.bytes, w.first, w.part, fixed, NULL, 7, &network, home);
-        if (!failing_malloc_stop()) {
-            assert_int_equal(code, EQP_OK);
-            return;
-        }
-        assert_int_equal(code, EQP_ERR_MEMORY);
-        assert_memory_equal(home, w.home, sizeof home);
-    }
-}
-
-static void homes_of_wrong_input_are_refused(void **state)
-{
-    const int64_t bytes[1] = {1}, first[2] = {0, 2}, negative[1] = {-1};
-    const int part[2] = {0, 1}, nobody[1] = {2};
-    int home[1] = {1};
-    const eqp_network bad = {.alpha = -1, .node = 1};
-
-    (void)state;
-    assert_int_equal(eqp_homes_choose(1, bytes, first, part, negative, NULL, 2, &network, home), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, nobody, 2, &network, home), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, NULL, 2, &bad, home), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, NULL, 1, &network, home), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_homes_choose(0, NULL, NULL, NULL, NULL, NULL, 2, &network, NULL), EQP_OK);
-    assert_int_equal(home[0], 1);
-}
-
 static void counts_that_do_not_fit_are_errors(void **state)
 {
     const int64_t much[2] = {INT64_MAX, INT64_MAX}, first[3] = {0, 1, 2}, few[2] = {1, 1};
@@ -385,13 +244,10 @@ static void counts_that_do_not_fit_are_errors(void **state)
     int64_t sent[2] = {0, 0};
     const eqp_traffic traffic = {.bytes_sent = sent};
     eqp_phase phase = {0, 2, much, home, first, part};
-    int chosen[2] = {0, 0};
 
     (void)state;
     assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_exchange_count_all(much, 2, &network, &traffic), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_homes_choose(2, much, first, part, NULL, NULL, 2, &network, chosen), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_homes_choose(2, few, first, part, much, NULL, 2, &network, chosen), EQP_ERR_OVERFLOW);
     assert_true(sent[0] == 0 && sent[1] == 0);
     phase.bytes = few;
     sent[0] = INT64_MAX;
@@ -412,10 +268,6 @@ int main(void)
         cmocka_unit_test(an_allgather_of_all_costs_what_is_said),
         cmocka_unit_test(what_cannot_be_counted_is_refused),
         cmocka_unit_test(counting_survives_failing_allocations),
-        cmocka_unit_test(homes_are_users_and_never_worse_than_given),
-        cmocka_unit_test(blocks_that_all_need_are_shared_out),
-        cmocka_unit_test(homes_survive_failing_allocations),
-        cmocka_unit_test(homes_of_wrong_input_are_refused),
         cmocka_unit_test(counts_that_do_not_fit_are_errors),
     };
 

@@ -311,21 +311,6 @@ static void sums_out_of_range_are_errors(void **state)
     assert_int_equal(s.count, -7);
 }
 
-/* Loads 1, 1, 5, 1: mean 2, |differences| 1, 1, 3, 1. */
-static void deviation_by_hand(void **state)
-{
-    const double load[] = {1, 1, 5, 1}, none[] = {1, NAN}, huge[] = {1.7e308, 1.7e308, 0};
-    double deviation = 7;
-
-    (void)state;
-    assert_int_equal(eqp_load_deviation(4, load, &deviation), EQP_OK);
-    assert_near(deviation, 6.0, 1e-15);
-    assert_int_equal(eqp_load_deviation(0, load, &deviation), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_load_deviation(2, none, &deviation), EQP_ERR_DATA);
-    assert_int_equal(eqp_load_deviation(3, huge, &deviation), EQP_ERR_OVERFLOW);
-    assert_near(deviation, 6.0, 1e-15);
-}
-
 /* Two runs of four parts. In the second the model is ten times the measurement, so nothing differs. In the first the
  * model has mean 4 and imbalance 1/2, the measurement mean 3 and imbalance 2/3; the ranks are 2, 4, 3, 1 and 2, 3, 4,
  * 1: r = 1 - 6 (0 + 1 + 1 + 0) / (4 (16 - 1)) = 0.8. */
@@ -391,7 +376,6 @@ int main(void)
         cmocka_unit_test(wrong_comparisons_are_refused),
         cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
         cmocka_unit_test(sums_out_of_range_are_errors),
-        cmocka_unit_test(deviation_by_hand),
         cmocka_unit_test(a_model_judged_by_hand),
         cmocka_unit_test(judging_may_run_out_of_memory),
     };

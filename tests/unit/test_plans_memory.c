@@ -131,7 +131,6 @@ static void relabelling_survives_failing_allocations(void **state)
 }
 
 static eqp_move_plan *plan;
-static eqp_ghost_plan *ghosts;
 
 static int plan_move(void)
 {
@@ -143,25 +142,11 @@ static int no_move(void)
     return !plan;
 }
 
-static int plan_ghosts(void)
-{
-    static const int64_t id[6] = {1, 2, 3, 4, 5, 6};
-    static const int home[6] = {0, 1, 2, 0, 1, 2};
-    return eqp_ghost_plan_create(N, fresh, pin, 6, id, home, PARTS, &ghosts);
-}
-
-static int no_ghosts(void)
-{
-    return !ghosts;
-}
-
 static void plans_survive_failing_allocations(void **state)
 {
     (void)state;
     fail_one_by_one(plan_move, no_move);
-    fail_one_by_one(plan_ghosts, no_ghosts);
     eqp_move_plan_free(plan);
-    eqp_ghost_plan_free(ghosts);
 }
 
 int main(void)

@@ -298,10 +298,6 @@ inline void free_object(eqp_gatherer *object) noexcept
 {
     eqp_gatherer_free(object);
 }
-inline void free_object(eqp_ghost_plan *object) noexcept
-{
-    eqp_ghost_plan_free(object);
-}
 inline void free_object(eqp_kdtree *object) noexcept
 {
     eqp_kdtree_free(object);

@@ -107,7 +107,7 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
 
 /** What is to be done before the next step. Before any sample: a new map. Automatic, for one of two reasons:
  * - A new map: the last step's imbalance is over the tolerance and over what the last map reached, and the seconds lost
- * since then, by eqp_policy_loss(), are at least what a map costs. Where measured seconds are noisy that has to be
+ * since then by the ageing of the map are at least what a map costs. Where measured seconds are noisy that has to be
  * sure: noise alone would have made such a loss, or such a rise of the imbalance with the age of maps, the present one
  * and those before, with a probability of no more than `false_alarms`. Once it is sure that maps age, the loss is that
  * of the present map and what those before let expect, weighed by what is known of both. Of a rank that hides below the
@@ -143,21 +143,6 @@ bool eqp_policy_wants(const eqp_policy *policy);
  * that prepare a new map while they compute. Automatic: when the loss is at least half of what the remedy costs, or
  * would be after a step that loses twice as much as the last. No promise: the policy can want without. Local, O(1). */
 bool eqp_policy_may_want(const eqp_policy *policy);
-
-/** Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps
- * since the sum was last negative, without those that repairs have cured. fresh: the imbalance that the map reached
- * when it was fresh, without noise's luck. A step that stands out between its neighbours is taken as the next one of
- * them. Never negative. Local, O(1). */
-double eqp_policy_loss(const eqp_policy *policy);
-
-/** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded, and
- * knowing that n - i are left. Local, O(n), deterministic.
- * \param[in]  options  (borrowed)
- * \param[in]  n        steps, >= 0
- * \param[in]  sample   [n] (borrowed)
- * \param[out] wants    [n]; unchanged on error
- * \return the codes of eqp_policy_init() and eqp_policy_record(); EQP_ERR_ARGUMENT for a negative n */
-int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants);
 
 #ifdef __cplusplus
 }

@@ -26,20 +26,6 @@ typedef struct eqp_seconds_fit {
     double per_rank; /**< that each rank adds */
 } eqp_seconds_fit;
 
-/** The seconds of a fit on n ranks; n may be a ratio. 0 for a fit that is NULL and for n <= 0. Local, O(1). */
-double eqp_seconds_at(const eqp_seconds_fit *fit, double n);
-
-/** Fits seconds that were measured on several numbers of ranks: the least sum of squared relative errors with no
- * coefficient below 0. Of fits that are equally good the one with fewer terms is taken, and `divided` before `fixed`
- * before `per_rank`: a single sample is work that the ranks share. Local, O(n), deterministic.
- * \param[in]  n        samples, >= 1; several of one number of ranks are fine
- * \param[in]  ranks    [n] each >= 1 (borrowed)
- * \param[in]  seconds  [n] each >= 0 (borrowed); samples of 0 seconds count as much as the shortest of the others
- * \param[out] fit      unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT for n < 1 and ranks < 1; EQP_ERR_DATA for seconds that are negative, not finite or
- * too large for what the ranks share */
-int eqp_seconds_fit_compute(int n, const int *ranks, const double *seconds, eqp_seconds_fit *fit);
-
 /** Where a map is made. */
 typedef enum eqp_lazy_kind {
     EQP_LAZY_INLINE,    /**< on all ranks, which wait for it ("standard") */

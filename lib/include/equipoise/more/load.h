@@ -84,15 +84,6 @@ int eqp_load_rank_correlation(int64_t n, const double *model, const double *meas
  * eqp_load_correlation(), and EQP_ERR_OVERFLOW where a difference is infinite. */
 int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse);
 
-/** Sum over the parts of |load - mean load|: what an assignment of least imbalance minimizes. Local, O(n).
- * Source: Pearce 2014, eq. 2.4.
- * \param[in]  n          parts, >= 1
- * \param[in]  load       [n] finite and >= 0 (borrowed)
- * \param[out] deviation  in units of the loads; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a load that is negative or not finite, EQP_ERR_OVERFLOW
- *         where a sum is infinite */
-int eqp_load_deviation(int64_t n, const double *load, double *deviation);
-
 /** How far a model's loads are from measured ones, over several runs. None of it depends on the units of the two. */
 typedef struct eqp_load_errors {
     double imbalance;        /**< root mean square over the runs of the model's imbalance - the measured one: a fraction

@@ -110,21 +110,6 @@ int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_pl
  * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW as eqp_exchange_count() */
 int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
 
-/** Chooses homes so that no part sends much: every block stays or goes to one of the parts that need it. Blocks are
- * dealt in several orders (most needed first, fewest first, as they come; heaviest first), each to the part that has
- * least to send so far, once all of them and once only those whose given home has its share already, and the best
- * result is kept: the one with the smallest largest time of a part by the cheapest of eqp_exchange_plans(). The homes
- * given are one of the candidates, so that the result is never worse by that measure; blocks that nobody needs stay.
- * Local, O(orders x plans x needs), deterministic.
- * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out; all NULL without blocks, part NULL without needs
- * \param[in]      fixed  [nblocks] bytes that `owner` has to send to the home of the block if that is another part; of 0
- *                        nothing is sent; NULL: 0 each (borrowed)
- * \param[in]      owner  [nblocks] part that computes most for the block; NULL: the home given (borrowed)
- * \param[in,out]  home   [nblocks] 0 to nparts - 1; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as eqp_exchange_count() */
-int eqp_homes_choose(int64_t nblocks, const int64_t *bytes, const int64_t *first, const int *part, const int64_t *fixed,
-                     const int *owner, int nparts, const eqp_network *network, int *home);
-
 /** \param[in]  nparts   1 to 65,536
  * \param[in]  nphases  0 to EQP_PHASES_MAX
  * \param[in]  back     [nphases] 0: out, 1: back (copied)
