@@ -6,6 +6,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs)
+{
+    eqp_work_model measured = *model;
+
+    if (costs->known) {
+        measured.nominal = costs->fit.cost;
+    }
+    return measured;
+}
+
+double eqp__work_weight(const eqp_work_model *model, const int64_t *count)
+{
+    double seconds = 0.0;
+
+    for (int k = 0; k < model->nkinds; k++) {
+        seconds += model->nominal[k] * (double)count[k];
+    }
+    return 1e9 * seconds;
+}
+
 void eqp__survey_release(eqp_survey *survey)
 {
     free(survey->owner);

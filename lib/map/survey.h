@@ -3,11 +3,27 @@
 #ifndef MAP_SURVEY_H
 #define MAP_SURVEY_H
 
-#include "map/costs.h"
+#include "cost/costs.h"
 
+#include <equipoise/more/cycle.h>
 #include <equipoise/survey.h>
 
 #include <stdbool.h>
+
+/* How the work of ranks that share an owner adds up, kind by kind. */
+typedef struct eqp_work_model {
+    int nkinds;
+    const double *nominal;  /* [nkinds] seconds */
+    unsigned once;          /* bit k: each sharer does kind k, a rank alone would do it once */
+    eqp_cycle_turns phases; /* of the cycle; n 0: one phase */
+} eqp_work_model;
+
+/* The model with the measured costs, once they are known (borrowed from costs): the weights of parts of an owner must be
+ * in proportion to their costs. */
+eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs);
+
+/* Nanoseconds of work [nkinds]. */
+double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
 /* How much is kept of each owner. Whatever is not, costs nothing. */
 typedef struct eqp_survey_detail {

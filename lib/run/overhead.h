@@ -4,7 +4,7 @@
 #ifndef RUN_OVERHEAD_H
 #define RUN_OVERHEAD_H
 
-#include "map/costs.h"
+#include "cost/costs.h"
 
 #include <equipoise/balancer.h>
 

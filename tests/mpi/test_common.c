@@ -2,7 +2,7 @@
 /* What the mini-apps share between ranks: file order, files written by one for all, places of output, costs, rows. */
 #include "harness.h"
 
-#include "map/costs.h"
+#include "cost/costs.h"
 #include "run_files.h"
 
 #include <equipoise/balancer.h>

@@ -5,7 +5,7 @@
 
 #include "slow.h"
 
-#include "load/timings.h"
+#include "cost/timings.h"
 #include "simulation.h"
 #include "stealing.h"
 

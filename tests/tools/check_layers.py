@@ -40,7 +40,7 @@ EXTERNAL = [
     ("ISO_Fortran_binding.h", "Fortran's descriptors"),
 ]
 
-PURE = ["load", "assign", "move", "policy"]
+PURE = ["cost", "assign", "move", "policy"]
 ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling", "interface", "calls"] + ROOMS
 
@@ -51,21 +51,21 @@ MAY_INCLUDE = {
     "interface": ["errors", "sampling"],
     "calls": ["errors", "sampling", "interface", "MPI"],
     "base": ["errors", "interface", "sampling"],
-    "load": ["errors", "interface", "base"],
-    "assign": ["errors", "interface", "base", "load", "sampling"],
+    "cost": ["errors", "interface", "base", "comm", "MPI"],
+    "assign": ["errors", "interface", "base", "cost", "sampling"],
     "move": ["errors", "interface", "base"],
     "policy": ["errors", "interface", "base"],
     "comm": ["errors", "interface", "sampling", "base", "move", "MPI"],
     "par": ["errors", "interface", "calls", "sampling", "base", "comm", "MPI"] + PURE,
     "zoltan": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "Zoltan"],
     "graph": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
-    "map": ["errors", "interface", "calls", "sampling", "base", "load", "assign", "move", "comm", "par", "MPI"],
-    "whatif": ["errors", "interface", "calls", "sampling", "base", "load", "assign", "move", "policy", "comm", "par", "map", "MPI"],
+    "map": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "comm", "par", "MPI"],
+    "whatif": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "policy", "comm", "par", "map", "MPI"],
     "lazy": ["errors", "interface", "calls", "base", "policy", "comm", "par", "MPI"],
     "run": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
     "io": ["errors", "interface", "base", "HDF5", "zlib"],
     "loops": ["errors", "interface", "base", "comm", "MPI"],
-    "models": ["errors", "interface", "sampling", "base", "load", "cminpack"],
+    "models": ["errors", "interface", "sampling", "base", "cost", "cminpack"],
     "umbrella": ["errors"] + PUBLIC,
     "recipe": ["errors", "interface", "base"],
     "physics": ["errors", "interface", "sampling", "base", "recipe", "intrinsics"],
@@ -98,6 +98,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/points.h": "calls",
     "lib/include/equipoise/balancer.h": "calls",
     "lib/include/equipoise/snapshot.h": "io",
+    "lib/include/equipoise/more/load.h": "cost",
     "lib/include/equipoise/more/file.h": "base",
     "lib/include/equipoise/more/paradis.h": "io",
     "lib/include/equipoise/more/vtk.h": "io",
@@ -112,7 +113,7 @@ PUBLIC_HEADERS = {
 LIBRARY_LAYERS = ["errors", "sampling", "interface", "calls", "umbrella"] + ROOMS
 
 # Rooms that tests with ranks and benches look into, too.
-SEEN_BY_RANKS = ["load", "policy", "map", "whatif", "run"]
+SEEN_BY_RANKS = ["cost", "policy", "map", "whatif", "run"]
 
 FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(stdout|stderr)\b"), "uses"),

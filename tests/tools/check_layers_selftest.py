@@ -23,7 +23,7 @@ CLEAN = {
     "lib/include/equipoise/more/par.h": "#include <mpi.h>\n#include <equipoise/more/assign.h>\n",
     "lib/base/array.h": '#include <stdlib.h>\n#include "base/version.h"\n',
     "lib/base/version.h.in": "",
-    "lib/load/loads.c": '#include <equipoise/loads.h>\n#include "base/array.h"\n',
+    "lib/cost/loads.c": '#include <equipoise/loads.h>\n#include "base/array.h"\n',
     "lib/assign/cuts.c": '#include <equipoise/more/assign.h>\n#include "base/array.h"\n',
     "lib/par/reduce.c": '#include <equipoise/more/par.h>\n#include "assign/cuts.h"\n',
     "lib/assign/cuts.h": "",
@@ -50,12 +50,12 @@ VIOLATIONS = [
     ("sampling/kdtree.c", "#include <hdf5.h>", "sampling must not include HDF5"),
     ("sampling/kdtree.c", '#include "../lib/base/array.h"', "sampling must not include base"),
     ("sampling/kdtree.c", "#include <equipoise/more/assign.h>", "sampling must not include assign"),
-    ("sampling/include/equipoise/more/kdtree.h", "#include <equipoise/loads.h>", "sampling must not include load"),
+    ("sampling/include/equipoise/more/kdtree.h", "#include <equipoise/loads.h>", "sampling must not include cost"),
     ("lib/base/array.h", "#include <equipoise/more/assign.h>", "base must not include assign"),
     ("lib/base/array.h", "#include <mpi.h>", "base must not include MPI"),
-    ("lib/load/loads.c", "#include <equipoise/more/assign.h>", "load must not include assign"),
-    ("lib/load/loads.c", "#include <equipoise/more/kdtree.h>", "load must not include sampling"),
-    ("lib/load/loads.c", '#include "assign/cuts.h"', "load must not include assign"),
+    ("lib/cost/loads.c", "#include <equipoise/more/assign.h>", "cost must not include assign"),
+    ("lib/cost/loads.c", "#include <equipoise/more/kdtree.h>", "cost must not include sampling"),
+    ("lib/cost/loads.c", '#include "assign/cuts.h"', "cost must not include assign"),
     ("lib/assign/cuts.c", '#include "kdtree_private.h"', "assign must not include a private header of sampling"),
     ("lib/assign/cuts.c", "#include <mpi.h>", "assign must not include MPI"),
     ("lib/assign/cuts.c", "#include <equipoise/more/par.h>", "assign must not include par"),
@@ -83,8 +83,8 @@ VIOLATIONS = [
     ("tests/mpi/test_reduce.c", '#include "assign/cuts.h"', "a private header of assign"),
     ("tests/unit/test_cuts.c", "#include <zoltan.h>", "test must not include Zoltan"),
     ("bench/bench_cuts.c", '#include "assign/cuts.h"', "a private header of assign"),
-    ("lib/load/loads.c", "#include <boost/graph.hpp>", "unknown header"),
-    ("lib/load/loads.c", '#include "nowhere.h"', "unknown header"),
+    ("lib/cost/loads.c", "#include <boost/graph.hpp>", "unknown header"),
+    ("lib/cost/loads.c", '#include "nowhere.h"', "unknown header"),
     ("sampling/kdtree.c", 'void f(void) { printf("x"); }', "prints with printf"),
     ("lib/par/reduce.c", "void f(void) { fprintf(stderr, 0); }", "uses stderr"),
     ("lib/io/gadget.c", "void f(void) { fflush(stdout); }", "uses stdout"),
@@ -152,8 +152,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_source_without_licence_is_found(self):
         for path, text in [
-            ("lib/load/x.c", "int x;\n"),
-            ("lib/load/meson.build", "x = 1\n"),
+            ("lib/cost/x.c", "int x;\n"),
+            ("lib/cost/meson.build", "x = 1\n"),
             ("scripts/go", "#!/bin/sh\necho\n# SPDX-License-Identifier: BSD-3-Clause\n"),
             ("tests/tools/x.py", "x = 1\n"),
         ]:
@@ -171,13 +171,13 @@ class CheckLayers(unittest.TestCase):
         if not shutil.which("git"):
             self.skipTest("git is not installed")
         with tempfile.TemporaryDirectory() as root:
-            for path in ("elsewhere/x.c", "lib/load/x.c", "plots/plots.gp"):
+            for path in ("elsewhere/x.c", "lib/cost/x.c", "plots/plots.gp"):
                 write(root, path, "int x;\n")
             git = ["git", "-C", root]
             subprocess.run(git + ["init", "-q"], check=True)
-            subprocess.run(git + ["add", "elsewhere/x.c", "lib/load/x.c"], check=True)
-            self.assertEqual(check_layers.source_files(root), ["elsewhere/x.c", "lib/load/x.c"])
-            os.remove(os.path.join(root, "lib/load/x.c"))
+            subprocess.run(git + ["add", "elsewhere/x.c", "lib/cost/x.c"], check=True)
+            self.assertEqual(check_layers.source_files(root), ["elsewhere/x.c", "lib/cost/x.c"])
+            os.remove(os.path.join(root, "lib/cost/x.c"))
             self.assertEqual(check_layers.source_files(root), ["elsewhere/x.c"])
 
     def test_a_release_has_every_tracked_file(self):

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a piece of work costs: CPU seconds per kind, fitted to measured batches. Kinds are numbered 0 to nkinds - 1;
  * kind 0 is the one without which a fit says nothing. */
-#ifndef MAP_COSTS_H
-#define MAP_COSTS_H
+#ifndef COST_COSTS_H
+#define COST_COSTS_H
 
 #include <equipoise/more/load.h>
-
 #include <mpi.h>
 
-/* How the work of ranks that share an owner adds up, kind by kind. */
-typedef struct eqp_work_model {
-    int nkinds;
-    const double *nominal;  /* [nkinds] seconds */
-    unsigned once;          /* bit k: sharers each do kind k, a single rank would do it once */
-    eqp_cycle_turns phases; /* of the cycle that work is of; n 0: one phase */
-} eqp_work_model;
+#include <stdbool.h>
 
 /* The same on all ranks. */
 typedef struct eqp_costs {
@@ -52,12 +45,5 @@ static inline double eqp__costs_predict(const eqp_costs *costs, const int64_t *c
 {
     return eqp_cost_fit_predict(&costs->fit, count);
 }
-
-/* The model with what was measured instead of the nominal costs, once that is known (borrowed from costs): what a part
- * of an owner weighs must be in the proportion of what it costs. */
-eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs);
-
-/* Nanoseconds of so much work. */
-double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
 #endif

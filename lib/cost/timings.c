@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "load/timings.h"
+#include "cost/timings.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "map/costs.h"
+#include "cost/costs.h"
 
 #include "comm/agree.h"
-#include "load/timings.h"
+#include "cost/timings.h"
 
 #include <equipoise/more/base.h>
 
@@ -129,24 +129,4 @@ int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings
 
     code = eqp__meet(comm, code, 0, NULL, EQP__COSTS_TOLD, told, NULL);
     return code == EQP_OK ? eqp__costs_hear(costs, told, correlation) : code;
-}
-
-eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs)
-{
-    eqp_work_model measured = *model;
-
-    if (costs->known) {
-        measured.nominal = costs->fit.cost;
-    }
-    return measured;
-}
-
-double eqp__work_weight(const eqp_work_model *model, const int64_t *count)
-{
-    double seconds = 0.0;
-
-    for (int k = 0; k < model->nkinds; k++) {
-        seconds += model->nominal[k] * (double)count[k];
-    }
-    return 1e9 * seconds;
 }
