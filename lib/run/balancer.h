@@ -3,7 +3,7 @@
 #ifndef RUN_BALANCER_H
 #define RUN_BALANCER_H
 
-#include "policy/noise.h"
+#include "decide/noise.h"
 #include "run/calibration.h"
 #include "run/feedback_steps.h"
 #include "run/overhead.h"

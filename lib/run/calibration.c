@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/calibration.h"
 
-#include "policy/noise.h"
+#include "decide/noise.h"
 
 #include <equipoise/more/base.h>
 

@@ -4,7 +4,7 @@
 
 #include "comm/agree.h"
 #include "move/network.h"
-#include "policy/outlook.h"
+#include "decide/outlook.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -6,7 +6,7 @@
 #ifndef WHATIF_AUTOMATIC_H
 #define WHATIF_AUTOMATIC_H
 
-#include "policy/outlook.h"
+#include "decide/outlook.h"
 #include "whatif/whatif.h"
 
 /* Whether a method is within a candidate's memory: all pins of whole owners, some 80 bytes each in a partitioner, are

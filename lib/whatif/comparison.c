@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "par/methods.h"
-#include "policy/outlook.h"
+#include "decide/outlook.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/base.h>

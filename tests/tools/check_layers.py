@@ -40,7 +40,7 @@ EXTERNAL = [
     ("ISO_Fortran_binding.h", "Fortran's descriptors"),
 ]
 
-PURE = ["cost", "assign", "move", "policy"]
+PURE = ["cost", "assign", "move", "decide"]
 ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling", "interface", "calls"] + ROOMS
 
@@ -54,14 +54,14 @@ MAY_INCLUDE = {
     "cost": ["errors", "interface", "base", "comm", "MPI"],
     "assign": ["errors", "interface", "base", "cost", "sampling"],
     "move": ["errors", "interface", "base"],
-    "policy": ["errors", "interface", "base"],
+    "decide": ["errors", "interface", "base"],
     "comm": ["errors", "interface", "sampling", "base", "move", "MPI"],
     "par": ["errors", "interface", "calls", "sampling", "base", "comm", "MPI"] + PURE,
     "zoltan": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "Zoltan"],
     "graph": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
     "map": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "comm", "par", "MPI"],
-    "whatif": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "policy", "comm", "par", "map", "MPI"],
-    "lazy": ["errors", "interface", "calls", "base", "policy", "comm", "par", "MPI"],
+    "whatif": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "decide", "comm", "par", "map", "MPI"],
+    "lazy": ["errors", "interface", "calls", "base", "decide", "comm", "par", "MPI"],
     "run": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
     "io": ["errors", "interface", "base", "HDF5", "zlib"],
     "loops": ["errors", "interface", "base", "comm", "MPI"],
@@ -103,8 +103,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/more/paradis.h": "io",
     "lib/include/equipoise/more/vtk.h": "io",
     "lib/include/equipoise/more/whatif.h": "move",
-    "lib/include/equipoise/more/lazy_model.h": "policy",
-    "lib/include/equipoise/more/decide.h": "policy",
+    "lib/include/equipoise/more/lazy_model.h": "decide",
     "lib/include/equipoise/more/pcontrol.h": "lazy",
 }
 
@@ -113,7 +112,7 @@ PUBLIC_HEADERS = {
 LIBRARY_LAYERS = ["errors", "sampling", "interface", "calls", "umbrella"] + ROOMS
 
 # Rooms that tests with ranks and benches look into, too.
-SEEN_BY_RANKS = ["cost", "policy", "map", "whatif", "run"]
+SEEN_BY_RANKS = ["cost", "decide", "map", "whatif", "run"]
 
 FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(stdout|stderr)\b"), "uses"),

@@ -2,7 +2,7 @@
 /* What maps are expected to cost over their lives, and what trials may take of a run. */
 #include "numeric.h"
 
-#include "policy/outlook.h"
+#include "decide/outlook.h"
 
 #include <stdbool.h>
 

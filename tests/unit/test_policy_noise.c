@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "policy/noise.h"
+#include "decide/noise.h"
 
 #include <equipoise/more/random.h>
 

@@ -4,8 +4,8 @@
  * The imbalance of measured seconds is that of the work and noise: the largest of many noisy numbers is far above their
  * mean, so that also an even step has an imbalance, another one in each step. All steps of a map have that; so a loss
  * is a rise above what the map has shown when it was fresh, and counts only where noise would seldom have made it. */
-#ifndef POLICY_NOISE_H
-#define POLICY_NOISE_H
+#ifndef DECIDE_NOISE_H
+#define DECIDE_NOISE_H
 
 #include <equipoise/more/decide.h>
 

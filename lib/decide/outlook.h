@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What maps are expected to cost over their lives: a fresh step, how they age, how long they last. Pure functions. */
-#ifndef POLICY_OUTLOOK_H
-#define POLICY_OUTLOOK_H
+#ifndef DECIDE_OUTLOOK_H
+#define DECIDE_OUTLOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "policy/outlook.h"
+#include "decide/outlook.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "policy/noise.h"
+#include "decide/noise.h"
 
 #include <equipoise/more/base.h>
 

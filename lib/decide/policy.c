@@ -2,7 +2,7 @@
 #include <equipoise/more/decide.h>
 #include <equipoise/more/gain.h>
 
-#include "policy/noise.h"
+#include "decide/noise.h"
 
 
 #include <errno.h>
