@@ -23,7 +23,7 @@
 #include "history.h"
 #include "timing.h"
 
-#include "run/balancer.h"
+#include "run/run.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/more/base.h>

@@ -31,6 +31,16 @@ struct eqp_feedback_steps {
     double *best;        /* [nranks] particles of each at the best step, mean 1 */
 };
 
+bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs)
+{
+    bool tell = !fixed_costs;
+
+    for (int r = 1; r < nranks; r++) {
+        tell = tell && rows[r].speed == rows[0].speed;
+    }
+    return tell;
+}
+
 int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, eqp_feedback_steps **feedback)
 {
     eqp_feedback_steps *made = NULL;

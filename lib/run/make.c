@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes maps of what a problem says of itself. */
-#include "run/balancer.h"
+#include "run/run.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"

@@ -4,7 +4,7 @@
 #define DD_WHATIF_H
 
 #include "meet.h"
-#include "run/balancer.h"
+#include "run/run.h"
 #include "simulation.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "balance/trace.h"
 #include "dd_definitions.h"
-#include "run/balancer.h"
+#include "run/run.h"
 
 #include <math.h>
 

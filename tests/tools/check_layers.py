@@ -41,7 +41,7 @@ EXTERNAL = [
 ]
 
 PURE = ["cost", "assign", "move", "decide"]
-ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
+ROOMS = ["base"] + PURE + ["comm", "par", "zoltan", "graph", "map", "whatif", "run", "late", "balancer", "io", "loops", "models"]
 PUBLIC = ["sampling", "interface", "calls"] + ROOMS
 
 # Layer -> layers that it may include besides itself and libc. Every layer may use the one list of error codes.
@@ -61,8 +61,9 @@ MAY_INCLUDE = {
     "graph": ["errors", "interface", "calls", "base", "assign", "comm", "par", "MPI", "METIS", "Scotch"],
     "map": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "comm", "par", "MPI"],
     "whatif": ["errors", "interface", "calls", "sampling", "base", "cost", "assign", "move", "decide", "comm", "par", "map", "MPI"],
-    "lazy": ["errors", "interface", "calls", "base", "decide", "comm", "par", "MPI"],
-    "run": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "lazy", "MPI"] + PURE,
+    "run": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "MPI"] + PURE,
+    "late": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "run", "MPI"] + PURE,
+    "balancer": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "map", "whatif", "run", "late", "MPI"] + PURE,
     "io": ["errors", "interface", "base", "HDF5", "zlib"],
     "loops": ["errors", "interface", "base", "comm", "MPI"],
     "models": ["errors", "interface", "sampling", "base", "cost", "cminpack"],
@@ -75,7 +76,7 @@ MAY_INCLUDE = {
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
-    "preload": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "lazy", "MPI", "the C library's own"],
+    "preload": ["errors", "interface", "calls", "sampling", "base", "comm", "par", "decide", "run", "late", "MPI", "the C library's own"],
     "bindings": ["errors", "MPI", "Fortran's descriptors"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
@@ -104,7 +105,8 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/more/vtk.h": "io",
     "lib/include/equipoise/more/whatif.h": "move",
     "lib/include/equipoise/more/lazy_model.h": "decide",
-    "lib/include/equipoise/more/pcontrol.h": "lazy",
+    "lib/include/equipoise/more/pcontrol.h": "late",
+    "lib/include/equipoise/more/lazy.h": "run",
 }
 
 # Layers with private headers. These headers are open to rooms of the library above their room, and to unit tests; an app's own

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The side of the application: offers, looks, takes. */
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/survey.h>

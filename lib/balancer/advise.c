@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/balancer.h"
-#include "run/late.h"
+#include "balancer/balancer.h"
+#include "late/late.h"
 
 #include "assign/cycle.h"
 #include "comm/agree.h"
@@ -58,12 +58,6 @@ int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings)
 done:
     eqp_timings_free(none);
     return code;
-}
-
-bool eqp__can_repair(const eqp_balancer *b)
-{
-    return b->map != NULL && eqp_map_shared(b->map) == 0 && eqp__method_weighs(b->options.method.method) &&
-           b->feedback == NULL && !(b->options.method.method->flags & EQP_SHAPED);
 }
 
 /* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
@@ -200,13 +194,6 @@ static bool every_step(const eqp_policy *policy)
     return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
 }
 
-void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
-{
-    if (b->options.lazy == NULL) { /* rather walk once more than hold it for long */
-        eqp__survey_release(survey);
-    }
-}
-
 /* Of this rank. */
 static int ask_cycle(eqp_balancer *b)
 {
@@ -261,93 +248,6 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     detail.cost = eqp__work_model_measured(&b->model, &b->costs).nominal;
     eqp__survey_clear(&b->survey, &b->model, &detail);
     return &b->survey;
-}
-
-void eqp__names_free(eqp_names *of)
-{
-    free(of->key);
-    free(of->present);
-    free(of->label);
-}
-
-static int by_key(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-void eqp__names_sort(eqp_names *names)
-{
-    int64_t sorted = 1;
-
-    while (sorted < names->n && names->key[sorted - 1] <= names->key[sorted]) {
-        sorted++;
-    }
-    if (sorted >= names->n) { /* mostly */
-        return;
-    }
-    qsort(names->key, (size_t)names->n, sizeof *names->key, by_key);
-}
-
-/* Numbers are those of the owners' places in the caller's arrays, each once. */
-static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names *of)
-{
-    int64_t most = -1;
-    int code;
-
-    EQP_TRY(eqp_array_create(&of->key, survey->n, sizeof *of->key));
-    EQP_TRY(eqp_array_create(&of->present, survey->n, sizeof *of->present));
-    EQP_TRY(eqp_array_create(&of->label, survey->n, sizeof *of->label));
-    for (int64_t i = 0; i < survey->n; i++) {
-        of->present[i].home = -1;
-    }
-    for (int64_t i = 0; i < survey->n; i++) {
-        const eqp_owner *owner = &survey->owner[i];
-        const int64_t at = owner->at_home;
-        if (owner->home != b->rank) {
-            continue;
-        }
-        if (at < 0 || at >= survey->n || of->present[at].home >= 0) {
-            return EQP_ERR_DATA;
-        }
-        of->key[at] = owner->key;
-        of->present[at] = (eqp_placement){owner->tag, b->rank};
-        of->label[at] = owner->label;
-        of->n++;
-        most = at > most ? at : most;
-    }
-    EQP_TRY(most < of->n ? EQP_OK : EQP_ERR_DATA);
-    eqp__names_sort(of);
-done:
-    return code;
-}
-
-int eqp__take_names(eqp_balancer *b, eqp_names *of)
-{
-    const eqp_survey_detail nothing = {.heavy = INFINITY};
-    int code;
-
-    *of = (eqp_names){.n = 0};
-    eqp__survey_clear(&b->names, &b->model, &nothing);
-    code = b->problem.survey(b->problem.user, EQP_SURVEY_NAMES, &b->names);
-    EQP_TRY(eqp_agree(b->comm, code == EQP_OK ? read_names(b, &b->names, of) : code, NULL));
-done:
-    eqp__balancer_forget(b, &b->names);
-    return code;
-}
-
-int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names)
-{
-    int code;
-
-    b->grain = grain;
-    eqp__names_free(names);
-    *names = (eqp_names){.n = 0};
-    EQP_TRY(eqp_agree(b->comm, b->problem.grain(b->problem.user, grain), NULL));
-    EQP_TRY(eqp__take_names(b, names));
-done:
-    return code;
 }
 
 /* The found map takes the place of the present one. */

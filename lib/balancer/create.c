@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From what a code says of itself to its balancer. */
-#include "run/balancer.h"
-#include "run/late.h"
+#include "balancer/balancer.h"
+#include "late/late.h"
 
 #include "comm/agree.h"
 #include "move/network.h"
@@ -209,17 +209,6 @@ done:
     return code;
 }
 
-/* Fingerprints of what must be the same on all ranks. */
-static int64_t print_method(int64_t print, const eqp_method *method)
-{
-    if (method == NULL) {
-        return eqp_fingerprint(print, 1, NULL);
-    }
-    const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp__method_auto};
-
-    return eqp__print_text(eqp_fingerprint(print, 3, word), method->name);
-}
-
 static int64_t print_problem(const eqp_balancer *b)
 {
     const eqp_problem *p = &b->problem;
@@ -261,21 +250,9 @@ static int64_t print_problem(const eqp_balancer *b)
         print = eqp_fingerprint(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
     }
     for (int i = 0; p->own != NULL && i < p->own->n; i++) {
-        print = print_method(print, p->own->row[i]);
+        print = eqp__print_method(print, p->own->row[i]);
     }
     return print;
-}
-
-int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
-{
-    const eqp_choice_options *o = &choice->options;
-    const int64_t word[] = {
-        o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split, o->even, o->homes,
-        o->maps};
-
-    print = eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
-    print = eqp_fingerprint(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);
-    return print_method(print_method(eqp__print_text(print, choice->word), choice->method), o->start);
 }
 
 int64_t eqp__print_network(int64_t print, const eqp_network *network)

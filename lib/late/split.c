@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who is who: ranks of the application, balancers, hosts of threads; and how they part. */
 #define _POSIX_C_SOURCE 200809L
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include "comm/agree.h"
 

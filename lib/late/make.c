@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A map of what others have offered: a balancer of theirs is put up, whose problem is the offers. */
-#include "run/late.h"
+#include "late/late.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"

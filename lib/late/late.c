@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Late maps, on the side of the application. */
-#include "run/late.h"
+#include "late/late.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"

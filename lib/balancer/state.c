@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a balancer knows, as bytes for a restart file. */
-#include "run/balancer.h"
+#include "run/run.h"
 #include "run/bytes.h"
 
 #include "base/seal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A late map of whole owners that live where they are computed is mended on rank 0, straight from where they live:
  * nothing is lined up along the curve, and nothing travels but keys, work and parts. */
-#include "run/late.h"
+#include "late/late.h"
 
 #include "assign/parts.h"
 #include "assign/shares.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What people write of lazy maps, and what `auto` comes to. */
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/base.h>
 

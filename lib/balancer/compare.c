@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A balancer's what-ifs. */
-#include "run/balancer.h"
+#include "balancer/balancer.h"
 
 #include "comm/agree.h"
 #include "move/network.h"

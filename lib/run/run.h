@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files behind <equipoise/balancer.h> share. */
-#ifndef RUN_BALANCER_H
-#define RUN_BALANCER_H
+/* The state of a run that is kept balanced, and the maps that are made of it: what late maps and the calls of
+ * <equipoise/balancer.h> share. */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
 
 #include "decide/noise.h"
 #include "run/calibration.h"
@@ -73,24 +74,9 @@ struct eqp_balancer {
     eqp_step now;          /* the last step, and what was said of the present map */
 };
 
-/* create.c: whether what a caller says can be, and fingerprints of it. Local. */
-bool eqp__can_be_choice(const eqp_choice *choice);
-bool eqp__can_be_speeds(int n, const double *speed);
-bool eqp__can_be_capacities(const eqp_capacities *capacities);
-
-/* Whether owners can live where a choice has them; if not, message says so. message: may be NULL. Local. */
-bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message *message);
+/* run.c: fingerprints of a method and of a choice. Local. */
+int64_t eqp__print_method(int64_t print, const eqp_method *method);
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
-int64_t eqp__print_capacities(int64_t print, const eqp_capacities *capacities);
-int64_t eqp__print_network(int64_t print, const eqp_network *network);
-
-/* balancer.c */
-
-/* What parts need and have. Local. */
-eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *capacities);
-
-/* How maps are made by a word, in this run and in its what-ifs. Local. */
-eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice);
 
 /* Whether few owners may move instead of all: none is shared, and the method goes by weights. Local. */
 bool eqp__can_repair(const eqp_balancer *b);
@@ -113,9 +99,6 @@ void eqp__names_sort(eqp_names *names); /* the keys */
 
 /* Has the owners made in that granularity. names: theirs, replaced then. Collective. */
 int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names);
-
-/* Asks the problem what the phases of a cycle are from now on. Collective where it has any. */
-int eqp__ask_cycle(eqp_balancer *b);
 
 /* make.c */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What has drifted since a map was offered is mended by the work of the last step: few owners move. Where the map has
  * owners that several ranks share, either the others move around those, or they are put together and move as well. */
-#include "run/late.h"
+#include "late/late.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Offers and answers as bytes. */
-#include "run/late.h"
+#include "late/late.h"
 
 #include "assign/cycle.h"
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of a run, taken in. */
-#include "run/balancer.h"
-#include "run/late.h"
+#include "run/run.h"
+#include "late/late.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"
@@ -13,16 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs)
-{
-    bool tell = !fixed_costs;
-
-    for (int r = 1; r < nranks; r++) {
-        tell = tell && rows[r].speed == rows[0].speed;
-    }
-    return tell;
-}
 
 /* Loads of this rank, then of all, in the phases of a step that is a cycle; where steps are none, nothing travels. */
 typedef struct turns {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread that makes maps beside a rank. It calls nothing of MPI, and no signal is delivered to it. */
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/base.h>
 

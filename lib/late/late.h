@@ -8,7 +8,7 @@
 #ifndef RUN_LATE_H
 #define RUN_LATE_H
 
-#include "run/balancer.h"
+#include "run/run.h"
 #include "run/bytes.h"
 
 #include <equipoise/more/lazy.h>

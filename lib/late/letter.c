@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that nobody waits for. */
-#include "lazy/lazy.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/base.h>
 
