@@ -60,8 +60,8 @@ done:
     return code;
 }
 
-/* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
- * run has left, and at least 1. */
+/* Expected life of a map made now, in steps: that of the last map (50 for the first), within 1 and the steps left in
+ * the run. */
 static double expected_life(const eqp_policy *policy, int64_t left)
 {
     const double most = fmax(1.0, (double)left);
@@ -97,7 +97,7 @@ static bool auto_wants(const eqp_balancer *b)
            !eqp__makes_again(b, &lives);
 }
 
-/* A map that knows what ranks have beside their work. */
+/* A map that takes the ranks' overhead into account is worth its cost. */
 static bool overheads_want(const eqp_balancer *b)
 {
     const eqp_policy_mode mode = b->policy.options.mode;
@@ -118,7 +118,7 @@ static bool memory_wants(const eqp_balancer *b)
     return b->has_map && (use > fmax(NEAR_CAPACITY, b->memory_made + NEARER) || use > fmax(1.0, b->memory_made));
 }
 
-/* Whether a map is only taken after it was evaluated. */
+/* True if a map has to be evaluated before it is used, to see that it fits into memory. */
 static bool must_fit(const eqp_balancer *b)
 {
     return b->bounds.known && eqp__memory_is_capped(&b->bounds);
@@ -175,7 +175,7 @@ static eqp_making making_of(const eqp_balancer *b)
     return eqp__balancer_making(b, &b->options.method);
 }
 
-/* How the next one is made: by the way that won last, where `auto` may not try others. */
+/* The next map's method: the last winner where `auto` may not try others. */
 static eqp_making next_making(const eqp_balancer *b)
 {
     const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
@@ -188,13 +188,13 @@ static eqp_making next_making(const eqp_balancer *b)
                : run;
 }
 
-/* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */
+/* A new map is kept for more than this step, unless every step gets one. */
 static bool every_step(const eqp_policy *policy)
 {
     return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
 }
 
-/* Of this rank. */
+/* Local part of eqp__ask_cycle(). */
 static int ask_cycle(eqp_balancer *b)
 {
     eqp_cycle_turns phases = {1, {1.0}};
@@ -234,8 +234,8 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 
     b->surveys = true;
     b->surveyed = false;
-    b->surveying =
-        ((ready && weighs && due) || late) && !b->options.handed_out; /* nobody sees all of what he hands out */
+    b->surveying = ((ready && weighs && due) || late) &&
+                   !b->options.handed_out; /* a rank does not see the work that it hands out */
     if (!b->surveying) {
         eqp__balancer_forget(b, &b->survey);
         return NULL;
@@ -269,7 +269,7 @@ static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_f
     }
 }
 
-/* Weights by what ranks have beside the work that is counted. */
+/* Scales weights by the ranks' measured overhead. */
 static void calibrate(eqp_balancer *b, eqp_making *making)
 {
     making->factor = eqp__calibration_take(&b->calibration);
@@ -307,7 +307,7 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
     return code;
 }
 
-/* What was said of the present map when it was made, for one that was found. */
+/* Describes a map that was made, for the steps that use it. */
 static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_map *found)
 {
     b->now.imbalance_promised = found->made.result.imbalance;
@@ -318,8 +318,8 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_
     }
 }
 
-/* Repaired if that is wanted and reaches the tolerance, else new; where maps are made elsewhere, the present one stays
- * then. */
+/* Repairs the map if that is asked for and reaches the tolerance, else makes a new one; where maps are made elsewhere,
+ * the present one stays instead. */
 static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_making *making, const eqp_lives *lives,
                 eqp_found_map *found, eqp_advice *advice, eqp_message *message)
 {
@@ -378,7 +378,7 @@ static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_ma
     code = eqp__rank_shares_renew(b->shares);
     code = code == EQP_OK ? measured_loads(b, measured) : code;
     EQP_TRY(eqp_agree(b->comm, code, NULL));
-    making->part_load = b->options.handed_out ? NULL : *measured; /* else it says nothing of the map */
+    making->part_load = b->options.handed_out ? NULL : *measured; /* loads do not describe the map */
     making->speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, making);
     if (factors && !eqp__tries(b, making, lives) && eqp__method_weighs(making->method)) {
@@ -456,7 +456,7 @@ int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice
     if (wanted != EQP_KEEP || due != EQP__LATE_NOTHING) {
         return find_map(balancer, wanted, false, due, left, advice, message);
     }
-    if (advice != NULL) { /* without a message, others cannot hear of one that is not there */
+    if (advice != NULL) { /* communication would be needed to report a missing argument to the other ranks */
         *advice = (eqp_advice){.action = EQP_KEEP};
     }
     return EQP_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the calls of <equipoise/balancer.h> share. */
+/* Shared by the calls of <equipoise/balancer.h>. */
 #ifndef BALANCER_BALANCER_H
 #define BALANCER_BALANCER_H
 

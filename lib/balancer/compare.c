@@ -3,8 +3,8 @@
 #include "balancer/balancer.h"
 
 #include "comm/agree.h"
-#include "move/network.h"
 #include "decide/outlook.h"
+#include "move/network.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -122,7 +122,7 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem, eqp_message
     return code;
 }
 
-/* Whether a word that people could write is meant. */
+/* True for a choice that eqp_choice_parse() could have made. */
 bool eqp__can_be_choice(const eqp_choice *choice)
 {
     const eqp_choice_options *how = &choice->options;

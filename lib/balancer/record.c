@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of a run, taken in. */
-#include "run/run.h"
 #include "late/late.h"
+#include "run/run.h"
 
 #include "comm/agree.h"
 #include "par/methods.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads of this rank, then of all, in the phases of a step that is a cycle; where steps are none, nothing travels. */
+/* Loads in the phases of a cycle: of this rank, later of all ranks. Without a cycle nothing is sent. */
 typedef struct turns {
     int n;                                   /* phases; at most 1: none are told */
     double load[EQP_CYCLE_PHASES];           /* seconds in forces; then their sums */
@@ -25,7 +25,7 @@ typedef struct turns {
 
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
 
-/* What this rank has done in each phase. */
+/* This rank's work in each phase. */
 static turns turns_of(const eqp_balancer *b, const eqp_work *work)
 {
     turns t = {.n = work->nphases};
@@ -112,7 +112,7 @@ static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char
     return EQP_OK;
 }
 
-/* Largest over mean of n ranks that have so much together, - 1. */
+/* max / mean - 1, from the maximum and the sum over n ranks. */
 static double uneven(double most, double sum, int n)
 {
     return sum > 0.0 ? fmax(most * n / sum - 1.0, 0.0) : 0.0;
@@ -160,7 +160,7 @@ static int take_imbalances(const eqp_balancer *b, const desk *d, eqp_step *step)
     step->imbalance_measured =
         b->lost_load > 0 ? (measured.max + b->lost_load) / measured.mean - 1.0 : measured.imbalance;
     step->imbalance_predicted = work > 0 ? fmax((model.max + b->lost_work) / work - 1.0, 0.0) : 0.0;
-    const double lost_next = work > 0 ? b->lost_work * next / (work * b->nranks) : 0.0; /* costs are others */
+    const double lost_next = work > 0 ? b->lost_work * next / (work * b->nranks) : 0.0; /* costs may have changed */
     step->imbalance_work = next > 0 ? (most + lost_next) * b->nranks / next - 1.0 : 0.0;
     step->load_max = measured.max + b->lost_load;
     step->load_mean = measured.mean;
@@ -295,7 +295,7 @@ static double sending_seconds(const eqp_balancer *b, const eqp_rank_row *row)
     return b->options.network.beta * row->bytes_sent;
 }
 
-/* The work, what it takes beside, and messages: largest over mean, by counts. */
+/* Imbalance of work, overhead and messages, all counted. */
 static double unevenness(const eqp_balancer *b)
 {
     double most = 0.0, sum = 0.0;
@@ -309,7 +309,7 @@ static double unevenness(const eqp_balancer *b)
     return sum > 0.0 ? (most + b->lost_work) * b->nranks / sum - 1.0 : 0.0;
 }
 
-/* What `auto` learns of it. */
+/* Passes the step on to the memory of `auto`. */
 static void remember_map(eqp_balancer *b, const deciding *is)
 {
     const bool fresh = b->now.action == EQP_RENEW && !b->kept;
@@ -331,9 +331,10 @@ static double whole_step(const eqp_balancer *b, const deciding *is)
     return most + b->lost_load;
 }
 
-/* How uneven the work is, with what goes where it goes, by counts: those of the last evaluation, where these are what
- * counts. promised: what a map leaves of that. Beyond it only what a map could take off the step, as far as ranks with
- * less work do and send no more beside it. What is sent in a step that has a new map is mostly not the step's. */
+/* Imbalance of the counted work, including its exchange; of the last evaluation, if the step has several and counts it
+ * separately. promised: the imbalance that the map promised. Anything beyond it counts only as far as a new map could
+ * shorten the step, given that ranks with less work may send no more. The first step of a map is judged without its
+ * messages, most of which belong to the move. */
 static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double promised)
 {
     const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
@@ -359,7 +360,7 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
     return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
-/* What a map costs that is made as the last one was, without what `auto` took to find out how. */
+/* Cost of making another map by the present method, without the trials that led to it. */
 static double map_seconds(const eqp_balancer *b, const deciding *is)
 {
     const double beyond = b->now.action == EQP_RENEW ? b->memory.beyond : 0.0;
@@ -367,8 +368,8 @@ static double map_seconds(const eqp_balancer *b, const deciding *is)
     return fmax(is->map - beyond, 0.0);
 }
 
-/* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
- * work is handed out; `feedback` knows loads only. load: [ranks] */
+/* The step as input for the policy. Methods that do not weigh promise nothing, nor do maps whose work is handed out;
+ * `feedback` uses loads only. load: [ranks] */
 static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const deciding *is, const double *load)
 {
     const eqp_step *now = &b->now;
@@ -516,8 +517,8 @@ static double memory_of(const eqp_balancer *b, const eqp_work *work)
            fmax(m->byte * (row->last_bytes_sent + row->last_bytes_received), b->own_bytes);
 }
 
-/* What the balancer knows of this rank's work. Where the caller has not measured what the map has cost, it is what
- * making it has taken. */
+/* Fills the balancer's part of this rank's row. A map costs the CPU time spent on making it unless the caller has
+ * measured more. */
 static void predict(const eqp_balancer *b, const eqp_work *work)
 {
     if (work->row->balance_seconds == 0.0) {
@@ -582,15 +583,16 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     take_memory(b);
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
-    if (b->unpaid) { /* as much as the last one of its kind */
+    if (b->unpaid) { /* assume the cost of the last map of the same kind */
         b->now.balance_seconds = b->action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
     }
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
-    const deciding is = b->costs.fixed ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
-                                       : measured_seconds(b);
+    const deciding is = b->costs.fixed
+                            ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
+                            : measured_seconds(b);
     if (foretold) {
         eqp__calibration_learn(&b->calibration, b->row, b->noise.now.spread);
     }

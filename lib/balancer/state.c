@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a balancer knows, as bytes for a restart file. */
-#include "run/run.h"
+/* The state of a balancer as bytes for a restart file. */
 #include "run/bytes.h"
+#include "run/run.h"
 
 #include "base/seal.h"
 
@@ -15,7 +15,8 @@
 /* Begins the bytes; another form gets another name. A checksum ends them. */
 static const char magic[8] = "EQPBAL8";
 
-/* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
+/* The part that does not depend on the number of ranks; the rows of all ranks and the shared owners of the map
+ * follow. */
 typedef struct head {
     char magic[8];
     char word[EQP_WORD_SIZE]; /* the method */
@@ -121,7 +122,7 @@ done:
     return code;
 }
 
-/* Whether a byte of a file is a truth value. */
+/* True if the byte is a valid bool. */
 static bool can_be_bool(const bool *value)
 {
     unsigned char byte;
@@ -245,7 +246,7 @@ static void take_head(eqp_balancer *b, const head *h)
     b->policy = h->policy;
     b->policy.options = options;
     b->noise.now = h->noise;
-    if (h->policy.left == 0) { /* this run is longer than that one was to be */
+    if (h->policy.left == 0) { /* the run has been extended */
         b->policy.left = INT64_MAX;
     }
     b->left = b->policy.left;

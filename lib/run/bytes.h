@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a balancer writes for others to read: bytes of this machine and this version. */
+/* A balancer's state as bytes, readable by the same version on the same kind of machine. */
 #ifndef RUN_BYTES_H
 #define RUN_BYTES_H
 
@@ -24,11 +24,11 @@ typedef struct eqp__table_size {
 eqp__table_size eqp__table_of(const eqp_map *map);
 size_t eqp__table_bytes(const eqp__table_size *size);
 
-/* Whether there can be such a table in so many bytes: then eqp__table_bytes() does not overflow. */
+/* True if such a table fits in `size` bytes; eqp__table_bytes() then cannot overflow. */
 bool eqp__can_be_table(const eqp__table_size *size, size_t bytes);
 void eqp__table_write(eqp__cursor *c, const eqp_map *map);
 
-/* EQP_ERR_FORMAT for a table that cannot be one of so many ranks. */
+/* Returns EQP_ERR_FORMAT unless the table is valid for this number of ranks. */
 int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp_map **map);
 
 #endif

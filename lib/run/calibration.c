@@ -25,10 +25,10 @@
 /* A map that leaves more of it than this has not helped. */
 #define HELPED 0.75
 
-/* Waits that double, so often at most. */
+/* Upper limit on the number of times the wait doubles. */
 #define LONGEST_WAIT 10
 
-/* What a factor is at least and at most. */
+/* Bounds of a factor. */
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 5.0
 
@@ -69,7 +69,7 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double
     c->steps++;
 }
 
-/* Of seconds of the ranks, and of others where there are any. */
+/* Imbalance of the loads of n ranks, plus `more` where it is given. */
 static double imbalance(int n, const double *load, const double *more)
 {
     double sum = 0.0, most = 0.0;
@@ -108,7 +108,7 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
     if (c->load == NULL || c->steps < FITTED) {
         return false;
     }
-    /* Items take with them what the ranks had beside those that they had: more than one map may be needed. */
+    /* Items carry their share of a rank's overhead with them, so one map may not be enough. */
     const double uneven = imbalance(c->nranks, c->model, c->beside);
     if (c->scaled && uneven > HELPED * c->uneven) {
         return false;

@@ -13,17 +13,17 @@ typedef struct eqp_calibration {
     int nranks;
     bool measures;
     double tolerance; /* an imbalance that is good enough */
-    double *load;     /* [ranks] measured since the last map; NULL: nobody calibrates. Owned, with what follows */
+    double *load;     /* [ranks] measured since the last map; NULL: no calibration. Owned, as are the next three */
     double *model;    /* [ranks] of it what weights count, as it was predicted */
     double *beside;   /* [ranks] what else was expected */
     double *factor;   /* [ranks] of the present map's making */
     int64_t steps;    /* since the last map */
     bool active;      /* the present map was made with factors by what was measured */
     bool scaled;      /* it was made with factors */
-    double uneven;    /* expected imbalance of the map before that, by work and what is beside it */
+    double uneven;    /* expected imbalance of the map before that, overhead included */
     double noise;     /* standard deviation of a rank's seconds of a step, a fraction */
-    double surely;    /* so many of them are no noise */
-    double before;    /* imbalance that nobody had predicted, when a map was last made for its sake; 0: never */
+    double surely;    /* standard deviations beyond which a load is not noise */
+    double before;    /* unpredicted imbalance when the last map was made because of it; 0: never */
     int in_vain;      /* such maps in a row that have not helped */
 } eqp_calibration;
 
@@ -36,14 +36,14 @@ void eqp__calibration_free(eqp_calibration *c);
  * ranks. */
 void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise);
 
-/* Whether a map is to be made since the ranks take longer than predicted, each in its own way: by more than a twentieth
- * of the mean, in the mean of some steps, and more than their noise makes of it. Where such maps do not help it takes
- * longer and longer. */
+/* True if a new map is due because ranks take longer than predicted, each in its own way: averaged over some steps, by
+ * more than a twentieth of the mean and by more than noise explains. The wait doubles each time such a map does not
+ * help. */
 bool eqp__calibration_wants(const eqp_calibration *c);
 
-/* Whether a map that costs so many seconds pays since the present one was made by work alone, before anything was known
- * of what ranks have beside it, or since that has helped but left some: in half of the steps that are left, as it may
- * be renewed before, or in as many as the present one has lasted where nobody knows how many are left (INT64_MAX). */
+/* True if a map of this cost pays because of overhead: the present map was made without it, or with it and still leaves
+ * some. The gain counts for half of the remaining steps, since the map may be replaced earlier, or, where their number
+ * is unknown (INT64_MAX), for as many steps as the present map has lasted. */
 bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
 
 /* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A repair goes on to so much of the tolerance, so that the next one is not due at once. */
+/* A repair aims at this fraction of the tolerance, so that the next one is not due at once. */
 #define REPAIRED 0.5
 
 /* Which work units are heavy, and how many pins are enough, follows from the weight of all owners. So where units are
@@ -73,7 +73,7 @@ void eqp__close_problem(const eqp_balancer *b)
     }
 }
 
-/* Seconds of the ranks whatever the map: [ranks], or NULL where there are none. */
+/* Seconds that each part takes whatever its items: [parts], or NULL if the problem has none. */
 static int find_base(const eqp_balancer *b, double **base)
 {
     const eqp_problem *problem = &b->problem;
@@ -192,7 +192,7 @@ done:
     return code;
 }
 
-/* What does not fit is not taken. */
+/* Refuses a map that does not fit into memory. */
 static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eqp_auto_answer *answer,
                         eqp_message *message)
 {
@@ -227,8 +227,8 @@ static int trace_again(const eqp_balancer *b, const eqp_names *home, eqp_whatif_
     return code;
 }
 
-/* What was chosen once more, as it was tried when less was known of what making maps takes. If it does not fit after
- * all the present map stays, where that does. */
+/* Traces the chosen map again, because the memory that making maps takes is known only now. If it does not fit, the
+ * present map stays, provided that it does. */
 static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif_state *state,
                         const eqp_auto_question *question, eqp_auto_answer *answer, eqp_message *message)
 {
@@ -276,7 +276,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     int code;
 
     eqp__whatif_open(&what, &state);
-    /* Kept: who makes maps beside the run cannot measure it. */
+    /* kept, as ranks that make maps beside the run cannot measure it */
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
@@ -303,10 +303,10 @@ static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_making *ma
     return code;
 }
 
-/* What making a map is expected to take where it is tried, as a multiple of what it takes where it is not. */
+/* Expected cost of making a map in a trial, as a multiple of making it without one. */
 #define TRIAL 3.0
 
-/* By the clock of all trials. */
+/* Uses the clock of all trials. */
 static double begin_trial(const eqp_balancer *b)
 {
     const eqp_whatif what = {.clock = b->options.clock};
@@ -329,7 +329,7 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
     return MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
-/* A choice among granularities: the way that is the best with the one in force is tried with the others. */
+/* A choice of granularity: the best method at the present granularity is tried at the others. */
 typedef struct graining {
     eqp_balancer *b;
     eqp_names *home;
@@ -447,8 +447,8 @@ done:
     return code;
 }
 
-/* Whether other granularities are to be tried now. Who makes maps beside the run knows one, and of work that is handed
- * out the map says little. */
+/* True if other granularities should be tried now. Ranks that make maps beside the run know one granularity only, and
+ * where work is handed out the map hardly matters. */
 static bool offers_grains(const eqp_balancer *b)
 {
     return b->problem.ngrains > 1 && b->grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;
@@ -514,8 +514,8 @@ bool eqp__making_by_trial(const eqp_making *making)
     return making->method->assign == NULL || eqp__making_wants_trial(making);
 }
 
-/* Whether a map by a method that takes the survey alone is tried, for the sake of granularities: a first one, which
- * says how long steps are, and then whenever two trials may be made. */
+/* True if a map by a method that needs only the survey is tried in several granularities: the first one, which shows
+ * how long steps are, and later ones whenever two trials are affordable. */
 static bool tries_grains(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives)
 {
     const eqp_auto_memory *memory = &b->memory;
@@ -532,7 +532,8 @@ bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives
 
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 {
-    const bool only = !b->has_map && !lives->by_loss && lives->usual >= lives->most; /* it is to be right */
+    const bool only = !b->has_map && !lives->by_loss && lives->usual >= lives->most; /* the only map of the run: worth
+                                                                                        the trials */
 
     return b->options.method.method == &eqp__method_auto && !only && !eqp__auto_may_try(&b->memory, lives);
 }

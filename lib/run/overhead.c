@@ -12,7 +12,7 @@ static const double expected[KINDS] = {2e-7, 1e-7, 1e-9, 5e-4};
 #define FADING 0.9
 #define LEAN 0.01
 
-/* A step without scatter counts as so many steps; one that was disturbed more does not count for more. */
+/* Weight of the assumption of no scatter, in steps, and the largest scatter a single step may count for. */
 #define CALM_STEPS 0.5
 #define MOST_SCATTER 0.5
 

@@ -22,7 +22,7 @@ int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal);
 /* The fitted costs; before the first fit, the nominal ones. */
 eqp_overhead eqp__overheads_now(const eqp_overheads *o);
 
-/* Expected CPU seconds outside interactions of the rank that has this row, in a step of so many evaluations. */
+/* Expected CPU seconds outside interactions of the rank with this row, in a step with this many evaluations. */
 double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, int64_t evaluations);
 
 /* Fits the costs anew. rows: of all ranks, of a step that kept its map; rows without busy_seconds are left out. EQP_OK

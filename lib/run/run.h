@@ -17,16 +17,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As candidates of `auto` that have lost: after n trials in vain, at most so many, the other granularities rest for
- * 2^n - 1 maps. */
+/* After n trials without success, up to this limit, the other granularities are skipped for 2^n - 1 maps, as losing
+ * candidates of `auto` are. */
 enum { EQP__GRAIN_LOST = 6 };
 
 struct eqp_balancer {
     MPI_Comm comm;            /* owned */
-    int rank, nranks, nparts; /* parts: of its maps; ranks, but where others' maps are made */
+    int rank, nranks, nparts; /* parts of its maps: as many as ranks, except where maps are made for another
+                                 application */
     eqp_problem problem;
     int grain;                  /* of its owners, that is in force */
-    int grain_lost, grain_rest; /* trials of others in a row that were in vain, and new maps to come without one */
+    int grain_lost, grain_rest; /* unsuccessful trials of other granularities in a row, and new maps left to skip them
+                                   for */
     eqp_balancer_options options;
     eqp_work_model model;
     double nominal[EQP_COST_KINDS];
@@ -41,7 +43,7 @@ struct eqp_balancer {
     eqp_hindsight *hindsight; /* of the steps so far */
     eqp_hindsight_step first; /* with in_part: a first step without busy seconds, not in hindsight yet */
     bool in_part;
-    eqp_rank_shares *shares;      /* how much work each rank is to get */
+    eqp_rank_shares *shares;      /* fraction of the work for each rank */
     eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
     eqp_calibration calibration;
     eqp_map *map;
@@ -54,7 +56,7 @@ struct eqp_balancer {
     bool surveying, surveyed;
     bool has_map;                /* forces were computed by the present one */
     double map_seconds;          /* CPU seconds of this rank in making maps since the last step */
-    bool unpaid;                 /* a map was made before a restart: nobody knows what it has cost */
+    bool unpaid;                 /* the present map was made before a restart, so its cost is unknown */
     double lost_load, lost_work; /* seconds of the last step's phases beyond the rank that has most in all, measured and
                                     by the cost model */
     eqp_policy_action action;    /* since the last step */
@@ -78,13 +80,13 @@ struct eqp_balancer {
 int64_t eqp__print_method(int64_t print, const eqp_method *method);
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
 
-/* Whether few owners may move instead of all: none is shared, and the method goes by weights. Local. */
+/* True if a repair can move a few owners instead of all: none is shared, and the method uses weights. Local. */
 bool eqp__can_repair(const eqp_balancer *b);
 
 /* Frees what a survey holds, unless maps are offered all the time. Local. */
 void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey);
 
-/* Who lives here: as many owners, their curve keys ascending, where they are computed now. */
+/* The owners at home on this rank: sorted curve keys, and the rank that computes each of them now. */
 typedef struct eqp_names {
     int64_t n;
     uint64_t *key;          /* [n] owned */
@@ -107,11 +109,11 @@ int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names);
 int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making);
 void eqp__close_problem(const eqp_balancer *b);
 
-/* Has the problem say what its owners are, unless that is known, and what parts do beside them. detail: how much is
- * kept of owners; NULL: what the method needs. base: [parts] or NULL, owned by the caller. Collective. */
+/* Surveys the owners unless they are known, and asks for the overhead of parts. detail: how much to keep of owners;
+ * NULL: whatever the method needs. base: [parts] or NULL, owned by the caller. Collective. */
 int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base);
 
-/* What was found: all but the costs is owned. */
+/* The map that was made; everything but the costs is owned. */
 typedef struct eqp_found_map {
     eqp_map *map; /* NULL: the present one is kept */
     eqp_placement *placement;
@@ -132,14 +134,14 @@ eqp_making eqp__repairing(const eqp_making *making);
 int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
                 eqp_message *message);
 
-/* Whether `auto` makes the next map as the last one, for it may not try others. lives: of maps. */
+/* True if `auto` repeats the last method because no trials are allowed. lives: of maps. */
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives);
 
 /* `auto`, or a map that is traced before it is used. */
 bool eqp__making_by_trial(const eqp_making *making);
 
-/* Whether the next map is tried before it is used: one of those, or in several granularities, as far as trials have not
- * had their part of the run. lives: of maps. */
+/* True if the next map is tried before it is used, by its method or in several granularities, and trials have not used
+ * up their share of the run. lives: of maps. */
 bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives);
 
 /* A new map by a method that takes the survey alone; by any, for such lives. Collective. */

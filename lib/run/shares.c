@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Speeds may differ by as much. A part that is slower than that had better have no rank. */
+/* Largest allowed ratio of two ranks' speeds; slower ranks are clamped. */
 #define LEAST_SPEED 1e-3
 
 /* Seconds of work of all ranks, and seconds of work in a second, beyond which sums and quotients say nothing. */
@@ -19,7 +19,8 @@
 /* Measured speeds that differ by less say nothing: what is alike differs by some percent. */
 #define OTHER_SPEED 0.1
 
-/* A model settles within so many maps (Clarke 2011); then the wait for the next one doubles, so often at most. */
+/* Maps in which a model settles (Clarke 2011); after these the wait for the next one doubles, up to LONGEST_WAIT
+ * times. */
 #define MAPS_IN_A_ROW 10
 #define LONGEST_WAIT 20
 
@@ -48,7 +49,7 @@ struct eqp_rank_shares {
     int64_t steps; /* since the last renewal */
 };
 
-/* EQP_SHARE_MEASURED: each rank goes on at its last speed; those that nobody has seen at the mean of the others. */
+/* EQP_SHARE_MEASURED: each rank keeps its last speed; unmeasured ranks get the mean of the measured ones. */
 typedef struct last_speed {
     int nranks;
     double *speed; /* [nranks] 0: not seen */
@@ -179,7 +180,7 @@ eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares)
     return (eqp_part_speeds){shares->speed != NULL ? shares->nranks : 0, shares->speed};
 }
 
-/* Whether what ranks took for their work says other speeds than those of the map. */
+/* True if measured work per second contradicts the speeds of the present map. */
 static bool differ(const eqp_rank_shares *shares)
 {
     double sum = 0.0, map = 0.0;
@@ -247,7 +248,7 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares)
     }
     EQP_TRY(eqp_array_create(&size, shares->nranks, sizeof *size));
     code = shares->model->divide(shares->learned, total, size);
-    if (code == EQP_ERR_ARGUMENT) { /* so much that nobody can divide it */
+    if (code == EQP_ERR_ARGUMENT) { /* out of range for the model */
         code = EQP_OK;
         goto done;
     }

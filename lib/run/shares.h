@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much work each rank is to get: equal, declared, or by what was measured. */
+/* Fraction of the work for each rank: equal, declared, or measured. */
 #ifndef RUN_SHARES_H
 #define RUN_SHARES_H
 
@@ -8,7 +8,7 @@
 
 #include <equipoise/balancer.h>
 
-/* What the shares of a run's ranks follow from. */
+/* The speeds of a run's ranks, and how they are found. */
 typedef struct eqp_rank_shares eqp_rank_shares;
 
 /* choice: borrowed. automatic: the policy leaves it open when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT
@@ -16,13 +16,13 @@ typedef struct eqp_rank_shares eqp_rank_shares;
 int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares);
 void eqp__rank_shares_free(eqp_rank_shares *shares);
 
-/* Takes in a step: rows [ranks], of so many evaluations of the forces together (a size is the work of one). What says
- * nothing (no work, a time that is none) is left out. Local. */
+/* Records a step: rows [ranks], with the work of all its evaluations (a size is the work of one). Rows without work or
+ * with an invalid time are left out. Local. */
 void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows);
 
-/* Whether speeds turn out to be others than those of the present map by more than a tenth, so that a map is to be made
- * before the next step whatever the policy says, which takes what the first map has reached for all that can be. After
- * ten maps in a row it takes longer and longer. Never where the policy is not automatic. */
+/* True if measured speeds differ by more than a tenth from those of the present map, beyond what its granularity can
+ * resolve. A map is then due before the next step, regardless of the policy; after ten such maps in a row the waits
+ * grow. Always false unless the policy is automatic. */
 bool eqp__rank_shares_want(const eqp_rank_shares *shares);
 
 /* New speeds for the next map, by what was learnt. Local; EQP_OK or EQP_ERR_MEMORY, and the speeds stay. */
@@ -37,7 +37,7 @@ enum { EQP__SHARE_ROWS = 4 };
 /* Passes them for all ranks: [EQP__SHARE_ROWS][ranks]. What cannot be is left as if nothing had been seen. */
 void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c);
 
-/* What else is known of the shares: plain data, the same on all ranks; and whether bytes can be that. */
+/* The remaining state as plain data, the same on all ranks, and a check of that data. */
 typedef struct eqp__kept_shares {
     int64_t maps, steps, evaluations;
 } eqp__kept_shares;
