@@ -120,7 +120,7 @@ static void scale_equations(const eqp_cost_sums *sums, equations *e)
     }
 }
 
-/* What the samples say of all costs together: the factor with which the expected ones fit them best. */
+/* The factor by which the expected costs as a whole fit the samples best. */
 static double find_factor(const eqp_cost_sums *sums, const double *expected)
 {
     double both = 0.0, squared = 0.0;
@@ -134,7 +134,7 @@ static double find_factor(const eqp_cost_sums *sums, const double *expected)
     return squared > 0.0 ? fmax(both / squared, 0.0) : 0.0;
 }
 
-/* So much of every column once more, with the seconds that are expected of it. */
+/* Adds this fraction of every column, with the seconds expected for it. */
 static void lean_towards(const double *expected, double factor, double lean, equations *e)
 {
     for (int k = 0; k < e->n; k++) {
@@ -143,7 +143,7 @@ static void lean_towards(const double *expected, double factor, double lean, equ
     }
 }
 
-/* Solves the equations of the free unknowns by Cholesky's decomposition, the others being 0. The ridge keeps every
+/* Solves the equations of the free unknowns by Cholesky decomposition, with all other unknowns 0. The ridge keeps every
  * pivot positive. */
 static void solve_free(const equations *e, const bool *is_free, double *x)
 {

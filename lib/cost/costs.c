@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of a sample one step later: costs change slowly, and single steps are noisy. */
+/* Weight of a sample after one more step: costs change slowly, and single steps are noisy. */
 #define FADING 0.9
 
-/* How much the nominal costs weigh against the samples: kinds that come in nearly the same mixture everywhere would get
- * the noise of a run for a cost otherwise. */
+/* Weight of the nominal costs against the samples. Without it, kinds that always occur in about the same ratio would be
+ * fitted to noise. */
 #define LEAN 0.01
 
-/* Bits of the largest cost, of which the others are multiples of the last one. Then loads, which are costs times
- * counts, add up to the same in any order, up to 2^29 of the most expensive pieces: parts do not depend on who has
- * added up. */
+/* Precision of the costs: each is a multiple of the last bit of the largest. Loads, which are costs times counts, then
+ * have the same sum in any order, up to 2^29 of the most expensive pieces, so that parts do not depend on the order of
+ * summation. */
 #define COST_BITS 24
 
 static void shorten(eqp_cost_fit *fit)
@@ -109,7 +109,7 @@ done:
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
     }
-    /* Without the first kind, and samples to tell the kinds apart, the fit says nothing that could be trusted. */
+    /* a fit is unreliable without the first kind, or with too few samples to separate the kinds */
     if (fit.samples < 2 * costs->fit.nkinds || !(fit.cost[0] > 0)) {
         return EQP_OK;
     }

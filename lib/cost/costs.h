@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a piece of work costs: CPU seconds per kind, fitted to measured batches. Kinds are numbered 0 to nkinds - 1;
- * kind 0 is the one without which a fit says nothing. */
+/* Costs of work: CPU seconds per kind, fitted to measured batches. Kinds are numbered 0 to nkinds - 1; a fit without
+ * kind 0 is unreliable. */
 #ifndef COST_COSTS_H
 #define COST_COSTS_H
 
@@ -25,10 +25,10 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal);
 /* Holds the nominal costs, as if they had been measured. Local. */
 void eqp__costs_fix(eqp_costs *costs);
 
-/* Numbers by which a rank tells of its batches; those of all ranks are to be added up. */
+/* Numbers in which a rank reports its batches; they are summed over the ranks. */
 enum { EQP__COSTS_TOLD = EQP_COST_SUMS + 2 };
 
-/* What this rank's batches say of the costs, and how well they were predicted; unchanged on error. Local. */
+/* Fills this rank's report: its batches, and how well they were predicted; unchanged on error. Local. */
 int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD]);
 
 /* Fits the costs to what all ranks have told and to what is left of the older steps; where samples cannot tell, what
@@ -40,7 +40,7 @@ int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double
 /* Both, with a meeting of the ranks in between. Collective. */
 int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation);
 
-/* CPU seconds of so much work [nkinds]. Local. */
+/* CPU seconds of work [nkinds]. Local. */
 static inline double eqp__costs_predict(const eqp_costs *costs, const int64_t *count)
 {
     return eqp_cost_fit_predict(&costs->fit, count);

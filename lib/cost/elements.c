@@ -10,7 +10,7 @@
 
 struct eqp_part_graph {
     int nparts;
-    double *load, *measured; /* measured: NULL where nobody measured */
+    double *load, *measured; /* measured: NULL without measurements */
     int64_t *elements, *first;
     int *neighbour;
     int64_t *channels;
@@ -24,7 +24,7 @@ typedef struct link {
     double weight;
 } link;
 
-/* What is made on the way. */
+/* Work in progress. */
 typedef struct making {
     const eqp_elements *elements;
     eqp_part_graph *graph;
@@ -199,7 +199,7 @@ static int64_t find_link(const making *m, int from, int to)
     return low < m->graph->first[from + 1] && m->links[low].part == to ? low : -1;
 }
 
-/* Both sides have added the same weights, but in another order: the lower part's sum stands for both. */
+/* The two sides sum the same weights in different orders: use the lower part's sum for both. */
 static int match_links(making *m)
 {
     const eqp_part_graph *g = m->graph;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the model says of a run, less what was measured. */
+/* Differences of the model from the measurement, per run. */
 typedef struct differences {
     double *imbalance, *kurtosis, *rank_correlation; /* [nruns] */
 } differences;

@@ -12,7 +12,7 @@ static bool is_amount(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-/* What the best schedule is found from. */
+/* Input of the search for the best schedule. */
 typedef struct schedule_case {
     int64_t n;
     /* Seconds of the steps from s on with a map that was made before s: row[s] to row[n - 1]. */
@@ -283,8 +283,8 @@ static int64_t pool_falls(const view *v, int64_t begin, int64_t end)
     return n;
 }
 
-/* Noise that grows by chance is no rise: of neighbouring pools those are joined that differ by less than SURE standard
- * deviations, the least sure first. */
+/* Increases that may be chance are not counted as rises: neighbouring pools that differ by less than SURE standard
+ * deviations are joined, starting with the least certain pair. */
 static int64_t pool_chances(const view *v, int64_t begin, int64_t n)
 {
     for (;;) {
@@ -337,8 +337,8 @@ static double find_variance(int64_t n, const stretch *part)
     return count > 0 ? sum / (1.5 * (double)count) : 0.0;
 }
 
-/* From one map of the run to the next. usual: increment of a step between the last two maps; returns that of this one.
- * What rises within the first stretch is not in the fit. */
+/* From one map of the run to the next. usual: increase per step between the previous two maps; returns the present one.
+ * A rise within the first stretch is not part of the fit. */
 static double view_cycle(const view *v, int64_t begin, int64_t end, double usual)
 {
     double *fit = v->noise;
@@ -367,7 +367,7 @@ static void view_costs(const eqp_hindsight *h, const view *v)
     for (int64_t i = 0; i < v->n; i++) {
         sum += v->part[i].cost;
     }
-    /* Nobody knows what a map would have cost where none was made. */
+    /* the cost of a map is unknown where none was made */
     const double later = h->maps > 1 ? (sum - h->first) / (double)(h->maps - 1) : h->first;
     const double usual = h->maps > 0 ? later : INFINITY;
     for (int64_t i = 0; i < v->n; i++) {

@@ -89,7 +89,7 @@ static int on_all_have(eqp_lazy_state *s, eqp_lazy_action *action)
     return EQP_OK;
 }
 
-/* Nobody comes to an offer that is under way any more. A map that is there can still be taken. */
+/* The makers no longer answer an offer under way. A map that has already arrived can still be taken. */
 static int on_silence(eqp_lazy_state *s, bool dead, eqp_lazy_action *action)
 {
     if (s->phase == EQP_LAZY_READY) {
@@ -165,7 +165,7 @@ int eqp_lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *
 
 int eqp_lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action)
 {
-    /* What is done by whom, and who is to stand where before it. */
+    /* Transitions: the event, the state it requires, the state it leads to. */
     static const struct {
         eqp_lazy_server from, to;
         eqp_lazy_server_action action;

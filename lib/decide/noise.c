@@ -10,7 +10,7 @@
 /* Of normal numbers: their median deviation by their standard deviation. */
 #define MEDIAN_DEVIATION 0.6745
 
-/* The same of their mean deviation. */
+/* The same for their mean deviation. */
 #define MEAN_DEVIATION 0.7979
 
 /* Maps before that are remembered. */
@@ -19,36 +19,37 @@
 /* Noise of a largest number is skewed: the least of some falls short of their mean by less than that of normal ones. */
 #define SKEWED 0.8
 
-/* Variance of the least of some, by that of one, is about that of the mean of so many. */
+/* The variance of the minimum of several values, relative to that of one, is about the variance of the mean of this
+ * many. */
 #define LEAST_AS_MEAN 1.8
 
 /* Steps over which the spread is a mean: the median of few changes is itself noisy. */
 #define STEADY 100.0
 #define FEW 8
 
-/* The same of ranks: more is wanted to find one among many. */
+/* The same for ranks: finding one rank among many takes more samples. */
 #define RANK_MEMORY 100.0
 
 /* Changes of a rank that its spread is a mean of, and those that it takes to be believed. */
 #define RANK_STEADY 300.0
 #define BELIEVED 100
 
-/* What was hidden below the others counts until it is so much above their median maximum. */
+/* A rise that was hidden below the other ranks counts until it exceeds their median maximum by this factor. */
 #define HIDES 2.0
 
-/* Squares of rises are more than those of noise by such a part at least. */
+/* Least relative excess of the squares of rises over those of noise. */
 #define NOTABLE 0.3
 
-/* They are remembered for some maps, so that one false alarm would make several: it has to be the more seldom. */
+/* Rises are remembered across maps, so one false alarm would trigger several new maps; it must therefore be rarer. */
 #define SELDOM 1e-3
 
 /* Steps of a map that tell how it ages. */
 #define AGEING 256
 
-/* Steps that count of them when it is one of those before. */
+/* Steps of an earlier map that count. */
 #define LIFE 128.0
 
-/* Maps age one as the other but for this part. */
+/* Relative difference in ageing between maps. */
 #define UNLIKE 0.5
 
 double eqp__noise_rate(double false_alarms)
@@ -158,7 +159,7 @@ static double excess(const eqp_policy_noise *noise, const eqp_level *mark)
     return noise->sum_beyond - mark->mean * noise->sum_mean;
 }
 
-/* The last step is one of those before it: at this imbalance. */
+/* Includes the last step in the block at this imbalance. */
 static void put_behind(eqp_policy_noise *noise, double imbalance)
 {
     noise->sum_mean += noise->mean;
@@ -166,9 +167,9 @@ static void put_behind(eqp_policy_noise *noise, double imbalance)
     noise->steps += noise->steps < INT64_MAX;
 }
 
-/* Least squares of n steps from age 0: the weight of their rise, 1 / variance in units of that of a step, weight times
- * rise by their sum and that of these times ages, and the part of it that counts when the map is one of those before.
- */
+/* Least squares over n steps from age 0: the weight of their rise (1 / variance, relative to one step), the weighted
+ * rise from the sum of the values and of the values times their ages, and the part of it that counts for an earlier
+ * map. */
 static double weight_of_fit(int64_t steps)
 {
     const double n = (double)steps;
@@ -426,7 +427,7 @@ static void take_loads(eqp_rank_noise *noise, const double *load, double mean)
     noise->now.age++;
 }
 
-/* The largest rise of a rank that is so many standard deviations of its own noise at least; else 0. */
+/* The largest rise of a rank, if it exceeds this many standard deviations of the rank's own noise; else 0. */
 static double largest_rise(const eqp_rank_noise *noise, double surely)
 {
     const double weight = noise->now.rise_weight + weight_of_fit(noise->now.fit_steps);
@@ -446,8 +447,8 @@ static double squares_exceeded(double n, double probability)
     return pow(fmax(1.0 - 2.0 / (9.0 * n) + eqp__normal_exceeded(probability) * sqrt(2.0 / (9.0 * n)), 0.0), 3.0);
 }
 
-/* The largest rise where ranks rise and fall, others with every map: sqrt(3) times their standard deviation, if they
- * are evenly spread. With many ranks the squares of noise are less sure than their chances. */
+/* The largest rise where different ranks rise with each map: sqrt(3) standard deviations of the rises, if these are
+ * uniform. With many ranks the sum of squares is less certain than single rises. */
 static double usual_rise(const eqp_rank_noise *noise, double false_alarms)
 {
     const double own = weight_of_fit(noise->now.fit_steps), weight = noise->now.weight + own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of measured seconds is noise. Pure functions.
+/* Noise in measured seconds. Pure functions.
  *
- * The imbalance of measured seconds is that of the work and noise: the largest of many noisy numbers is far above their
- * mean, so that also an even step has an imbalance, another one in each step. All steps of a map have that; so a loss
- * is a rise above what the map has shown when it was fresh, and counts only where noise would seldom have made it. */
+ * The imbalance of measured seconds consists of work and noise: the largest of many noisy numbers is well above their
+ * mean, so even a perfectly balanced step shows an imbalance that changes from step to step. A loss is therefore a rise
+ * above the imbalance of the fresh map, and counts only where noise is unlikely to explain it. */
 #ifndef DECIDE_NOISE_H
 #define DECIDE_NOISE_H
 
@@ -24,8 +24,8 @@ double eqp__normal_exceeded(double probability);
 /* Takes a step in. mark: with what this step shows of it; cured: of the policy, with this step. */
 void eqp__noise_record(eqp_policy_noise *noise, double imbalance, double mean, const eqp_level *mark, double cured);
 
-/* The next step is the first one with a new map, or with a repaired one. reached: of the last map, of so many fresh
- * steps; 0 steps: nothing is known of it. */
+/* The next step is the first one with a new map, or with a repaired one. reached: imbalance of the last map over its
+ * `settled` fresh steps; 0 steps: unknown. */
 void eqp__noise_renew(eqp_policy_noise *noise, double reached, int64_t settled);
 void eqp__noise_mend(eqp_policy_noise *noise);
 
@@ -33,11 +33,10 @@ void eqp__noise_mend(eqp_policy_noise *noise);
  * since that were no worse, and of the maps before, as far as these were alike. */
 eqp_level eqp__noise_mark(const eqp_policy_noise *noise, double reached, int64_t settled);
 
-/* By how much the imbalance of a map rises with every step, by this one and those before; variance: of what is known.
- */
+/* Increase of a map's imbalance per step, from this map and earlier ones; variance: of that estimate. */
 eqp_level eqp__noise_rise(const eqp_policy_noise *noise);
 
-/* Whether noise alone would have made such a rise with a probability of at most false_alarms. */
+/* True if noise alone would produce such a rise with a probability of at most false_alarms. */
 bool eqp__noise_rises(const eqp_policy_noise *noise, double false_alarms);
 
 /* Seconds lost since the onset of a loss: since the last step when nothing was lost in sum. cured: as above. */
@@ -47,13 +46,13 @@ double eqp__noise_loss(const eqp_policy_noise *noise, const eqp_level *mark, dou
  * by this map alone. */
 double eqp__noise_expected(const eqp_policy_noise *noise, const eqp_level *mark, double loss);
 
-/* Whether noise alone would have made such a loss with a probability of at most false_alarms. Seconds above a level
- * since they were last below it in sum are the end of a Brownian meander, which exceeds z standard deviations with
+/* True if noise alone would produce such a loss with a probability of at most false_alarms. The sum of seconds above a
+ * level, since that sum was last negative, is the end of a Brownian meander, which exceeds z standard deviations with
  * probability exp(-z^2 / 2) (Durrett, Iglehart, Miller: Weak convergence to Brownian meander and Brownian excursion,
  * Annals of Probability 5, 1977). */
 bool eqp__noise_sure(const eqp_policy_noise *noise, const eqp_level *mark, double loss, double false_alarms);
 
-/* Of all ranks: plain data. */
+/* Noise over all ranks: plain data. */
 typedef struct eqp_noise_state {
     int64_t age;          /* steps with this map */
     int64_t fit_steps;    /* number of steps in fit */
@@ -66,7 +65,7 @@ typedef struct eqp_noise_state {
     double weight;        /* sum of their weights */
 } eqp_noise_state;
 
-/* What is known of each rank's load: one that grows with every map may hide below the noise of the others. */
+/* Load of each rank over time: a load that grows with every map may be hidden by the noise of the other ranks. */
 typedef struct eqp_rank_noise {
     int nranks;
     eqp_noise_state now;
@@ -80,22 +79,21 @@ typedef struct eqp_rank_noise {
 
 enum { EQP__RANK_NOISE_ROWS = 6 };
 
-/* Whether the counts of bytes that were read can be. */
+/* True if the counts read from a file are valid. */
 bool eqp__noise_can_be(const eqp_policy_noise *noise, const eqp_noise_state *ranks);
 
 /* Local. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__rank_noise_create(int nranks, eqp_rank_noise *noise);
 void eqp__rank_noise_free(eqp_rank_noise *noise);
 
-/* Takes the loads of a step in, all >= 0. begins: its map is new or repaired. O(ranks); the same on all ranks that have
- * the same loads. Returns by how much the load of a rank rises in each step of a map while it hides below the noise of
- * the others, a fraction of the mean: of the one that rises most with all maps, or, by the mean square of all, of one
- * that may be another one with each; if noise would have made that with a probability of at most its part of
- * false_alarms; else 0. */
+/* Records the loads of a step, all >= 0. begins: its map is new or repaired. O(ranks); the same on all ranks for the
+ * same loads. Returns the increase per step, as a fraction of the mean, of a rank's load that is hidden by the noise of
+ * the others: of the rank that rises most with all maps, or, by the mean square over ranks, of one that may change from
+ * map to map. Returns 0 unless noise would produce it with a probability of at most its share of false_alarms. */
 double eqp__rank_noise_record(eqp_rank_noise *noise, const double *load, bool begins, double false_alarms);
 
-/* Whether bytes can be a policy's memory, but for its truth values, options and counts of noise: numbers that are
- * finite and in their ranges. */
+/* True if the bytes are a valid policy, apart from bools, options and counts of noise: all numbers are finite and in
+ * range. */
 bool eqp__policy_can_be(const eqp_policy *policy);
 
 #endif

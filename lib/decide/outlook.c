@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* So many samples of an age count: a run changes. */
+/* Number of samples of an age that count; older ones fade, since a run changes. */
 #define MEMORY 16.0
 
-/* What a few samples show of a kind against the others is trusted by weight / (weight + DOUBT). */
+/* A kind's deviation from the average is trusted by weight / (weight + DOUBT). */
 #define DOUBT 2.0
 
 /* Trials may take this part of a run. */
@@ -42,7 +42,7 @@ bool eqp__ageing_known(const eqp_ageing *ageing)
     return known;
 }
 
-/* What is known, each age by itself; between and beyond known ages as the root. */
+/* Known ages keep their rise; those between and beyond follow a square root. */
 static void fill(const eqp_ageing *of, double rise[EQP__AGES])
 {
     int last = -1, first = 0;
@@ -130,7 +130,7 @@ static double lost_in(const course *c, int64_t age, double life)
     return sum;
 }
 
-/* Steps until so much is lost. */
+/* Steps until this much is lost. */
 static double steps_to_lose(const course *c, int64_t age, double price, double most)
 {
     double at = (double)age + 1.0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What maps are expected to cost over their lives: a fresh step, how they age, how long they last. Pure functions. */
+/* Expected cost of a map over its life: a fresh step, ageing, number of steps. Pure functions. */
 #ifndef DECIDE_OUTLOOK_H
 #define DECIDE_OUTLOOK_H
 
@@ -16,7 +16,7 @@ typedef struct eqp_ageing {
     double weight[EQP__AGES]; /* samples; those of long ago count less */
 } eqp_ageing;
 
-/* Takes a sample in: age >= 1, a finite rise; others are dropped. O(1). */
+/* Adds a sample: age >= 1 and a finite rise; other samples are dropped. O(1). */
 void eqp__ageing_learn(eqp_ageing *ageing, int64_t age, double rise);
 
 bool eqp__ageing_known(const eqp_ageing *ageing);
@@ -29,8 +29,8 @@ void eqp__ageing_expect(const eqp_ageing *ageing, const eqp_ageing *usual, doubl
 typedef struct eqp_prospect {
     double step;              /* with the map as it is now */
     double even;              /* that an even step would last: rises are parts of it */
-    double paid;              /* for making it, if it is to be made */
-    double price;             /* of the next one: when so much is lost, it is made */
+    double paid;              /* price of making it; 0 if it exists */
+    double price;             /* price of the next map, made when ageing has cost as much */
     int64_t age;              /* steps that it has been used for */
     const eqp_ageing *ageing; /* of its kind (borrowed) */
 } eqp_prospect;
@@ -39,18 +39,18 @@ typedef struct eqp_prospect {
 typedef struct eqp_lives {
     double usual;            /* steps, > 0, where nothing else is known */
     double most;             /* steps that the run has left, > 0 */
-    bool by_loss;            /* the policy makes a new map when ageing has cost as much as that costs */
+    bool by_loss;            /* the policy makes a new map once ageing has cost as much as the map */
     const eqp_ageing *known; /* of maps of all kinds, or NULL (borrowed) */
 } eqp_lives;
 
 /* Steps that a map is expected to last, > 0. */
 double eqp__prospect_life(const eqp_lives *lives, const eqp_prospect *of);
 
-/* Seconds of one of them in the mean, with what making the map takes. */
+/* Mean seconds per step, including the price of the map. */
 double eqp__prospect_cost(const eqp_lives *lives, const eqp_prospect *of);
 
-/* The map with the shortest next step, or step where that is not known (NaN) of all; of equal ones the first. For maps
- * whose life nobody knows: it is the mean over three steps, if they go on ageing as they do. n >= 1. */
+/* The map with the shortest next step, or step where the next is unknown (NaN); the first one of equals. For maps of
+ * unknown life, that approximates the mean over three steps of steady ageing. n >= 1. */
 int eqp__outlook_pick(int n, const double *step, const double *next);
 
 /* Seconds that trials may still take: a part of those of the run so far and of the life that begins now, less what they

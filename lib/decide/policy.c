@@ -72,7 +72,7 @@ int eqp_policy_expect(eqp_policy *policy, int64_t left)
     return EQP_OK;
 }
 
-/* A repair that nobody has tried is taken to cost so much of a new map. */
+/* Assumed cost of a repair before the first one, as a fraction of a new map. */
 #define FIRST_REPAIR 0.25
 
 static bool is_amount(double x)
@@ -104,7 +104,7 @@ bool eqp__policy_can_be(const eqp_policy *p)
     return can_be;
 }
 
-/* What a remedy does: it costs seconds, and leaves an imbalance of work and of seconds. */
+/* A remedy: its cost in seconds, and the imbalance of work and of seconds that it leaves. */
 typedef struct remedy {
     double cost, promised, reached;
 } remedy;
@@ -125,8 +125,8 @@ static remedy new_map(const eqp_policy *p)
     return (remedy){p->balance_seconds, p->map_promised, fresh_level(p).mean};
 }
 
-/* One that nobody has tried leaves what is tolerated of the work. Of the rest of a step, which may be mostly exchange,
- * it leaves more than a new map does: what it moves lies apart from what it belongs to. */
+/* Before the first repair it is assumed to leave the tolerated imbalance of work. Of the rest of a step, which may be
+ * mostly exchange, it leaves more than a new map, because moved items end up away from their neighbours. */
 static remedy repair(const eqp_policy *p)
 {
     const double tol = p->options.imbalance_tol, reached = fresh_level(p).mean * (1.0 + p->work_imbalance);
@@ -217,9 +217,9 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     return EQP_OK;
 }
 
-/* Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps since
- * the sum was last negative, without the part that repairs have cured. fresh: the imbalance of the fresh map, corrected
- * for noise. Never negative. */
+/* Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps
+ * since the sum was last negative, without the part that repairs have cured. fresh: the imbalance of the fresh map,
+ * corrected for noise. Never negative. */
 static double measured_loss(const eqp_policy *policy)
 {
     const eqp_level mark = fresh_level(policy);
@@ -233,8 +233,8 @@ static bool is_uneven(const eqp_policy *policy)
     return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
 }
 
-/* What makes the counted work even again for less. A repair may leave longer steps, for as many as there were since the
- * last remedy or are left. */
+/* The cheaper way to even out the counted work. A repair may leave longer steps than a new map; that is counted for as
+ * many steps as since the last remedy, or as are left. */
 static eqp_policy_action remedy_of(const eqp_policy *p)
 {
     const remedy map = new_map(p), few = repair(p);
@@ -283,8 +283,8 @@ static bool broke_promise(const eqp_policy *policy)
                                   pays_until_the_end(policy, &of)));
 }
 
-/* The loss of the map's ageing; -1 where noise would make it more often than is allowed, by the loss itself, by how
- * this map and those before have aged, or by a rank that hides. */
+/* Loss from ageing; -1 where noise would cause it too often, judged by the loss itself, by the ageing of this map and
+ * earlier ones, and by a hidden rank. */
 static double sure_loss(const eqp_policy *p)
 {
     const eqp_level mark = fresh_level(p);
@@ -297,7 +297,7 @@ static double sure_loss(const eqp_policy *p)
     } else if (eqp__noise_sure(&p->noise, &mark, lost, rate)) {
         sure = lost;
     }
-    /* It costs nothing if steps do take what was measured of the others, all if that is noise of the clock: half. */
+    /* costs nothing if the measured step is right, everything if that is clock noise: half */
     return hidden > 0.0 ? fmax(sure, (fmax(sure, 0.0) + hidden) / 2.0) : sure;
 }
 
@@ -411,4 +411,3 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     return measured_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
            policy->broken + 2.0 * lately >= 0.5 * policy->patience * remedy_for(policy).cost;
 }
-

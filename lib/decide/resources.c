@@ -34,7 +34,7 @@ static double product(double x, double y)
     return x == 0.0 || y == 0.0 ? 0.0 : x * y;
 }
 
-/* Whole steps until a map comes that takes so many seconds, no more than t. */
+/* Whole steps until a map that takes these seconds arrives, at most t. */
 static int64_t whole(double seconds, double step, int64_t t)
 {
     const double u = seconds > 0.0 ? ceil(seconds / step) : 1.0;
@@ -42,7 +42,7 @@ static int64_t whole(double seconds, double step, int64_t t)
     return u < (double)t ? (u > 1.0 ? (int64_t)u : 1) : t;
 }
 
-/* How much longer than its first step the mean one of so many steps with a map is. */
+/* Mean step with a map over this many steps, relative to its first step. */
 static double growth(double drift, int64_t steps)
 {
     const double grown = drift > 0.0 ? expm1((double)steps * log1p(drift)) : 0.0;
@@ -50,15 +50,14 @@ static double growth(double drift, int64_t steps)
     return grown == INFINITY ? INFINITY : drift > 0.0 ? grown / ((double)steps * drift) : 1.0;
 }
 
-/* A kind of balancing on so many ranks: seconds of all steps, steps until the map comes and from one map to the next.
- */
+/* One way of balancing: seconds of all steps, steps until the map comes, steps between maps, and ranks used. */
 typedef struct option {
     double seconds;
     int balancers;
     int64_t late, every;
 } option;
 
-/* t steps of f seconds if they are even, a map every so many of them. */
+/* Seconds of t steps, f each if balanced, with a new map every `every` steps. */
 static double with_maps(double drift, int64_t t, double f, double price, int64_t every)
 {
     const double steps = (double)t;
@@ -92,7 +91,7 @@ static double price_on(const eqp_lazy_model *model, int m, double ratio)
     return seconds_at(&model->map, m) + seconds_at(&model->talk, ratio);
 }
 
-/* n ranks compute, a map is made beside them. */
+/* n ranks compute while a map is made beside them. */
 static option beside(const eqp_lazy_model *model, int64_t t, int n, int m)
 {
     const double f = seconds_at(&model->step, n), map = price_on(model, m, (double)n / m);

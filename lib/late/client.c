@@ -58,7 +58,7 @@ int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data)
     eqp__lazy_client *const client = &lazy->client;
     const int64_t needed = bytes + (int64_t)sizeof(eqp__lazy_note);
 
-    if (needed > client->room_bytes) { /* nothing is to be kept */
+    if (needed > client->room_bytes) { /* the old bytes are not needed */
         free(client->room);
         client->room = NULL;
         client->room_bytes = 0;
@@ -72,7 +72,7 @@ int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data)
     return code;
 }
 
-/* What can be heard without waiting. */
+/* Receives everything that has arrived, without waiting. */
 static void hear(eqp_lazy *lazy)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -224,13 +224,13 @@ static void advance(eqp_lazy *lazy, int64_t step)
     }
 }
 
-/* How an offer stands that all ranks know to be ready, or that nobody has made. */
+/* State of an offer that all ranks know to be ready, or that has not been made. */
 static eqp_lazy_phase standing(const eqp__lazy_client *client)
 {
     return client->state.phase == EQP_LAZY_READY && !client->due ? EQP_LAZY_OFFERED : client->state.phase;
 }
 
-/* Whether nothing will come any more, as far as can be seen; it is not looked at in every step. */
+/* True if no further answer will come, as far as this rank can tell; not checked in every step. */
 static bool is_silent(eqp_lazy *lazy)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -292,7 +292,8 @@ static int64_t word_of(eqp_lazy_phase news)
     return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
 }
 
-/* Ends the reduction under way. Meanwhile a host goes on to serve: others may wait for their maps. */
+/* Completes the reduction under way. A host keeps serving meanwhile, since other ranks may be waiting for their
+ * maps. */
 static int take_news(eqp_lazy *lazy)
 {
     long pause = 0;
@@ -323,7 +324,7 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
     }
     const eqp_lazy_phase seen = eqp_lazy_look(lazy, step);
     if (lazy->client.state.phase == EQP_LAZY_OFFERED) {
-        /* What all ranks wait for is known at once, else in the next step. */
+        /* known at once if all ranks wait for it, else in the next step */
         lazy->seen = word_of(seen);
         EQP_TRY(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
                         MPI_SUCCESS

@@ -27,7 +27,7 @@ static bool lazy(const eqp_balancer *b)
     return b->options.lazy != NULL && b->news != EQP_LAZY_LOST;
 }
 
-/* Whether the word of the method leads to it: balancers have no more than that. */
+/* True if the method can be found by its word, the only description that balancers get. */
 static bool words_name(const eqp_balancer *b)
 {
     const eqp_choice *mine = &b->options.method;
@@ -70,11 +70,11 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
     return wrong != NULL ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
-/* So many repairs scatter a map: what is taken then pays for itself in ghosts. */
+/* After this many repairs a map is so scattered that a new one pays for itself in ghosts. */
 #define WORN 3
 
-/* Whether the present map is not what it was when it was new: its work is uneven and cannot be mended where it stands,
- * or it has been mended too often. */
+/* True if the present map has aged: its work is uneven and repairs are not possible, or there have been too many of
+ * them. */
 static bool has_aged(const eqp_balancer *b)
 {
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
@@ -93,8 +93,9 @@ void eqp__late_learn(eqp_balancer *b)
     }
 }
 
-/* Whether the next map is made in line, although others could make it: as measured, that costs no more than to take one
- * and what the present one loses until it comes. That is equation 5.5 with the same ranks in both cases. */
+/* True if the next map is made in line although balancing ranks are available: by the measurements that costs no more
+ * than taking a late one and running with the present map until it comes. Equation 5.5 with the same ranks in both
+ * cases. */
 static bool in_line(const eqp_balancer *b)
 {
     const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
@@ -173,7 +174,7 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
     return wanted;
 }
 
-/* What is kept of owners: where maps are tried, all pins; where owners may be divided, what that takes. */
+/* Detail of the survey: all pins where maps are tried, work units where owners may be split. */
 static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_making *making)
 {
     eqp_survey_detail detail = {.heavy = INFINITY};

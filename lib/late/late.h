@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Late maps: what a balancer offers to those who make maps beside the run, how they make them, and what becomes of the
- * answer. An offer holds the survey of a rank and how a map is to be made; an answer holds the placements of the owners
- * that lived on that rank then, and the table of shared owners.
+/* Late maps: the offer of a balancer to the ranks that make maps beside the run, the making, and the answer. An offer
+ * holds the survey of a rank and the options of the method; an answer holds the placements of the owners that were on
+ * that rank at the time of the offer, and the table of shared owners.
  *
- * Owners may be others by the time the map comes. So each got a label when it was offered, which goes with what it
- * consists of; an owner of now gets the placement of the owner whose label it has. */
+ * Owners may have changed when the map comes. Each owner therefore gets a label with the offer, which follows its
+ * content; an owner gets the placement of the offered owner with the same label. */
 #ifndef RUN_LATE_H
 #define RUN_LATE_H
 
-#include "run/run.h"
 #include "run/bytes.h"
+#include "run/run.h"
 
 #include <equipoise/more/lazy.h>
 
@@ -32,7 +32,7 @@ typedef struct eqp__late_head {
     eqp__table_size table;
     int64_t nnames, nowners, npins, ntiles;
     uint64_t usual[EQP__OWNER_WORDS]; /* of the first owner */
-    uint64_t varies;                  /* a bit for each word of owners that is not the same in all: only those follow */
+    uint64_t varies;                  /* bit w: word w differs between owners; only such words follow */
     char word[EQP_WORD_SIZE];         /* of the method */
     eqp_sample_strategy strategy;     /* usual options of words */
     double rate, threshold;
@@ -92,23 +92,23 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
 
 /* late.c: the side of the application. */
 
-/* Whether maps can be made that way: EQP_OK, or EQP_ERR_ARGUMENT with a line. Local. */
+/* Checks that maps can be made late: EQP_OK, or EQP_ERR_ARGUMENT with a message. Local. */
 int eqp__late_check(const eqp_balancer *b, eqp_message *message);
 
-/* What is to be done before the next step. Local, the same on all ranks. */
+/* The call that is due before the next step. Local, the same on all ranks. */
 typedef enum eqp__late_due { EQP__LATE_NOTHING, EQP__LATE_OFFER, EQP__LATE_TAKE } eqp__late_due;
 eqp__late_due eqp__late_is_due(const eqp_balancer *b);
 
-/* Whether a step that begins now should be surveyed for that. Local, the same on all ranks. */
+/* True if a late map needs a survey of the coming step. Local, the same on all ranks. */
 bool eqp__late_wants_survey(const eqp_balancer *b);
 
-/* How much such a survey keeps of owners. Local. */
+/* Detail of that survey. Local. */
 eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making);
 
 /* Takes in what the map cost that the last step began with, if it was new. Local, the same on all ranks. */
 void eqp__late_learn(eqp_balancer *b);
 
-/* What is done instead of a new map while maps are made elsewhere. Local, the same on all ranks. */
+/* The action that replaces a new map while maps are made elsewhere. Local, the same on all ranks. */
 eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted);
 
 /* Offers the owners as they are. Collective. */
@@ -123,7 +123,7 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
 int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
                    int64_t *bytes, eqp_message *message);
 
-/* What became of a map's unevenness by the work of the last step. */
+/* Imbalance of a late map by the work of the last step, before and after its repair. */
 typedef struct eqp__mended {
     double came, reached;
     bool around; /* the shared owners were left as they are */
@@ -134,7 +134,7 @@ typedef struct eqp__mended {
 int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
                          eqp__mended *news, bool *can);
 
-/* How the offer stands for this rank after a step, and for all. */
+/* State of the offer after a step: for this rank, and agreed by all. */
 int64_t eqp__late_look(eqp_balancer *b);
 void eqp__late_hear(eqp_balancer *b, int64_t least);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files behind <equipoise/more/lazy.h> share.
+/* Shared by the files behind <equipoise/more/lazy.h>.
  *
- * Every rank of the application is a client: it has one server that answers it, and may have others that only hear of
- * its offers. A server is a balancing rank, or a rank of the application that hosts a thread. Clients speak to servers
- * with one tag and servers to clients with another, so that each side hears the other in the order in which it spoke.
- */
+ * Every rank of the application is a client: one server answers it, and further servers may only hear of its offers. A
+ * server is a balancing rank, or a rank of the application that hosts a thread. Clients and servers use different tags,
+ * so that each side receives messages in the order in which the other sent them. */
 #ifndef LAZY_LAZY_H
 #define LAZY_LAZY_H
 
@@ -35,15 +34,15 @@ typedef struct eqp__lazy_letter {
 /* letter.c. Begins a letter of `bytes` bytes that begin with a note. Local. */
 int eqp__lazy_begin(MPI_Comm comm, int to, int tag, int64_t bytes, char *data, MPI_Request *request);
 
-/* A letter with so much behind its note, begun; data may be NULL. Local. */
+/* Starts sending a letter with this many bytes after its note; data may be NULL. Local. */
 int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
                    eqp__lazy_letter *letter);
 
-/* Begins to receive a letter where one has come. *from: who sent it. Letters that are too short are none, and one
- * without room waits for the next call. Local. */
+/* Starts to receive a letter if one has arrived. *from: the sender. Letters that are too short are ignored; one for
+ * which there is no room waits for the next call. Local. */
 int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter, int *sender);
 
-/* Whether MPI is done with a letter, which there is; sets its request to null then. Local. */
+/* True if MPI has completed a pending letter; its request is then set to null. Local. */
 int eqp__lazy_done(eqp__lazy_letter *letter, bool *done);
 eqp__lazy_note eqp__lazy_read(const eqp__lazy_letter *letter);
 static inline void *eqp__lazy_data(const eqp__lazy_letter *letter)
@@ -65,19 +64,19 @@ int eqp__lazy_worker_create(eqp__lazy_worker **worker);
 /* Waits for the map under way. NULL is legal. */
 void eqp__lazy_worker_free(eqp__lazy_worker *worker);
 
-/* Begins a map. offer, answer: [n] untouched by others until it is done. */
+/* Starts making a map. offer, answer: [n] must not be touched until it is done. */
 void eqp__lazy_worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
                             const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer);
 
-/* Whether a map that was begun is done; tells that once. */
+/* True once, after a started map is finished. */
 bool eqp__lazy_worker_done(eqp__lazy_worker *worker, int *code);
 
-/* Who a server hears. */
+/* A client of a server. */
 typedef struct eqp__lazy_source {
     int at;                         /* rank in the common communicator */
     int rank;                       /* of the application */
     bool counts;                    /* its offers are for this server */
-    bool answer;                    /* it is to be answered */
+    bool answer;                    /* the client expects an answer */
     bool left;                      /* the application */
     bool here;                      /* its offer is complete */
     eqp__lazy_letter in, held, out; /* what comes, its offer, what goes */
@@ -97,7 +96,7 @@ typedef struct eqp__lazy_client {
     int server;                    /* rank in the common communicator */
     int64_t n;                     /* servers that hear of offers: the first is that one */
     int *to;                       /* [n] */
-    bool whole;                    /* all get the bytes; else only the first, and the others the news */
+    bool whole;                    /* all get the bytes; else only the first does, and the others get a notice */
     eqp__lazy_letter *out;         /* [n] */
     char *room;                    /* of letters that are not under way; owned */
     int64_t room_bytes, out_bytes; /* that it has; that the first letter under way has, which is to become it again */
@@ -105,7 +104,7 @@ typedef struct eqp__lazy_client {
     bool *leaving; /* [n] they have been told that this rank leaves */
     int64_t byes;  /* servers that know that this rank leaves */
     eqp_lazy_state state;
-    bool due;               /* the map is to be taken before the next step */
+    bool due;               /* the map must be taken before the next step */
     bool here;              /* the answer is complete */
     bool gone;              /* this rank hears nothing more */
     int64_t generation, at; /* at: the last step that was looked at */
@@ -121,7 +120,7 @@ typedef struct eqp__lazy_process {
 
 struct eqp_lazy {
     eqp_lazy_options options;
-    MPI_Comm talk;    /* all that speak with each other; MPI_COMM_NULL where nobody does */
+    MPI_Comm talk;    /* all ranks that exchange letters; MPI_COMM_NULL if there are none */
     MPI_Comm mine;    /* the application, or the balancers */
     int rank, nranks; /* of `mine` */
     int napp, nservers;
@@ -146,10 +145,10 @@ int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worke
 /* After the last client has left. NULL is legal. */
 void eqp__lazy_server_free(eqp__lazy_server *server);
 
-/* What a host can do without waiting: hears, begins and ends maps in its thread, answers. Local. */
+/* The host's work that needs no waiting: receives letters, starts and finishes maps in its thread, answers. Local. */
 int eqp__lazy_serve_some(eqp_lazy *lazy);
 
-/* Whether all clients have left and heard of it that the server knows; says so to them when all have. Local. */
+/* True if all clients known to the server have left and been told so; tells them when the last one leaves. Local. */
 bool eqp__lazy_server_ends(eqp_lazy *lazy);
 
 /* client.c: memory in which an offer can be written, so that it need not be copied. data: [bytes] borrowed until it is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that nobody waits for. */
+/* Nonblocking messages. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>
@@ -12,7 +12,7 @@
 #define SHORTEST_REST 20000L
 #define LONGEST_REST 1000000L
 
-/* Memory of which all but the note is written by others. */
+/* Memory for a letter; all but its note is filled by the caller. */
 static int make_room(int64_t bytes, eqp__lazy_letter *letter)
 {
     const int64_t least = (int64_t)sizeof(eqp__lazy_note);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map of what others have offered: a balancer of theirs is put up, whose problem is the offers. */
+/* Makes a map from offers: sets up a balancer of the application's parts whose problem is the offers. */
 #include "late/late.h"
 
 #include "comm/agree.h"
@@ -178,7 +178,7 @@ done:
     return code;
 }
 
-/* The front of rank 0: with a communicator the first balancer tells it to the others. */
+/* Rank 0's front; with a communicator the first balancer broadcasts it. */
 static int take_front(gathered *g, MPI_Comm comm, int nranks)
 {
     const eqp__late_head *h = &g->head;
@@ -351,7 +351,7 @@ static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_p
     return owners->n == nhome ? EQP_OK : EQP_ERR_DATA;
 }
 
-/* What eqp__make_new() does, for all owners and without MPI: by methods that have `assign_alone`, of whole owners. */
+/* eqp__make_new() for all owners and without MPI: for methods with `assign_alone`, and whole owners only. */
 static int make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_found_map *found)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);

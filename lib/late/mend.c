@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has drifted since a map was offered is mended by the work of the last step: few owners move. Where the map has
- * owners that several ranks share, either the others move around those, or they are put together and move as well. */
+/* Repairs a late map by the work of the last step, moving few owners. If ranks share owners in the map, either the
+ * others move around these, or they are made whole and move as well. */
 #include "late/late.h"
 
 #include "comm/agree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people write of lazy maps, and what `auto` comes to. */
+/* Options of lazy maps as users write them, and the choice of `auto`. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>
@@ -74,7 +74,7 @@ static int read_mode(const char *word, eqp_lazy_options *options, eqp_message *m
     return EQP_OK;
 }
 
-/* Whether all options together can be. */
+/* Checks that the options can be combined. */
 static int check(const eqp_lazy_options *o, eqp_message *message)
 {
     const char *wrong = NULL;

@@ -241,7 +241,7 @@ static bool can_be_answer(const eqp__late_answer *a, int64_t nhome, size_t size)
            memchr(a->chosen, 0, sizeof a->chosen) != NULL && memchr(a->why, 0, sizeof a->why) != NULL;
 }
 
-/* Whether all placements name ranks, or shared owners of the table. */
+/* True if every placement is a rank or a shared owner of the table. */
 static bool can_be_placements(const eqp_found_map *found, int64_t n, int nranks)
 {
     const int64_t nshared = eqp_map_shared(found->map);

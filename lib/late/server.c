@@ -56,7 +56,7 @@ static int by_place(const void *key, const void *of)
     return (at > other) - (at < other);
 }
 
-/* What a source has said. */
+/* Processes a letter from a client. */
 static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
 {
     const eqp__lazy_note note = eqp__lazy_read(&source->in);
@@ -91,7 +91,7 @@ static int begin_letters(eqp_lazy *lazy, bool *moved)
             break;
         }
         eqp__lazy_source *source = bsearch(&from, server->source, (size_t)server->n, sizeof *server->source, by_place);
-        if (source == NULL) { /* nobody else speaks here */
+        if (source == NULL) { /* not a client of this server */
             return EQP_ERR_INTERNAL;
         }
         if (source->in.bytes != NULL) {
@@ -180,7 +180,7 @@ static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_e
     return action;
 }
 
-/* Whether a map is to be made now. */
+/* True if a map should be started now. */
 static bool begins(eqp__lazy_server *server)
 {
     return server->state == EQP_LAZY_FREE && server->nhere == server->n &&

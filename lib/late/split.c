@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is who: ranks of the application, balancers, hosts of threads; and how they part. */
+/* Roles of ranks: application, balancers, hosts of threads; setting them up and leaving. */
 #define _POSIX_C_SOURCE 200809L
 #include "late/lazy.h"
 
@@ -163,8 +163,9 @@ done:
     return code;
 }
 
-/* Application ranks a and balancers s of napp and n: s answers a run of ranks; where there are more balancers than
- * ranks, those behind answer nobody and only hear when the others begin. app, serving: their places in `talk`. */
+/* Connects napp application ranks and n balancers: each balancer answers a consecutive range of ranks. If there are
+ * more balancers than ranks, the surplus ones answer none and only learn when to start. app, serving: their ranks in
+ * `talk`. */
 static int connect_ranks(eqp_lazy *lazy, const int *app, const int *serving)
 {
     const int64_t napp = lazy->napp, n = lazy->nservers, usable = n < napp ? n : napp;

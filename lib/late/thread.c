@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that makes maps beside a rank. It calls nothing of MPI, and no signal is delivered to it. */
+/* A thread that makes maps beside a rank. It makes no MPI calls and receives no signals. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>
