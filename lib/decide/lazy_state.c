@@ -165,7 +165,7 @@ int eqp_lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *
 
 int eqp_lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action)
 {
-    /* Transitions: the event, the state it requires, the state it leads to. */
+    /* By event: the state it requires, the next state and the action. */
     static const struct {
         eqp_lazy_server from, to;
         eqp_lazy_server_action action;

@@ -159,7 +159,7 @@ static double excess(const eqp_policy_noise *noise, const eqp_level *mark)
     return noise->sum_beyond - mark->mean * noise->sum_mean;
 }
 
-/* Includes the last step in the block at this imbalance. */
+/* Adds the last step to the earlier ones, with this imbalance. */
 static void put_behind(eqp_policy_noise *noise, double imbalance)
 {
     noise->sum_mean += noise->mean;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an even load, that a part gets of the items however much it does beside them: shares must not be 0. */
+/* Smallest share, as a fraction of an even one; shares must be positive. */
 #define SMALLEST_SHARE 0.01
 
 struct eqp_draft {
@@ -32,7 +32,7 @@ struct eqp_draft {
     int64_t nitems;               /* over all ranks */
     eqp_units_totals totals;      /* of all owners */
     eqp_balance_result result;
-    const double *memory_beside; /* [nparts] bytes beside the items, or NULL */
+    const double *memory_beside; /* [nparts] bytes that each part needs besides its items, or NULL */
     bool uncapped;               /* memory does not matter */
 };
 
@@ -107,7 +107,7 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
     }
 done:
     if (!(draft->options.method->flags & EQP_NEEDS_WEIGHTS)) {
-        items->view.weight = items->view.phase_load = NULL; /* nobody has weighed: particles count */
+        items->view.weight = items->view.phase_load = NULL; /* no weights: particles count */
     }
     return code;
 }
@@ -144,7 +144,7 @@ void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_par
 {
     double sum = 0.0;
 
-    if (even <= 0.0) { /* nobody has weighed */
+    if (even <= 0.0) { /* no weights */
         beside = NULL;
         even = 1.0;
     }
@@ -162,8 +162,8 @@ void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_par
     }
 }
 
-/* Of the items each part is to get what is left of its part of all there is to do, in proportion to its speed: shares
- * [nparts] with sum 1, or NULL where they are equal. */
+/* Each part gets items for its share of the total, in proportion to its speed, minus its overhead: shares [nparts] with
+ * sum 1, or NULL if they are equal. */
 static int make_shares(const eqp_draft *draft, const double *beside, double **shares)
 {
     const eqp_items *items = &draft->items;
@@ -220,7 +220,7 @@ void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_option
     }
 }
 
-/* Whether each phase gets a map of its own. */
+/* True if each phase gets its own map. */
 static bool wants_phases(const eqp_draft *draft)
 {
     return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
@@ -303,8 +303,7 @@ int eqp__draft_held(const eqp_draft *draft, double *bytes)
     return eqp_sum_double(draft->comm, draft->nparts, bytes);
 }
 
-/* Sizes that items of each part may have: what is left of its memory. size: of all items; each byte of it takes so many
- * bytes of memory. */
+/* Sizes of items that each part has room for. size: of all items; per_byte: bytes of memory for each byte of it. */
 static void share_memory(const eqp_draft *draft, double size, double per_byte, int64_t *capacity)
 {
     const eqp_part_memory *memory = &draft->options.memory;
@@ -321,7 +320,7 @@ static void share_memory(const eqp_draft *draft, double size, double per_byte, i
     }
 }
 
-/* Caps on the sizes of the parts' items: [nparts], or NULL where there are none. Collective. */
+/* Upper limits on the sizes of the parts' items: [nparts], or NULL if there are none. Collective. */
 static int make_capacities(const eqp_draft *draft, int64_t **capacity)
 {
     const eqp_part_memory *memory = &draft->options.memory;

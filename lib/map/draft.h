@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A new map: select work units of lined up owners, assign them, tell the owners' homes (Pearce 2014, Algorithm 8, steps
- * 1 to 5). What an assignment costs beside its items (exchange, what sharers do again) is known when it has been made,
- * so that one can be assigned again with what was learnt. */
+/* Making a new map: choose work units of the owners in curve order, assign them, tell the owners' homes (Pearce 2014,
+ * Algorithm 8, steps 1 to 5). The overhead of an assignment (exchange, work repeated by sharers) is known only after it
+ * has been made, so it can be repeated with that knowledge. */
 #ifndef MAP_DRAFT_H
 #define MAP_DRAFT_H
 
@@ -24,24 +24,24 @@ int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
                     eqp_message *message);
 void eqp__draft_close(eqp_draft *draft);
 
-/* Tells what parts need in memory beside their items, for what is assigned from now on: [nparts] bytes (borrowed), or
- * NULL: nothing but what all need. capped: false: as if parts had any memory. Local. */
+/* Sets the memory that parts need besides their items, for the next assignments: [nparts] bytes (borrowed), or NULL:
+ * only what all parts need. capped: false: memory is unlimited. Local. */
 void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped);
 
 /* Bytes of memory that the items of each part take, where that is known: [nparts], the same on all ranks. Collective.
  */
 int eqp__draft_held(const eqp_draft *draft, double *bytes);
 
-/* Parts for all items, none above its memory: EQP_ERR_CAPACITY, with the proof, where they do not fit. beside: [nparts]
- * seconds of what each part does or waits for beside its items, the same on all ranks: a part with more of it gets less
- * of them. NULL: nothing. Collective. */
+/* Assigns all items without exceeding any part's memory: EQP_ERR_CAPACITY, with a proof, if they do not fit. beside:
+ * [nparts] overhead of each part in seconds, the same on all ranks: a part with more of it gets fewer items. NULL:
+ * none. Collective. */
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
 
 /* Weighs the items anew, each by what is done for it where it was assigned last: factor [nparts] of its own seconds,
  * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Collective. */
 int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
 
-/* Whether each phase was given a map of its own. Local. */
+/* True if each phase has its own map. Local. */
 bool eqp__draft_is_phased(const eqp_draft *draft);
 
 /* Of such a draft, until it is assigned again: phases in which all is computed where it lives, [phases]; by_work: that
@@ -61,16 +61,16 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
 /* Tells a method of the cycle that the owners' loads are of, if items are weighed. Local. */
 void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
 
-/* All that at once, with options->base beside the items. Collective. */
+/* All of the above in one call, with options->base as overhead. Collective. */
 int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
                     eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message);
 
-/* A map of owners [owners->n] whose parts are known, and that nobody splits. Collective. */
+/* A map of owners [owners->n] whose parts are known and that are not split. Collective. */
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
                          eqp_placement **placements);
 
-/* What each part is to get of items that weigh `even` together, over 0 or not: what is left of its part of all there is
- * to do. beside: [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
+/* Shares of items whose weights sum to `even`, 0 allowed: each part's share of all work minus its overhead. beside:
+ * [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
 void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share);
 
 /* draft_alone.c: parts of all owners [owners->n], by a method that has `assign_alone`: what eqp__draft_assign() finds

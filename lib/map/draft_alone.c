@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An assignment of all owners at once, where nobody may communicate. */
+/* Assigns all owners at once, without communication. */
 #include "map/draft.h"
 #include "map/items.h"
 

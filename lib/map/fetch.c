@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* What a number that a rank has not got is answered with. */
+/* Answer for a number that the rank does not have. */
 static const eqp_placement nowhere = {0, -1};
 
 /* Inquiries and replies by rank: how many, and where they begin. */
@@ -33,7 +33,7 @@ static void trip_free(trip *t)
     free(t->index);
 }
 
-/* Begins of runs; EQP_ERR_OVERFLOW where placements of so many are too many bytes for a message. */
+/* Starts of the ranges; EQP_ERR_OVERFLOW if the placements are too large for one message. */
 static int add_up(int nranks, const int *count, int *at, int64_t *total)
 {
     *total = 0;
@@ -78,7 +78,7 @@ done:
     return code;
 }
 
-/* In units of so many bytes. */
+/* Converts counts into bytes of items of this size. */
 static void stretch(int nranks, int size, trip *t)
 {
     for (int i = 0; i < 4 * nranks; i++) { /* all four are one array */

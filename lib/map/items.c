@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell with more owners than so many parts have is cut whatever is done. */
+/* A cell with more owners than this many parts hold is cut in any case. */
 #define CELL_PARTS 4
 
 void eqp__items_free(eqp_items *items)
@@ -64,7 +64,7 @@ static void add_owner(eqp_items *items, int64_t item, const eqp_owner *owner, bo
     }
 }
 
-/* So much of an owner's load in each phase. */
+/* Adds this fraction of an owner's load in each phase. */
 static void add_phases(eqp_items *items, int64_t item, const eqp_owners *owners, int64_t o, double part)
 {
     const int n = owners->phases.n;
@@ -156,7 +156,7 @@ static int64_t take_own_pins(eqp_items *items, const eqp_owners *owners, int64_t
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
         items->pin[at++] = owners->pin[p];
     }
-    if (owners->owner[o].pin >= 0) { /* else others name something else */
+    if (owners->owner[o].pin >= 0) { /* otherwise pins are not owners */
         items->pin[at++] = owners->owner[o].pin;
     }
     return at;

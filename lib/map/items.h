@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* The balancer's items, with the arrays that they borrow. Zeros are none. */
+/* The items that a method assigns, with the arrays they borrow. Empty if zero. */
 typedef struct eqp_items {
     eqp_balance_items view;
     int64_t *id, *particles, *size, *pin_first, *pin;

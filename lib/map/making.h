@@ -19,8 +19,8 @@ static inline double eqp_part_speed(eqp_part_speeds speeds, int part)
     return speeds.n > 0 ? speeds.of[part % speeds.n] : 1.0;
 }
 
-/* What any number of parts need in memory, and what they have: part p has that of p modulo n, or all have so many times
- * what one needs in the mean. Borrowed. Zeros: nothing is known, and anything fits. */
+/* Memory that parts need and have: part p has bytes[p mod n], or all have of_mean times the mean need. Borrowed. Zeros:
+ * no limits are known. */
 typedef struct eqp_part_memory {
     bool known;       /* what they need; else it is the bytes of their items */
     eqp_memory model; /* of that */
@@ -37,8 +37,7 @@ static inline bool eqp__memory_is_capped(const eqp_part_memory *memory)
 typedef struct eqp_making {
     const eqp_method *method;
     int nparts;              /* parts that are wanted; 0: one for each rank */
-    const double *base;      /* [parts] seconds of what each part does beside all that is assigned; NULL: nothing
-                                (borrowed) */
+    const double *base;      /* [parts] seconds that each part takes in addition to its items; NULL: none (borrowed) */
     const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
                                 taken for them (borrowed) */
     const double *factor;    /* [ranks] of the weights of what each present part computes; NULL: 1 (borrowed) */
@@ -47,26 +46,25 @@ typedef struct eqp_making {
     double imbalance_tol;    /* wanted: what the units are fine enough for */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     uint64_t seed;
-    double branch;          /* what a branch of the octree of keys costs every part, in pins that a part lacks; 0: keys
-                               may be anything */
+    double branch;          /* cost of a branch of the octree of keys for every part, in missing pins; 0: any keys */
     double aspect;          /* what a shared source costs here, in shared targets; 0: not known */
-    eqp_choice_options how; /* what the word says beside the method */
+    eqp_choice_options how; /* options of the word, apart from the method */
     eqp_settings settings;  /* of the method's own options */
 } eqp_making;
 
-/* Whether a method goes by counted work. */
+/* True if the method uses counted work as weights. */
 bool eqp__method_weighs(const eqp_method *method);
 
-/* Whether work units are assigned, not whole owners. */
+/* True if work units are assigned instead of whole owners. */
 bool eqp__making_wants_units(const eqp_making *options);
 
-/* Whether items are assigned by what they touch. */
+/* True if the assignment uses pins. */
 bool eqp__making_wants_pins(const eqp_making *options);
 
-/* Whether a map takes more than the survey of its owners: traces of what it costs, or of several maps. */
+/* True if a map needs more than the survey of its owners: traces of its cost, or of several maps. */
 bool eqp__making_wants_trial(const eqp_making *options);
 
-/* What a word says, for a run with these options. */
+/* The options of a run with the method and options of a word. */
 eqp_making eqp__making_with(const eqp_making *run, const eqp_choice *choice);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct eqp_map {
     int64_t nshared;  /* owners, by where interactions are */
-    eqp_units *units; /* of the shared owners; NULL while there are none */
+    eqp_units *units; /* of the shared owners; NULL until there are any */
     double *centroid; /* [units][3] */
     int *rank;        /* [units] */
     int64_t nphased;  /* entries behind them */
@@ -144,7 +144,7 @@ int64_t eqp_map_tag_in(const eqp_map *map, int64_t tag, int phase)
     return map->phased[entry * map->nphases + (phase < map->nphases ? phase : map->nphases - 1)];
 }
 
-/* Whether a tag < 0 is that of an owner shared by where interactions are. */
+/* True if a tag < 0 is that of an owner shared by the positions of its interactions. */
 static bool has(const eqp_map *map, int64_t tag)
 {
     return map && tag >= -map->nshared;

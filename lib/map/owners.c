@@ -90,7 +90,7 @@ static int64_t list_entries(const bundle *of, const int *rank, int wanted, int64
     return count;
 }
 
-/* What a survey holds (borrowed). */
+/* The contents of a survey (borrowed). */
 static bundle bundle_of(const eqp_survey *survey)
 {
     return (bundle){.n = survey->n,
@@ -103,7 +103,7 @@ static bundle bundle_of(const eqp_survey *survey)
                     .tile = survey->tile};
 }
 
-/* What each other rank gets, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
+/* Packs the owners for each other rank, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
 static int pack_foreign(const eqp_survey *survey, const int *rank, int me, int nranks, bundle *out, int64_t *sent)
 {
     int64_t *next = NULL;
@@ -246,7 +246,7 @@ done:
     return code;
 }
 
-/* Of a share of the last owner. */
+/* Adds the phases of one share of the last owner. */
 static void add_phases(eqp_owners *owners, const double *phase)
 {
     for (int k = 0; k < owners->phases.n; k++) {
@@ -349,7 +349,7 @@ done:
 
 typedef struct shown_key {
     uint64_t key;
-    double owners; /* that it stands for */
+    double owners; /* number of owners that it represents */
 } shown_key;
 
 static int compare_shown(const void *a, const void *b)

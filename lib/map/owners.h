@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is learnt about the owners of interactions while forces are computed, brought into curve order over the ranks:
- * what a new map is made of. Only what was learnt about an owner travels, not the owner. */
+/* Owners of interactions, as learned while forces are computed, in curve order over the ranks: the input of a new map.
+ * Only the information about an owner travels, not the owner. */
 #ifndef MAP_OWNERS_H
 #define MAP_OWNERS_H
 
@@ -30,8 +30,8 @@ typedef struct eqp_owners {
     int64_t *tile_pin;     /* [tiles][EQP_TILE_PINS] */
 } eqp_owners;
 
-/* Brings the ranks' surveys together. keys [nkeys], ascending: of this rank's owners, to deal out the curve by. Adds
- * the bytes sent to other ranks to *bytes. Collective; owners is to be freed in any case. */
+/* Brings the surveys of all ranks together. keys [nkeys], ascending: of this rank's owners, used to divide the curve.
+ * Adds the bytes sent to other ranks to *bytes. Collective; owners must be freed in any case. */
 int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
@@ -39,7 +39,7 @@ void eqp__owners_free(eqp_owners *owners);
 /* Bytes that they take. Local. */
 double eqp__owners_bytes(const eqp_owners *owners);
 
-/* Room for so many; n stays 0. phases: n 0 or several. owners: zeros; to be freed in any case. EQP_OK or
+/* Allocates room; n stays 0. phases: n 0 or several. owners: zeros; must be freed in any case. EQP_OK or
  * EQP_ERR_MEMORY. Local. */
 int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners);
 

@@ -129,14 +129,14 @@ typedef struct homing {
     int nparts;
     int64_t share; /* of a part in the particles */
     double *loads; /* [parts] or NULL: see eqp__assigned; with what came along the curve so far */
-    double each;   /* what a particle adds to it: as many as are a part's share, the mean of all parts */
+    double each;   /* load per particle: a part's share of particles adds the mean load of the parts */
     home_run run;
 } homing;
 
 /* Of messages from a rank to the next one. */
 #define TAG_HOMING 77
 
-/* What the rank before has come to. */
+/* Takes over the running sums of the previous rank. */
 static int take_over(MPI_Comm comm, homing *h)
 {
     int rank;

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* What was assigned. All arrays are borrowed. */
+/* The result of an assignment. All arrays are borrowed. */
 typedef struct eqp__assigned {
     int nparts;
     const int *part;     /* of every owner, or of every unit where there are any */
@@ -29,7 +29,7 @@ typedef struct eqp__assigned {
 int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units,
                          const eqp__assigned *assigned, int64_t nhome, eqp_map **made, eqp_placement **placements);
 
-/* Whose placement is asked for: number at_home of those that a rank knows. */
+/* The owner whose placement is requested: the rank that knows it, and its number there. */
 typedef struct eqp__address {
     int rank;
     int64_t at_home;

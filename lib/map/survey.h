@@ -18,14 +18,14 @@ typedef struct eqp_work_model {
     eqp_cycle_turns phases; /* of the cycle; n 0: one phase */
 } eqp_work_model;
 
-/* The model with the measured costs, once they are known (borrowed from costs): the weights of parts of an owner must be
- * in proportion to their costs. */
+/* The model with the measured costs, once they are known (borrowed from costs): the weights of parts of an owner must
+ * be in proportion to their costs. */
 eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs);
 
 /* Nanoseconds of work [nkinds]. */
 double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
-/* How much is kept of each owner. Whatever is not, costs nothing. */
+/* How much is kept of each owner; anything else is dropped at no cost. */
 typedef struct eqp_survey_detail {
     double heavy;       /* nominal nanoseconds from which an owner keeps its tiles; INFINITY: none does */
     uint64_t pin_below; /* ids whose eqp_pin_key() is smaller are sampled as pins; 0: none */
@@ -43,13 +43,13 @@ struct eqp_survey {
     int64_t *pin; /* [npins] */
     int64_t ntiles, tile_capacity;
     eqp_tile *tile;                  /* [ntiles] */
-    int64_t pins_taken, tiles_taken; /* belong to owners; those behind them wait for the next */
+    int64_t pins_taken, tiles_taken; /* assigned to owners; later entries wait for the next owner */
     int64_t phase_capacity;
     double *phase;     /* [n][model.phases.n] where there are several */
     bool phases_taken; /* those of the next owner wait */
 };
 
-/* Whether loads of several phases are kept. */
+/* True if loads of several phases are kept. */
 static inline bool eqp__survey_cycles(const eqp_survey *survey)
 {
     return survey->model.phases.n > 1;

@@ -9,28 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many pins per unit make the hypergraph know its neighbours: with 64 it leaves up to 15 % more ghosts, with 16 up
- * to 50 %. Where units are very many, all their pins together are no more than ALL_PINS, but never fewer than
- * LEAST_PINS each: the time goes with the pins. */
+/* Pins per unit. With 256 the hypergraph knows the unit's neighbours; with 64 it leaves up to 15 % more ghosts, with 16
+ * up to 50 %. If there are many units, their pins are limited to ALL_PINS in total, but not below LEAST_PINS each,
+ * because the time is proportional to the pins. */
 #define MOST_PINS 256
 #define LEAST_PINS 64
 #define ALL_PINS 524288.0
 
-/* A unit weighs at least so many times what each sharer of its owner does again. */
+/* A unit weighs at least this many times the work that each sharer of its owner repeats. */
 #define LEAST_GAIN 8.0
 
-/* Times the wanted weight over which a unit is split again, where nobody has said. */
+/* Default threshold: units above this multiple of the wanted weight are split again. */
 #define USUAL_THRESHOLD 2.0
 
 #define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
-/* Owners below so many times a unit's weight are never cut, with PARTICLE; and those below this part of the limit not
- * even if units have become that much lighter since they were last cut. */
+/* With PARTICLE, owners below this multiple of a unit's weight are never cut, and owners below this fraction of the
+ * limit not even if units have become that much lighter since they were last cut. */
 #define NEVER_CUT 1.25
 #define SURELY 0.9
 
-/* So many times the pins are sampled that a unit is to have, as chance gives more or fewer; up to MOST_SPARE where it
- * has several owners, which meet the same tiles. */
+/* Pins are oversampled by this factor, since chance gives more or fewer; up to MOST_SPARE for units of several owners,
+ * which share tiles. */
 #define LEAST_SPARE 1.1
 #define MOST_SPARE 2.0
 
@@ -106,7 +106,7 @@ int eqp__survey_totals(MPI_Comm comm, const eqp_survey *survey, const eqp_work_m
                                                                                                         : EQP_ERR_MPI;
 }
 
-/* weight [owners->n]: in what the units are to be alike. */
+/* Totals of the weight that the units divide evenly; weight: [owners->n]. */
 static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp_owners *owners, const int64_t *count,
                       const double *weight, eqp_units_totals *all, eqp_units_totals *before)
 {
@@ -235,7 +235,7 @@ done:
     return code;
 }
 
-/* As many strided samples as there are tiles are the tiles themselves. last: owners are where they are to be. */
+/* Strided samples, one per tile, are the tiles themselves. last: owners are at their final ranks. */
 static int make_full(MPI_Comm comm, const eqp_making *options, int nparts, bool last, eqp_owners *owners,
                      eqp_units **units)
 {
@@ -340,8 +340,8 @@ static void find_other_ends(const eqp_owners *owners, int64_t o, const eqp_work_
     }
 }
 
-/* The literal form: an owner of the unit, and what the interaction in its middle touches beside it. For units of whole
- * owners, which have no middle, both are drawn. */
+/* The literal form: an owner of the unit, and the other partner of its middle interaction. Units of whole owners have
+ * no middle interaction, so both are drawn. */
 static int take_two_pins(const eqp_making *options, const eqp_owners *owners, eqp_work_units *made)
 {
     const int64_t *first, *owner;

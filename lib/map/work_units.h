@@ -6,7 +6,7 @@
 #include "map/making.h"
 #include "map/owners.h"
 
-/* How much a survey for the next map is to keep; last: totals when the last map was made. Local. */
+/* Detail of the survey for the next map; last: totals when the last map was made. Local. */
 eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, const eqp_units_totals *last);
 
 /* Totals of a survey over all ranks, roughly: an owner that ranks share counts more than once. Collective. */
@@ -21,10 +21,10 @@ typedef struct eqp_work_units {
     int64_t *own_first, *own_pin;
 } eqp_work_units;
 
-/* Units for so many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees *units
- * with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as eqp__making_detail()
- * says. EQP_ERR_ARGUMENT with a line (message may be NULL) where every interaction is to be a unit and there are too
- * many. */
+/* Makes units for this many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees
+ * *units with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as
+ * eqp__making_detail() says. EQP_ERR_ARGUMENT with a message (which may be NULL) if every interaction should be a unit
+ * and there are too many. */
 int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners,
                          eqp_units_totals *all, eqp_work_units *units, eqp_message *message);
 void eqp__work_units_free(eqp_work_units *units);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an evaluation holds: how it is filled, by whom it is read. */
+/* The contents of an evaluation, for the files that fill and read it. */
 #ifndef EQUIPOISE_MOVE_EVALUATION_H
 #define EQUIPOISE_MOVE_EVALUATION_H
 
@@ -15,7 +15,7 @@ typedef struct eqp__slot {
     int64_t number, index; /* index -1: empty */
 } eqp__slot;
 
-/* A phase by homes: only blocks that others than their home need, without the homes themselves. */
+/* A phase by homes: only blocks needed away from their home, without the homes themselves. */
 typedef struct eqp__ordered {
     int64_t n;
     int64_t *bytes, *elements, *first;
@@ -29,7 +29,7 @@ typedef struct eqp__evaluated_phase {
     int slot_bits;
     eqp__slot *slot; /* [2^slot_bits] open addressing */
     eqp_needs *needs;
-    double *meanwhile; /* [parts] seconds of work that needs nothing of it */
+    double *meanwhile; /* [parts] seconds of work that does not depend on it */
     eqp__ordered ordered;
 } eqp__evaluated_phase;
 
@@ -60,7 +60,7 @@ struct eqp_evaluation {
 /* Bytes that it takes, with its order. Local. */
 double eqp__evaluation_bytes(const eqp_evaluation *evaluation);
 
-/* What parts need in memory beside what eqp_evaluation_memory() says: bytes [nparts]. Local. */
+/* Sets memory needed in addition to eqp_evaluation_memory(): bytes [nparts]. Local. */
 int eqp__evaluation_own(eqp_evaluation *evaluation, const double *bytes);
 
 /* Index of a block, or -1. */
@@ -69,7 +69,7 @@ int64_t eqp__evaluation_find(const eqp__evaluated_phase *phase, int64_t number);
 /* Index of a block, which is new if need be. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__evaluation_index(eqp__evaluated_phase *phase, int64_t number, int64_t *index);
 
-/* Whether two declarations agree; one that was never made agrees with all. */
+/* True if two declarations agree; a missing one agrees with all. */
 int eqp__blocks_agree(const eqp__block *a, const eqp__block *b);
 
 /* Orders the phases by homes and counts what no plan changes. EQP_OK, EQP_ERR_UNKNOWN for a needed block without home,

@@ -27,7 +27,8 @@ void eqp__evaluation_forget_order(eqp_evaluation *e)
     e->is_ordered = 0;
 }
 
-/* users[i]: how many others than its home need block i; *nblocks, *nneeds: blocks that any do, and their users. */
+/* users[i]: number of parts other than its home that need block i; *nblocks, *nneeds: blocks needed by any, and their
+ * users. */
 static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, int64_t *users,
                        int64_t *nblocks, int64_t *nneeds)
 {

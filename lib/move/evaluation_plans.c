@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What plans make of an evaluation. */
+/* The results of an evaluation by each plan. */
 #include "evaluation.h"
 #include "network.h"
 #include "traffic.h"
@@ -86,7 +86,7 @@ static void summarise_memory(const eqp_evaluation *e, const eqp_traffic *t, eqp_
     }
 }
 
-/* Seconds of the parts beside their loads and messages. */
+/* Seconds of the parts in addition to loads and messages. */
 typedef struct besides {
     double *overhead; /* [parts] of work that no map deals out */
     double *hidden;   /* [levels][parts] of messages behind loads */
@@ -116,7 +116,7 @@ static double at_speed(const eqp_evaluation *e, int p, double seconds)
     return e->speed ? seconds / e->speed[p] : seconds;
 }
 
-/* Adds what a step costs beside loads and phases to t->seconds and takes off what is hidden. */
+/* Adds the overhead of a step to t->seconds and subtracts hidden time. */
 static void add_overhead(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, double *overhead,
                          const double *hidden)
 {
@@ -295,7 +295,7 @@ static int64_t times_count(double n, int64_t count)
     return n == 1.0 ? count : (int64_t)fmin(rint(n * (double)count), 0x1p62);
 }
 
-/* One turn more of a phase that comes so many times. */
+/* Adds the turns of a phase, `times` per cycle. */
 static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum)
 {
     const int64_t ghosts = times_count(times, turn->ghosts_total), bytes = times_count(times, turn->bytes_total);

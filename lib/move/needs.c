@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who needs which block, as a stream. A need is one 64-bit key. Most of a stream are repetitions of what was said a
- * moment ago: a small direct-mapped table of recent keys drops these. The rest fills a buffer that is sorted when it is
- * full; what differs becomes a run, and runs of similar length are merged, so that a key is moved a logarithmic number
- * of times and the runs together are never longer than twice the set. */
+/* The parts that need each block, as a stream. A need is a 64-bit key. Most of a stream repeats recent entries: a small
+ * direct-mapped table of recent keys drops these. The rest fills a buffer that is sorted when full; its distinct keys
+ * become a run, and runs of similar length are merged, so that each key is moved a logarithmic number of times and all
+ * runs together are never longer than twice the set. */
 #include "needs.h"
 
 #include <equipoise/more/base.h>
@@ -156,7 +156,7 @@ static int merge_last(eqp_needs *s)
     while (j > 0) {
         key[--w] = b->key[--j];
     }
-    /* What is left of the first run is where it belongs; equal keys have left a gap behind it. */
+    /* the rest of the first run is already in place, after the gap that equal keys have left */
     memmove(key + i, key + w, (size_t)(end - w) * sizeof *key);
     a->n = i + end - w;
     a->key = key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The set of needs as sorted keys, for those who want no arrays beside them. */
+/* The set of needs as sorted keys, without arrays per block. */
 #ifndef EQUIPOISE_MOVE_NEEDS_H
 #define EQUIPOISE_MOVE_NEEDS_H
 

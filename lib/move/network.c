@@ -71,7 +71,7 @@ void eqp__network_fit(int n, const double *bytes, const double *seconds, double 
     }
 }
 
-/* How many ranks before this one are on its node. */
+/* Number of ranks before this one on its node. */
 static int place_on_node(const int *node, int rank)
 {
     int place = 0;

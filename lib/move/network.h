@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a network makes of messages and collective calls, and what timings make of a network. */
+/* Times of messages and collective calls by the network model, and the model fitted to timings. */
 #ifndef EQUIPOISE_MOVE_NETWORK_H
 #define EQUIPOISE_MOVE_NETWORK_H
 
 #include <equipoise/problem.h>
 
-/* Whether all numbers are finite and in their ranges. */
+/* True if all numbers are finite and in range. */
 bool eqp__network_valid(const eqp_network *network);
 
 /* Seconds of a reduction to all, or of a barrier. */
 double eqp__network_reduction(const eqp_network *network, int nparts);
 
-/* Seconds of an allgather that brings a part so many bytes. */
+/* Seconds of an allgather that brings each part this many bytes. */
 double eqp__network_gathering(const eqp_network *network, int nparts, double bytes);
 
 /* The network that the messages and bytes of an allgather are counted by. */

@@ -40,7 +40,7 @@ static int skip_word(const char **text, const char *word)
     return 1;
 }
 
-/* A whole number from 1 up, or 0 for anything else. */
+/* Reads a whole number >= 1; 0 for anything else. */
 static int skip_number(const char **text)
 {
     int number = 0;
@@ -80,7 +80,7 @@ int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan)
     return EQP_OK;
 }
 
-/* Whether the stages are none that an earlier kind has: few nodes have few ways. */
+/* True if no earlier kind has the same stages, which happens with few nodes. */
 static int stages_are_new(const eqp_exchange_plan *plan, int nparts)
 {
     eqp_exchange_plan earlier = *plan;

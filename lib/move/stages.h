@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways of a plan, as arithmetic that the model and the executor share. Nodes (parts, where nobody shares memory)
- * stand in a ring. The way from one to another is the distance between them around the ring, written in mixed radix:
- * stage j covers the j-th digit, the most significant first, so that a block crosses far once and is dealt out near its
- * users. A stage of radix b lets a node talk to b - 1 others. Direct: one digit. Works for any number of nodes. */
+/* The routes of a plan, as arithmetic shared by the model and the executor. Nodes (parts, if memory is not shared) form
+ * a ring. The route between two nodes is their distance around the ring in mixed radix: stage j covers the j-th digit,
+ * the most significant first, so that a block crosses the long distance once and is distributed near its users. In a
+ * stage of radix b a node talks to b - 1 others. Direct: one digit. Works for any number of nodes. */
 #ifndef EQUIPOISE_MOVE_STAGES_H
 #define EQUIPOISE_MOVE_STAGES_H
 
@@ -33,7 +33,7 @@ static inline int eqp__further(const eqp__stages *stages, int from, int distance
     return to >= stages->nnodes ? to - stages->nnodes : to;
 }
 
-/* Whether a block is hot: more than nparts / broadcast parts need it. */
+/* True if a block is hot: more than nparts / broadcast parts need it. */
 static inline int eqp__is_hot(const eqp_exchange_plan *plan, int nparts, int64_t users)
 {
     return plan->broadcast > 0 && users * plan->broadcast > nparts;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a phase makes every part send and receive. A block's ways are a tree: its users, in the order of their distance
- * from its home, differ from the one before from some digit on, and each digit from there on that is not 0 is one way
- * more. So a block costs no more than its ways, and no set of blocks is ever moved about. Whether a way is a message of
- * its own or travels with an earlier block is a bit: a row of bits for the home, as blocks are taken home by home, and
- * for later stages, where radixes are small, one for every part. What comes back is counted as if it went out. */
+/* Messages and bytes of every part in a phase. The routes of a block form a tree: its users, ordered by distance from
+ * its home, differ from their predecessor from some digit on, and each nonzero digit from there is one more hop. So a
+ * block costs no more than its hops, and no set of blocks is ever copied. A bit records whether a hop is a message of
+ * its own or travels with an earlier block: a row of bits for the home, as blocks are processed home by home, and for
+ * later stages, where radixes are small, one row per part. Data that return are counted as if they went out. */
 #include "traffic.h"
 
 #include "network.h"
@@ -123,7 +123,7 @@ static int ledger_create(ledger *l)
     return EQP_OK;
 }
 
-/* The first plan that does not broadcast a block with so many users; nlevels if all do. */
+/* The first plan that does not broadcast a block with this many users; nlevels if all do. */
 static int level_of(const ledger *l, int64_t users)
 {
     int level = 0;
@@ -143,7 +143,7 @@ static inline int up_to_digit(const way_stage *s, int distance)
     return s->mask ? distance & s->mask : distance - distance % s->stride;
 }
 
-/* The ways to a node at some distance that those to the node before do not share. */
+/* Hops to a node at some distance that the previous node does not share. */
 static void add_ways(ledger *l, int level, int home, int distance, int before, int64_t bytes)
 {
     const eqp__stages *stages = &l->stages;
@@ -192,7 +192,7 @@ static void add_block(ledger *l, int64_t b)
         l->hot_bytes[(int64_t)hot * l->nparts + home] += bytes;
         l->hot_blocks[(int64_t)hot * l->stages.node + home % l->stages.node]++;
     }
-    /* Around the ring: those behind the home come first, in front of it last. */
+    /* around the ring: nodes after the home come first */
     for (int64_t k = 0; level < l->nlevels && k < n - (behind - split); k++) {
         const int user = part[k < n - behind ? behind + k : k - (n - behind)] / l->stages.node;
         const int distance = eqp__distance(&l->stages, node, user);

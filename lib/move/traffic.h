@@ -41,7 +41,7 @@ static inline int eqp__traffic_add(int64_t *sum, int64_t size, int64_t users)
     return EQP_OK;
 }
 
-/* Whether a phase, or several, can be added to what is there already. EQP_OK or EQP_ERR_OVERFLOW. */
+/* Checks that one phase, or several, can be added without overflow. EQP_OK or EQP_ERR_OVERFLOW. */
 int eqp__traffic_check(const eqp_traffic *traffic, int nparts);
 
 /* EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW. */

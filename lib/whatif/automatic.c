@@ -33,15 +33,15 @@ static const struct {
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
 _Static_assert(sizeof candidates / sizeof candidates[0] == EQP__AUTO_CANDIDATES, "a memory of each");
 
-/* What costs so much more than the best has lost. */
+/* A candidate has lost if it costs this much more than the best. */
 #define LOSS 0.02
 #define MOST_LOST 6
 _Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 
-/* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
+/* Cost of evening out the steps of the best candidate, as a multiple of its own trial. */
 #define EVEN_EFFORT 6.0
 
-/* Pins of whole owners on a rank, in a method that nobody has named. */
+/* Most pins of whole owners on a rank, for a method that the user has not named. */
 #define MOST_PINS 33554432.0
 
 /* The trial of the curve, of which nothing is known but what making a map took. */
@@ -140,7 +140,7 @@ static const eqp_ageing *ageing_of(const eqp_auto_memory *memory, int kind)
     return memory != NULL && kind >= 0 ? &memory->ageing[kind] : &none;
 }
 
-/* A new map as it is expected to do: it is made, and renewed when it has lost as much as that takes. */
+/* A new map as expected: made now, and renewed when it has lost as much as that costs. */
 static eqp_prospect new_map(const eqp_auto_question *question, const char *word, const eqp_compared *row)
 {
     return (eqp_prospect){.step = row->evaluated.step_seconds,
@@ -199,7 +199,6 @@ static double allowance(const eqp_auto_memory *memory, double life)
 {
     return memory == NULL || memory->idle ? INFINITY : eqp__trials_left(memory->run, life, memory->spent);
 }
-
 
 /* The curve, the present map and the way that won last are tried in any choice: these, and one of who is due. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
@@ -341,7 +340,7 @@ done:
     return code;
 }
 
-/* What goes on while a choice is made. */
+/* A choice in progress. */
 typedef struct choosing {
     eqp_whatif_state *state;
     const eqp_auto_question *question;
@@ -368,8 +367,8 @@ static double left_to_try(const choosing *c)
     return eqp__auto_left(c->question->memory, &c->question->lives, c->curve.evaluated.step_seconds) - c->spent;
 }
 
-/* Whether candidate i is not tried now, as it has lost before or would take too long. The way that won last is tried
- * before all others have had their turn. */
+/* True if candidate i is skipped because it has lost before or would take too long. The last winner is always tried,
+ * before the others have had their turn. */
 static bool passes(const choosing *c, int i)
 {
     const eqp_auto_memory *memory = c->question->memory;
@@ -537,8 +536,8 @@ static void explain(const choosing *c, double life)
              c->curve.evaluated.step_seconds, against, c->ntried, life, c->cost);
 }
 
-/* What is known now for the next choice, and for the policy: a map costs what making the best of these takes, the rest
- * is what the choice took. */
+/* Stores the results for the next choice and for the policy: the price of a map is that of making the best one; the
+ * rest was spent on choosing. */
 static void conclude(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;

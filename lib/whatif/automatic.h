@@ -9,8 +9,8 @@
 #include "decide/outlook.h"
 #include "whatif/whatif.h"
 
-/* Whether a method is within a candidate's memory: all pins of whole owners, some 80 bytes each in a partitioner, are
- * no more than 2^25 a rank. Who names such a method has it at any size. pins: of a rank, on average. Local. */
+/* True if the method's pins fit into memory: all pins of whole owners, some 80 bytes each in a partitioner, limited to
+ * 2^25 per rank. A method that the user names is used at any size. pins: of a rank, on average. Local. */
 bool eqp__auto_holds(const eqp_method *method, double pins);
 
 /* The candidates of `auto` for what is offered, with the usual options of words, that it can
@@ -19,7 +19,8 @@ bool eqp__auto_holds(const eqp_method *method, double pins);
 int eqp__auto_missing(const eqp_methods *own, unsigned offers, double pins, const eqp_choice_options *usual, int n,
                       const eqp_choice *choice, int *nmissing, eqp_choice **missing, eqp_message *message);
 
-/* What a problem offers that some candidates want: cycles of several phases; owners apart from who computes them. */
+/* Features of a problem that some candidates require: cycles of several phases; owners that need not live where they
+ * are computed. */
 enum { EQP__AUTO_CYCLES = 1, EQP__AUTO_APART = 2 };
 
 static inline unsigned eqp__auto_offers(const eqp_problem *problem, int nphases)
@@ -27,10 +28,10 @@ static inline unsigned eqp__auto_offers(const eqp_problem *problem, int nphases)
     return (nphases > 1 ? EQP__AUTO_CYCLES : 0u) | (problem->apart ? EQP__AUTO_APART : 0u);
 }
 
-/* Whether candidate i, of EQP__AUTO_CANDIDATES, is one in this build and for what is offered. Local. */
+/* True if candidate i, of EQP__AUTO_CANDIDATES, exists in this build and for these features. Local. */
 bool eqp__auto_is_candidate(int i, unsigned offers);
 
-/* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
+/* True if `even=step` applies to the choice and is not yet set: its parts must have shares of weighted items. */
 bool eqp__can_even(const eqp_choice *choice);
 
 /* The same choice with even steps, as a word of its own. Local. */
@@ -39,9 +40,8 @@ void eqp__even_word(const eqp_choice *choice, eqp_choice *even);
 /* A candidate without even steps and with them are two kinds of maps. */
 enum { EQP__AUTO_CANDIDATES = 11, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
 
-/* What the choices and the steps of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times
- * in a row rests for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. Plain data, the same on all ranks.
- */
+/* Results of the choices and steps of a run, by candidate. Zero: nothing yet. A candidate that has lost n times in a
+ * row is skipped for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never is. Plain data, the same on all ranks. */
 typedef struct eqp_auto_memory {
     double effort[EQP__AUTO_CANDIDATES]; /* of the last trial, as a multiple of that of the curve; 0: not tried */
     int lost[EQP__AUTO_CANDIDATES];      /* trials in a row that cost more than the best by more than a little */
@@ -55,8 +55,8 @@ typedef struct eqp_auto_memory {
     double curve;                        /* seconds that the curve's last trial took; 0: it was not tried */
     double step;                         /* seconds of the last step */
     double run;                          /* of all steps so far, with what was made before them */
-    double spent;                        /* of those, on choices, but for making maps that were chosen */
-    double beyond;                       /* of those, on the last choice */
+    double spent;                        /* part of run: spent on choices, without the maps that were chosen */
+    double beyond;                       /* part of that: spent on the last choice */
     int64_t idle;                        /* 1: trials cost the run nothing */
     int64_t offers;                      /* of the problem */
 } eqp_auto_memory;
@@ -66,21 +66,21 @@ typedef struct eqp_auto_memory {
  */
 void eqp__auto_record(eqp_auto_memory *memory, bool fresh, double uneven, double step, double made);
 
-/* Whether a choice is worth it now: the trials that it takes may still be made, and could save more in the steps that
- * are left. Before anything was made nobody knows, and the answer is no, but where trials cost nothing. */
+/* True if a choice is worthwhile now: its trials are affordable and could save more in the remaining steps. False
+ * before the first map, since its cost is unknown, unless trials are free. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives);
 
 /* The way that won last, at first the curve. EQP_OK or a code of eqp_choice_parse(). */
 int eqp__auto_last(const eqp_auto_memory *memory, const eqp_methods *own, const eqp_choice_options *usual,
                    eqp_choice *choice, eqp_message *message);
 
-/* A map is made that way, and not tried against others. */
+/* Records a map by the last winner, made without trials. */
 void eqp__auto_again(eqp_auto_memory *memory);
 
 /* Seconds that trials may still take, if a map is made now with which steps are so long. */
 double eqp__auto_left(const eqp_auto_memory *memory, const eqp_lives *lives, double step);
 
-/* Trials took so many seconds more than making the map that was chosen. Below 0: less was for nothing. */
+/* Adds seconds of trials beyond the cost of making the chosen map; negative: fewer were wasted. */
 void eqp__auto_spend(eqp_auto_memory *memory, double seconds);
 
 /* The kind of a map that somebody else has chosen, by its word. */
@@ -92,10 +92,10 @@ double eqp__nominal_map(const eqp_method *method, double even_step);
 /* The same of trying one: making and tracing it. */
 double eqp__nominal_trial(const eqp_method *method, double even_step);
 
-/* Whether bytes of a file can be a memory: numbers that are finite and in their ranges. */
+/* True if bytes of a file are a valid memory: all numbers are finite and in range. */
 bool eqp__auto_can_be(const eqp_auto_memory *memory);
 
-/* What is known when a choice is made. */
+/* Input of a choice. */
 typedef struct eqp_auto_question {
     int nparts;
     eqp_lives lives; /* of maps; `known` is set here */
@@ -103,12 +103,12 @@ typedef struct eqp_auto_question {
     eqp_auto_memory *memory; /* of the run, which goes on; NULL: none, and trials may take what they want */
 } eqp_auto_question;
 
-/* What was chosen; the same on all ranks but for the trial's map and placements. */
+/* Result of a choice; the same on all ranks, except the trial's map and placements. */
 typedef struct eqp_auto_answer {
     eqp_trial trial;   /* the best one: owned by the caller, eqp__trials_free(1, ...) */
     eqp_choice choice; /* of the trial */
     bool keep;         /* the present map is the best: trial is empty */
-    eqp_compared row;  /* of the map that is to be used */
+    eqp_compared row;  /* of the map to use */
     double cost;       /* seconds of a step in the mean of its expected life, with what making it takes */
     char why[192];     /* one line for people */
 } eqp_auto_answer;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a map comes to, by the survey alone: who computes an owner has its load, and needs what it touches. Exact, where
- * the survey gives all pins and pins are owners. Where they are something else, nobody knows who sends it: loads alone.
- */
+/* Evaluates a map by the survey alone: the rank that computes an owner has its load and needs its pins. Exact if the
+ * survey gives all pins and pins are owners; if they are not, senders are unknown and only loads are evaluated. */
 #include "map/placement.h"
 #include "whatif/whatif.h"
 
@@ -10,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Whether pins are owners. */
+/* True if pins are owners. */
 static int find_whose(eqp_whatif_state *state)
 {
     int any = 0;
@@ -108,7 +107,7 @@ static double seconds_of(const eqp_owners *owners, int64_t o, int phase)
     return owners->phases.n > 0 ? owners->phase[o * owners->phases.n + phase] : owners->seconds[o];
 }
 
-/* Who has no work in a turn needs nothing for it. */
+/* A part without work in a turn needs nothing for it. */
 static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map, const eqp_placement *placement,
                         bool blocks, eqp_evaluation *evaluation)
 {
@@ -132,7 +131,7 @@ done:
     return code;
 }
 
-/* What parts do whatever the map, in one of so many turns. */
+/* Seconds of the parts that do not depend on the map, per turn. */
 static int add_base(const eqp_problem *problem, int nparts, double turns, eqp_evaluation *evaluation)
 {
     double *base = NULL;

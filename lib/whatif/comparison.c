@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "par/methods.h"
 #include "decide/outlook.h"
+#include "par/methods.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/base.h>
@@ -14,12 +14,12 @@
 /* The number of shortest steps that `auto` also tries with even=step. */
 #define EVENED 2
 
-/* A comparison. For every number of parts the trials are: the methods that were asked for, without `auto`;
- * behind them those that it wants beside; behind them the best of all these with even steps. */
+/* A comparison. The trials for each number of parts are: the requested methods, without `auto`; then the additional
+ * candidates of `auto`; then the best of all these with even steps. */
 typedef struct comparison {
     int nasked, ntried, neven;
     const eqp_choice *asked;     /* [nasked] */
-    const eqp_choice *automatic; /* of those, or NULL */
+    const eqp_choice *automatic; /* the `auto` among them, or NULL */
     const eqp_choice **tried;    /* [ntried] */
     eqp_choice *missing;         /* owned */
     eqp_choice *even;            /* [counts][EVENED], owned */
@@ -127,8 +127,8 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
     return code == EQP_OK ? eqp__whatif_try(state, n, trials + c->ntried, network, message) : code;
 }
 
-/* What `auto` takes: the smallest time of the next step, or of the step while that is not known. Its own cost is that
- * of all. step, next: [ntried + neven] room. taken: its trial. */
+/* The choice of `auto`: the shortest next step, or step if the next is unknown. Its cost is the sum over all trials.
+ * step, next: [ntried + neven] scratch. taken: index of the chosen trial. */
 static eqp_compared choose(const comparison *c, const char *word, const eqp_trial *trials, double *step, double *next,
                            int *taken)
 {
@@ -150,7 +150,7 @@ static eqp_compared choose(const comparison *c, const char *word, const eqp_tria
     return row;
 }
 
-/* Row i of those that were asked for, from the trials of one number of parts; tried: rows before it that are none of
+/* Row i of the requested methods, from the trials of one number of parts; tried: number of rows before it other than
  * `auto`. Returns its trial. */
 static int read_row(const comparison *c, const eqp_trial *trials, int i, int *tried, eqp_compared *row)
 {

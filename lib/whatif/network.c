@@ -126,7 +126,7 @@ static int time_trips(const pair *p, int trips, int bytes, char *buffer, double 
     return code;
 }
 
-/* Seconds of a reduction to all, or of an allgather of so many bytes of each rank. from, to: scratch. */
+/* Seconds of an allreduce, or of an allgather of this many bytes per rank. from, to: scratch. */
 static int time_calls(MPI_Comm comm, bool reduces, int bytes, char *from, char *to, double *seconds)
 {
     double of_call[TRIPS];
@@ -212,7 +212,7 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
     pair p;
     char *buffer = NULL;
     eqp_network found = EQP_NETWORK_DEFAULTS;
-    MPI_Comm own = MPI_COMM_NULL; /* messages of the caller's are none of ours */
+    MPI_Comm own = MPI_COMM_NULL; /* the caller's messages must not interfere */
     int size, code = eqp_comm_create(comm, &own);
 
     if (code != EQP_OK) {

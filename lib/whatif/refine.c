@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a part does beside its items depends on the items: who shares an owner does some of its work again, who needs
- * more waits longer. So a map is made, traced, and made again with what each part turned out to have beside. */
+/* The overhead of a part depends on its items: sharing an owner repeats some of its work, and more needs mean longer
+ * waits. So a map is made, traced, and made again with the overhead that the trace has shown. */
 #include "whatif/whatif.h"
 
 #include <equipoise/more/base.h>
@@ -16,17 +16,17 @@
 #define STEP_PASSES 6
 #define MEMORY_PASSES 6
 
-/* What a part has too much in memory goes, and so much of it more; a map that was made again has some room to age. */
+/* Parts over their memory lose the excess and this fraction more, which leaves the new map some room to age. */
 #define MEMORY_MARGIN 0.25
 #define MEMORY_AIM 0.98
 
-/* So many maps in a row that are no better end it, or one more: a pass may try two. */
+/* Refinement stops after this many maps in a row without improvement, or one more, as a pass may try two. */
 #define MOST_IN_VAIN 2
 
-/* What a part has beside its items follows them: halves of what is learnt do not swing. */
+/* Overhead follows the items; taking half of each correction prevents oscillation. */
 #define LATER_SHARE 0.5
 
-/* What an item weighs at least and at most, in its own seconds. */
+/* Bounds of an item's weight, relative to its own seconds. */
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 10.0
 
@@ -38,12 +38,12 @@ typedef struct refining {
     int nparts;
     const double *base; /* [nparts] or NULL */
     eqp_part_speeds speeds;
-    double *total;  /* seconds of each part with the last map: of its work at its speed, and beside */
+    double *total;  /* seconds of each part with the last map: work at its speed plus overhead */
     double *given;  /* of its items */
     double *factor; /* of the seconds that the items of each part are to weigh */
     double *need;   /* bytes of memory of each part with the last map */
     double *held;   /* of these, its items */
-    double *beside; /* bytes beside its items that it is to have room for */
+    double *beside; /* bytes of memory to leave free besides the items */
 } refining;
 
 static int open_refining(refining *s)
@@ -79,8 +79,8 @@ static void take_speeds(const refining *s)
     }
 }
 
-/* A part has more or less to do beside its items than others. Its items are weighed heavier or lighter for that, as it
- * follows from where they lie and changes when the shares do. What all parts have alike does not count. */
+/* Overhead that follows the items is added to their weight, as it changes with the shares; overhead common to all parts
+ * is not. */
 static void find_factors(refining *s)
 {
     double mean = 0.0;
@@ -243,7 +243,7 @@ static double fitting_step(const eqp_compared *row)
     return eqp__fitting_seconds(row, row->evaluated.step_seconds);
 }
 
-/* What was found out about the map that takes its place. */
+/* Adopts the evaluation of the better map. */
 static void take_evaluation(eqp_compared *row, const eqp_compared *better)
 {
     row->evaluated = better->evaluated;
@@ -312,8 +312,8 @@ done:
     return code;
 }
 
-/* In phases whose turns are shorter so all is computed where it lives, in runs of the curve with equal work, as those
- * of `sfc`, or, where memory does not matter, with equally many particles. cut: in none, which is the map at hand. */
+/* Phases whose turns are shorter that way are computed where the owners live, in runs of the curve with equal work, as
+ * by `sfc`, or, if memory does not matter, with equally many particles. cut: in none, which is the present map. */
 static int compete_by_phases(refining *s, const eqp_network *network, favourite *best)
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
@@ -373,9 +373,9 @@ static double capacity_of(const refining *s, int p, double mean)
     return MEMORY_AIM * (memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean);
 }
 
-/* Items of parts that need too much are weighed heavier, so that these get fewer of them and stay in one piece: ghosts
- * become no more. They become fewer more slowly than items, so each pass goes farther than the one before. What a part
- * needs beside its items is that of the last map, and of all before it. */
+/* Items of parts that need too much memory get heavier, so that these parts get fewer but stay connected, without more
+ * ghosts. Ghosts decrease more slowly than items, so each pass corrects more than the last. The memory needed besides
+ * items comes from the last map, and all before it. */
 static int learn_needs(refining *s, int pass)
 {
     const double fixed = s->state->what->making.memory.model.fixed;
@@ -399,8 +399,8 @@ done:
     return code;
 }
 
-/* One more map, and what it needs; *stuck: items and what parts turned out to need beside them do not fit. beside: as
- * for eqp__draft_remember(). */
+/* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit. beside:
+ * as for eqp__draft_remember(). */
 static int fit_again(refining *s, int pass, const double *beside, const eqp_network *network, eqp_trial *trial,
                      eqp_map_made *summary, bool *stuck)
 {

@@ -21,7 +21,7 @@ void eqp__trials_free(int n, eqp_trial *trials)
     }
 }
 
-/* Whether the problem traces maps; a problem with several phases does if it can tell them apart. */
+/* True if the problem traces maps; with several phases, if it can separate them. */
 static bool by_problem(const eqp_whatif_state *state)
 {
     const eqp_problem *problem = state->what->problem;

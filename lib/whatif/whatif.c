@@ -145,7 +145,7 @@ done:
     return code;
 }
 
-/* What a trial's choice says of it. */
+/* The options of a trial's choice. */
 static eqp_making options_of(const eqp_whatif_state *state, const eqp_trial *trial)
 {
     eqp_making options = eqp__making_with(&state->what->making, trial->choice);
@@ -177,7 +177,7 @@ static int find_owners(eqp_whatif_state *state, const eqp_making *options, eqp_o
     return code;
 }
 
-/* What every part does whatever the assignment, or NULL. */
+/* Seconds of every part that do not depend on the assignment, or NULL. */
 static int make_base(const eqp_whatif_state *state, int nparts, double **base)
 {
     int code = EQP_OK;
@@ -191,7 +191,7 @@ static int make_base(const eqp_whatif_state *state, int nparts, double **base)
     return code;
 }
 
-/* Whether maps must fit into memory, which an evaluation shows. */
+/* True if maps have to fit into memory, which an evaluation shows. */
 static bool is_capped(const eqp_whatif_state *state)
 {
     const eqp_part_memory *memory = &state->what->making.memory;
@@ -263,7 +263,7 @@ done:
     return code;
 }
 
-/* Whether a trial's evaluation comes with its map. */
+/* True if making the trial's map also evaluates it. */
 static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *trial)
 {
     return trial->choice != NULL &&
@@ -292,7 +292,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
     weights = wants_weights(&options);
     fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, network, trial, &summary, message);
-    /* What was learnt for another method would have had to be learnt for this one. */
+    /* include what was learned for another method: this one would have needed it too */
     seconds = eqp__whatif_since(state, begin) + (fresh ? 0.0 : state->seconds[weights]);
     if (code == EQP_OK &&
         MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What if: the state at hand divided into any number of parts by any method, without a step: what a comparison shows
- * and what `auto` chooses by. A problem says what its owners are and what a map would make every part compute and
- * fetch. */
+/* What-if: divides the present state into any number of parts by any method, without a step. Comparisons show the
+ * results, and `auto` chooses by them. The problem describes its owners, and what each part would compute and fetch. */
 #ifndef WHATIF_WHATIF_H
 #define WHATIF_WHATIF_H
 
@@ -10,18 +9,18 @@
 #include <equipoise/balancer.h>
 #include <equipoise/problem.h>
 
-/* What several trials of one state have in common. All that is borrowed must outlive them. */
+/* Common to several trials of one state. Everything borrowed must outlive them. */
 typedef struct eqp_whatif {
     MPI_Comm comm; /* borrowed */
     const eqp_problem *problem;
     eqp_work_model model;
     const eqp_costs *costs;        /* must be known (measured) when a comparison begins */
-    eqp_overhead overhead;         /* what a step takes beside */
+    eqp_overhead overhead;         /* of a step, in addition to its loads */
     const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
     eqp_part_speeds speeds;        /* of the parts: loads are seconds of work, which take a part its own time */
-    const eqp_map *old;            /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as
-                                      possible is to move; NULL: parts have nothing to do with where things are */
-    bool in_run;                   /* the map is to be used: parts are these very ranks */
+    const eqp_map *old;            /* present map of a run (borrowed): parts are ranks, and little should move; NULL:
+                                      parts are unrelated to where things are */
+    bool in_run;                   /* the map will be used: parts are these ranks */
     eqp_making making;             /* of the run: what choices change */
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
@@ -29,12 +28,12 @@ typedef struct eqp_whatif {
     bool counted;                  /* prices of maps are modelled: no clock decides */
 } eqp_whatif;
 
-/* What a map makes every part do, on one rank; NULLs elsewhere. Zeros are none. */
+/* Loads and needs of every part by a map, on one rank; NULLs elsewhere. Empty if zero. */
 typedef struct eqp__traced {
     eqp_evaluation *turn[EQP_CYCLE_PHASES]; /* [phases] one turn of each; owned: eqp__traced_free() */
 } eqp__traced;
 
-/* An assignment that is being tried. Zeros are none. */
+/* A trial of a map. Empty if zero. */
 typedef struct eqp_trial {
     const eqp_choice *choice; /* borrowed; NULL: the map and the placements are given */
     int nparts;
@@ -69,18 +68,18 @@ typedef struct eqp_whatif_state {
 /* what: borrowed. Local; what it comes to hold: eqp__whatif_close(). */
 void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state);
 
-/* Seconds of what making maps takes, and those since then, never negative. Local. */
+/* Clock reading for the time spent on maps, and seconds since a reading, never negative. Local. */
 double eqp__whatif_now(const eqp_whatif_state *state);
 double eqp__whatif_since(const eqp_whatif_state *state, double begin);
 void eqp__whatif_close(eqp_whatif_state *state);
 
-/* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the
- * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks, but for those whose
- * steps are to be even. Memory on that rank: about 20 bytes for every block that a part needs. Collective. */
+/* Makes the maps of trials that have a choice (choice, nparts set, else zeros), traces them and evaluates each with the
+ * cheapest plan for the network. Evaluations are distributed over the ranks, except those of trials with even steps.
+ * Memory on such a rank: about 20 bytes for every block that a part needs. Collective. */
 int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
                     eqp_message *message);
 
-/* Who is told what comes of a comparison, on all ranks. */
+/* Callbacks of a comparison, on all ranks. */
 typedef struct eqp__whatif_told {
     void (*on_rows)(void *user, int n, const eqp_compared *rows); /* of each number of parts as they come; or NULL */
     int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map,
@@ -88,22 +87,22 @@ typedef struct eqp__whatif_told {
     void *user;
 } eqp__whatif_told;
 
-/* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the
- * smallest time of that next step among those that are compared and its own candidates. rows: [ncounts x nchoices] by
- * parts, then by method, owned by the caller: free(). told: NULL: nobody. Collective. */
+/* Every method at every number of parts, and the imbalance at the next positions. `auto` is the one with the shortest
+ * next step among the compared methods and its own candidates. rows: [ncounts x nchoices] by parts, then by method,
+ * owned by the caller: free(). told: NULL: no callbacks. Collective. */
 int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
                         const int64_t *parts, const eqp_network *network, eqp_compared **rows,
                         const eqp__whatif_told *told, eqp_message *message);
 
-/* How far loads (seconds of work, [nparts]) are from what parts of those speeds should have: largest load / speed over
- * mean load, - 1; 0 without load. */
+/* Imbalance of loads (seconds of work, [nparts]) relative to the parts' speeds: largest load / speed over mean load, -
+ * 1; 0 without load. */
 double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load);
 
 /* Pins of all owners, a rank on average: a survey that keeps none. Collective. */
 int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 
-/* The owners with as much detail as asked for, lined up (to be freed in any case); totals: of all, or NULL where nobody
- * wants them. Collective. */
+/* The owners in curve order with the requested detail (must be freed in any case); totals: of all owners, or NULL if
+ * not needed. Collective. */
 int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
                       eqp_owners *owners, eqp_units_totals *totals);
 
@@ -119,10 +118,10 @@ int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phas
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced);
 void eqp__traced_free(eqp__traced *traced); /* zeros again */
 
-/* The loads alone, of a whole cycle, on all ranks: [trial->nparts]. */
+/* Only the loads, of a whole cycle, on all ranks: [trial->nparts]. */
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads);
 
-/* By the plan of the run, or the cheapest: what a row says of it. Local. */
+/* Fills a row from a trace, by the plan of the run or the cheapest. Local. */
 int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                          eqp_compared *row);
 
@@ -152,7 +151,7 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
 int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                        bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
-/* Whether a map fits into memory, as far as that is known. */
+/* True if the map fits into memory, as far as known. */
 static inline bool eqp__row_fits(const eqp_compared *row)
 {
     return row->evaluated.memory_use <= 1.0;
