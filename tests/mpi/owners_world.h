@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners of a made-up world, their surveys, and owners lined up from those. To be included once in a program, after
- * harness.h. */
+/* A made-up world of owners, their surveys, and the owners in curve order made from these. To be included once per
+ * program, after harness.h. */
 #ifndef EQP_MPI_OWNERS_WORLD_H
 #define EQP_MPI_OWNERS_WORLD_H
 
@@ -90,7 +90,7 @@ static inline int add_lists(eqp_survey *survey, const world *w, int64_t owner, b
     return code;
 }
 
-/* Odd owners alone have work in the second phase, nobody has in the last one; the owner 1 says nothing. */
+/* Only odd owners have work in the second phase, and none in the last one; owner 1 gives no phases. */
 static inline int add_phases(eqp_survey *survey, int64_t owner, int64_t pairs)
 {
     const double load[3] = {(double)pairs, owner % 2 != 0 ? (double)pairs : 0.0, 0.0};

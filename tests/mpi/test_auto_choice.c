@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `auto` takes: with made-up owners whose loads and traffic are known, the best balanced method where messages are
- * free, the one with least traffic where they are expensive, what is in use where nothing gains more than it costs, and
- * never anything worse than the curve. */
+/* The choice of `auto`, with made-up owners of known loads and traffic: the best balanced method if messages are free,
+ * the one with least traffic if they are expensive, the present map if nothing gains more than it costs, and never
+ * anything worse than the curve. */
 #include "fake_clock.h"
 #include "harness.h"
 
@@ -17,7 +17,7 @@
 
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
-/* Of a rank, in a candidate of `auto`. */
+/* of a rank, for a candidate of `auto` */
 #define MOST_PINS ((int64_t)1 << 25)
 
 static const double nominal[1] = {1e-9};
@@ -28,8 +28,8 @@ static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
  * row: a tile with each. */
 typedef struct world {
     int rank, size;
-    uint64_t seed; /* of loads; 0: one owner has as much as three parts, the others are equal */
-    int64_t more;  /* pins that an owner has beside, where they are counted and not kept */
+    uint64_t seed; /* of loads; 0: one owner has the load of three parts, the others are equal */
+    int64_t more;  /* additional pins per owner, where pins are counted and not kept */
     eqp_costs costs;
     eqp_problem problem;
     uint64_t key[OWNERS];
@@ -186,7 +186,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node = 1},
                          one_node = {.beta = 1.0, .node = PARTS};
 
-/* What was chosen for parts that live so many steps. present, memory: or NULL. */
+/* The choice for parts that live this many steps. present, memory: or NULL. */
 static eqp_auto_answer choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
                                     eqp_auto_memory *memory)
 {
@@ -213,7 +213,7 @@ static void forget(eqp_auto_answer *answer)
     eqp__trials_free(1, &answer->trial);
 }
 
-/* So many steps that what the choice itself costs is nothing. */
+/* So many steps that the cost of choosing is negligible. */
 #define FOREVER 1e15
 
 /* One method's map and what it comes to; the caller frees its map and placements. */
@@ -241,12 +241,13 @@ static eqp_evaluated value_of(world *w, const char *word, const eqp_network *net
     return trial.row.evaluated;
 }
 
-/* What a choice is held against. */
+/* The choice is compared with these. */
 #define WORDS "count,sfc,rcb,sfc:split,tiles"
 static const char *const words[] = {"count", "sfc", "rcb", "sfc:split", "tiles"};
 enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 
-/* One owner is as much as three parts: who does not divide it has at least that, and who does sends more. */
+/* One owner has the load of three parts: methods that do not split it have at least that, and methods that do send
+ * more. */
 static void the_network_decides(MPI_Comm comm)
 {
     eqp_evaluated other[NWORDS];
@@ -341,8 +342,8 @@ enum { TIMES = 4 };
 enum { TIMES = 35 };
 #endif
 
-/* The one that wins is tried each time, and nobody is forgotten: all are tried within a rest, but less and less often.
- */
+/* The winner is tried each time and no candidate is dropped: all are tried within the longest pause, but less and less
+ * often. */
 static void who_loses_rests(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -392,7 +393,7 @@ static void what_ages_is_left(MPI_Comm comm)
     }
     CHECK(memory.age == 4 && eqp__ageing_known(&memory.ageing[memory.kind - 1]));
     CHECK_NEAR(memory.run, 5.5, 1e-12);
-    memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* that of the others is another one */
+    memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* differs from the other kinds */
     long_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
     CHECK(strcmp(long_life.choice.word, first.choice.word) != 0);
     CHECK(long_life.row.evaluated.step_seconds >= first.row.evaluated.step_seconds);
@@ -418,7 +419,7 @@ static void trials_wait_for_their_share(MPI_Comm comm)
     int t = 0;
 
     make_world(comm, 0, &w);
-    CHECK(!eqp__auto_may_try(&memory, &lives)); /* nobody knows what a map costs */
+    CHECK(!eqp__auto_may_try(&memory, &lives)); /* the cost of a map is unknown */
     CHECK_EQUAL(eqp__auto_last(&memory, NULL, how, &choice, NULL), EQP_OK);
     CHECK(strcmp(choice.word, "sfc") == 0);
     eqp__auto_take(&memory, "sfc");
@@ -434,7 +435,7 @@ static void trials_wait_for_their_share(MPI_Comm comm)
     eqp__auto_record(&memory, false, 0.0, 1.0, 0.0);
     CHECK(!eqp__auto_may_try(&memory, &lives)); /* even steps cannot get better */
 
-    /* The way that won last is tried in any choice, too: a dear one has all of them wait. */
+    /* The last winner is tried in any choice, too: if it is expensive, the others have to wait. */
     memory = (eqp_auto_memory){.curve = 1.0, .step = 1.0, .run = 950.0, .uneven = 0.5};
     CHECK(eqp__auto_may_try(&memory, &lives));
     eqp__auto_take(&memory, "hypergraph");
@@ -481,7 +482,7 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
     quiet = choose(&w, &expensive, FOREVER, &bad);
     CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* who has everything needs nothing */
     best = (eqp_trial){.nparts = PARTS, .map = early.trial.map, .placements = early.trial.placements};
-    again = choose(&w, &nothing, FOREVER, &best); /* all others are as long, and are to be made */
+    again = choose(&w, &nothing, FOREVER, &best); /* all others are as long, and would have to be made */
     CHECK(again.keep && again.row.evaluated.step_seconds == early.row.evaluated.step_seconds);
     forget(&late);
     forget(&early);
@@ -510,7 +511,7 @@ static void a_choice_is_never_above_the_curve(MPI_Comm comm)
     CHECK(beyond > 0);
 }
 
-/* What a comparison of all methods shows in the row of `auto`, the last one. */
+/* Reads the row of `auto`, the last one, from a comparison of all methods. */
 static void compare(world *w, const eqp_network *network, eqp_compared row[NWORDS + 1])
 {
     const int64_t parts = PARTS;
@@ -611,7 +612,7 @@ static int advance(void *user, eqp_message *message)
     return EQP_OK;
 }
 
-/* With a look ahead it is the next step that is to be short. */
+/* If the next step is known, it decides. */
 static void a_comparison_looks_ahead(MPI_Comm comm)
 {
     eqp_compared row[NWORDS + 1];

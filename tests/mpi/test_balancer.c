@@ -17,8 +17,8 @@ typedef struct world {
     int64_t n;
     int64_t owner[OWNERS]; /* [n] that live here */
     int64_t tag[OWNERS];   /* [n] of each */
-    double heavier;        /* so many times the work that counts as is, in the first third of the line */
-    double slower;         /* so many times the seconds that counts say, in the first third of the line */
+    double heavier;        /* factor on the counted work in the first third of the line */
+    double slower;         /* factor on the measured seconds in the first third of the line */
     double sent;           /* bytes of the last rank in a step */
     eqp_balancer *balancer;
 } world;
@@ -193,8 +193,8 @@ static void repairs_move_few_owners(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
-/* Maps and repairs after the first map, where the work of the first third grows by two fifths after it, and the last
- * rank, which has none of that, sends so much in every step. */
+/* Maps and repairs after the first map. After it, work in the first third grows by two fifths, and the last rank, which
+ * has none of that third, sends this many bytes in every step. */
 static int count_remedies(MPI_Comm comm, double sent)
 {
     world w;
@@ -375,7 +375,7 @@ static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
     free(rows);
 }
 
-/* What this rank is busy with: the first one has many ghosts. */
+/* The busy time of this rank; the first rank has many ghosts. */
 static eqp_rank_row row_with_ghosts(const world *w, int s, int64_t count[1])
 {
     eqp_rank_row row = {.particles = (double)w->n,
@@ -392,8 +392,8 @@ static eqp_rank_row row_with_ghosts(const world *w, int s, int64_t count[1])
     return row;
 }
 
-/* What a step takes beside work is learnt from what ranks were busy with: then the next step is foretold, and maps even
- * out steps, not loads. */
+/* The cost of a step beyond its work is learned from the ranks' busy time. Afterwards step times are predicted, and
+ * maps even out steps instead of loads. */
 static void steps_are_even_not_loads(MPI_Comm comm)
 {
     for (int knows = 0; knows < 2; knows++) {
@@ -421,7 +421,7 @@ static void steps_are_even_not_loads(MPI_Comm comm)
     }
 }
 
-/* New maps after the first in 60 steps that stand still, each as dear; *uneven: of the last step. */
+/* New maps after the first in 60 steps in which nothing moves, each at the same cost; *uneven: of the last step. */
 static int count_maps(MPI_Comm comm, double balance_seconds, double *uneven)
 {
     enum { STEPS = 60 };
@@ -528,7 +528,7 @@ static void what_is_done_has_a_reason(MPI_Comm comm)
             for (int s = 0; s < 5; s++) {
                 const int code = s == 3 ? eqp_balancer_renew(w.balancer, 5, &advice, NULL)
                                         : eqp_balancer_advise(w.balancer, 5 - s, &advice, NULL);
-                if (code != EQP_OK) { /* it wants to be traced */
+                if (code != EQP_OK) { /* its map needs a trace */
                     CHECK(s == 0);
                     break;
                 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the mini-apps share between ranks: file order, files written by one for all, places of output, costs, rows. */
+/* Code shared by the mini-apps: file order, files written by one rank for all, places of output, costs, rows. */
 #include "harness.h"
 
 #include "cost/costs.h"
@@ -318,7 +318,7 @@ static void forces_are_written_in_order_or_not_at_all(MPI_Comm comm)
     CHECK(rank != 0 || rmdir(folder) == 0);
 }
 
-/* Work of this rank that costs exactly so much. */
+/* Adds work of this rank at these exact costs. */
 static void add_timings(MPI_Comm comm, const double real[3], eqp_timings *timings)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);

@@ -15,7 +15,7 @@ typedef struct world {
     int rank, size;
     int home[OWNERS];
     int64_t tag[OWNERS];
-    int64_t label[OWNERS]; /* of those that live here */
+    int64_t label[OWNERS]; /* of the owners at home */
     int nphases;
     double shift; /* of the rungs along the line, in owners */
     eqp_balancer *balancer;
@@ -158,7 +158,7 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
     }
 }
 
-/* Who computes an owner in a phase. */
+/* The rank that computes an owner in a phase. */
 static int rank_in(const world *w, int owner, int phase)
 {
     return eqp_map_own_rank(eqp_balancer_map(w->balancer),
@@ -306,14 +306,14 @@ static void repairs_keep_cycles_even(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
-/* What a comparison is told, and whose maps those are. */
+/* The rows and maps reported by a comparison. */
 typedef struct seen {
     const world *w;
     MPI_Comm comm;
     int n;
 } seen;
 
-/* Blocks that a part lacks of those that its owners with work touch. part, home: [OWNERS] */
+/* Blocks that a part is missing among those that its owners with work need. part, home: [OWNERS] */
 static int64_t ghosts_of(const world *w, const int *part, const int *home, int phase)
 {
     int64_t ghosts = 0;
@@ -481,7 +481,7 @@ static void auto_levels(MPI_Comm comm)
     eqp_advice advice;
     world w;
 
-    options.policy.mode = EQP_POLICY_NEVER; /* the only map is to be right */
+    options.policy.mode = EQP_POLICY_NEVER; /* the only map of the run */
     create(comm, &options, 4, &w);
     CHECK_EQUAL(eqp_balancer_advise(w.balancer, 1000000, &advice, NULL), EQP_OK);
     move(comm, &w, &advice);
@@ -574,7 +574,7 @@ static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double 
     return late;
 }
 
-/* Maps that are made beside the run know phases, and those that come when the loads are others are mended. */
+/* Late maps take phases into account, and are repaired when the loads have changed meanwhile. */
 static void late_maps_are_even_in_every_phase(MPI_Comm comm)
 {
     static const struct {
@@ -639,7 +639,7 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
     const int64_t count[2] = {1, 1};
     const double load[2] = {1, 1}, negative[2] = {1, -1};
     eqp_rank_row row = {.load = 2};
-    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* nobody can do so */
+    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* not possible */
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &several, &w.balancer, NULL), EQP_ERR_ARGUMENT);
     const eqp_problem can = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
     for (int i = 0; i < 3; i++) { /* what no word says */

@@ -11,9 +11,9 @@
 
 /* ---- fields that differ ---- */
 
-/* A field of a struct, as rows name it: "NAME: 0" where the odd rank has nothing but zeros there, "NAME: -1" for all
- * bits set (nobody looks at what a pointer points to before all agree), "NAME: differs" for another lowest bit. Members
- * of a field are rows of that field. */
+/* A field of a struct, as rows name it: "NAME: 0" if the odd rank has only zeros there, "NAME: -1" if it has all bits
+ * set (pointers are not followed before all ranks agree), "NAME: differs" if its lowest bit differs. Members of a field
+ * are rows of that field. */
 typedef struct field {
     const char *object, *name;
     size_t offset, size;
@@ -326,7 +326,7 @@ static int second_map(const seat *s)
 
     CHECK(code == EQP_OK && !eqp_balancer_due(balancer));
     CHECK_EQUAL(survey(&all, EQP_SURVEY_WORK, eqp_balancer_survey(balancer)), EQP_OK);
-    /* What is left decides of later maps: the next step is where all hear of it. */
+    /* The number of steps left affects later maps only: ranks learn of a difference with the next step. */
     const bool other_left = strcmp(s->what, "left: 9 for 8 where no map is due") == 0 && s->size > 1;
     CHECK_EQUAL(record_right(s, balancer), other_left ? EQP_ERR_ARGUMENT : EQP_OK);
     if (is(s, "balancer: another survey")) {
@@ -433,7 +433,7 @@ static void count_rows(void *user, int n, const eqp_compared *rows)
     }
 }
 
-/* A placement for each owner at home: nobody is shared. */
+/* One placement for each owner at home, without shared owners. */
 static int look_at_map(void *user, const eqp_compared *compared, const eqp_map *map, const eqp_placement *placement)
 {
     (void)user;

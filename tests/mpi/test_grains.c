@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners in several granularities: atoms on a line, an owner is a run of them and takes some seconds beside theirs. So
- * few parts want large owners and many parts small ones, and which are the best is known by hand. */
+/* Owners in several granularities: atoms on a line; an owner is a run of atoms with some seconds of overhead. Few parts
+ * work best with large owners, many parts with small ones; the best is known by hand. */
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -243,7 +243,7 @@ static void a_new_map_comes_with_it(MPI_Comm comm)
         renew(&w);
         CHECK_EQUAL(w.grain, weighs ? best_by_hand(w.nranks, w.beside, 1.0) : 0);
         w.beside = 5.0;
-        for (int k = 0; k < 4 && i == 0; k++) { /* after a trial in vain there is a rest */
+        for (int k = 0; k < 4 && i == 0; k++) { /* trials pause after one without success */
             renew(&w);
             CHECK(k < 2 || w.grain == best_by_hand(w.nranks, w.beside, 1.0));
         }

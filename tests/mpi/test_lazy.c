@@ -39,7 +39,7 @@ static int64_t sum_of(int rank, int64_t step)
     return sum;
 }
 
-/* Each rank is told the sum of all, and its own. Every FAILING-th map fails; then nobody is told anything. */
+/* Each rank gets the sum over all ranks, and its own number. Every FAILING-th map fails; then there is no answer. */
 static int make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                 eqp_lazy_parcel *answer)
 {
@@ -93,7 +93,7 @@ static void offer(eqp_lazy *lazy, int rank, int64_t step)
     free(word);
 }
 
-/* What was offered in a step. */
+/* Checks the answer to the offer of a step. */
 static void check_answer(const eqp_lazy_parcel *answer, int rank, int nranks, int64_t step)
 {
     const int64_t *told = answer->data;
@@ -108,8 +108,8 @@ static void check_answer(const eqp_lazy_parcel *answer, int rank, int nranks, in
     CHECK_EQUAL(told[2], step);
 }
 
-/* Steps of an application, until it has taken so many maps; those that it took. by_itself: agrees by
- * eqp_lazy_look(). */
+/* Runs an application until it has taken this many maps; returns the steps at which it did. by_itself: it agrees
+ * through eqp_lazy_look(). */
 static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, int64_t least)
 {
     const eqp_lazy_options options = eqp_lazy_settings(lazy);
@@ -275,8 +275,7 @@ static void words_are_read(MPI_Comm comm)
     CHECK(options.mode == EQP_LAZY_AUTO && options.repair == 0 && options.wait == -1 && !options.spread);
 }
 
-/* What `auto` comes to follows the model: a map that costs little is made in line, one that costs much where it stops
- * nobody. */
+/* The choice of `auto` follows the model: a cheap map is made in line, an expensive one where it delays no rank. */
 static void auto_follows_the_model(MPI_Comm comm)
 {
     eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .tolerance = 0.1, .steps = 50};

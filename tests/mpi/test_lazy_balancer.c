@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A balancer whose maps are made beside the run: they find the owners again, whoever makes them and however late. */
+/* A balancer whose maps are made beside the run: they find their owners again, no matter where they are made and how
+ * late they come. */
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -81,7 +82,7 @@ static int by_place(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Every owner goes where it is to go, once. *all: [returned] as they were before, by place; owned by the caller. */
+/* Sends every owner to its destination, once. *all: [returned] as they were before, by place; owned by the caller. */
 static int64_t travel(MPI_Comm comm, world *w, owner **all)
 {
     int64_t n = 0;
@@ -107,8 +108,8 @@ static int64_t new_place(world *w, int64_t near)
     return (near >> 20 << 20) + 1 + w->made++ * w->size + w->rank;
 }
 
-/* What a step does to owners: work grows at one end; of each rank one is divided, two are put together, one is new, and
- * one moves on. */
+/* Changes owners as a step might: work grows at one end; on each rank one owner is split, two are merged, one is new,
+ * and one moves on. */
 static void change(MPI_Comm comm, world *w)
 {
     owner *all = NULL;
@@ -155,7 +156,7 @@ static int by_offer(const void *left, const void *right)
                                           : (a->offered > b->offered) - (a->offered < b->offered);
 }
 
-/* Owners to where the advice says. taken: a late map that nobody has repaired, by ranges of the curve. */
+/* Moves owners as advised. taken: a late map without repairs, by ranges of the curve. */
 static void move(MPI_Comm comm, world *w, const eqp_advice *advice, bool taken)
 {
     owner *all = NULL;
@@ -275,7 +276,7 @@ static void maps_are_taken_by_every_way(MPI_Comm comm)
     run_with(comm, "sfc", "1:delay=3,repair=2", 1);
 }
 
-/* Maps in line and takes of late ones cost so many seconds; steps that began with a late map. */
+/* Counts the steps that began with a late map, given the seconds of maps in line and of taking late ones. */
 static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double take, int64_t *renewed)
 {
     static world w;
@@ -384,8 +385,8 @@ static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice
     return most * w->size / sum - 1.0;
 }
 
-/* Until the first late map is taken, in which an owner is shared; by then that owner's work is `heavy`, and that of
- * half of the others has grown. */
+/* Runs until the first late map with a shared owner is taken; by then that owner's work is `heavy`, and that of half of
+ * the others has grown. */
 static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step *step)
 {
     static world w;
@@ -552,7 +553,7 @@ static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
     eqp_balancer_free(w.balancer);
 }
 
-/* One rank lacks memory for one allocation, after so many. Returns whether it came to that. */
+/* One rank fails to allocate once, after this many allocations. Returns true if it got that far. */
 static bool fails_once(MPI_Comm comm, const eqp_lazy_options *options, int victim, int64_t successes)
 {
     MPI_Comm mine = MPI_COMM_NULL;

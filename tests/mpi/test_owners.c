@@ -10,7 +10,7 @@
 
 #include "owners_world.h"
 
-/* What all ranks have said of one turn of each phase, as a part of the owner's seconds. */
+/* Compares the phases of an owner, summed over all ranks, with its seconds. */
 static void check_phases(const eqp_owners *owners, int64_t o, int64_t number)
 {
     const double *phase = owners->phase + 3 * o, seconds = owners->seconds[o], each = number % 2 != 0 ? 0.5 : 1.0;
@@ -146,7 +146,7 @@ static void a_survey_without_owners_is_one(MPI_Comm comm)
     eqp__survey_release(&survey);
 }
 
-/* What the survey has kept, each with its own pin behind it where it has one. */
+/* Compares the contents of the survey; owners with pins have theirs next to them. */
 static void whole_owners_have_their_pins(MPI_Comm comm)
 {
     const world w = make_world(comm);

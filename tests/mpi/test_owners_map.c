@@ -31,7 +31,7 @@ static eqp_making making_of(const eqp_choice *choice)
     return eqp__making_with(&run, choice);
 }
 
-/* What one form of `interaction` makes of the owners. */
+/* Makes the units of one form of `interaction`. */
 static int make_units(MPI_Comm comm, const char *word, const int64_t *interactions, eqp_owners *owners,
                       eqp_work_units *units, eqp_message *message)
 {
@@ -182,7 +182,7 @@ static void whole_owners_are_told_of_one_rank(MPI_Comm comm)
     result_free(&made);
 }
 
-/* Verdicts that are not as many as the owners at home are a bug of ours, on any rank; nobody gets a map then. */
+/* A wrong number of verdicts on any rank is an internal error; then no rank gets a map. */
 static void every_home_must_hear(MPI_Comm comm)
 {
     const world w = make_world(comm);

@@ -176,7 +176,7 @@ static void methods_have_options_of_their_own(void **state)
     assert_int_equal(eqp_choice_parse(NULL, &usual, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
 }
 
-/* What a program knows better than a method, and people better than the program. */
+/* A program's suggestion overrides the method's default, and the user's word overrides both. */
 static void what_is_suggested_gives_way(void **state)
 {
     const eqp_method *tiles = eqp_method_find("tiles");

@@ -234,8 +234,8 @@ static void noise_moves_costs_by_a_little(void **state)
     }
 }
 
-/* Minimum over all sets of kinds that may be positive, each solved by Gaussian elimination on the samples' own normal
- * equations: brute force beside the active set. */
+/* Brute force: the minimum over all sets of kinds allowed to be positive, each solved by Gaussian elimination on the
+ * samples' own normal equations. */
 static double brute_force_error(int n, double g[][EQP_COST_KINDS], const double *b, double ss)
 {
     double best = ss;

@@ -49,8 +49,8 @@ static void set_edges(int64_t n, int npairs, const pair *pairs)
     w.e = (eqp_elements){n, w.weight, w.part, w.first, w.edge, w.edge_weight};
 }
 
-/* What figure 3.1 of the thesis says of process 0: 7 elements with work 16, measured 11, and 4 channels of weight 6 to
- * process 1. */
+/* Process 0 in figure 3.1 of the thesis: 7 elements with work 16, measured 11, and 4 channels of weight 6 to process
+ * 1. */
 static void figure_3_1_of_the_thesis(void **state)
 {
     static const double weight[] = {1, 2, 2, 3, 3, 4, 1, 2, 2, 1, 5};
@@ -94,7 +94,7 @@ static void make_random(int64_t n, int nparts, uint64_t seed)
     set_edges(n, npairs, pairs);
 }
 
-/* What the graph says of a pair of parts; zeros where it has no link. */
+/* The link of a pair of parts; zeros if there is none. */
 static int64_t channels_of(const eqp_part_graph_view *g, int p, int q, double *weight)
 {
     int64_t found = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What evaluations refuse: wrong arguments, sums that do not fit, memory that is not there. */
+/* Errors of evaluations: wrong arguments, overflow, lack of memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void evaluations_survive_failing_allocations(void **state)
         const int code = eqp_evaluation_merge(e, size, bytes);
         failures = failing_malloc_stop();
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        /* What failed may be done again: blocks and needs are sets, and loads come last. */
+        /* A failed merge can be repeated: blocks and needs are sets, and loads come last. */
         assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
         eqp_evaluation_free(e);
     }
@@ -142,7 +142,7 @@ static void sums_that_do_not_fit_are_errors(void **state)
         eqp_evaluation_free(sum);
         eqp_evaluation_free(e);
     }
-    /* What a broadcast counts for every part fits no sum over the parts. */
+    /* the counts of a broadcast overflow in the sum over the parts */
     eqp_evaluation *e;
     assert_int_equal(eqp_evaluation_create(1024, 1, out, ghosts, &e), EQP_OK);
     for (int part = 0; part < 1024; part++) {

@@ -176,7 +176,7 @@ static void an_allgather_of_all_costs_what_is_said(void **state)
         world_traffic counted = {.seconds = {0}}, expected = {.seconds = {0}};
         const eqp_traffic traffic = arrays_of(&counted);
         assert_int_equal(eqp_exchange_count_all(bytes, nparts, &network, &traffic), EQP_OK);
-        assert_same_traffic(&counted, &expected); /* nobody gives anything */
+        assert_same_traffic(&counted, &expected); /* no part sends anything */
         for (int p = 0; p < nparts; p++) {
             bytes[p] = 1 + below(1000);
         }

@@ -14,7 +14,7 @@
 #define RANKS 4
 #define ITEMS 4000
 
-/* What a run is to this: cuts of a line of items, what each costs, and how often maps were made. */
+/* A simulated run: cuts of a line of items, the cost of each item, and the number of maps. */
 typedef struct world {
     eqp_feedback_steps *feedback;
     double (*cost)(int step, int64_t item);
@@ -62,7 +62,7 @@ static const char *make_map(world *w)
     double before = 0.0;
 
     eqp__feedback_steps_prepare(w->feedback, &options);
-    assert_int_equal(options.method->flags, 0); /* nobody has to weigh */
+    assert_int_equal(options.method->flags, 0); /* no weights needed */
     for (int r = 0; r < RANKS; r++) {
         load[r] = (int64_t)(1e6 * w->row[r].load);
         before += eqp_part_speed(options.speeds, r);
@@ -76,7 +76,7 @@ static const char *make_map(world *w)
     return options.method->name;
 }
 
-/* As a run goes: a map where it is wanted, then what the step measures. Returns the imbalance. */
+/* One step of the run: a map if wanted, then the measurement. Returns the imbalance. */
 static double step(world *w)
 {
     const bool wants = eqp__feedback_steps_wants(w->feedback);

@@ -76,7 +76,7 @@ static void equations_as_printed_by_hand(void **state)
     assert_near(diffusive(&of, 2, load, moved), 35.0 + 3.25, 1e-12);
 }
 
-/* What is to move shrinks towards balance; as printed it grows without bound. */
+/* The elements to move decrease towards balance; by the printed formula they grow without bound. */
 static void little_imbalance_moves_little(void **state)
 {
     eqp_gain_case of = example();

@@ -189,7 +189,7 @@ static void nothing_to_gain_is_no_regret(void **state)
 
     assert_near(regret_of(&even).regret, 0.0, 1e-12);
     assert_near(regret_of(&noisy).regret, 0.0, 0.002);
-    /* Where no map was made nobody knows what one costs. */
+    /* Without a map its cost is unknown. */
     assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
     assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
     assert_true(regret.seconds == 0.0 && regret.best == 0.0 && regret.regret == 0.0 && regret.steps == 0);
@@ -202,7 +202,7 @@ static void nothing_to_gain_is_no_regret(void **state)
     eqp_hindsight_free(h);
 }
 
-/* Steps with maps whose promise is not known take the rise of the others. */
+/* Steps whose maps promised nothing take the mean rise of the others. */
 static void what_is_not_known_is_the_mean_of_what_is(void **state)
 {
     const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};

@@ -225,7 +225,7 @@ static void some_steps_pass_before_it_waits(void **state)
     assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
 }
 
-/* Whether the answer is early or late, the map is taken after three steps. */
+/* The map is taken after three steps, no matter how early or late the answer comes. */
 static void a_delay_is_kept(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void lost_balancers_cost_only_maps(void **state)
     assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_NOTHING);
     assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_DROP);
     refuses(&s, EQP_LAZY_ON_TAKE);
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_NOTHING); /* nobody is there to be told */
+    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_NOTHING); /* no client is left */
     s = begun(-1, -1);
     assert_int_equal(next(&s, EQP_LAZY_ON_DEAD), EQP_LAZY_DO_GIVE_UP);
     s = begun(-1, -1);

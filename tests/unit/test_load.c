@@ -44,7 +44,7 @@ static void table_2_1_of_the_thesis(void **state)
     }
 }
 
-/* One process in four with 5, the others 1: by hand, mean 2, m2 = 3, m3 = 6, m4 = 21. */
+/* One process in four has load 5, the others 1. By hand: mean 2, m2 = 3, m3 = 6, m4 = 21. */
 static void one_outlier_by_hand(void **state)
 {
     const double load[] = {1, 1, 5, 1};
@@ -108,7 +108,7 @@ static void wrong_loads_are_refused_and_change_nothing(void **state)
     assert_memory_equal(&s, &old, sizeof s);
 }
 
-/* What ranks do: two rounds, sums merged in any grouping, ranks without loads included. */
+/* As ranks do it: two rounds, sums merged in any grouping, ranks without loads included. */
 static void merged_sums_give_what_one_rank_gets(void **state)
 {
     double load[97];

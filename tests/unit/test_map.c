@@ -50,7 +50,7 @@ static void owners_are_whole_or_shared_by_place(void **state)
     eqp_map_free(map);
 }
 
-/* In every phase one of its ranks; the last one beyond; and that of the first phase where nobody asks for another. */
+/* Each way has a rank in every phase; later phases use the last; without a phase the first is used. */
 static void ways_have_a_rank_in_each_phase(void **state)
 {
     static const double place[3] = {1, 2, 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What messages and collective calls cost, and what timings make of it. */
+/* Times of messages and collective calls, and the model fitted to timings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What maps are expected to cost over their lives, and what trials may take of a run. */
+/* Expected cost of maps over their lives, and the share of a run that trials may take. */
 #include "numeric.h"
 
 #include "decide/outlook.h"
@@ -147,7 +147,7 @@ static void ageing_decides(void **state)
     }
 }
 
-/* A present map that is old has aged already: only what comes beyond that is to be expected. */
+/* An old map has already aged: only further ageing is expected. */
 static void an_old_map_ages_less(void **state)
 {
     const eqp_ageing ageing = linear(0.02, 64);

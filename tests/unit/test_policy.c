@@ -19,7 +19,7 @@ static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
     return o;
 }
 
-/* Fields, not bytes: nobody sets the padding. */
+/* Compares fields, not bytes, since padding is undefined. */
 static void assert_same_options(const eqp_policy_options *a, const eqp_policy_options *b)
 {
     assert_int_equal(a->mode, b->mode);
@@ -263,7 +263,7 @@ static void a_policy_can_be_stored_and_goes_on(void **state)
     }
 }
 
-/* Who prepares when told to is ready in time, as long as the loss grows slowly, and mostly idle. */
+/* A caller that prepares when told to is ready in time if the loss grows slowly, and idle most of the time. */
 static void a_new_map_is_announced(void **state)
 {
     const eqp_policy_options automatic = options_of(EQP_POLICY_AUTO, 1), fourth = options_of(EQP_POLICY_EVERY, 4);
@@ -409,7 +409,7 @@ static void uneven_work_is_repaired_where_that_costs_less(void **state)
     assert_int_equal(eqp_policy_advise(NULL), EQP_KEEP);
 }
 
-/* What repairs have cured is no reason for a new map, what they have not is one. */
+/* Losses that repairs have cured do not ask for a new map; losses that remain do. */
 static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
 {
     const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
@@ -460,8 +460,8 @@ static void count_actions_exchanging(double fresh, double repaired, int actions[
     }
 }
 
-/* Where a step is mostly exchange, the first remedy is a new map. Where repairs lengthen what is to be exchanged, the
- * next step asks for a map, and there is no second repair. */
+/* If a step is mostly exchange, the first remedy is a new map. If a repair lengthens the exchange, the next step asks
+ * for a map, and there is no second repair. */
 static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
 {
     int actions[3];
@@ -526,7 +526,7 @@ static void wrong_options_and_samples_are_refused(void **state)
         assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
     assert_same_policy(&policy, &old);
-    /* What a map costs is not looked at where there was none. */
+    /* the cost of a map is ignored in a step without one */
     bad[3].rebalanced = false;
     assert_int_equal(eqp_policy_record(&policy, &bad[3]), EQP_OK);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What policies make of the steps that are left: `auto` and `gain`. */
+/* The policies `auto` and `gain` near the end of a run. */
 #include "numeric.h"
 
 #include <equipoise/more/decide.h>
@@ -169,7 +169,7 @@ static void gain_takes_what_was_best_so_far(void **state)
     policy = uneven(0.1, 0.02);
     policy.repairable = false;
     assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
-    /* Nobody has tried: a quarter of a map. A steady loss since the first step is no age. */
+    /* Before the first repair: a quarter of a map. A constant loss since the first step is not ageing. */
     policy = policy_of(EQP_POLICY_GAIN);
     record(&policy, step_of(0.3, EQP_RENEW, 1.0, 0.3));
     for (int t = 0; t < 100; t++) {
@@ -190,7 +190,7 @@ static void a_hiccup_is_no_gain(void **state)
     eqp_policy_sample sample = step_of(0.03, EQP_RENEW, 0.1, 0.0);
     (void)state;
 
-    sample.work_imbalance = 0.0; /* nobody counts */
+    sample.work_imbalance = 0.0; /* work is not counted */
     record(&policy, sample);
     sample.rebalanced = false;
     for (int t = 0; t < 50; t++) {

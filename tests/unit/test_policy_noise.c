@@ -156,8 +156,7 @@ static void without_noise_nothing_is_lost(void **state)
     }
 }
 
-/* One rank, always the same, takes more and more; the noise of the others is as large as what that makes in 100 steps.
- */
+/* The load of one rank grows in every map; the noise of the others equals what that amounts to in 100 steps. */
 static void averages_find_a_rank_that_hides(void **state)
 {
     const world w = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = true};

@@ -97,7 +97,7 @@ static void too_late_is_never(void **state)
     assert_int_equal(choice.kind, EQP_LAZY_INLINE);
 }
 
-/* t steps of f with a map every k, which costs them so much. */
+/* t steps of f seconds with a map every k steps, at this price for each. */
 static double all_steps(const eqp_lazy_model *o, double f, int64_t k, double price)
 {
     double sum = 0.0;
@@ -211,7 +211,7 @@ static void the_choice_is_that_of_brute_force(void **state)
 static void extremes_are_modelled(void **state)
 {
     eqp_lazy_model model = partitioner(4.0);
-    eqp_lazy_choice choice = choice_of(&model, 1); /* nobody can be given away */
+    eqp_lazy_choice choice = choice_of(&model, 1); /* no rank can be given away */
     (void)state;
 
     assert_int_equal(choice.kind, EQP_LAZY_INLINE);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much work each part of a run is to get: what --share says, and what is learnt from steps of ranks whose speeds
- * are known here. */
+/* Fraction of the work for each part of a run: by --share, and as learned from steps of ranks with known speeds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,8 +87,8 @@ static void fill_row(const eqp_rank_shares *shares, int rank, double work, eqp_r
     row->predicted = work / row->speed;
 }
 
-/* Ranks whose time for some work is known: `total` of it divided by the shares, so often as maps are made. Returns how
- * unequal the ranks' times are in the end. */
+/* Ranks with known seconds per work: `total` work is divided by the shares in each of `maps` maps. Returns the
+ * imbalance of the ranks' times in the end. */
 static double run(const char *word, double total, int maps, double (*seconds)(int rank, double work))
 {
     const eqp_share_options choice = choice_of(word);
@@ -190,7 +189,7 @@ static void a_map_is_due_when_speeds_turn_out_to_be_others(void **state)
     assert_int_equal(count_maps("measured", false, 50, 0.0), 0);
     assert_int_equal(count_maps("equal", true, 50, 0.0), 0);
     assert_int_equal(count_maps("measured", true, 500, 0.1), 0);     /* noise */
-    assert_in_range(count_maps("measured", true, 5000, 0.9), 1, 40); /* what nobody can follow */
+    assert_in_range(count_maps("measured", true, 5000, 0.9), 1, 40); /* speeds change too fast to follow */
 }
 
 /* A size is the work of one evaluation, however many a step takes. */
