@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps that a first map is expected to last, and that any is at least. */
+/* Expected life of the first map, and least expected life of any, in steps. */
 #define FIRST_LIFE 50.0
 #define SHORT_LIFE 5.0
 
@@ -88,7 +88,7 @@ static eqp_lives expected_lives(const eqp_policy *policy, int64_t left)
                        .by_loss = mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN};
 }
 
-/* `auto` looks for a better way when it may. All ranks know the same of the steps that are left. */
+/* True if `auto` should look for a better method. The same on all ranks, as all know how many steps are left. */
 static bool auto_wants(const eqp_balancer *b)
 {
     const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
@@ -107,7 +107,7 @@ static bool overheads_want(const eqp_balancer *b)
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
 
-/* A rank comes near its capacity, and has come nearer since that was looked at. */
+/* A rank is near its capacity, and nearer than at the last check by this much. */
 #define NEAR_CAPACITY 0.95
 #define NEARER 0.01
 
@@ -124,7 +124,7 @@ static bool must_fit(const eqp_balancer *b)
     return b->bounds.known && eqp__memory_is_capped(&b->bounds);
 }
 
-/* Other weights, other shares and memory are reasons, too. */
+/* The action before the next step: by feedback, shares, overheads or memory, else by the policy. */
 static eqp_policy_action next_action(const eqp_balancer *b)
 {
     const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
@@ -169,7 +169,7 @@ eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
     return eqp__making_with(&run, choice);
 }
 
-/* How this run's maps are made. */
+/* Options of this run's maps. */
 static eqp_making making_of(const eqp_balancer *b)
 {
     return eqp__balancer_making(b, &b->options.method);
@@ -216,7 +216,7 @@ int eqp__ask_cycle(eqp_balancer *b)
     return eqp__agree_alike(b->comm, code, eqp_fingerprint(phases->n, phases->n, phases->times));
 }
 
-/* A survey is taken when the next map may be due: it costs little, but not nothing. */
+/* A survey is taken only when a map may be due next, as it is not free. */
 eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 {
     eqp_balancer *const b = balancer;
@@ -240,7 +240,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
         eqp__balancer_forget(b, &b->survey);
         return NULL;
     }
-    if (ask_cycle(b) != EQP_OK) { /* all ranks hear of it when a map is made */
+    if (ask_cycle(b) != EQP_OK) { /* all ranks learn of it when a map is made */
         b->surveying = false;
         return NULL;
     }
@@ -250,7 +250,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     return &b->survey;
 }
 
-/* The found map takes the place of the present one. */
+/* The new map replaces the present one. */
 static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_found_map *found, eqp_advice *advice)
 {
     advice->action = action;
@@ -283,8 +283,7 @@ static void calibrate(eqp_balancer *b, eqp_making *making)
     }
 }
 
-/* The measured loads of the ranks, all 0 before the first step. Where they do not tell how much work a rank has, that
- * work instead: what a map divides. */
+/* Loads of the ranks, 0 before the first step: measured, or, if these do not describe the work, counted. */
 static int measured_loads(const eqp_balancer *b, double **loads)
 {
     const bool tell = eqp__rows_tell(b->nranks, b->row, b->options.fixed_costs);
@@ -296,7 +295,7 @@ static int measured_loads(const eqp_balancer *b, double **loads)
     return code;
 }
 
-/* A survey that was asked for on some ranks only is forgotten. */
+/* Agrees on the arguments. Drops a survey that only some ranks asked for. */
 static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left)
 {
     const int64_t alike[] = {left, b->surveyed};
@@ -343,7 +342,7 @@ done:
     return code;
 }
 
-/* Why a map is due, for maps whose making says no more. asked: for a new one, by the caller. */
+/* The reason for a map, unless making it gives a better one. asked: the caller wants a new map. */
 static eqp_message reason_of(const eqp_balancer *b, bool asked)
 {
     const eqp_policy *p = &b->policy;
@@ -370,7 +369,7 @@ static eqp_message reason_of(const eqp_balancer *b, bool asked)
     return why;
 }
 
-/* How a map is made now. measured: [ranks] loads, owned by the caller. */
+/* Sets up the making of a map. measured: [ranks] loads, owned by the caller. */
 static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_making *making, double **measured)
 {
     int code;
@@ -388,7 +387,7 @@ done:
     return code;
 }
 
-/* wanted, due: the same on all ranks. asked: for a new map, by the caller. */
+/* Makes a map or takes a late one. wanted, due: the same on all ranks. asked: the caller wants a new map. */
 static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__late_due due, int64_t left,
                     eqp_advice *advice, eqp_message *message)
 {
@@ -422,7 +421,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     if (wanted == EQP_RENEW) {
         b->born = due == EQP__LATE_TAKE ? b->offered : b->clock;
     }
-    if (found.map != NULL) { /* else what was said of the present map when it was made still holds */
+    if (found.map != NULL) { /* the present map keeps its description otherwise */
         describe(b, wanted, &found);
     }
     if (wanted != EQP_KEEP) {

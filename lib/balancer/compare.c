@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A balancer's what-ifs. */
+/* Comparisons of maps of the present state. */
 #include "balancer/balancer.h"
 
 #include "comm/agree.h"
@@ -27,7 +27,7 @@ static bool can_compare(const eqp_balancer *b, const eqp_comparison *c, eqp_mess
     return can_be;
 }
 
-/* Of what must be the same on all ranks. */
+/* Fingerprint of the arguments that must be the same on all ranks. */
 static int64_t print_comparison(const eqp_comparison *c)
 {
     int64_t print = eqp_fingerprint(c->ncounts, c->ncounts, c->parts);
@@ -44,7 +44,7 @@ static int64_t print_comparison(const eqp_comparison *c)
     return eqp__print_capacities(eqp_fingerprint(print, c->nspeeds, c->speed), &c->capacities);
 }
 
-/* Rows for owners of the granularity in force. home: theirs. */
+/* Rows for the present granularity. home: its owners. */
 static int compare_here(eqp_balancer *b, const eqp_comparison *comparison, const eqp_names *home,
                         const eqp__whatif_told *told, eqp_compared **rows, eqp_message *message)
 {
@@ -78,7 +78,7 @@ typedef struct grained {
     int ngrains, nrows;
     eqp_compared **of;  /* [ngrains] rows [nrows] of each, owned */
     eqp_compared *kept; /* [nrows] the best of each, owned */
-    /* while maps are shown: */
+    /* while maps are reported: */
     int grain, row;
 } grained;
 
@@ -103,7 +103,7 @@ done:
     return eqp_agree(b->comm, code, NULL);
 }
 
-/* The granularity with the shortest next step, or step where that is not known. It was found by trying all. */
+/* The granularity with the shortest next step, or step if the next is unknown; its cost is that of trying all. */
 static eqp_compared best_of(const grained *g, int row)
 {
     double seconds = 0.0;
@@ -122,7 +122,7 @@ static eqp_compared best_of(const grained *g, int row)
     return kept;
 }
 
-/* An on_map: of the rows of a granularity those that were kept, one after the other. */
+/* An on_map callback: reports the best rows of a granularity, one after another. */
 static int show_kept(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
 {
     grained *g = user;
@@ -132,7 +132,7 @@ static int show_kept(void *user, const eqp_compared *row, const eqp_map *map, co
     return kept->grain == g->grain ? g->comparison->on_map(g->comparison->user, kept, map, placement) : EQP_OK;
 }
 
-/* The maps of what was kept, made once more: those of all rows would take too much memory. */
+/* Makes the maps of the best rows once more; keeping those of all rows would take too much memory. */
 static int show_maps(eqp_balancer *b, grained *g, eqp_names *home, eqp_message *message)
 {
     const eqp__whatif_told told = {NULL, show_kept, g};
@@ -148,7 +148,7 @@ static int show_maps(eqp_balancer *b, grained *g, eqp_names *home, eqp_message *
     return code;
 }
 
-/* Every granularity from the state at hand, which another one takes back; and then what was in force. */
+/* Compares at every granularity, each from the present state, and restores the present one. */
 static int compare_grains(eqp_balancer *b, const eqp_comparison *comparison, eqp_names *home, eqp_compared **rows,
                           eqp_message *message)
 {

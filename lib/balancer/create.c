@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From what a code says of itself to its balancer. */
+/* Creating a balancer from a problem and options. */
 #include "balancer/balancer.h"
 #include "late/late.h"
 
@@ -79,7 +79,7 @@ static bool can_be_memory(const eqp_memory *memory)
     return can_be;
 }
 
-/* A condition, and the line for when it does not hold; the first such line stays. */
+/* Returns the condition; the first one that fails sets the message. */
 static bool holds(bool condition, const char *line, eqp_message *message)
 {
     if (!condition && message->text[0] == '\0') {
@@ -312,7 +312,7 @@ bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message 
     return can;
 }
 
-/* Where no ranks make maps, this process does, or hosts who does. */
+/* Without ranks for late maps, this process makes them itself or hosts the thread that does. */
 static int take_lazy(eqp_balancer *b, eqp_message *message)
 {
     int code;
@@ -324,7 +324,8 @@ done:
     return code;
 }
 
-/* All that can fail on one rank. print: of the problem and of the options, which must be alike. */
+/* Local set-up, everything that can fail on a single rank. print: fingerprint of problem and options, which must
+ * agree. */
 static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t print[2],
                 eqp_message *message)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step of a run, taken in. */
+/* Recording a step. */
 #include "late/late.h"
 #include "run/run.h"
 
@@ -16,10 +16,10 @@
 
 /* Loads in the phases of a cycle: of this rank, later of all ranks. Without a cycle nothing is sent. */
 typedef struct turns {
-    int n;                                   /* phases; at most 1: none are told */
+    int n;                                   /* phases; at most 1: nothing is sent */
     double load[EQP_CYCLE_PHASES];           /* seconds in forces; then their sums */
     double work[EQP_CYCLE_PHASES];           /* by the cost model; then their sums */
-    double most_load[EQP_CYCLE_PHASES];      /* then the largest of a rank */
+    double most_load[EQP_CYCLE_PHASES];      /* then the maximum over the ranks */
     double most_predicted[EQP_CYCLE_PHASES]; /* at the rank's speed; likewise */
 } turns;
 
@@ -38,7 +38,7 @@ static turns turns_of(const eqp_balancer *b, const eqp_work *work)
     return t;
 }
 
-/* sum, least: [TURN_NUMBERS] in the meeting of the step. */
+/* sum, least: [TURN_NUMBERS] in the allreduce of the step. */
 static void tell_turns(const turns *t, double *sum, int64_t *least)
 {
     for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
@@ -59,11 +59,11 @@ static void hear_turns(turns *t, const double *sum, const int64_t *least)
     }
 }
 
-/* Memory for a step; what fails after it fails on all ranks alike. */
+/* Memory for a step; later errors occur on all ranks alike. */
 typedef struct desk {
-    eqp_timings *own;           /* where the caller has none */
-    const eqp_timings *timings; /* either */
-    char *rows;                 /* [ranks] rows; the caller's where it wants them */
+    eqp_timings *own;           /* if the caller has none */
+    const eqp_timings *timings; /* the caller's, or own */
+    char *rows;                 /* [ranks] rows; the caller's if it wants them */
     double *load, *predicted;   /* [ranks] */
 } desk;
 
@@ -97,7 +97,7 @@ done:
     return code;
 }
 
-/* Every rank gets every rank's row, so that all draw the same conclusions. */
+/* Gathers the rows on all ranks, so that all draw the same conclusions. */
 static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char *rows)
 {
     const int ndoubles = (int)(bytes / sizeof(double));
@@ -118,8 +118,8 @@ static double uneven(double most, double sum, int n)
     return sum > 0.0 ? fmax(most * n / sum - 1.0, 0.0) : 0.0;
 }
 
-/* How uneven the phases were; and what all wait in them beyond the seconds of the rank that has most in the whole
- * cycle. */
+/* Imbalance of the phases, and the time all ranks wait in them beyond the seconds of the rank with the largest
+ * total. */
 static void take_turns(eqp_balancer *b, const turns *t)
 {
     eqp_step *step = &b->now;
@@ -169,7 +169,7 @@ done:
     return code;
 }
 
-/* Seconds of the busiest rank, predicted and measured. Fits the overheads to a step that kept its map. evaluations: of
+/* Seconds of the busiest rank, predicted and measured; fits the overheads in steps that kept their map. evaluations: of
  * forces, in the step. */
 static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
 {
@@ -193,7 +193,7 @@ static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
     return kept ? eqp__overheads_learn(&b->overheads, b->nranks, b->row, evaluations) : EQP_OK;
 }
 
-/* A caller's number, as a count. */
+/* Converts a caller's number to a count. */
 static int64_t count_of(double x)
 {
     return x >= 0x1p62 ? INT64_C(1) << 62 : x <= -0x1p62 ? -(INT64_C(1) << 62) : isnan(x) ? 0 : (int64_t)x;
@@ -232,12 +232,12 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
-/* Seconds that decide: measured, or, where costs are fixed, counted. */
+/* Seconds used for decisions: measured, or counted if costs are fixed. */
 typedef struct deciding {
     double load_max, load_mean; /* of the ranks */
-    double step;                /* of the busiest rank; 0: not known */
+    double step;                /* of the busiest rank; 0: unknown */
     double exchange;            /* of the largest rank */
-    double map;                 /* for making the map before the step, of the largest rank */
+    double map;                 /* for making the map before the step, on the slowest rank */
 } deciding;
 
 static deciding measured_seconds(const eqp_balancer *b)
@@ -251,7 +251,7 @@ static deciding measured_seconds(const eqp_balancer *b)
                       .map = now->balance_seconds};
 }
 
-/* Modelled seconds of making the map before the step, trials included. even_step: seconds. */
+/* Modelled seconds for making the map before the step, trials included. even_step: seconds of a balanced step. */
 static double nominal_map(const eqp_balancer *b, double even_step)
 {
     const eqp_method *method = b->options.method.method;
@@ -267,7 +267,7 @@ static double nominal_map(const eqp_balancer *b, double even_step)
     return eqp__nominal_map(method, even_step) + b->memory.beyond;
 }
 
-/* Puts counted seconds into the rows and into load [ranks]. evaluations: of the forces in the step. */
+/* Replaces measured by counted seconds in the rows and in load [ranks]. evaluations: of forces, in the step. */
 static deciding count_seconds(eqp_balancer *b, double evaluations, double *load)
 {
     const bool whole = b->now.step_measured > 0.0;
@@ -318,7 +318,7 @@ static void remember_map(eqp_balancer *b, const deciding *is)
     eqp__auto_record(&b->memory, fresh, unevenness(b), step, b->now.rebalanced ? is->map : 0.0);
 }
 
-/* Seconds of the slowest rank, with what it sends. */
+/* Seconds of the slowest rank, including what it sends. */
 static double whole_step(const eqp_balancer *b, const deciding *is)
 {
     double most = 0.0;
@@ -375,7 +375,7 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
     const eqp_step *now = &b->now;
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
                                                           !b->options.handed_out && !b->kept &&
-                                                          !b->calibration.scaled; /* that is of other weights */
+                                                          !b->calibration.scaled; /* of other weights */
 
     return (eqp_policy_sample){
         .seconds_max = feedback || is->load_mean <= 0.0 ? is->load_max : whole_step(b, is),
@@ -389,8 +389,8 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
         .hidden = eqp__rank_noise_record(&b->noise, load, now->rebalanced, b->policy.options.false_alarms)};
 }
 
-/* A code's first forces, without the seconds of a step, are taken for as long as the first whole step, if there is one:
- * the map is the same. */
+/* The first forces, of which only the load is known, count as long as the first whole step, as both have the same
+ * map. */
 static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
 {
     if (b->now.step_measured > 0.0) {
@@ -398,12 +398,12 @@ static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
         b->first.seconds_mean = whole->seconds_mean;
         b->policy.reached = b->feedback == NULL ? b->policy.imbalance : b->policy.reached; /* of loads */
     }
-    eqp__noise_renew(&b->policy.noise, 0.0, 0); /* what the first step was is no step of the map */
+    eqp__noise_renew(&b->policy.noise, 0.0, 0); /* the first step is not typical of its map */
     b->in_part = false;
     return eqp_hindsight_add(b->hindsight, &b->first);
 }
 
-/* The step as it is remembered for eqp_balancer_regret(): by measured seconds alone. */
+/* Records the step for eqp_balancer_regret(), by measured seconds only. */
 static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
 {
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
@@ -437,12 +437,11 @@ int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsigh
     return balancer != NULL ? eqp_hindsight_schedule(balancer->hindsight, n, schedule) : EQP_ERR_ARGUMENT;
 }
 
-/* All that is added up of a step: what batches say of the costs, then the caller's numbers. */
+/* Everything summed over the ranks in a step: reports of batches, then the caller's numbers. */
 enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3, LEAST = SHARED + EQP_MEET_LOWS };
 _Static_assert(LEAST + TURN_NUMBERS <= EQP__AGREE_MOST && TOLD + TURN_NUMBERS <= EQP__MEET_MOST, "room in a meeting");
 
-/* The meeting of the step. A prediction is made before its step is measured: the costs are those that the map was made
- * with or that earlier steps have shown. code: of this rank so far. */
+/* The allreduce of the step. Predictions use the costs known before the step. code: of this rank so far. */
 static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk *d, turns *t, int code)
 {
     const int more = b->problem.cycle != NULL ? TURN_NUMBERS : 0; /* the same on all ranks */
@@ -478,13 +477,13 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk 
     if (nsums > 0) {
         memcpy(work->sum, told + EQP__COSTS_TOLD, (size_t)nsums * sizeof *work->sum);
     }
-    eqp__late_hear(b, least[2]); /* what has come is known to all by the way */
+    eqp__late_hear(b, least[2]); /* arrived offers become known along with it */
     EQP_TRY(eqp__costs_hear(&b->costs, told, &b->now.correlation));
 done:
     return code;
 }
 
-/* Several phases only where the problem has a cycle. */
+/* Checks the phases; several require a problem with a cycle. */
 static bool can_be_phases(const eqp_balancer *b, const eqp_work *work)
 {
     bool can_be = work->nphases >= 0 && work->nphases <= EQP_CYCLE_PHASES;
@@ -530,7 +529,7 @@ static void predict(const eqp_balancer *b, const eqp_work *work)
     work->row->memory = memory_of(b, work);
 }
 
-/* How near the ranks are to their capacities. */
+/* Largest use of the ranks' capacities. */
 static void take_memory(eqp_balancer *b)
 {
     const eqp_part_memory *memory = &b->bounds;
@@ -561,7 +560,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     size_t bytes = sizeof(eqp_rank_row);
     desk d = {0};
     turns t = {.n = 0};
-    bool foretold = false; /* in seconds: by costs that were known */
+    bool foretold = false; /* costs were known, so predictions are in seconds */
     int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
@@ -604,7 +603,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     eqp__late_learn(b);
     remember_map(b, &is);
     const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
-    (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
+    (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as are its consequences */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     b->left = b->policy.left;
     EQP_TRY(remember(b, &sample));
@@ -620,7 +619,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     }
     b->now.why[0] = '\0';
 done:
-    if (code != EQP_OK) { /* of a survey that was asked for on some ranks only nothing is left */
+    if (code != EQP_OK) { /* drop a survey that only some ranks asked for */
         b->surveyed = b->surveying = false;
     }
     desk_free(&d, work);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Begins the bytes; another form gets another name. A checksum ends them. */
+/* Starts the bytes and changes with their format. A checksum ends them. */
 static const char magic[8] = "EQPBAL8";
 
 /* The part that does not depend on the number of ranks; the rows of all ranks and the shared owners of the map
@@ -39,7 +39,7 @@ typedef struct head {
     eqp__kept_feedback feedback;
 } head;
 
-/* Of a rank: its row, what calibration and noise have seen, its speed and what that is learned from, its best part. */
+/* Per rank: its row, the records of calibration and noise, its speed and their inputs, its best part. */
 #define RANK_BYTES (sizeof(eqp_rank_row) + (4 + EQP__RANK_NOISE_ROWS + EQP__SHARE_ROWS + 1) * sizeof(double))
 
 static size_t bytes_of(const head *h)
@@ -47,7 +47,7 @@ static size_t bytes_of(const head *h)
     return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table) + EQP__SEAL;
 }
 
-/* That of all ranks. */
+/* Passes the per-rank data. */
 static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
 {
     const size_t n = (size_t)b->nranks;
@@ -64,7 +64,7 @@ static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
 
 static void fill_head(const eqp_balancer *b, head *h)
 {
-    memset(h, 0, sizeof *h); /* no byte is left to chance */
+    memset(h, 0, sizeof *h); /* no uninitialized bytes */
     memcpy(h->magic, magic, sizeof magic);
     memcpy(h->word, b->options.method.word, sizeof h->word);
     h->nranks = b->nranks;
@@ -176,7 +176,7 @@ static bool can_be_policy(const head *h)
            eqp__noise_can_be(&h->policy.noise, &h->noise);
 }
 
-/* Numbers of the last step that go on to mean something. */
+/* True if the numbers of the last step that are still used are valid. */
 static bool can_be_step(const eqp_step *now)
 {
     return can_be_bool(&now->rebalanced) && isfinite(now->imbalance_promised) && isfinite(now->imbalance_work) &&
@@ -194,7 +194,7 @@ static bool can_be_map(const head *h)
            can_be_count(h->totals.interactions) && can_be_count(h->totals.weight) && can_be_count(h->totals.draws);
 }
 
-/* Numbers of all ranks that go on to mean something: none is NaN or infinite. What else a row says is the caller's. */
+/* True if the numbers of all ranks that are still used are finite. Other members of a row are the caller's. */
 static bool can_be_ranks(const unsigned char *at, int64_t nranks)
 {
     const size_t rows = (size_t)nranks * sizeof(eqp_rank_row), all = (size_t)nranks * RANK_BYTES;
@@ -223,7 +223,7 @@ static bool can_be_head(const eqp_balancer *b, const head *h, size_t size)
            eqp__rank_shares_can_be(&h->shares) && eqp__feedback_steps_can_be(&h->feedback);
 }
 
-/* Costs hold wherever the work is done. */
+/* Costs are valid for any number of ranks. */
 static void take_costs(eqp_balancer *b, const head *h)
 {
     if (!b->options.fixed_costs) {
@@ -238,7 +238,7 @@ static void take_costs(eqp_balancer *b, const head *h)
     b->overheads.steps = h->steps;
 }
 
-/* All but the costs and the map, which is there. */
+/* Everything else but the map, which is already set. */
 static void take_head(eqp_balancer *b, const head *h)
 {
     const eqp_policy_options options = b->policy.options;
@@ -260,7 +260,7 @@ static void take_head(eqp_balancer *b, const head *h)
     b->grain_lost = (int)h->grain_lost;
     b->grain_rest = (int)h->grain_rest;
     b->now = h->now;
-    b->now.lazy = b->news = EQP_LAZY_IDLE; /* an offer is not heard of again */
+    b->now.lazy = b->news = EQP_LAZY_IDLE; /* offers do not survive a restart */
     b->clock = h->clock;
     b->born = b->clock - 1 - h->now.map_age;
     b->repaired = h->repaired;

@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Measured imbalance beyond the predicted one that is worth a word: CPU seconds differ by some percent anyway. */
+/* Least unexplained imbalance that is acted on; CPU seconds vary by some percent anyway. */
 #define NOTICED 0.05
 
-/* Factors that differ by less move nothing. */
+/* Factors closer to 1 than this would move nothing. */
 #define WORTHWHILE 0.005
 
-/* Steps whose mean is believed. */
+/* Steps needed for a reliable mean. */
 #define BELIEVED 3
 
-/* Steps that overheads are fitted to until they are believed: what the fit remembers. */
+/* Steps needed for a reliable fit of the overheads: as many as the fit remembers. */
 #define FITTED 10
 
-/* A map that leaves more of it than this has not helped. */
+/* A map has not helped if it leaves more than this fraction of the imbalance. */
 #define HELPED 0.75
 
 /* Upper limit on the number of times the wait doubles. */
@@ -82,8 +82,8 @@ static double imbalance(int n, const double *load, const double *more)
     return sum > 0.0 ? most * n / sum - 1.0 : 0.0;
 }
 
-/* Measured imbalance beyond what was predicted, and what noise may make of the largest of all means: nothing is
- * predicted of a map by what was measured. */
+/* Measured imbalance beyond the predicted one and beyond the noise in the largest of all means. A map made by measured
+ * loads predicts none. */
 static double unexplained(const eqp_calibration *c)
 {
     const double measured = imbalance(c->nranks, c->load, NULL);
@@ -116,13 +116,13 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
     for (int r = 0; r < c->nranks; r++) {
         seconds += (c->model[r] + c->beside[r]) / c->nranks;
     }
-    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* else it is uneven on purpose */
+    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* otherwise it is uneven on purpose */
     const double gain = uneven - fmax(work, c->tolerance);
     return gain > c->tolerance && gain * seconds / (double)c->steps * life >= cost;
 }
 
-/* Ranks' seconds of all, measured or as expected, over predicted work, by those of all ranks; returns by how much one
- * differs most. */
+/* Factors: each rank's total seconds, measured or expected, over its predicted work, relative to all ranks; returns the
+ * largest change. */
 static double find_factors(eqp_calibration *c, bool measured)
 {
     double load = 0.0, model = 0.0, most = 0.0;

@@ -8,31 +8,31 @@
 
 #include <equipoise/balancer.h>
 
-/* Zeros, but for what eqp__calibration_create() makes. */
+/* Zero, except for the members set by eqp__calibration_create(). */
 typedef struct eqp_calibration {
     int nranks;
     bool measures;
-    double tolerance; /* an imbalance that is good enough */
+    double tolerance; /* acceptable imbalance */
     double *load;     /* [ranks] measured since the last map; NULL: no calibration. Owned, as are the next three */
-    double *model;    /* [ranks] of it what weights count, as it was predicted */
-    double *beside;   /* [ranks] what else was expected */
-    double *factor;   /* [ranks] of the present map's making */
+    double *model;    /* [ranks] predicted part of it that weights include */
+    double *beside;   /* [ranks] expected overhead */
+    double *factor;   /* [ranks] for the present map */
     int64_t steps;    /* since the last map */
-    bool active;      /* the present map was made with factors by what was measured */
+    bool active;      /* the present map was made with factors from measurements */
     bool scaled;      /* it was made with factors */
     double uneven;    /* expected imbalance of the map before that, overhead included */
-    double noise;     /* standard deviation of a rank's seconds of a step, a fraction */
+    double noise;     /* standard deviation of a rank's seconds per step, relative */
     double surely;    /* standard deviations beyond which a load is not noise */
     double before;    /* unpredicted imbalance when the last map was made because of it; 0: never */
-    int in_vain;      /* such maps in a row that have not helped */
+    int in_vain;      /* such maps in a row that did not help */
 } eqp_calibration;
 
-/* measures: factors are also by what was measured. false_alarms: probability that noise of the measured seconds is
- * taken for more. Local. EQP_OK or EQP_ERR_MEMORY. */
+/* measures: factors may come from measurements. false_alarms: probability of mistaking noise for an error of the model.
+ * Local. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__calibration_create(int nranks, double tolerance, bool measures, double false_alarms, eqp_calibration *made);
 void eqp__calibration_free(eqp_calibration *c);
 
-/* Takes in a step: rows [ranks]; noise: standard deviation of a rank's seconds, a fraction. Local; the same on all
+/* Records a step: rows [ranks]; noise: standard deviation of a rank's seconds, relative. Local; the same on all
  * ranks. */
 void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise);
 
@@ -46,12 +46,12 @@ bool eqp__calibration_wants(const eqp_calibration *c);
  * is unknown (INT64_MAX), for as many steps as the present map has lasted. */
 bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
 
-/* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL
- * where all would be 1. Once there are any by what was measured, the next map has its own: without them it would be as
- * wrong as the first one. A map is made then: begins anew. */
+/* Factors for the weights of each rank's present items: [ranks], mean about 1, borrowed until the next call; NULL if
+ * all would be 1. After a map with measured factors the next one gets measured factors too: without them it would be as
+ * wrong as the first. Call it when a map is made; recording starts again. */
 const double *eqp__calibration_take(eqp_calibration *c);
 
-/* All but the numbers of ranks, as bytes hold it: plain data; and whether bytes can be that. */
+/* The state apart from the per-rank numbers, as plain data for a restart file, and a check of that data. */
 typedef struct eqp__kept_calibration {
     int64_t steps, active, scaled, in_vain;
     double uneven, noise, before;

@@ -8,27 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads as the rule's integers: the total is this. */
+/* Total of the loads as integers, which the rule needs. */
 #define TOTAL_UNITS 1e15
 
-/* Of the mean, the fewest particles that a part is brought back to: shares must not be 0. */
+/* Smallest part to go back to, in particles relative to the mean; shares must be positive. */
 #define LEAST_PART 1e-6
 
 typedef enum phase {
-    STEPPING, /* step after step */
+    STEPPING, /* one step after another */
     RETURN,   /* the next map is the best one again */
     HOLDING   /* until the policy wants a map */
 } phase;
 
 struct eqp_feedback_steps {
     int nranks;
-    bool ruled;       /* else each map is a step */
+    bool ruled;       /* otherwise each map is a step */
     bool fixed_costs; /* of the balancer */
     phase phase;
     eqp_feedback_options options;
     eqp_feedback_state state;
-    eqp_method by_loads; /* the library's row, for measured loads: it weighs nothing */
-    double *best;        /* [nranks] particles of each at the best step, mean 1 */
+    eqp_method by_loads; /* the library's row without weights, for measured loads */
+    double *best;        /* [nranks] particles of each rank at the best step, mean 1 */
 };
 
 bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs)
@@ -100,7 +100,7 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
         return EQP_OK;
     }
     tell = eqp__rows_tell(feedback->nranks, rows, feedback->fixed_costs);
-    for (int r = 0; r < feedback->nranks; r++) { /* what the steps go by: as maps are made */
+    for (int r = 0; r < feedback->nranks; r++) { /* the loads that maps are made from */
         const eqp_rank_row *row = &rows[r];
         total += tell ? row->load : row->work;
         most = fmax(most, tell ? row->load : row->predicted);
@@ -108,7 +108,7 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
     if (!isfinite(total)) {
         return EQP_ERR_DATA;
     }
-    if (!(total > 0)) { /* nothing to go by */
+    if (!(total > 0)) { /* no loads yet */
         feedback->phase = HOLDING;
         return EQP_OK;
     }
@@ -143,7 +143,7 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *makin
         feedback->phase = HOLDING;
         return;
     }
-    if (feedback->phase == HOLDING) { /* the policy asks: from here on anew */
+    if (feedback->phase == HOLDING) { /* the policy has asked for a map: start again */
         (void)eqp_feedback_init(&feedback->state, &feedback->options);
         feedback->phase = STEPPING;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a run by `feedback` takes another step: while its rule says so (eqp_feedback_check(), guarded), and then back to
- * the best cuts of the way, where the policy takes over until it wants a map again. */
+/* Steps of a run by `feedback`: as long as its rule asks for them (eqp_feedback_check(), guarded); then back to the
+ * best cuts so far, until the policy wants a map again. */
 #ifndef RUN_FEEDBACK_STEPS_H
 #define RUN_FEEDBACK_STEPS_H
 
@@ -39,7 +39,7 @@ void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feed
 bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept);
 void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept);
 
-/* Passes a number for each rank. */
+/* Passes one number per rank. */
 void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c);
 
 /* True if measured seconds tell how much work each rank has: all have the same relative speed, and costs are not fixed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes maps of what a problem says of itself. */
+/* Making maps of a problem's owners. */
 #include "run/run.h"
 
 #include "comm/agree.h"
@@ -18,8 +18,8 @@
 /* A repair aims at this fraction of the tolerance, so that the next one is not due at once. */
 #define REPAIRED 0.5
 
-/* Which work units are heavy, and how many pins are enough, follows from the weight of all owners. So where units are
- * wanted they are surveyed twice, unless it is said how much is kept of them. */
+/* Surveys the owners. The detail of work units and pins depends on the total weight, so methods with units survey twice
+ * unless the detail is given. */
 static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_survey_detail *wanted, eqp_survey *survey)
 {
     const eqp_problem *problem = &b->problem;
@@ -50,7 +50,7 @@ done:
     return code;
 }
 
-/* Opens the problem for a survey, and asks for what it knows of sources that parts share. */
+/* Opens the problem for a survey, and asks for the cost of shared sources. */
 int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making)
 {
     const eqp_problem *problem = &b->problem;
@@ -111,7 +111,7 @@ int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, dou
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, owners, bytes));
 done:
-    if (!surveyed) { /* else the next step may want one again */
+    if (!surveyed) { /* otherwise the next step may want one again */
         eqp__survey_release(&b->survey);
     }
     b->surveyed = false;
@@ -129,7 +129,7 @@ eqp_making eqp__repairing(const eqp_making *making)
     eqp_making repairing = *making;
 
     repairing.method = &eqp__method_repair;
-    /* With a map for each phase it is only repaired where it is that of `sfc`. */
+    /* maps of phases are only repaired in the form of `sfc` */
     repairing.how = (eqp_choice_options){.homes = making->how.maps ? 0 : making->how.homes};
     repairing.settings = (eqp_settings){{0}};
     repairing.assign_tol = REPAIRED * making->imbalance_tol;
@@ -168,7 +168,7 @@ done:
     return code;
 }
 
-/* Methods without work units do not count them. */
+/* methods without work units do not count them */
 static void note_totals(eqp_balancer *b, const eqp_map_made *made)
 {
     b->totals = made->totals.interactions > 0 ? made->totals : b->totals;
@@ -251,7 +251,7 @@ done:
     return code;
 }
 
-/* `auto`, and methods whose maps are traced before they are used. */
+/* For `auto`, and for methods whose maps are traced before they are used. */
 static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                   eqp_auto_answer *answer, eqp_message *message)
 {
@@ -291,7 +291,7 @@ done:
     return code;
 }
 
-/* The best map of owners as they are made now, and of all that is in use. home: of them. */
+/* The best map at the present granularity, among all methods in use. home: the owners. */
 static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                     eqp_auto_answer *answer, eqp_message *message)
 {
@@ -334,17 +334,17 @@ typedef struct graining {
     eqp_balancer *b;
     eqp_names *home;
     const eqp_lives *lives;
-    eqp_choice choice; /* the way */
-    eqp_making making; /* that way */
+    eqp_choice choice; /* the method */
+    eqp_making making; /* its options */
     eqp_auto_answer *best;
     int taken;     /* its granularity */
-    double price;  /* seconds that the next trial is expected to take */
-    double paid;   /* for making the best map, in a trial; 0: it is in use */
+    double price;  /* expected seconds of the next trial */
+    double paid;   /* seconds spent on making the best map, in a trial; 0: it is the present map */
     double beyond; /* seconds of trials beyond that */
     int ntried;
 } graining;
 
-/* The present map, where that is the best, was made the way that won last. */
+/* If the present map is the best, its method was the last winner. */
 static int open_graining(graining *g, const eqp_making *making, eqp_message *message)
 {
     const eqp_auto_answer *best = g->best;
@@ -410,7 +410,7 @@ static void conclude_graining(const graining *g, int began, double step, bool au
         b->grain_rest = (1 << b->grain_lost) - 1;
     }
     if (g->taken != began) {
-        if (automatic) { /* now it is another map; what was spent on choosing stays */
+        if (automatic) { /* a different map; the time spent on choosing stays */
             const double beyond = b->memory.beyond;
             eqp__auto_take(&b->memory, g->choice.word);
             b->memory.beyond = beyond;
@@ -422,7 +422,7 @@ static void conclude_graining(const graining *g, int began, double step, bool au
     eqp__auto_spend(&b->memory, g->beyond);
 }
 
-/* From the one in force outward, as long as trials may take what the last one took. */
+/* Tries granularities from the present one outward, as long as another trial is affordable. */
 static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                       eqp_auto_answer *best, eqp_message *message)
 {
@@ -442,7 +442,7 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making
     conclude_graining(&g, began, step, making->method == &eqp__method_auto);
 done:
     if (code != EQP_OK && b->grain != began) {
-        (void)eqp__take_grain(b, began, home); /* what has failed first is told */
+        (void)eqp__take_grain(b, began, home); /* the first error is reported */
     }
     return code;
 }
@@ -454,7 +454,7 @@ static bool offers_grains(const eqp_balancer *b)
     return b->problem.ngrains > 1 && b->grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;
 }
 
-/* The trial of the one way of a run without `auto`, which notes its own. */
+/* Records the trial of a run with a fixed method; `auto` records its own. */
 static int note_trial(eqp_balancer *b, const eqp_making *making, double begin, const eqp_compared *row)
 {
     double seconds = 0.0;
@@ -478,7 +478,7 @@ static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_making *making, c
     eqp_auto_answer answer = {.keep = false};
     int code;
 
-    if (b->surveyed && b->problem.ngrains > 1) { /* before it was known that maps would be tried */
+    if (b->surveyed && b->problem.ngrains > 1) { /* taken before it was known that maps would be tried */
         eqp__balancer_forget(b, &b->survey);
         b->surveyed = false;
     }
@@ -508,7 +508,7 @@ done:
     return code;
 }
 
-/* `auto`, or a map that is traced before it is used. */
+/* True for `auto` and for maps that are traced before they are used. */
 bool eqp__making_by_trial(const eqp_making *making)
 {
     return making->method->assign == NULL || eqp__making_wants_trial(making);
@@ -538,7 +538,7 @@ bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
     return b->options.method.method == &eqp__method_auto && !only && !eqp__auto_may_try(&b->memory, lives);
 }
 
-/* Trials have had their part of the run: the way that won last, without them. */
+/* Trials have used up their share of the run: repeat the last winner without any. */
 static int make_again(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
                       eqp_found_map *found, int64_t *bytes, eqp_message *message)
 {

@@ -5,10 +5,10 @@
 
 enum { HELD, GHOST, BYTE, PART, KINDS };
 
-/* Nominal costs of a problem that gives none: barneshut's, of which only the proportions matter. */
+/* Nominal costs for problems without any: those of barneshut; only their ratios matter. */
 static const double expected[KINDS] = {2e-7, 1e-7, 1e-9, 5e-4};
 
-/* A sample's weight falls by FADING each step; LEAN is the weight of the nominal proportions. As for costs of work. */
+/* Weight of a sample after one more step, and weight of the nominal ratios, as for costs of work. */
 #define FADING 0.9
 #define LEAN 0.01
 
@@ -55,10 +55,10 @@ eqp_overhead eqp__overheads_now(const eqp_overheads *o)
 
 static int64_t count_of(double x)
 {
-    return x >= MOST ? (int64_t)MOST : x > 0 ? (int64_t)x : 0; /* callers fill rows: any double may be in them */
+    return x >= MOST ? (int64_t)MOST : x > 0 ? (int64_t)x : 0; /* rows come from the caller and may hold any double */
 }
 
-/* Particles and ghosts cost once per evaluation; a row's bytes are those of all evaluations. */
+/* Particles and ghosts are counted once per evaluation; a row's bytes are those of all evaluations. */
 static void count(const eqp_rank_row *row, int64_t evaluations, int64_t n[KINDS])
 {
     n[HELD] = count_of(row->particles * (double)evaluations);

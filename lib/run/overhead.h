@@ -12,11 +12,11 @@
 typedef struct eqp_overheads {
     eqp_overhead nominal;
     eqp_costs costs;
-    double scatter, steps; /* sum of logarithms of measured over expected seconds of the busiest ranks, and how many;
-                              both fade */
+    double scatter; /* sum of log(measured / expected seconds) of the busiest ranks; fades */
+    double steps;   /* their number; fades */
 } eqp_overheads;
 
-/* nominal: NULL, none. EQP_OK or EQP_ERR_ARGUMENT for costs out of their range. */
+/* nominal: may be NULL. EQP_OK or EQP_ERR_ARGUMENT for costs out of range. */
 int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal);
 
 /* The fitted costs; before the first fit, the nominal ones. */
@@ -25,16 +25,16 @@ eqp_overhead eqp__overheads_now(const eqp_overheads *o);
 /* Expected CPU seconds outside interactions of the rank with this row, in a step with this many evaluations. */
 double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, int64_t evaluations);
 
-/* Fits the costs anew. rows: of all ranks, of a step that kept its map; rows without busy_seconds are left out. EQP_OK
- * or EQP_ERR_DATA for seconds that are not finite. Local. Allocates nothing: it runs after the ranks have met, when one
- * of them alone must not fail. */
+/* Fits the costs again. rows: of all ranks, of a step that kept its map; rows without busy_seconds are left out. EQP_OK
+ * or EQP_ERR_DATA for seconds that are not finite. Local. Allocates nothing, since it runs after the ranks have agreed,
+ * when a single rank must not fail. */
 int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations);
 
-/* By which factor the busiest rank takes longer than the one that should be: the largest of many times that scatter is
- * above the largest of their means. From earlier steps; 1 without any. */
+/* Ratio of the busiest rank's seconds to the expected ones: with scatter, the largest of many is above the largest of
+ * their means. From earlier steps; 1 without any. */
 double eqp__overheads_factor(const eqp_overheads *o);
 
-/* Takes in a step: seconds of its busiest rank, and of the rank that should have been; nothing unless both are > 0. */
+/* Records a step: seconds of its busiest rank, and of the rank expected to be busiest; ignored unless both are > 0. */
 void eqp__overheads_scatter(eqp_overheads *o, double measured, double foretold);
 
 #endif

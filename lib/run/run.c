@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The names of the owners at home, and what else the rooms above ask of a run's state. */
+/* The owners at home, and other queries of a run's state. */
 #include "run/run.h"
 
 #include "comm/agree.h"
@@ -19,7 +19,7 @@ bool eqp__can_repair(const eqp_balancer *b)
 
 void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
 {
-    if (b->options.lazy == NULL) { /* rather walk once more than hold it for long */
+    if (b->options.lazy == NULL) { /* memory matters more than another walk */
         eqp__survey_release(survey);
     }
 }
@@ -45,13 +45,13 @@ void eqp__names_sort(eqp_names *names)
     while (sorted < names->n && names->key[sorted - 1] <= names->key[sorted]) {
         sorted++;
     }
-    if (sorted >= names->n) { /* mostly */
+    if (sorted >= names->n) { /* the usual case */
         return;
     }
     qsort(names->key, (size_t)names->n, sizeof *names->key, by_key);
 }
 
-/* Numbers are those of the owners' places in the caller's arrays, each once. */
+/* Reads the owners at home; each index of the caller's arrays must occur once. */
 static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names *of)
 {
     int64_t most = -1;
@@ -111,7 +111,7 @@ done:
     return code;
 }
 
-/* Fingerprints of what must be the same on all ranks. */
+/* Fingerprint of a method, which must be the same on all ranks. */
 int64_t eqp__print_method(int64_t print, const eqp_method *method)
 {
     if (method == NULL) {
