@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The side of the application: offers, looks, takes. */
+/* The application's side: offering, checking, taking. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds between two looks whether the server lives. */
+/* Seconds between two checks whether the server is alive. */
 #define LOOKS_APART 0.1
 
 static bool talks(const eqp_lazy *lazy)
@@ -17,13 +17,13 @@ static bool talks(const eqp_lazy *lazy)
     return lazy->client.n > 0;
 }
 
-/* Nothing is heard from the server any more. */
+/* The server no longer answers. */
 static void lose(eqp_lazy *lazy)
 {
     lazy->client.gone = true;
 }
 
-/* A letter of the server. */
+/* Processes a letter from the server. */
 static void take_letter(eqp__lazy_client *client)
 {
     const eqp__lazy_note note = eqp__lazy_read(&client->in);
@@ -40,7 +40,7 @@ static void take_letter(eqp__lazy_client *client)
     eqp__lazy_drop(&client->in);
 }
 
-/* The memory of an offer that was written here is kept for the next one. */
+/* Keeps the memory of an offer that was written here for the next one. */
 static void end_letter(eqp__lazy_client *client, int64_t i)
 {
     if (i == 0 && client->out_bytes > client->room_bytes) {
@@ -63,7 +63,7 @@ int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data)
         client->room = NULL;
         client->room_bytes = 0;
     }
-    const int code = client->room_bytes == 0 /* and some for a few owners more */
+    const int code = client->room_bytes == 0 /* with room for a few more owners */
                          ? eqp_array_reserve(&client->room, &client->room_bytes, needed + needed / 8, 1)
                          : EQP_OK;
     if (code == EQP_OK) {
@@ -108,7 +108,7 @@ done:
     }
 }
 
-/* Made where it was offered: kept until it is due. */
+/* A map made where it was offered: kept until it is due. */
 static void make_here(eqp_lazy *lazy, size_t bytes, const void *data)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -120,7 +120,7 @@ static void make_here(eqp_lazy *lazy, size_t bytes, const void *data)
     client->here = true;
 }
 
-/* An offer that was written where it can be sent from. */
+/* Sends an offer from the memory in which it was written. */
 static int send_room(eqp_lazy *lazy, const eqp__lazy_note *note)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -138,7 +138,7 @@ done:
     return code;
 }
 
-/* A server that has not got the last letter yet would not have answered. */
+/* Sends a note to all servers. A server that has answered has received the letter before. */
 static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -160,7 +160,7 @@ static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data
     return code;
 }
 
-/* They are to hear at least that there is nothing. */
+/* Servers must at least learn that there is no offer. */
 static int offer_nothing(eqp_lazy *lazy, int code)
 {
     const eqp__lazy_note nothing = {EQP__LAZY_OFFER, lazy->client.generation, code, 0};
@@ -174,7 +174,7 @@ static int offer_nothing(eqp_lazy *lazy, int code)
     return code;
 }
 
-/* An event of the state machine that cannot be a mistake here. */
+/* An event that is always valid here. */
 static eqp_lazy_action happen(eqp_lazy *lazy, eqp_lazy_event event)
 {
     eqp_lazy_action action = EQP_LAZY_DO_NOTHING;
@@ -212,7 +212,7 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
     return code == EQP_OK ? EQP_OK : offer_nothing(lazy, code);
 }
 
-/* Steps that were computed since the last look. */
+/* Steps since the last check. */
 static void advance(eqp_lazy *lazy, int64_t step)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -286,7 +286,7 @@ eqp_lazy_phase eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
     return standing(client);
 }
 
-/* A reduction tells whether any is lost, and whether all are ready: by the least of two numbers. */
+/* The reduction's value: its minimum tells whether any rank has lost its server, and whether all are ready. */
 static int64_t word_of(eqp_lazy_phase news)
 {
     return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
@@ -319,7 +319,7 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
     if (lazy == NULL || lazy->serves) {
         return EQP_ERR_ARGUMENT;
     }
-    if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks have begun it a step ago */
+    if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks started it one step ago */
         EQP_TRY(take_news(lazy));
     }
     const eqp_lazy_phase seen = eqp_lazy_look(lazy, step);
@@ -373,7 +373,7 @@ bool eqp__lazy_says_bye(eqp_lazy *lazy)
         if (!client->leaving[i] && client->out[i].bytes == NULL) {
             const int code = eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, &leave, NULL, &client->out[i]);
             client->leaving[i] = code == EQP_OK;
-            if (code != EQP_OK && code != EQP_ERR_MEMORY) { /* else it is tried again */
+            if (code != EQP_OK && code != EQP_ERR_MEMORY) { /* otherwise try again later */
                 lose(lazy);
             }
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Late maps, on the side of the application. */
+/* Late maps, on the application's side. */
 #include "late/late.h"
 
 #include "comm/agree.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A label: one more than the number of an owner on the rank where it lived. */
+/* A label: the owner's index on the rank where it was offered, plus 1; the rank is in the upper bits. */
 #define LABEL_BITS 40
 
 static int64_t first_label(int rank)
@@ -120,14 +120,15 @@ static bool wants_offer(const eqp_balancer *b)
     }
 }
 
-/* A take is followed by a repair, where that is possible. */
+/* True if a late map is repaired when it is taken. */
 static bool repairs(const eqp_balancer *b)
 {
     return eqp_lazy_settings(b->options.lazy).repair != 0 && eqp__method_weighs(b->options.method.method) &&
            !(b->options.method.method->flags & EQP_SHAPED);
 }
 
-/* The step before a take is surveyed where that is known; else the take waits for one step that is. */
+/* True if the take may come after this step. The step before it is surveyed; if that is not known, the take waits for a
+ * surveyed step. */
 static bool take_is_near(const eqp_balancer *b)
 {
     const int64_t delay = eqp_lazy_settings(b->options.lazy).delay;
@@ -168,7 +169,7 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
     if (options.repair > 0) {
         return eqp__can_repair(b) && b->policy.steps > 0 && b->clock % options.repair == 0 ? EQP_REPAIR : EQP_KEEP;
     }
-    if (wanted == EQP_RENEW) { /* of what moves few owners, that is done meanwhile */
+    if (wanted == EQP_RENEW) { /* repairs are made meanwhile */
         return b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b) ? EQP_REPAIR : EQP_KEEP;
     }
     return wanted;
@@ -196,10 +197,10 @@ eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *maki
 {
     eqp_survey_detail detail = {.heavy = INFINITY};
 
-    return wants_offer(b) ? detail_of(b, making) : detail; /* a repair takes weights alone */
+    return wants_offer(b) ? detail_of(b, making) : detail; /* a repair needs weights only */
 }
 
-/* This rank's offer, as bytes; labels are given out where there is one. */
+/* This rank's offer as bytes; labels are assigned with it. */
 static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life, size_t *size,
                        void **bytes)
 {
@@ -225,7 +226,7 @@ int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_
     EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, making, &detail, &base));
     making->base = base;
     EQP_TRY(eqp_agree(b->comm, write_offer(b, &home, making, life, &size, &offer), NULL));
-    /* A rank that cannot send it says so to those who make maps, and all hear of it. */
+    /* a rank that cannot send its offer reports that to the makers, who tell all */
     (void)eqp_lazy_offer(b->options.lazy, b->clock, size, offer);
     b->offered = b->clock;
     b->noffered = home.n;
@@ -242,7 +243,7 @@ done:
     return code;
 }
 
-/* The answer of this rank, read. */
+/* Reads this rank's answer. */
 static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_found_map *found)
 {
     eqp_lazy_parcel parcel = {0, 0, NULL};
@@ -255,7 +256,7 @@ done:
     return code;
 }
 
-/* Owners whose labels other ranks know, and what is heard of them. */
+/* Owners with labels of other ranks, and their placements. */
 typedef struct foreign {
     int64_t n, capacity, of_capacity;
     eqp__address *address; /* [n] */
@@ -275,7 +276,7 @@ done:
     return code;
 }
 
-/* An owner without a label stays; this rank knows those that it has given out. told: [noffered]. */
+/* Placement of owner i by its label; an owner without a label stays. told: [noffered] for the labels of this rank. */
 static int follow_label(const eqp_balancer *b, const eqp_names *home, int64_t i, const eqp_placement *told, foreign *f,
                         eqp_placement *placement)
 {
@@ -293,7 +294,7 @@ static int follow_label(const eqp_balancer *b, const eqp_names *home, int64_t i,
     return rank < b->nranks && rank != b->rank ? add_foreign(f, i, (eqp__address){(int)rank, at}) : EQP_ERR_DATA;
 }
 
-/* Owners of now get the placements of those whose labels they have. */
+/* Each owner gets the placement that was found for its label. */
 static int follow_labels(eqp_balancer *b, const eqp_names *home, const eqp_placement *told, eqp_placement **placement)
 {
     foreign f = {.n = 0};
@@ -327,7 +328,7 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
     int code = eqp_agree(b->comm, read_answer(b, &answer, &told), NULL);
 
     b->news = EQP_LAZY_IDLE;
-    if (code != EQP_OK) { /* no map: the present one stays */
+    if (code != EQP_OK) { /* without a map the present one stays */
         snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago was not made: %s", (long long)late,
                  eqp_error_text(code));
         eqp__found_free(&told);

@@ -13,18 +13,17 @@
 
 #include <equipoise/more/lazy.h>
 
-#include <stddef.h>
-#include <string.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* The words of an owner. Most are the same in all owners of an offer: kinds of work that there are not, labels, homes.
- */
+/* An owner as 64-bit words. Words equal in all owners of an offer (unused kinds, labels, homes) are sent once. */
 enum { EQP__OWNER_WORDS = sizeof(eqp_owner) / sizeof(uint64_t) };
 
-/* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles, and
- * the loads of phases where there are several. */
+/* Start of an offer. It is followed by the front (rank 0 only), which is the same for all, then names, owners, pins,
+ * tiles, and the loads of phases if there are several. */
 typedef struct eqp__late_head {
     char magic[8];
     int64_t front; /* bytes of base [nbase], speeds [nspeeds], factors [nfactors] and the table of the present map */
@@ -34,24 +33,24 @@ typedef struct eqp__late_head {
     uint64_t usual[EQP__OWNER_WORDS]; /* of the first owner */
     uint64_t varies;                  /* bit w: word w differs between owners; only such words follow */
     char word[EQP_WORD_SIZE];         /* of the method */
-    eqp_sample_strategy strategy;     /* usual options of words */
+    eqp_sample_strategy strategy;     /* default options of words */
     double rate, threshold;
     double imbalance_tol, assign_tol, branch, aspect, life;
     uint64_t seed;
     eqp_exchange_plan plan;
     eqp_network network;
     int64_t plan_auto, has_map, once, apart;
-    eqp_cycle_turns phases; /* that the survey knows; n 0: one */
+    eqp_cycle_turns phases; /* of the survey; n 0: one */
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
     eqp_overheads overheads;
     eqp_units_totals totals;
 } eqp__late_head;
 
-/* Begins an answer. What follows: the table, placements [nplacements]. */
+/* Start of an answer, followed by the table and placements [nplacements]. */
 typedef struct eqp__late_answer {
     char magic[8];
-    int64_t kept; /* the present map is the best: nothing follows */
+    int64_t kept; /* the present map is the best, and nothing follows */
     int64_t nplacements;
     eqp__table_size table;
     eqp_exchange_plan plan;
@@ -60,37 +59,37 @@ typedef struct eqp__late_answer {
     char why[192];
 } eqp__late_answer;
 
-/* An offer, taken apart: arrays in its bytes, which may lie anywhere. */
+/* A parsed offer: arrays in its bytes, possibly unaligned. */
 typedef struct eqp__late_offer {
     int rank;
     eqp__late_head head;
-    int nwords, word[EQP__OWNER_WORDS]; /* those of owners that follow */
+    int nwords, word[EQP__OWNER_WORDS]; /* indices of the words that follow */
     const unsigned char *front, *names, *owners, *pins, *tiles, *phases;
 } eqp__late_offer;
 
-/* Which words of its owners an offer holds, and how many. word: [EQP__OWNER_WORDS] Local. */
+/* The indices of the words that follow for each owner; returns their number. word: [EQP__OWNER_WORDS] Local. */
 int eqp__late_words(const eqp__late_head *head, int *word);
 
-/* late_pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
+/* pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
 int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
                           size_t *size, void **bytes);
 
-/* EQP_ERR_FORMAT for bytes that are no offer. Local. */
+/* EQP_ERR_FORMAT for bytes that are not an offer. Local. */
 int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer);
 
-/* found: of all owners of an offer. answer: its bytes are owned by the caller. Local. */
+/* found: for all owners of an offer. answer: its bytes are owned by the caller. Local. */
 int eqp__late_answer_write(const eqp_balancer *b, const eqp_found_map *found, int64_t first, int64_t n,
                            eqp_lazy_parcel *answer);
 
-/* found: zeros; owned by the caller. nhome: owners that were offered. Local. */
+/* found: zeros; owned by the caller. nhome: owners in the offer. Local. */
 int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
                           eqp_found_map *found);
 
-/* late_make.c: an eqp_lazy_make_fn; user: the eqp_methods of the problem, or NULL. */
+/* make.c: an eqp_lazy_make_fn; user: the eqp_methods of the problem, or NULL. */
 int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                    eqp_lazy_parcel *answer);
 
-/* late.c: the side of the application. */
+/* late.c: the application's side. */
 
 /* Checks that maps can be made late: EQP_OK, or EQP_ERR_ARGUMENT with a message. Local. */
 int eqp__late_check(const eqp_balancer *b, eqp_message *message);
@@ -105,7 +104,7 @@ bool eqp__late_wants_survey(const eqp_balancer *b);
 /* Detail of that survey. Local. */
 eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making);
 
-/* Takes in what the map cost that the last step began with, if it was new. Local, the same on all ranks. */
+/* Records the cost of a new map that the last step began with. Local, the same on all ranks. */
 void eqp__late_learn(eqp_balancer *b);
 
 /* The action that replaces a new map while maps are made elsewhere. Local, the same on all ranks. */
@@ -114,23 +113,23 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
 /* Offers the owners as they are. Collective. */
 int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes);
 
-/* Takes the map that has come: found stays empty where there is none, and why says it. Collective. */
+/* Takes the map that has arrived: found stays empty if there is none, and why gives the reason. Collective. */
 int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
                    eqp_message *message);
 
-/* late_mend.c: a map that was found, made even by the work of the last step as far as few owners' moves reach; says in
- * `why` what was done. Collective. */
+/* repair.c: evens out a late map by the work of the last step, moving few owners; describes that in `why`.
+ * Collective. */
 int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
                    int64_t *bytes, eqp_message *message);
 
 /* Imbalance of a late map by the work of the last step, before and after its repair. */
 typedef struct eqp__mended {
     double came, reached;
-    bool around; /* the shared owners were left as they are */
+    bool around; /* shared owners stayed as they were */
 } eqp__mended;
 
-/* late_whole.c: the same for a map of whole owners that live where they are computed and have one load: *can, on all
- * ranks; else nothing is done. how: of the repair. Collective. */
+/* repair_whole.c: the same for a map of whole owners that live where they are computed and have one load: *can, on all
+ * ranks; otherwise does nothing. how: options of the repair. Collective. */
 int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
                          eqp__mended *news, bool *can);
 

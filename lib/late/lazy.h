@@ -9,15 +9,15 @@
 
 #include <equipoise/more/lazy.h>
 
-#include <stdint.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Begins every message; what follows are `bytes` bytes. */
+/* Start of every message, followed by `bytes` bytes. */
 typedef struct eqp__lazy_note {
     int64_t kind;       /* an eqp__lazy_kind */
     int64_t generation; /* of the offer */
-    int64_t code;       /* of who has failed to make what was to follow */
+    int64_t code;       /* error of the sender, instead of the data */
     int64_t bytes;
 } eqp__lazy_note;
 
@@ -25,13 +25,13 @@ typedef enum eqp__lazy_kind { EQP__LAZY_OFFER = 1, EQP__LAZY_ANSWER, EQP__LAZY_L
 
 enum { EQP__LAZY_UP = 1, EQP__LAZY_DOWN = 2 }; /* tags: to servers, to clients */
 
-/* A message, of which MPI may still need the bytes. */
+/* A message; MPI may still be using its bytes. */
 typedef struct eqp__lazy_letter {
-    char *bytes; /* owned: a note and what follows; NULL: there is none */
+    char *bytes; /* owned: a note and its data; NULL: no message */
     MPI_Request request;
 } eqp__lazy_letter;
 
-/* letter.c. Begins a letter of `bytes` bytes that begin with a note. Local. */
+/* letter.c. Starts sending `bytes` bytes that begin with a note. Local. */
 int eqp__lazy_begin(MPI_Comm comm, int to, int tag, int64_t bytes, char *data, MPI_Request *request);
 
 /* Starts sending a letter with this many bytes after its note; data may be NULL. Local. */
@@ -50,7 +50,7 @@ static inline void *eqp__lazy_data(const eqp__lazy_letter *letter)
     return letter->bytes + sizeof(eqp__lazy_note);
 }
 
-/* Frees a letter that MPI is done with. */
+/* Frees a letter that MPI has completed. */
 void eqp__lazy_drop(eqp__lazy_letter *letter);
 
 /* Sleeps for a moment, longer each time up to a millisecond. *pause: nanoseconds, 0 at first. */
@@ -79,41 +79,41 @@ typedef struct eqp__lazy_source {
     bool answer;                    /* the client expects an answer */
     bool left;                      /* the application */
     bool here;                      /* its offer is complete */
-    eqp__lazy_letter in, held, out; /* what comes, its offer, what goes */
+    eqp__lazy_letter in, held, out; /* incoming, its offer, outgoing */
 } eqp__lazy_source;
 
 typedef struct eqp__lazy_server {
     int64_t n, nhere, nleft;  /* nhere: offers of this generation */
-    int64_t ncoming, ngoing;  /* letters that MPI is not done with */
+    int64_t ncoming, ngoing;  /* letters in progress */
     eqp__lazy_source *source; /* [n] by rank of the application */
     int64_t generation;
     eqp_lazy_server state;
-    eqp_lazy_parcel *offer, *answer; /* [n] those that count */
+    eqp_lazy_parcel *offer, *answer; /* [n] of the counted clients */
     eqp__lazy_worker *worker;        /* of a host */
 } eqp__lazy_server;
 
 typedef struct eqp__lazy_client {
     int server;                    /* rank in the common communicator */
-    int64_t n;                     /* servers that hear of offers: the first is that one */
+    int64_t n;                     /* servers told of offers; the first one answers */
     int *to;                       /* [n] */
     bool whole;                    /* all get the bytes; else only the first does, and the others get a notice */
     eqp__lazy_letter *out;         /* [n] */
-    char *room;                    /* of letters that are not under way; owned */
-    int64_t room_bytes, out_bytes; /* that it has; that the first letter under way has, which is to become it again */
+    char *room;                    /* memory for offers, not in use by a letter; owned */
+    int64_t room_bytes, out_bytes; /* its size; size of the first letter under way, whose memory is reused */
     eqp__lazy_letter in, answer;
-    bool *leaving; /* [n] they have been told that this rank leaves */
-    int64_t byes;  /* servers that know that this rank leaves */
+    bool *leaving; /* [n] they know that this rank leaves */
+    int64_t byes;  /* number of servers that know */
     eqp_lazy_state state;
     bool due;               /* the map must be taken before the next step */
     bool here;              /* the answer is complete */
-    bool gone;              /* this rank hears nothing more */
-    int64_t generation, at; /* at: the last step that was looked at */
-    double since, asked;    /* the offer; when the server was looked for: seconds of the wall clock */
+    bool gone;              /* this rank receives nothing more */
+    int64_t generation, at; /* at: the last step checked */
+    double since, asked;    /* wall-clock seconds of the offer, and of the last check on the server */
     int code;               /* of the answer */
-    eqp_lazy_parcel mine;   /* the answer where the application's own ranks have made it; owned */
+    eqp_lazy_parcel mine;   /* the answer, if the application's own ranks made it; owned */
 } eqp__lazy_client;
 
-/* A process, so that no other one with its number is taken for it. */
+/* A process, identified by more than its number, which may be reused. */
 typedef struct eqp__lazy_process {
     int64_t pid, start, node;
 } eqp__lazy_process;
@@ -127,22 +127,22 @@ struct eqp_lazy {
     bool serves;
     eqp__lazy_server *server; /* of balancers and hosts, else NULL */
     eqp__lazy_client client;
-    eqp__lazy_process process; /* of the server that answers this client */
-    int64_t node;              /* that this rank is on */
+    eqp__lazy_process process; /* of the answering server */
+    int64_t node;              /* of this rank */
     eqp_lazy_make_fn make;
     void *user;
     MPI_Request polling; /* of eqp_lazy_poll() */
-    int64_t seen, least; /* what is reduced */
+    int64_t seen, least; /* input and result of the reduction */
 };
 
-/* split.c: whether the process that answers this client is known to have ended. Reads a file of the system's. Local. */
+/* split.c: true if the process that answers this client has ended. Reads a file of /proc. Local. */
 bool eqp__lazy_has_ended(const eqp_lazy *lazy);
 
-/* server.c. sources: [n] set up to `answer`, taken over. worker: of a host, taken over; NULL: none. On error nothing is
- * made or taken. */
+/* server.c. sources: [n] with members up to `answer` set, taken over. worker: of a host, taken over; NULL: none. On
+ * error nothing is created or taken over. */
 int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server);
 
-/* After the last client has left. NULL is legal. */
+/* To be called after the last client has left. NULL is legal. */
 void eqp__lazy_server_free(eqp__lazy_server *server);
 
 /* The host's work that needs no waiting: receives letters, starts and finishes maps in its thread, answers. Local. */
@@ -151,11 +151,11 @@ int eqp__lazy_serve_some(eqp_lazy *lazy);
 /* True if all clients known to the server have left and been told so; tells them when the last one leaves. Local. */
 bool eqp__lazy_server_ends(eqp_lazy *lazy);
 
-/* client.c: memory in which an offer can be written, so that it need not be copied. data: [bytes] borrowed until it is
- * offered. Local. */
+/* client.c: memory in which an offer can be written without a copy. data: [bytes] borrowed until it is offered.
+ * Local. */
 int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data);
 
-/* Says that this rank leaves, as soon as it can; whether all servers have heard it. Local. */
+/* Tells the servers that this rank leaves, as soon as possible; true once all know. Local. */
 bool eqp__lazy_says_bye(eqp_lazy *lazy);
 
 #endif

@@ -68,7 +68,7 @@ int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter
         return EQP_OK;
     }
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    if (make_room(bytes, &made) != EQP_OK) { /* it stays where it is until there is room: nothing has come */
+    if (make_room(bytes, &made) != EQP_OK) { /* it stays pending until there is room */
         return EQP_OK;
     }
     if (MPI_Irecv(made.bytes, bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm, &made.request) != MPI_SUCCESS) {

@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where owners of a rank of the application are while a map is made of them. */
+/* Location of a rank's owners while the map is made. */
 typedef struct stead {
     int rank, balancer;
-    int64_t first; /* of their numbers there */
+    int64_t first; /* index of its first owner there */
 } stead;
 
-/* All that is offered to this balancer, as one survey. Owners live with the balancers. */
+/* All offers to this balancer as one survey. Owners live with the balancers. */
 typedef struct gathered {
     int64_t n;
     eqp__late_offer *offer; /* [n] */
-    eqp__late_head head;    /* of rank 0: what is the same for all */
-    unsigned char *front;   /* of rank 0 */
-    double *speeds;         /* in it, aligned */
+    eqp__late_head head;    /* rank 0's, the same for all */
+    unsigned char *front;   /* rank 0's */
+    double *speeds;         /* from the front, aligned */
     double *factor;
     double *base;
     stead *stead; /* [ranks of the application] */
@@ -46,7 +46,7 @@ static void gathered_free(gathered *g)
     eqp_map_free(g->table);
 }
 
-/* Pins and tiles only as far as they are wanted: the offer has those of the most detailed survey. */
+/* Copies an owner with the pins and tiles that are wanted; the offer has those of the most detailed survey. */
 static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
                       const double *phase, eqp_survey *survey)
 {
@@ -67,7 +67,7 @@ done:
     return code;
 }
 
-/* eqp_problem.survey: user is what was gathered. */
+/* eqp_problem.survey: user is a gathered. */
 static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
 {
     const gathered *g = user;
@@ -75,7 +75,7 @@ static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
     const eqp_tile *tile = g->survey.tile;
     int code = EQP_OK;
 
-    (void)kind; /* names with their work are names, too */
+    (void)kind; /* a survey of the work contains the names */
     for (int64_t i = 0; i < g->survey.n && code == EQP_OK; i++) {
         const eqp_owner *owner = &g->survey.owner[i];
         const double *phase = g->head.phases.n > 0 ? g->survey.phase + i * g->head.phases.n : NULL;
@@ -95,7 +95,7 @@ static void add_base(void *user, int nparts, double *seconds)
     }
 }
 
-/* The names of all offers, one rank's after another's. */
+/* The names of all offers, by rank. */
 static int gather_names(gathered *g)
 {
     int code;
@@ -143,7 +143,7 @@ static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, e
     return EQP_OK;
 }
 
-/* The owners of an offer into the survey. */
+/* Adds the owners of an offer to the survey. */
 static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
 {
     eqp__cursor owners = {(unsigned char *)(uintptr_t)o->owners, true},
@@ -188,7 +188,7 @@ static int take_front(gathered *g, MPI_Comm comm, int nranks)
         MPI_Comm_rank(comm, &rank);
     }
     if (rank == 0) {
-        g->head = g->offer[0].head; /* the first balancer has the first rank's */
+        g->head = g->offer[0].head; /* the first balancer holds rank 0's offer */
     }
     if (comm != MPI_COMM_NULL && MPI_Bcast(&g->head, (int)sizeof g->head, MPI_BYTE, 0, comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
@@ -216,7 +216,7 @@ done:
     return code;
 }
 
-/* Where everybody's owners are. */
+/* Exchanges the locations of all ranks' owners. */
 static int find_steads(gathered *g, MPI_Comm comm, int nranks)
 {
     stead *mine = NULL, *all = NULL;
@@ -241,7 +241,7 @@ static int find_steads(gathered *g, MPI_Comm comm, int nranks)
         mine = NULL;
     }
     code = n == nranks ? EQP_OK : EQP_ERR_FORMAT;
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) { /* by rank, whoever has it */
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) { /* sorted by rank */
         code = g->stead[i].rank == i ? EQP_OK : EQP_ERR_FORMAT;
     }
 done:
@@ -277,7 +277,7 @@ done:
     return code;
 }
 
-/* A balancer whose problem the offers are; what it holds is borrowed. */
+/* Sets up a balancer whose problem is the offers; its members are borrowed. */
 static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks, eqp_balancer *b, eqp_making *making)
 {
     const eqp__late_head *h = &g->head;

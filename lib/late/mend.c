@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owners in curve order, as a map that is not in force yet places them. */
+/* Owners in curve order, placed by a map that is not in use yet. */
 typedef struct mending {
     eqp_making how;
-    eqp_owners owners; /* tags: whole owners' parts; of shared ones the part with most of their units */
-    double *seconds;   /* [owners] of their work */
+    eqp_owners owners; /* tags: parts of whole owners; for shared owners the part with most of their units */
+    double *seconds;   /* [owners] of work */
     bool *shared;      /* [owners] */
-    double *load;      /* [parts] by the map as it came */
-    double *beside;    /* [parts] of it, base and what is shared */
+    double *load;      /* [parts] by the original map */
+    double *beside;    /* [parts] share of it that does not move: base and shared owners */
     double *tried;     /* [parts] */
     double heaviest;   /* owner, in seconds */
     double imbalance;  /* of `load` */
@@ -37,7 +37,7 @@ static void mending_free(mending *m)
     free(m->tried);
 }
 
-/* Seconds of an even part. */
+/* Mean seconds per part. */
 static double mean_of(int nparts, const double *load)
 {
     double sum = 0.0;
@@ -59,7 +59,7 @@ static double imbalance_of(const mending *m, int nparts, const double *load)
     return mean > 0.0 ? most / mean - 1.0 : 0.0;
 }
 
-/* Below which no map of whole owners comes. */
+/* Lowest imbalance that a map of whole owners can reach. */
 static double floor_of(const mending *m, int nparts)
 {
     const double mean = mean_of(nparts, m->load);
@@ -71,8 +71,8 @@ static double floor_of(const mending *m, int nparts)
     return mean > 0.0 ? m->heaviest / (mean * fastest) - 1.0 : 0.0;
 }
 
-/* A shared owner's work is divided evenly among its units; what each sharer does again, all of them do. Returns the
- * rank that has most units, where it is to live if that is one of them. units: [parts] zeros before and after. */
+/* Divides a shared owner's work evenly among its units; every sharer repeats `again`. Returns the rank with most units,
+ * preferably its home. units: [parts] zeros before and after. */
 static int add_shared(const eqp_map *map, int64_t tag, double seconds, double again, int home, int64_t *units,
                       double *load)
 {
@@ -93,7 +93,7 @@ static int add_shared(const eqp_map *map, int64_t tag, double seconds, double ag
     return most;
 }
 
-/* The work of all owners as the map places them: heard [owners]. */
+/* The work of all owners by the map: heard [owners]. */
 static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard, mending *m)
 {
     eqp_owners *owners = &m->owners;
@@ -150,7 +150,7 @@ done:
     return code;
 }
 
-/* m: to be freed in any case. */
+/* m: must be freed in any case. */
 static int mending_open(eqp_balancer *b, const eqp_names *home, const eqp_making *how, const eqp_found_map *found,
                         mending *m, int64_t *bytes)
 {
@@ -170,7 +170,7 @@ done:
     return code;
 }
 
-/* A map of whole owners, few of them elsewhere. around: what is shared stays as it is. made: zeros; *imbalance: of all
+/* Moves few owners so that the map is even. around: shared owners stay. made: zeros; its imbalance is that of all
  * work. */
 static int mend_once(const eqp_balancer *b, mending *m, bool around, const eqp_found_map *found, int64_t nhome,
                      eqp_found_map *made, eqp_message *message)
@@ -197,7 +197,7 @@ done:
     return code;
 }
 
-/* Takes the place of *best, if it is better than that and than the map as it came. */
+/* Replaces *best if the new map is better than it and than the original. */
 static void keep_better(bool around, eqp_found_map *made, eqp_found_map *best, eqp__mended *news)
 {
     if (made->map != NULL && made->made.result.imbalance < news->reached) {
@@ -209,7 +209,7 @@ static void keep_better(bool around, eqp_found_map *made, eqp_found_map *best, e
     }
 }
 
-/* The map that was found becomes the mended one. */
+/* The repaired map replaces the found one. */
 static void adopt(const eqp_names *home, bool around, eqp_found_map *found, eqp_found_map *mended)
 {
     mended->made.sizes = found->made.sizes;
@@ -227,7 +227,7 @@ static void adopt(const eqp_names *home, bool around, eqp_found_map *found, eqp_
     found->made.result = mended->made.result;
 }
 
-/* Where owners have loads of several phases, by a repair that evens out all of them; shared owners stay as they are. */
+/* For loads in several phases: a repair that evens out all phases; maps with shared owners stay as they are. */
 static int mend_cycle(const eqp_balancer *b, mending *m, eqp_found_map *found, const eqp_names *home, eqp__mended *news,
                       eqp_message *message)
 {
@@ -249,7 +249,7 @@ done:
     return code;
 }
 
-/* Owners are lined up along the curve, and all ranks' shares of each put together. */
+/* Repairs along the curve, with the shares of all ranks in an owner added up. */
 static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
                          int64_t *bytes, eqp__mended *news, eqp_message *message)
 {
@@ -265,7 +265,7 @@ static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_makin
         goto done;
     }
     const double least = floor_of(&m, b->nparts);
-    bool around = shares > 0 && least > enough; /* an owner is too much for any one rank */
+    bool around = shares > 0 && least > enough; /* one owner is too much for any rank */
     *news = (eqp__mended){.came = m.imbalance, .reached = m.imbalance};
     for (int i = 0; i < (shares > 0 ? 2 : 1) && news->reached > enough; i++, around = !around) {
         eqp_found_map made = {.map = NULL};
@@ -310,18 +310,18 @@ int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *mak
 
     EQP_TRY(surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, &how, NULL, &base));
     how.base = base;
-    if (eqp_map_phased(found->map, NULL, NULL) > 0) { /* it stays as it came */
+    if (eqp_map_phased(found->map, NULL, NULL) > 0) { /* left as it is */
         goto done;
     }
     EQP_TRY(eqp__late_mend_whole(b, home, &how, found, &news, &whole));
     EQP_TRY(whole ? EQP_OK : mend_lined_up(b, home, &how, found, bytes, &news, message));
     if (!shared || news.reached < news.came) {
-        found->made.result.imbalance = news.reached; /* else what was promised is what it can be */
+        found->made.result.imbalance = news.reached; /* otherwise the promise was the best possible */
     }
     found->made.result.imbalance_unrepaired = news.came;
     describe(b, &news, shared);
 done:
-    if (!surveyed) { /* else the next step may want one again */
+    if (!surveyed) { /* otherwise the next step may want one again */
         eqp__balancer_forget(b, &b->survey);
     }
     b->surveyed = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A late map of whole owners that live where they are computed is mended on rank 0, straight from where they live:
- * nothing is lined up along the curve, and nothing travels but keys, work and parts. */
+/* Repairs a late map of whole owners that live where they are computed. Rank 0 does it directly: owners need not be
+ * lined up along the curve, and only keys, work and parts are sent. */
 #include "late/late.h"
 
 #include "assign/parts.h"
@@ -14,9 +14,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* An owner, as rank 0 has to know it. */
+/* The data of an owner that rank 0 needs. */
 typedef struct piece {
-    uint64_t key; /* with the id: its place along the curve */
+    uint64_t key; /* orders the curve, together with the id */
     int64_t id;
     double seconds;
     int32_t part;
@@ -28,17 +28,17 @@ typedef struct whole {
     piece *piece;        /* [n] of this rank, in curve order */
     int *part;           /* [n] after the repair */
     double *sum;         /* [2 parts] seconds, and numbers of owners */
-    int64_t *nowners;    /* [parts] the same numbers */
+    int64_t *nowners;    /* [parts] the numbers of owners */
     double *own_share;   /* [parts] */
-    const double *share; /* these, or NULL where they are equal */
+    const double *share; /* own_share, or NULL if all are equal */
     eqp_part_loads loads;
-    /* of rank 0 */
+    /* on rank 0: */
     int64_t nall;
-    int *count, *at; /* [ranks], [ranks + 1] pieces, and where they begin */
+    int *count, *at; /* [ranks], [ranks + 1] pieces, and their offsets */
     int *bytes;      /* [2 ranks] the same in bytes */
     piece *all;      /* [nall] */
     int *all_part;   /* [nall] */
-    int32_t *order;  /* [2 nall] of the pieces along the curve, and room */
+    int32_t *order;  /* [2 nall] of the pieces along the curve, and scratch */
     double *weight;  /* [nall] in that order */
     int *part_of;    /* [nall] in that order */
 } whole;
@@ -80,7 +80,7 @@ static int along_curve(const void *left, const void *right)
 
 static void sort_pieces(int64_t n, piece *list)
 {
-    for (int64_t i = 1; i < n; i++) { /* mostly they are in order */
+    for (int64_t i = 1; i < n; i++) { /* usually sorted already */
         if (along_curve(&list[i - 1], &list[i]) > 0) {
             qsort(list, (size_t)n, sizeof *list, along_curve);
             return;
@@ -88,7 +88,7 @@ static void sort_pieces(int64_t n, piece *list)
     }
 }
 
-/* False unless all work of this rank is that of owners that live here, each once, and whole in the map. */
+/* False unless this rank's work consists of owners at home, each once, and whole in the map. */
 static bool read_pieces(const eqp_balancer *b, const eqp_placement *placement, whole *w)
 {
     const eqp_survey *survey = &b->survey;
@@ -109,7 +109,7 @@ static bool read_pieces(const eqp_balancer *b, const eqp_placement *placement, w
 /* *can: the map is of that kind on all ranks. */
 static int whole_open(const eqp_balancer *b, const eqp_found_map *found, whole *w, bool *can)
 {
-    const bool fits = w->n <= INT_MAX / (int64_t)sizeof(piece) / b->nranks, /* together on rank 0 */
+    const bool fits = w->n <= INT_MAX / (int64_t)sizeof(piece) / b->nranks, /* fits into messages to rank 0 */
         shared = eqp_map_shared(b->map) > 0 || eqp_map_shared(found->map) > 0;
     int64_t all = 0;
     int code = make_room(b, w);
@@ -123,7 +123,7 @@ done:
     return code;
 }
 
-/* The work of the parts as the map came. */
+/* The work of the parts by the original map. */
 static int weigh(const eqp_balancer *b, const eqp_making *how, whole *w)
 {
     double total = 0.0;
@@ -157,7 +157,7 @@ static bool needs_repair(const eqp_balancer *b, const eqp_making *how, const who
 
 static int make_room_for_all(whole *w)
 {
-    int64_t has[5] = {0}; /* nothing that is made large is read before it is written */
+    int64_t has[5] = {0}; /* large arrays are written before they are read */
     int code;
 
     EQP_TRY(eqp_array_reserve(&w->all, &has[0], w->nall, sizeof *w->all));
@@ -169,7 +169,7 @@ done:
     return code;
 }
 
-/* All pieces on rank 0, one rank's after another's. */
+/* Gathers all pieces on rank 0, by rank. */
 static int gather(const eqp_balancer *b, whole *w)
 {
     const int n = (int)w->n, size = (int)sizeof(piece);
@@ -192,7 +192,7 @@ done:
     return code;
 }
 
-/* Two runs of the order, one behind the other, become one in `to`. */
+/* Merges two adjacent sorted ranges of `from` into `to`. */
 static void merge(const piece *all, int32_t *from, int32_t *to, int begin, int middle, int end)
 {
     int left = begin, right = middle;
@@ -203,7 +203,7 @@ static void merge(const piece *all, int32_t *from, int32_t *to, int begin, int m
     }
 }
 
-/* Pieces of all ranks in curve order: runs are merged by pairs. */
+/* Order of all pieces along the curve, by pairwise merging. */
 static int32_t *find_order(const whole *w, int nranks)
 {
     int32_t *from = w->order, *to = w->order + w->nall;
@@ -224,7 +224,7 @@ static int32_t *find_order(const whole *w, int nranks)
     return from;
 }
 
-/* On rank 0. */
+/* The repair, on rank 0. */
 static int repair_here(const eqp_balancer *b, const eqp_making *how, whole *w, eqp_repair_result *result)
 {
     const int32_t *order = find_order(w, b->nranks);
@@ -242,7 +242,7 @@ done:
     return code;
 }
 
-/* w->part, in the order of the pieces. */
+/* Repairs on rank 0; w->part gets the result in the order of the pieces. */
 static int repair(const eqp_balancer *b, const eqp_making *how, whole *w, eqp_repair_result *result)
 {
     struct {

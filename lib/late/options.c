@@ -11,7 +11,7 @@
 
 #define WORD 64
 
-/* name=value. */
+/* Reads name=value. */
 static int read_pair(const char *name, const char *value, eqp_lazy_options *options, eqp_message *message)
 {
     int word = 0;
@@ -45,7 +45,7 @@ static int read_pair(const char *name, const char *value, eqp_lazy_options *opti
     return EQP_ERR_ARGUMENT;
 }
 
-/* The next word up to a character of `ends`, at most WORD - 1 of it; what follows. */
+/* Copies a word that ends at a character of `ends`, at most WORD - 1 bytes; returns what follows it. */
 static const char *cut(const char *text, const char *ends, char word[WORD])
 {
     const size_t n = strcspn(text, ends);

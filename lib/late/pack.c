@@ -72,7 +72,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     const eqp_survey *survey = &b->survey;
     const eqp_choice *choice = &b->options.method;
 
-    memset(h, 0, sizeof *h); /* no byte is left to chance */
+    memset(h, 0, sizeof *h); /* no uninitialized bytes */
     memcpy(h->magic, offer_magic, sizeof offer_magic);
     if (b->rank == 0) {
         h->nbase = making->base != NULL ? b->nparts : 0;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A few bytes that there is no room for are tried again for about a second. */
+/* Sending a few bytes is retried for about a second when memory is short. */
 enum { ATTEMPTS = 1000 };
 
 int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server)
@@ -77,7 +77,7 @@ static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
     eqp__lazy_drop(&source->in);
 }
 
-/* A letter that comes behind another one of its sender waits for that. */
+/* A letter that follows another one from the same sender waits for it. */
 static int begin_letters(eqp_lazy *lazy, bool *moved)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -133,7 +133,7 @@ done:
     return code;
 }
 
-/* The offers that count, and how many they are; the code of one that failed, if any did. */
+/* Collects the counted offers; returns their number, and the error code of a failed one. */
 static int64_t gather_offers(eqp__lazy_server *server, int *code)
 {
     int64_t n = 0;
@@ -151,7 +151,7 @@ static int64_t gather_offers(eqp__lazy_server *server, int *code)
     return n;
 }
 
-/* A client may leave before it has read the last answer, but never offers before: the way is free. */
+/* Sends an answer. A client may leave before reading it, but never offers again before, so the slot is free. */
 static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note *note, const void *data)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -164,14 +164,14 @@ static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note 
     const eqp__lazy_note failed = {note->kind, note->generation, note->bytes > 0 ? EQP_ERR_MEMORY : note->code, 0};
     int code = eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, note, data, &source->out);
     long pause = 0;
-    for (int i = 0; i < ATTEMPTS && code == EQP_ERR_MEMORY; i++) { /* at least that much */
+    for (int i = 0; i < ATTEMPTS && code == EQP_ERR_MEMORY; i++) { /* a notice at least */
         eqp__lazy_rest(&pause);
         code = eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, &failed, NULL, &source->out);
     }
     server->ngoing += code == EQP_OK;
 }
 
-/* An event of the state machine that cannot be a mistake here. */
+/* An event that is always valid here. */
 static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_event event)
 {
     eqp_lazy_server_action action = EQP_LAZY_SERVE_NOTHING;
@@ -187,7 +187,7 @@ static bool begins(eqp__lazy_server *server)
            happen(server, EQP_LAZY_ON_WORK) == EQP_LAZY_SERVE_MAKE;
 }
 
-/* Answers, and is ready for the next generation. */
+/* Sends the answers and starts the next generation. */
 static void answer_all(eqp_lazy *lazy, int code)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -255,7 +255,7 @@ bool eqp__lazy_server_ends(eqp_lazy *lazy)
            (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
 }
 
-/* One map, with the other balancers. */
+/* Makes a map together with the other balancers. */
 static int make_one(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -276,7 +276,8 @@ int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
     if (lazy == NULL || make == NULL || !lazy->serves) {
         return EQP_ERR_ARGUMENT;
     }
-    for (bool moved = false; moved || !eqp__lazy_server_ends(lazy);) { /* an offer before the leave behind it */
+    for (bool moved = false; moved || !eqp__lazy_server_ends(lazy);) { /* offers are processed before the leave that
+                                                                          follows */
         moved = false;
         EQP_TRY(begin_letters(lazy, &moved));
         EQP_TRY(end_letters(lazy->server, &moved));

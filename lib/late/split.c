@@ -64,7 +64,7 @@ static int64_t print_of(const eqp_lazy_options *o)
     return eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 }
 
-/* When a process began, in the system's ticks; 0: not known, or it has ended. */
+/* Start time of a process in system ticks; 0: unknown, or it has ended. */
 static int64_t start_of(int64_t pid)
 {
     char name[64], line[1024], state = 'Z';
@@ -79,7 +79,7 @@ static int64_t start_of(int64_t pid)
     const size_t n = fread(line, 1, sizeof line - 1, file);
     (void)fclose(file);
     line[n] = '\0';
-    const char *at = strrchr(line, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(line, ')'); /* the name before it may contain anything */
     if (at == NULL || sscanf(at + 1, " %c", &state) != 1 || state == 'Z' || state == 'X') {
         return 0;
     }
@@ -96,7 +96,7 @@ bool eqp__lazy_has_ended(const eqp_lazy *lazy)
     return of->node == lazy->node && of->start != 0 && start_of(of->pid) != of->start;
 }
 
-/* Each rank's process, with the first rank of its node as the node's number. [ranks] owned by the caller. */
+/* The process of each rank; a node is numbered by its first rank. [ranks] owned by the caller. */
 static int find_processes(MPI_Comm comm, int nranks, eqp__lazy_process **processes)
 {
     eqp__lazy_process mine = {getpid(), start_of(getpid()), 0}, *all = NULL;
@@ -132,7 +132,7 @@ static void choose_balancers(const eqp_lazy_options *o, int nranks, const eqp__l
     for (int r = nranks - 1; r >= 0 && !o->spread && chosen < o->balancers; r--, chosen++) {
         serves[r] = true;
     }
-    while (o->spread && chosen < o->balancers) { /* a round over the nodes: they are named by their first ranks */
+    while (o->spread && chosen < o->balancers) { /* one round over the nodes, numbered by their first ranks */
         for (int node = 0; node < nranks && chosen < o->balancers; node++) {
             int r = nranks - 1;
             while (r >= 0 && (process[r].node != node || serves[r])) {
@@ -228,7 +228,7 @@ done:
     return code;
 }
 
-/* A host hears all ranks and answers those of its node. */
+/* A host receives offers from all ranks and answers those of its node. */
 static int make_host(eqp_lazy *lazy, const eqp__lazy_process *process)
 {
     eqp__lazy_source *source = NULL;
@@ -267,7 +267,7 @@ done:
     return code;
 }
 
-/* Threads: all ranks are the application's. */
+/* For threads: all ranks belong to the application. */
 static int find_hosts(eqp_lazy *lazy)
 {
     eqp__lazy_process *process = NULL;
@@ -303,7 +303,7 @@ static void lazy_free(eqp_lazy *lazy)
     free(lazy);
 }
 
-/* talk: owned from now on. */
+/* talk: taken over. */
 static int make_lazy(MPI_Comm *talk, const eqp_lazy_options *options, MPI_Comm *mine, eqp_lazy **made)
 {
     eqp_lazy *lazy = NULL;
@@ -365,7 +365,7 @@ done:
     return code;
 }
 
-/* A balancer that does not answer would keep the launcher waiting. */
+/* Kills a balancer that does not answer, since the launcher would wait for it. eqp_lazy_leave() documents this. */
 static void end_process(const eqp_lazy *lazy)
 {
     const eqp__lazy_process *of = &lazy->process;
@@ -375,7 +375,7 @@ static void end_process(const eqp_lazy *lazy)
     }
 }
 
-/* Until all servers know that all have left, and hosts have no clients any more. */
+/* Waits until all servers know that all have left, and hosts have no clients. */
 static bool part(eqp_lazy *lazy)
 {
     const bool ranks = lazy->options.mode == EQP_LAZY_BY_RANKS;
@@ -386,7 +386,7 @@ static bool part(eqp_lazy *lazy)
     while (!bye && !lazy->client.gone && !(ranks && (eqp_wall_seconds() - begin > lazy->options.patience || ended))) {
         const bool ends = lazy->server == NULL || eqp__lazy_server_ends(lazy);
         bye = eqp__lazy_says_bye(lazy) && ends;
-        ended = !bye && eqp__lazy_has_ended(lazy); /* what it has said before may still come */
+        ended = !bye && eqp__lazy_has_ended(lazy); /* its last message may still arrive */
         if (!bye && !ended) {
             eqp__lazy_rest(&pause);
         }
@@ -409,7 +409,7 @@ int eqp_lazy_leave(eqp_lazy **lazy, bool *lost)
         gone = leaving->client.state.phase == EQP_LAZY_LOST || !part(leaving);
         (void)MPI_Allreduce(MPI_IN_PLACE, &gone, 1, MPI_INT, MPI_MAX, leaving->mine);
     }
-    if (leaving != NULL && gone) { /* what a letter may still be read into stays */
+    if (leaving != NULL && gone) { /* keep buffers that a letter may still arrive in */
         end_process(leaving);
         eqp_comm_free(&leaving->mine);
     } else if (leaving != NULL) {

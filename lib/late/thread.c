@@ -12,7 +12,7 @@ typedef enum worker_state { EMPTY, WORK, DONE, QUIT } worker_state;
 
 struct eqp__lazy_worker {
     pthread_t thread;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t change;
     worker_state state;
     eqp_lazy_make_fn make;
@@ -92,7 +92,7 @@ void eqp__lazy_worker_free(eqp__lazy_worker *worker)
 void eqp__lazy_worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
                             const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer)
 {
-    worker->make = make; /* it looks at nothing before it sees WORK */
+    worker->make = make; /* not read before the state is WORK */
     worker->user = user;
     worker->nranks = nranks;
     worker->n = n;

@@ -22,12 +22,12 @@ struct eqp_draft {
     eqp_making options;
     int nparts;
     const eqp_owners *owners;
-    eqp_work_units units; /* none where owners are assigned */
+    eqp_work_units units; /* empty if whole owners are assigned */
     eqp_items items;
-    double *seconds;              /* [items] of each, however it is weighed */
-    int *home;                    /* [items] where owners live that are computed elsewhere; NULL: with their parts */
-    int *phased;                  /* [items][phases] parts in each phase; NULL: the same in all */
-    bool stays[EQP_CYCLE_PHASES]; /* where they are homes */
+    double *seconds;              /* [items] seconds, independent of the weights */
+    int *home;                    /* [items] homes of owners that are computed elsewhere; NULL: homes are parts */
+    int *phased;                  /* [items][phases] parts by phase; NULL: the same in all */
+    bool stays[EQP_CYCLE_PHASES]; /* phases computed at home */
     bool by_work;                 /* homes are runs of equal work, not of equally many particles */
     int64_t nitems;               /* over all ranks */
     eqp_units_totals totals;      /* of all owners */
@@ -56,7 +56,7 @@ void eqp__draft_close(eqp_draft *draft)
     }
 }
 
-/* The loads of an item in the phases of a cycle, where there are several. */
+/* The loads of an item in the phases of a cycle, if there are several. */
 static void scale_phases(const eqp_draft *draft, int64_t item, double factor)
 {
     const int nphases = draft->owners->phases.n;
@@ -192,7 +192,7 @@ done:
     return EQP_OK;
 }
 
-/* The parts of another method instead of the present ones. */
+/* Starts from the parts of another method instead of the present ones. */
 static int start_from(eqp_draft *draft, const eqp_balance_options *wanted)
 {
     const eqp_method *start = draft->options.how.start;
@@ -226,7 +226,7 @@ static bool wants_phases(const eqp_draft *draft)
     return draft->options.how.maps && draft->owners->phases.n > 0 && draft->items.view.weight != NULL;
 }
 
-/* A run of the curve for each part, by particles, or by work as `sfc` would, within capacities if there are any. */
+/* A run of the curve for each part, by particles or by work as in `sfc`, within the capacities. */
 static int find_runs(eqp_draft *draft, bool by_work, const int64_t *capacity, const eqp_balance_options *options)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
@@ -250,13 +250,12 @@ done:
     return code;
 }
 
-/* Data live in runs; and parts get the numbers of runs that they have most work of, unless their numbers are to stay.
- */
+/* Data live in runs; each part is named after the run that it shares most work with, unless part numbers are fixed. */
 static int find_homes(eqp_draft *draft, const eqp_balance_options *options, const int64_t *capacity)
 {
     int code = EQP_OK;
 
-    /* Where each phase has a map of its own most is done at home, if homes have equal work. */
+    /* with a map for each phase most work is done at home, provided that homes have equal work */
     EQP_TRY(draft->home == NULL || draft->by_work != wants_phases(draft) || capacity != NULL
                 ? find_runs(draft, wants_phases(draft), capacity, options)
                 : EQP_OK);
@@ -362,7 +361,7 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
-    wanted.capacity = options->how.homes ? NULL : capacity; /* who holds what is another question then */
+    wanted.capacity = options->how.homes ? NULL : capacity; /* with homes elsewhere, memory is not a matter of parts */
     eqp__draft_cycle(draft->owners, draft->items.view.weight != NULL, &wanted);
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
@@ -419,7 +418,7 @@ done:
     return code;
 }
 
-/* Parts in each phase: [items][phases], to be freed; NULL where they are the same in all. */
+/* Parts by phase: [items][phases], to be freed; NULL if they are the same in all. */
 static int find_phased(const eqp_draft *draft, int **phased)
 {
     const int nphases = draft->owners->phases.n;

@@ -8,18 +8,18 @@
 #include "map/placement.h"
 
 typedef struct eqp_map_made {
-    eqp_balance_result result; /* imbalance: with several phases that of a cycle, 1 / efficiency - 1 */
-    int64_t units;             /* items that were assigned, over all ranks */
+    eqp_balance_result result; /* imbalance: of a cycle if there are phases, 1 / efficiency - 1 */
+    int64_t units;             /* items assigned, over all ranks */
     int64_t split_owners;      /* owners that several ranks share */
-    eqp_sizes sizes;           /* of the units, of all ranks; empty where owners were assigned */
+    eqp_sizes sizes;           /* of the units of all ranks; empty if owners were assigned */
     eqp_units_totals totals;   /* of all owners, in the quanta of the units */
 } eqp_map_made;
 
-/* Owners or units that are ready to be assigned, into options->nparts parts. */
+/* Owners or units to be assigned to options->nparts parts. */
 typedef struct eqp_draft eqp_draft;
 
-/* owners: lined up (borrowed). old: the map by which they are computed now (borrowed for the call), or NULL: as little
- * as possible is to move. Owned by the caller: eqp__draft_close(). Collective. */
+/* owners: in curve order (borrowed). old: the present map (borrowed for the call), from which as little as possible
+ * should move, or NULL. Owned by the caller: eqp__draft_close(). Collective. */
 int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
                     eqp_message *message);
 void eqp__draft_close(eqp_draft *draft);
@@ -28,8 +28,7 @@ void eqp__draft_close(eqp_draft *draft);
  * only what all parts need. capped: false: memory is unlimited. Local. */
 void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped);
 
-/* Bytes of memory that the items of each part take, where that is known: [nparts], the same on all ranks. Collective.
- */
+/* Bytes of memory of each part's items, as far as known: [nparts], the same on all ranks. Collective. */
 int eqp__draft_held(const eqp_draft *draft, double *bytes);
 
 /* Assigns all items without exceeding any part's memory: EQP_ERR_CAPACITY, with a proof, if they do not fit. beside:
@@ -37,19 +36,18 @@ int eqp__draft_held(const eqp_draft *draft, double *bytes);
  * none. Collective. */
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
 
-/* Weighs the items anew, each by what is done for it where it was assigned last: factor [nparts] of its own seconds,
- * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Collective. */
+/* Changes the weights of the items by the part that each was assigned to last: factor [nparts] of the items' seconds,
+ * the same on all ranks. share: weight of the new value against the old one, > 0 to 1. Collective. */
 int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
 
 /* True if each phase has its own map. Local. */
 bool eqp__draft_is_phased(const eqp_draft *draft);
 
-/* Of such a draft, until it is assigned again: phases in which all is computed where it lives, [phases]; by_work: that
- * is runs of the curve with equal work, not with equally many particles; another than before only where memory does not
- * matter. Collective. */
+/* For such a draft, until it is assigned again: phases computed where the owners live, [phases]; by_work: in runs of
+ * the curve with equal work instead of equally many particles; may change only if memory is unlimited. Collective. */
 int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_message *message);
 
-/* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */
+/* Seconds of the items of each part: [nparts], the same on all ranks. Collective. */
 int eqp__draft_given(const eqp_draft *draft, double *seconds);
 
 /* The map that was assigned last. loads: where shared owners live, see eqp__placements_make(). placements: one for each
@@ -58,7 +56,7 @@ int eqp__draft_given(const eqp_draft *draft, double *seconds);
 int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
                     eqp_placement **placements, eqp_map_made *summary);
 
-/* Tells a method of the cycle that the owners' loads are of, if items are weighed. Local. */
+/* Passes the cycle of the owners' loads to a method, if items are weighed. Local. */
 void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
 
 /* All of the above in one call, with options->base as overhead. Collective. */
@@ -73,8 +71,8 @@ int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *par
  * [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
 void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share);
 
-/* draft_alone.c: parts of all owners [owners->n], by a method that has `assign_alone`: what eqp__draft_assign() finds
- * where one rank has them all. Local. */
+/* draft_alone.c: parts of all owners [owners->n] by a method with `assign_alone`; the same as eqp__draft_assign() on
+ * one rank. Local. */
 int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_map *old, int *part,
                      eqp_map_made *summary);
 

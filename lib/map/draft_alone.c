@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Items as eqp__draft_open() makes them; the sum of their weights. */
+/* Items as in eqp__draft_open(), and the sum of their weights. */
 static int make_items(const eqp_making *making, const eqp_owners *owners, const eqp_map *old, eqp_items *items,
                       double *sum)
 {

@@ -13,14 +13,14 @@
 /* Answer for a number that the rank does not have. */
 static const eqp_placement nowhere = {0, -1};
 
-/* Inquiries and replies by rank: how many, and where they begin. */
+/* Requests and replies by rank: counts and offsets. */
 typedef struct trip {
-    int *asked, *asked_at;     /* [ranks] of this rank */
-    int *answers, *answers_at; /* [ranks] by this rank */
+    int *asked, *asked_at;     /* [ranks] by this rank */
+    int *answers, *answers_at; /* [ranks] from other ranks */
     int64_t nasked, nanswers;
-    int64_t *wanted, *given; /* [nasked], [nanswers] numbers at home */
+    int64_t *wanted, *given; /* [nasked], [nanswers] indices at home */
     eqp_placement *reply, *heard;
-    int64_t *index; /* [nasked] whose placement it is */
+    int64_t *index; /* [nasked] the owner that each belongs to */
 } trip;
 
 static void trip_free(trip *t)
@@ -47,7 +47,7 @@ static int add_up(int nranks, const int *count, int *at, int64_t *total)
     return EQP_OK;
 }
 
-/* Inquiries to other ranks, each rank's together. */
+/* Requests to other ranks, sorted by rank. */
 static int sort_inquiries(int me, int nranks, int64_t n, const eqp__address *address, trip *t)
 {
     int code;
@@ -81,12 +81,12 @@ done:
 /* Converts counts into bytes of items of this size. */
 static void stretch(int nranks, int size, trip *t)
 {
-    for (int i = 0; i < 4 * nranks; i++) { /* all four are one array */
+    for (int i = 0; i < 4 * nranks; i++) { /* the four arrays are one */
         t->asked[i] *= size;
     }
 }
 
-/* There and back. */
+/* Sends requests and receives replies. */
 static int travel(MPI_Comm comm, int nranks, int64_t nknown, const eqp_placement *known, trip *t)
 {
     int code;

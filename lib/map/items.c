@@ -52,7 +52,7 @@ done:
     return code;
 }
 
-/* One more owner for an item: its particles, and its share in the item's position. */
+/* Adds an owner to an item: its particles, and its part of the item's position. */
 static void add_owner(eqp_items *items, int64_t item, const eqp_owner *owner, bool with_particles)
 {
     for (int a = 0; a < 3; a++) {
@@ -86,7 +86,7 @@ static void fill_from_owners(eqp_items *items, const eqp_owners *owners, const e
     }
 }
 
-/* The present part of most of a unit's work: its owners may have gone to different ones. */
+/* The present part with most of a unit's work; its owners may be in different parts. */
 typedef struct vote {
     int part;
     double seconds;
@@ -117,7 +117,7 @@ static void fill_unit(eqp_items *items, int64_t u, const eqp_unit *unit, double 
                       const int64_t *owner, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        /* Of a split owner's seconds the unit has its part. */
+        /* the unit's fraction of a split owner's seconds */
         const double whole = owners->weight[owner[i]], part = unit->sub < 0 || !(whole > 0) ? 1.0 : weight / whole;
         items->weight[u] += part * owners->seconds[owner[i]];
         add_phases(items, u, owners, owner[i], part);
@@ -125,7 +125,7 @@ static void fill_unit(eqp_items *items, int64_t u, const eqp_unit *unit, double 
     }
     for (int a = 0; a < 3; a++) {
         items->point[3 * u + a] /= (double)n;
-        /* A centroid is the middle between an owner's centre and a source. */
+        /* a centroid is the midpoint of an owner's centre and a source */
         items->source[3 * u + a] = items->point[3 * u + a] + (unit->sub < 0 ? 0.0 : 2.0 * unit->centroid[a]);
     }
 }
@@ -150,7 +150,7 @@ static int fill_from_units(eqp_items *items, const eqp_owners *owners, const eqp
     return code;
 }
 
-/* The pins of an owner that the survey has kept, and its own. at: where they go. */
+/* Copies an owner's surveyed pins and its own pin to `at`. */
 static int64_t take_own_pins(eqp_items *items, const eqp_owners *owners, int64_t o, int64_t at)
 {
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
@@ -179,7 +179,7 @@ done:
     return code;
 }
 
-/* All owners along the curve, and which of them are this rank's. */
+/* The keys of all owners along the curve, and the range of this rank. */
 typedef struct all_keys {
     int64_t n, first;
     uint64_t *key; /* [n] */
@@ -201,7 +201,7 @@ done:
     return code;
 }
 
-/* Room for the cells that all owners are in. */
+/* Number of cells that contain owners. */
 static int64_t count_cells(const eqp_owners *owners, const all_keys *all, int64_t most)
 {
     eqp__cell_net net[EQP__CELLS_MOST];
@@ -213,7 +213,7 @@ static int64_t count_cells(const eqp_owners *owners, const all_keys *all, int64_
     return n;
 }
 
-/* Pins of weight 1, and the cells that an owner is in, each by the branches that it is more when it is cut. */
+/* Pins of weight 1, and the cells of each owner, weighted by the additional branches if they are cut. */
 static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_keys *all, double branch, int64_t most)
 {
     const int64_t room = owners->pin_first[owners->n] + owners->n + count_cells(owners, all, most);

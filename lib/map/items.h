@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners or their work units as what a method assigns. */
+/* Items of an assignment: owners or their work units. */
 #ifndef MAP_ITEMS_H
 #define MAP_ITEMS_H
 
@@ -15,11 +15,11 @@ typedef struct eqp_items {
     eqp_balance_items view;
     int64_t *id, *particles, *size, *pin_first, *pin;
     double *pin_weight, *weight, *phase, *point, *source;
-    int *part_now, *part; /* [view.n] part: room for what is assigned */
+    int *part_now, *part; /* [view.n] part: for the result */
 } eqp_items;
 
-/* units: empty where whole owners are assigned. old: the map by which owners are computed now, or NULL. Local; the
- * caller frees *items in any case. */
+/* units: empty if whole owners are assigned. old: the present map, or NULL. Local; the caller frees *items in any
+ * case. */
 int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old);
 
 /* Whole owners also get what they touch: the pins that the survey has kept, and their own, each of weight 1. branch:

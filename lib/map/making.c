@@ -20,7 +20,7 @@ bool eqp__making_wants_pins(const eqp_making *making)
 
 bool eqp__making_wants_trial(const eqp_making *making)
 {
-    const bool fits = making->memory.known && eqp__memory_is_capped(&making->memory); /* which only a trace shows */
+    const bool fits = making->memory.known && eqp__memory_is_capped(&making->memory); /* only a trace shows that */
 
     return making->how.split || making->how.even || (making->method->flags & EQP_NEEDS_SOURCES) != 0 || fits;
 }

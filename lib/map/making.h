@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a map is made: a method as words name it (<equipoise/balance.h>), and what is known when it is made. */
+/* Options of a map: a method as named by a word (<equipoise/balance.h>), and further input. */
 #ifndef MAP_MAKING_H
 #define MAP_MAKING_H
 
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are alike. */
+/* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are equal. */
 typedef struct eqp_part_speeds {
     int n;
     const double *of; /* [n] */
@@ -22,8 +22,8 @@ static inline double eqp_part_speed(eqp_part_speeds speeds, int part)
 /* Memory that parts need and have: part p has bytes[p mod n], or all have of_mean times the mean need. Borrowed. Zeros:
  * no limits are known. */
 typedef struct eqp_part_memory {
-    bool known;       /* what they need; else it is the bytes of their items */
-    eqp_memory model; /* of that */
+    bool known;       /* the need is known; otherwise the bytes of the items count */
+    eqp_memory model; /* of the need */
     int n;
     const double *bytes; /* [n] */
     double of_mean;      /* 0 with n */
@@ -36,18 +36,18 @@ static inline bool eqp__memory_is_capped(const eqp_part_memory *memory)
 
 typedef struct eqp_making {
     const eqp_method *method;
-    int nparts;              /* parts that are wanted; 0: one for each rank */
+    int nparts;              /* number of parts; 0: one per rank */
     const double *base;      /* [parts] seconds that each part takes in addition to its items; NULL: none (borrowed) */
-    const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
-                                taken for them (borrowed) */
-    const double *factor;    /* [ranks] of the weights of what each present part computes; NULL: 1 (borrowed) */
+    const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: use the weights
+                                (borrowed) */
+    const double *factor;    /* [ranks] factors on the weights of each present part's items; NULL: 1 (borrowed) */
     eqp_part_speeds speeds;  /* of the parts */
     eqp_part_memory memory;  /* of the parts */
-    double imbalance_tol;    /* wanted: what the units are fine enough for */
+    double imbalance_tol;    /* wanted; decides the size of units */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     uint64_t seed;
     double branch;          /* cost of a branch of the octree of keys for every part, in missing pins; 0: any keys */
-    double aspect;          /* what a shared source costs here, in shared targets; 0: not known */
+    double aspect;          /* cost of a shared source relative to a shared target; 0: unknown */
     eqp_choice_options how; /* options of the word, apart from the method */
     eqp_settings settings;  /* of the method's own options */
 } eqp_making;

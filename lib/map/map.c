@@ -3,18 +3,17 @@
 #include <equipoise/problem.h>
 #include <equipoise/units.h>
 
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct eqp_map {
-    int64_t nshared;  /* owners, by where interactions are */
+    int64_t nshared;  /* owners shared by positions of interactions */
     eqp_units *units; /* of the shared owners; NULL until there are any */
     double *centroid; /* [units][3] */
     int *rank;        /* [units] */
-    int64_t nphased;  /* entries behind them */
+    int64_t nphased;  /* entries with parts by phase, after the shared ones */
     int nphases;
     int *phased; /* [nphased][nphases] ranks */
 };
@@ -46,7 +45,7 @@ int64_t eqp_map_phased(const eqp_map *map, int *nphases, const int **rank)
     return map ? map->nphased : 0;
 }
 
-/* The shared owners as the sampler's map; the ids of their units are here their places in the table. */
+/* Builds the sampler's map of the shared owners; ids of units are their places in the table. */
 static int rebuild(const int64_t *nunits_of, int64_t nunits, eqp_map *map)
 {
     int64_t *first = NULL, *unit_id = NULL;

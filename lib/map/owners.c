@@ -31,10 +31,10 @@ double eqp__owners_bytes(const eqp_owners *o)
            (double)npins * sizeof *o->pin + (double)ntiles * (4 + EQP_TILE_PINS) * sizeof(double);
 }
 
-/* Owners and their lists, which lie one after another in the order of the owners. */
+/* Owners with their lists, concatenated in the order of the owners. */
 typedef struct bundle {
     int64_t n, npins, ntiles;
-    eqp_cycle_turns phases; /* n 0: one */
+    eqp_cycle_turns phases; /* n 0: one phase */
     eqp_owner *owner;
     double *phase; /* [n][phases.n] */
     int64_t *pin;
@@ -61,16 +61,16 @@ done:
     return code;
 }
 
-/* An owner with its lists, wherever they are. */
+/* An owner and pointers to its lists. */
 typedef struct entry {
     const eqp_owner *owner;
     const double *phase;
     const int64_t *pin;
     const eqp_tile *tile;
-    int64_t place; /* the order of shares of one owner */
+    int64_t place; /* order of the shares of one owner */
 } entry;
 
-/* Entries of owners whose lists lie one after another; wanted says which, or NULL. */
+/* Entries of owners with concatenated lists; wanted selects some, or NULL. */
 static int64_t list_entries(const bundle *of, const int *rank, int wanted, int64_t before, entry *entries)
 {
     const int64_t *pin = of->pin;
@@ -135,7 +135,7 @@ static int pack_foreign(const eqp_survey *survey, const int *rank, int me, int n
                        (size_t)out->phases.n * sizeof *out->phase);
             }
             out->owner[next[r]++] = *owner;
-            /* A rank whose lists are all empty has no arrays. */
+            /* a rank without any pins has no array */
             if (owner->npins > 0) {
                 memcpy(out->pin + next[nranks + r], survey->pin + pin, (size_t)owner->npins * sizeof *out->pin);
                 next[nranks + r] += owner->npins;
@@ -154,7 +154,7 @@ done:
     return code;
 }
 
-/* Sends owners to the ranks that speak for them. What stays is not in *in. */
+/* Sends owners to the ranks that are in charge of them. Owners that stay are not in *in. */
 static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank, bundle *in, int64_t *bytes)
 {
     const eqp_cycle_turns phases = bundle_of(survey).phases; /* the same on all ranks */
@@ -196,7 +196,7 @@ static int compare_entries(const void *a, const void *b)
     return (first->place > second->place) - (first->place < second->place);
 }
 
-/* Mostly they are in order already. */
+/* Sorts entries; usually they are in order. */
 static void sort_entries(int64_t n, entry *entries)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -212,7 +212,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Another rank's share in the same owner. */
+/* Adds another rank's share in an owner. */
 static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_owner *share)
 {
     for (int k = 0; k < model->nkinds; k++) {
@@ -254,8 +254,7 @@ static void add_phases(eqp_owners *owners, const double *phase)
     }
 }
 
-/* Owners from entries in order, shares of one owner together; each field of tiles by itself, as the sampler wants it.
- */
+/* Owners from sorted entries, with shares added up; the sampler wants the fields of tiles in separate arrays. */
 static void fill_owners(int64_t n, const entry *entries, const eqp_work_model *model, eqp_owners *owners)
 {
     int64_t pin = 0, tile = 0;
@@ -293,7 +292,7 @@ static double weight_of_kinds(const eqp_work_model *model, unsigned kinds, const
     return 1e9 * seconds;
 }
 
-/* From nanoseconds as surveyed to a part of the owner's seconds: over all turns, these. */
+/* Converts surveyed nanoseconds to fractions of the owner's seconds in all turns. */
 static void scale_phases(const eqp_cycle_turns *phases, double seconds, double *phase)
 {
     double cycle = 0.0;
@@ -344,7 +343,7 @@ done:
     return code;
 }
 
-/* Keys that a rank shows of its owners: enough to cut the curve into stretches of nearly equally many. */
+/* Keys that a rank contributes for cutting the curve into ranges of nearly equal numbers of owners. */
 #define SHOWN 64
 
 typedef struct shown_key {
@@ -358,7 +357,7 @@ static int compare_shown(const void *a, const void *b)
     return (first->key > second->key) - (first->key < second->key);
 }
 
-/* cut [nranks + 1]: rank r speaks for the owners with cut[r] <= key < cut[r + 1]. */
+/* cut [nranks + 1]: rank r is in charge of the owners with cut[r] <= key < cut[r + 1]. */
 static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *keys, uint64_t *cut)
 {
     const int total = SHOWN * nranks;
@@ -408,7 +407,7 @@ static int find_rank(int nranks, const uint64_t *cut, uint64_t key)
     return low;
 }
 
-/* Which rank speaks for which owner. */
+/* Finds the rank in charge of each owner. */
 static int deal_out(MPI_Comm comm, const eqp_survey *survey, int64_t nkeys, const uint64_t *keys, int **rank)
 {
     uint64_t *cut = NULL;
@@ -466,7 +465,7 @@ int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *mo
     return code;
 }
 
-/* Nanoseconds of an owner that belong to none of its tiles: less is rounding, and no unit could hold it. */
+/* Remainders of an owner's weight below this many nanoseconds are rounding errors, and no unit could hold them. */
 #define NO_REST 1e-2
 
 int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink)

@@ -10,21 +10,21 @@
 
 #include <mpi.h>
 
-/* The owners that this rank speaks for while a map is made: those of its stretch of the curve. */
+/* The owners in this rank's range of the curve while a map is made. */
 typedef struct eqp_owners {
     int64_t n;
-    eqp_owner *owner;       /* [n] in curve order; of owners that ranks share, put together */
+    eqp_owner *owner;       /* [n] in curve order; shares of all ranks added up */
     int64_t *id;            /* [n] place along the curve, over all ranks */
-    int64_t *own_pin;       /* [n] its pin, or its place where it has none */
+    int64_t *own_pin;       /* [n] its pin, or its place if it has none */
     int64_t *count;         /* [n] interactions */
     double *weight;         /* [n] nanoseconds by the nominal costs */
-    double *again;          /* [n] of the weight, what every rank that shares it does again */
+    double *again;          /* [n] part of the weight that every sharer repeats */
     double *seconds;        /* [n] predicted from the measured costs */
-    eqp_cycle_turns phases; /* of a cycle, which all these are of; n 0: one */
-    double *phase;          /* [n][phases.n] of the seconds, those of one turn of each; NULL with one */
+    eqp_cycle_turns phases; /* cycle of the loads; n 0: one phase */
+    double *phase;          /* [n][phases.n] seconds of one turn of each phase; NULL with one phase */
     int64_t *pin_first;     /* [n + 1] */
     int64_t *pin;
-    int64_t *tile_first;   /* [n + 1]; owners that were surveyed with their tiles have any */
+    int64_t *tile_first;   /* [n + 1]; only owners surveyed with tiles have any */
     double *tile_centroid; /* [tiles][3] */
     double *tile_weight;   /* [tiles] */
     int64_t *tile_pin;     /* [tiles][EQP_TILE_PINS] */
@@ -36,14 +36,14 @@ int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
-/* Bytes that they take. Local. */
+/* Bytes of memory used. Local. */
 double eqp__owners_bytes(const eqp_owners *owners);
 
 /* Allocates room; n stays 0. phases: n 0 or several. owners: zeros; must be freed in any case. EQP_OK or
  * EQP_ERR_MEMORY. Local. */
 int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners);
 
-/* The same for the surveys of all ranks as one. owners: zeros; to be freed in any case. Local. */
+/* The same for the surveys of all ranks in one. owners: zeros; must be freed in any case. Local. */
 int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                               eqp_owners *owners);
 

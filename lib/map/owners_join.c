@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners at the border of two ranks that make one unit. */
+/* Joins owners on both sides of a rank boundary that form one unit. */
 #include "map/owners.h"
 
 #include "comm/send.h"
@@ -10,22 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All of an owner but its lists. */
+/* An owner without its lists. */
 typedef struct record {
     eqp_owner owner;
     int64_t id, own_pin, count, npins, ntiles;
     double weight, again, seconds;
 } record;
 
-/* The intervals that a rank has; without owners it has none. */
+/* The intervals of a rank; empty without owners. */
 typedef struct range {
     int64_t n, first, last;
 } range;
 
-/* Owners on their way to one lower rank, and those that come from higher ones. */
+/* Owners moving to a lower rank, and owners arriving from higher ones. */
 typedef struct journey {
     int64_t *sent;            /* [3][ranks]: owners, pins, tiles */
-    int64_t n, npins, ntiles; /* first ones here that go */
+    int64_t n, npins, ntiles; /* the first ones here, which leave */
     int64_t nin, npins_in, ntiles_in;
     record *out, *in;
 } journey;
@@ -56,7 +56,8 @@ static void put(eqp_owners *owners, int64_t o, const record *r)
     owners->tile_first[o + 1] = owners->tile_first[o] + r->ntiles;
 }
 
-/* The rank that owners of this rank's first interval go to: itself, where no lower one has any. Intervals ascend. */
+/* The rank that owners of this rank's first interval go to: itself if no lower rank has that interval. Intervals
+ * ascend. */
 static int find_target(int rank, const range *all)
 {
     int target = rank;
@@ -93,7 +94,7 @@ static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
                               owners->tile_first[owners->n] - j->ntiles + j->ntiles_in, &owners->phases, made);
 }
 
-/* Elements from `gone` on of n to the front; those that arrive go behind them. */
+/* Moves the elements from `gone` on to the front and appends the arriving ones. */
 static int splice(MPI_Comm comm, size_t size, const int64_t *sent, int64_t gone, int64_t n, const void *old, void *made)
 {
     const size_t stays = (size_t)(n - gone) * size;
@@ -113,7 +114,7 @@ done:
     return code;
 }
 
-/* made: with room for all. */
+/* made: has room for all. */
 static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *j, eqp_owners *made)
 {
     const int64_t *const pins_out = j->sent + nranks, *const tiles_out = pins_out + nranks;
@@ -142,7 +143,7 @@ done:
     return code;
 }
 
-/* Exchanges what intervals the ranks have, and packs what goes. *any: false on all ranks if nothing does. */
+/* Exchanges the ranks' intervals and packs the owners that leave. *any: false on all ranks if none does. */
 static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners, journey *j, bool *any)
 {
     const range mine = {owners->n, owners->n > 0 ? interval[0] : 0, owners->n > 0 ? interval[owners->n - 1] : 0};

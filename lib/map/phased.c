@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Items as they are in one phase; load: [items] room. */
+/* The items with their loads in one phase; load: [items] scratch. */
 static eqp_balance_items items_in(const eqp_items *items, int nphases, int k, double *load)
 {
     eqp_balance_items view = items->view;
@@ -24,7 +24,7 @@ static eqp_balance_items items_in(const eqp_items *items, int nphases, int k, do
     return view;
 }
 
-/* How even all phases are, of what they were cut into one by one. */
+/* Combines the imbalances of the phases, which were cut one by one. */
 static void join_phases(const eqp_balance_result *of, const eqp_cycle_turns *phases, eqp_balance_result *result)
 {
     double mean = 0.0, most = 0.0;
@@ -50,7 +50,7 @@ int eqp__phased_assign(MPI_Comm comm, const eqp_method *method, const eqp_items 
     wanted.nphases = 0;
     wanted.times = NULL;
     EQP_TRY(eqp_agree(comm, eqp_array_create(&load, items->view.n, sizeof *load), NULL));
-    for (int k = phases->n - 1; k >= 0; k--) { /* the first one last: it is what an item's part is */
+    for (int k = phases->n - 1; k >= 0; k--) { /* the first phase last: it sets an item's part */
         const eqp_balance_items view = items_in(items, phases->n, k, load);
         EQP_TRY(eqp_balance(comm, method, &view, &wanted, items->part, &of[k]));
         for (int64_t i = 0; i < view.n; i++) {
@@ -85,7 +85,7 @@ done:
     return code;
 }
 
-/* A way through the phases: parts, and zeros behind them. */
+/* A path through the phases: parts, padded with zeros. */
 typedef struct way {
     int part[EQP_CYCLE_PHASES];
 } way;
@@ -119,7 +119,7 @@ static int compare(const void *a, const void *b)
     return (first->part[k] > second->part[k]) - (first->part[k] < second->part[k]);
 }
 
-/* Sorts ways and keeps one of each: how many. */
+/* Sorts paths and removes duplicates; returns their number. */
 static int64_t keep_distinct(int64_t n, way *ways)
 {
     int64_t kept = 0;
@@ -135,7 +135,7 @@ static int64_t keep_distinct(int64_t n, way *ways)
     return kept;
 }
 
-/* Those of this rank. *ways is owned by the caller. */
+/* The paths of this rank. *ways is owned by the caller. */
 static int collect(int64_t n, int nphases, const int *part, int64_t *nways, way **ways)
 {
     int code = eqp_array_create(ways, n, sizeof **ways);

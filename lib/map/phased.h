@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners that another part computes in each phase of a cycle. */
+/* Owners that are computed by different parts in the phases of a cycle. */
 #ifndef MAP_PHASED_H
 #define MAP_PHASED_H
 
@@ -10,7 +10,7 @@
 int eqp__phased_assign(MPI_Comm comm, const eqp_method *method, const eqp_items *items, const eqp_cycle_turns *phases,
                        const eqp_balance_options *usual, int *phased, eqp_balance_result *result);
 
-/* Parts of each phase get the numbers of the homes [items] that have most work of them. Collective. */
+/* Numbers the parts of each phase after the homes [items] that share most work with them. Collective. */
 int eqp__phased_relabel(MPI_Comm comm, const eqp_items *items, int nphases, const int *home,
                         const eqp_balance_options *usual, int *phased);
 

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part that computes some of an owner, and how much. */
+/* A part that computes some of an owner, and the amount. */
 typedef struct vote {
     int part;
     double seconds;
 } vote;
 
-/* Owners that several ranks share, as this rank's part of the table. */
+/* Shared owners of this rank, its piece of the table. */
 typedef struct split_table {
     int64_t nsplit, nunits;
     int64_t *nunits_of; /* [nsplit] */
@@ -44,7 +44,7 @@ static void run_extend(home_run *run, int part, int64_t particles)
     run->part = part;
 }
 
-/* The parts that compute units first to first + count - 1 of an owner, and how much. votes [count]: room. */
+/* The parts that compute units first to first + count - 1 of an owner, and their amounts. votes [count]: scratch. */
 static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t first, int64_t count, vote *votes)
 {
     int64_t nvotes = 0;
@@ -62,7 +62,7 @@ static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t 
     return nvotes;
 }
 
-/* Where an owner lives that at least two parts compute: the part of the run, else the one with most of the work. */
+/* Home of an owner computed by several parts: the part of the run, else the one with most of the work. */
 static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, const home_run *run)
 {
     const bool is_full = run->held + particles > run->limit;
@@ -79,7 +79,7 @@ static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, c
     return votes[best].part;
 }
 
-/* The same: the part with least to do, which has more then. */
+/* The same, but the part with the least load, which is updated. */
 static int live_with_least(int64_t nvotes, const vote *votes, double more, double *loads)
 {
     int best = votes[0].part;
@@ -105,7 +105,7 @@ static int find_share(MPI_Comm comm, const eqp_owners *owners, int nparts, int64
     return code;
 }
 
-/* The units first to first + count - 1 of an owner; whether several ranks share it. */
+/* The units first to first + count - 1 of an owner; true if several ranks share it. */
 static bool read_split(const eqp_work_units *made, const int *part, int64_t first, int64_t count, split_table *table)
 {
     bool shared = false;
@@ -124,16 +124,17 @@ static bool read_split(const eqp_work_units *made, const int *part, int64_t firs
     return shared;
 }
 
-/* How owners that several parts compute find a home: rank after rank along the curve, as one rank would. */
+/* Finding homes for owners computed by several parts: rank by rank along the curve, with the same result as on one
+ * rank. */
 typedef struct homing {
     int nparts;
-    int64_t share; /* of a part in the particles */
-    double *loads; /* [parts] or NULL: see eqp__assigned; with what came along the curve so far */
+    int64_t share; /* particles per part */
+    double *loads; /* [parts] or NULL: see eqp__assigned; updated along the curve */
     double each;   /* load per particle: a part's share of particles adds the mean load of the parts */
     home_run run;
 } homing;
 
-/* Of messages from a rank to the next one. */
+/* Tag of messages to the next rank. */
 #define TAG_HOMING 77
 
 /* Takes over the running sums of the previous rank. */
@@ -184,8 +185,7 @@ static int homing_open(MPI_Comm comm, const eqp_owners *owners, const eqp__assig
     return code;
 }
 
-/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
- * on. votes: [units] room. */
+/* Tag and home rank of every owner (tags of split owners count from this rank's first). votes: [units] scratch. */
 static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const eqp__assigned *assigned, homing *h,
                       vote *votes, split_table *table, eqp_placement *placement)
 {
@@ -225,14 +225,14 @@ static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_un
     EQP_TRY(eqp_agree(comm, code, NULL));
     code = shares ? take_over(comm, h) : EQP_OK;
     code = code == EQP_OK ? find_homes(owners, made, assigned, h, votes, table, placement) : code;
-    handed = shares ? hand_over(comm, h) : EQP_OK; /* whatever became of it: the next one waits */
+    handed = shares ? hand_over(comm, h) : EQP_OK; /* also after an error, as the next rank waits */
     code = code == EQP_OK ? handed : code;
 done:
     free(votes);
     return code;
 }
 
-/* Everybody gets the whole table; tags of split owners then count through all ranks. */
+/* Shares the table with all ranks; tags of split owners are then numbered over all ranks. */
 static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, eqp_placement *placement,
                        eqp_map **made)
 {
@@ -253,7 +253,7 @@ done:
     return code;
 }
 
-/* A placement on its way. */
+/* A placement being sent. */
 typedef struct notice {
     int64_t at_home;
     eqp_placement placement;
@@ -282,7 +282,7 @@ static int send_notices(MPI_Comm comm, const eqp_owners *owners, const eqp_place
     return code;
 }
 
-/* Every owner must have heard, and once. */
+/* Checks that every owner got exactly one placement. */
 static int read_notices(int64_t nhome, int64_t n, const notice *in, eqp_placement *placement)
 {
     if (n != nhome) {

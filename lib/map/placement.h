@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the parts of owners and units to a map that all ranks know, and to what the owners' homes are told. */
+/* From the parts of owners and units to a map known to all ranks, and the placements of the owners at home. */
 #ifndef MAP_PLACEMENT_H
 #define MAP_PLACEMENT_H
 
@@ -13,11 +13,11 @@
 /* The result of an assignment. All arrays are borrowed. */
 typedef struct eqp__assigned {
     int nparts;
-    const int *part;     /* of every owner, or of every unit where there are any */
-    const int *home;     /* [owners] where they live, without units; NULL: with their part. An owner whose units several
-                            parts compute lives with one of them */
+    const int *part;     /* part of every owner, or of every unit if there are any */
+    const int *home;     /* [owners] homes, without units; NULL: the part. An owner whose units are computed by several
+                            parts lives with one of them */
     int nphases;         /* 0, or without units: */
-    const int *phased;   /* [owners][nphases] parts in each phase, instead of `part` */
+    const int *phased;   /* [owners][nphases] parts by phase, instead of `part` */
     const double *loads; /* NULL: shared owners along the curve live together as far as they can, else with who has most
                             of them; or [nparts] what each part has to do, in any unit, the same on all ranks: they live
                             with who has least */

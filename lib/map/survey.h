@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The survey's other side: who opens it, and reads it. */
+/* The survey's inside, for the code that opens and reads it. */
 #ifndef MAP_SURVEY_H
 #define MAP_SURVEY_H
 
@@ -27,13 +27,13 @@ double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
 /* How much is kept of each owner; anything else is dropped at no cost. */
 typedef struct eqp_survey_detail {
-    double heavy;       /* nominal nanoseconds from which an owner keeps its tiles; INFINITY: none does */
-    uint64_t pin_below; /* ids whose eqp_pin_key() is smaller are sampled as pins; 0: none */
-    bool count_pins;    /* pins are counted (npins of owners), none is kept */
-    const double *cost; /* seconds of each kind of work that tiles are weighed by; NULL: the nominal ones */
+    double heavy;       /* owners of at least this many nominal nanoseconds keep their tiles; INFINITY: none */
+    uint64_t pin_below; /* ids with smaller eqp_pin_key() are sampled as pins; 0: none */
+    bool count_pins;    /* pins are counted (npins of owners) but not kept */
+    const double *cost; /* seconds of each kind of work, to weigh tiles; NULL: the nominal ones */
 } eqp_survey_detail;
 
-/* Owners with their lists one after another. Zeros are an empty one. */
+/* Owners with concatenated lists. Empty if zero. */
 struct eqp_survey {
     eqp_work_model model;
     eqp_survey_detail detail;
@@ -45,8 +45,8 @@ struct eqp_survey {
     eqp_tile *tile;                  /* [ntiles] */
     int64_t pins_taken, tiles_taken; /* assigned to owners; later entries wait for the next owner */
     int64_t phase_capacity;
-    double *phase;     /* [n][model.phases.n] where there are several */
-    bool phases_taken; /* those of the next owner wait */
+    double *phase;     /* [n][model.phases.n] if there are several */
+    bool phases_taken; /* set for the next owner */
 };
 
 /* True if loads of several phases are kept. */
@@ -58,7 +58,7 @@ static inline bool eqp__survey_cycles(const eqp_survey *survey)
 /* Frees the memory; the survey is then empty. */
 void eqp__survey_release(eqp_survey *survey);
 
-/* Forgets the owners, keeps the memory; what is taken in next is weighed by the model and kept in that detail. */
+/* Removes the owners but keeps the memory; the next ones are weighed by the model and kept in this detail. */
 void eqp__survey_clear(eqp_survey *survey, const eqp_work_model *model, const eqp_survey_detail *detail);
 
 #endif

@@ -22,7 +22,7 @@
 /* Default threshold: units above this multiple of the wanted weight are split again. */
 #define USUAL_THRESHOLD 2.0
 
-#define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
+#define WEIGHT_BITS 10 /* of the sampler's weights in nanoseconds: a resolution of 0.001 */
 
 /* With PARTICLE, owners below this multiple of a unit's weight are never cut, and owners below this fraction of the
  * limit not even if units have become that much lighter since they were last cut. */
@@ -34,11 +34,11 @@
 #define LEAST_SPARE 1.1
 #define MOST_SPARE 2.0
 
-/* Units of one interaction (tile) each: more than a hypergraph partitioner can be given. */
+/* Limit on units of one interaction (tile) each, for the sake of hypergraph partitioners. */
 #define MOST_FULL ((int64_t)1 << 22)
 
-/* An owner and what a tile touches; what lies at one place, or belongs to an owner that is not divided, is one unit and
- * touches more. */
+/* An owner and the pins of a tile; tiles at the same place, or of an owner that is not divided, form one unit with more
+ * pins. */
 #define FULL_PINS 16
 
 #define TWO_PINS 2 /* the form of the paper */
@@ -46,7 +46,7 @@
 static int pins_per_unit(const eqp_making *options, double units)
 {
     if (options->how.pins > 0) {
-        return options->how.pins == TWO_PINS ? 0 : (int)options->how.pins; /* two are not sampled but looked up */
+        return options->how.pins == TWO_PINS ? 0 : (int)options->how.pins; /* two pins are looked up, not sampled */
     }
     return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
 }
@@ -76,10 +76,10 @@ eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, cons
         return detail;
     }
     if (options->how.full && last->interactions > MOST_FULL) {
-        return detail; /* eqp__work_units_make() will refuse */
+        return detail; /* eqp__work_units_make() will refuse it */
     }
     if (options->how.full || options->how.strategy == EQP_SAMPLE_RANDOM) {
-        return (eqp_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* draws may fall into any owner */
+        return (eqp_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* samples may fall on any owner */
     }
     if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
         const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
@@ -130,7 +130,7 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp
     return EQP_OK;
 }
 
-/* Units are no finer than what sharing their owners costs: the balance gained would be lost in doing work again. */
+/* Coarsens units until they are worth sharing their owners: otherwise the repeated work exceeds the gain in balance. */
 static int coarsen(MPI_Comm comm, const eqp_owners *owners, const eqp_units_totals *all, eqp_units_options *wanted)
 {
     int64_t quanta = 0;
@@ -144,14 +144,14 @@ static int coarsen(MPI_Comm comm, const eqp_owners *owners, const eqp_units_tota
     const double again = ldexp((double)quanta, -WEIGHT_BITS);
     if (code == EQP_OK && all->owners > 0 && all->weight > 0) {
         mean = ldexp((double)all->weight, -WEIGHT_BITS) / wanted->nparts;
-        /* The target is imbalance x mean / max(2, threshold): see eqp_units_target(). */
+        /* the target is imbalance x mean / max(2, threshold): see eqp_units_target() */
         wanted->imbalance =
             fmax(wanted->imbalance, LEAST_GAIN * again / (double)all->owners * fmax(2.0, wanted->threshold) / mean);
     }
     return code;
 }
 
-/* Units of light owners that lie across ranks come to one of them. */
+/* Joins units of light owners across ranks. */
 static int join(MPI_Comm comm, const eqp_units_options *wanted, const int64_t *count, const double *weight,
                 const eqp_units_totals *all, const eqp_units_totals *before, eqp_owners *owners)
 {
@@ -204,7 +204,7 @@ static int make_sampled(MPI_Comm comm, const eqp_making *options, int nparts, eq
     return code;
 }
 
-/* Every tile of an owner, and what belongs to none: of one weight each. */
+/* Every tile of an owner, and the remainder, with one weight each. */
 static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
@@ -220,7 +220,7 @@ static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
                           : code;
 }
 
-/* Interactions of each owner where every tile is one of weight 1. count, weight: the caller's, in any case. */
+/* Interactions of each owner if every tile counts 1. count, weight: owned by the caller in any case. */
 static int count_tiles(const eqp_owners *owners, int64_t **count, double **weight)
 {
     int code;
