@@ -251,7 +251,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 }
 
 /* The new map replaces the present one. */
-static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_found_map *found, eqp_advice *advice)
+static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_new_map *found, eqp_advice *advice)
 {
     advice->action = action;
     advice->changed = found->map != NULL;
@@ -307,7 +307,7 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
 }
 
 /* Describes a map that was made, for the steps that use it. */
-static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_map *found)
+static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_new_map *found)
 {
     b->now.imbalance_promised = found->made.result.imbalance;
     b->now.units = found->made.units;
@@ -320,7 +320,7 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_
 /* Repairs the map if that is asked for and reaches the tolerance, else makes a new one; where maps are made elsewhere,
  * the present one stays instead. */
 static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                eqp_found_map *found, eqp_advice *advice, eqp_message *message)
+                eqp_new_map *found, eqp_advice *advice, eqp_message *message)
 {
     int code = EQP_OK;
 
@@ -395,7 +395,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     const eqp_message reason = reason_of(b, asked);
     eqp_message own = {""};
     eqp_names home = {.n = 0};
-    eqp_found_map found = {.map = NULL};
+    eqp_new_map found = {.map = NULL};
     double *measured = NULL;
     int code;
 
@@ -432,7 +432,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     }
 done:
     b->map_seconds += eqp_cpu_seconds_since(begin);
-    eqp__found_free(&found);
+    eqp__new_map_free(&found);
     eqp__names_free(&home);
     free(measured);
     return code;
@@ -467,7 +467,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     const double begin = eqp_cpu_seconds();
     eqp_message own = {""};
     eqp_names home = {.n = 0};
-    eqp_found_map found = {.map = NULL};
+    eqp_new_map found = {.map = NULL};
     int code;
 
     if (b == NULL) {
@@ -487,7 +487,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     snprintf(b->now.why, sizeof b->now.why, "a first map, before anything is known of the work");
 done:
     b->map_seconds += eqp_cpu_seconds_since(begin);
-    eqp__found_free(&found);
+    eqp__new_map_free(&found);
     eqp__names_free(&home);
     return code;
 }

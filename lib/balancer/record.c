@@ -60,14 +60,14 @@ static void hear_turns(turns *t, const double *sum, const int64_t *least)
 }
 
 /* Memory for a step; later errors occur on all ranks alike. */
-typedef struct desk {
+typedef struct buffers {
     eqp_timings *own;           /* if the caller has none */
     const eqp_timings *timings; /* the caller's, or own */
     char *rows;                 /* [ranks] rows; the caller's if it wants them */
     double *load, *predicted;   /* [ranks] */
-} desk;
+} buffers;
 
-static void desk_free(desk *d, const eqp_work *work)
+static void buffers_free(buffers *d, const eqp_work *work)
 {
     eqp_timings_free(d->own);
     if (d->rows != NULL && d->rows != work->rows) {
@@ -77,7 +77,7 @@ static void desk_free(desk *d, const eqp_work *work)
     free(d->predicted);
 }
 
-static int desk_create(desk *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
+static int buffers_create(buffers *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
 {
     int code;
 
@@ -142,7 +142,7 @@ static void take_turns(eqp_balancer *b, const turns *t)
     b->lost_work = fmax(predicted - most_predicted, 0.0);
 }
 
-static int take_imbalances(const eqp_balancer *b, const desk *d, eqp_step *step)
+static int take_imbalances(const eqp_balancer *b, const buffers *d, eqp_step *step)
 {
     eqp_load_statistics measured = {0}, model = {0};
     double work = 0.0, next = 0.0, most = 0.0;
@@ -442,7 +442,7 @@ enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3, LEAST = SHARED + EQP_
 _Static_assert(LEAST + TURN_NUMBERS <= EQP__AGREE_MOST && TOLD + TURN_NUMBERS <= EQP__MEET_MOST, "room in a meeting");
 
 /* The allreduce of the step. Predictions use the costs known before the step. code: of this rank so far. */
-static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk *d, turns *t, int code)
+static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const buffers *d, turns *t, int code)
 {
     const int more = b->problem.cycle != NULL ? TURN_NUMBERS : 0; /* the same on all ranks */
     const int nsums = code == EQP_OK ? work->nsums : 0, nlows = code == EQP_OK ? work->nlows : 0;
@@ -558,7 +558,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
 {
     eqp_balancer *const b = balancer;
     size_t bytes = sizeof(eqp_rank_row);
-    desk d = {0};
+    buffers d = {0};
     turns t = {.n = 0};
     bool foretold = false; /* costs were known, so predictions are in seconds */
     int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
@@ -572,7 +572,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
         predict(b, work);
         t = turns_of(b, work);
         foretold = b->costs.known;
-        code = desk_create(&d, b, work, bytes);
+        code = buffers_create(&d, b, work, bytes);
     }
     EQP_TRY(meet(b, work, bytes, &d, &t, code));
     eqp_timings_clear(work->timings);
@@ -622,6 +622,6 @@ done:
     if (code != EQP_OK) { /* drop a survey that only some ranks asked for */
         b->surveyed = b->surveying = false;
     }
-    desk_free(&d, work);
+    buffers_free(&d, work);
     return code;
 }

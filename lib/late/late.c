@@ -244,7 +244,7 @@ done:
 }
 
 /* Reads this rank's answer. */
-static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_found_map *found)
+static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_new_map *found)
 {
     eqp_lazy_parcel parcel = {0, 0, NULL};
     int code;
@@ -319,19 +319,19 @@ done:
     return code;
 }
 
-int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
+int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
                    eqp_message *message)
 {
     const int64_t late = b->clock - b->offered;
     eqp__late_answer answer;
-    eqp_found_map told = {.map = NULL};
+    eqp_new_map told = {.map = NULL};
     int code = eqp_agree(b->comm, read_answer(b, &answer, &told), NULL);
 
     b->news = EQP_LAZY_IDLE;
     if (code != EQP_OK) { /* without a map the present one stays */
         snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago was not made: %s", (long long)late,
                  eqp_error_text(code));
-        eqp__found_free(&told);
+        eqp__new_map_free(&told);
         return code == EQP_ERR_MPI ? code : EQP_OK;
     }
     if (answer.kept) {
@@ -355,10 +355,10 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
     b->repaired = 0;
     snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
     if (repairs(b)) {
-        EQP_TRY(eqp__late_mend(b, home, making, found, bytes, message));
+        EQP_TRY(eqp__late_repair(b, home, making, found, bytes, message));
     }
 done:
-    eqp__found_free(&told);
+    eqp__new_map_free(&told);
     return code;
 }
 

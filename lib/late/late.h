@@ -78,12 +78,12 @@ int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eq
 int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer);
 
 /* found: for all owners of an offer. answer: its bytes are owned by the caller. Local. */
-int eqp__late_answer_write(const eqp_balancer *b, const eqp_found_map *found, int64_t first, int64_t n,
+int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int64_t first, int64_t n,
                            eqp_lazy_parcel *answer);
 
 /* found: zeros; owned by the caller. nhome: owners in the offer. Local. */
 int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
-                          eqp_found_map *found);
+                          eqp_new_map *found);
 
 /* make.c: an eqp_lazy_make_fn; user: the eqp_methods of the problem, or NULL. */
 int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
@@ -114,24 +114,24 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
 int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes);
 
 /* Takes the map that has arrived: found stays empty if there is none, and why gives the reason. Collective. */
-int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
+int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
                    eqp_message *message);
 
 /* repair.c: evens out a late map by the work of the last step, moving few owners; describes that in `why`.
  * Collective. */
-int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
-                   int64_t *bytes, eqp_message *message);
+int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found,
+                     int64_t *bytes, eqp_message *message);
 
 /* Imbalance of a late map by the work of the last step, before and after its repair. */
-typedef struct eqp__mended {
+typedef struct eqp__late_repaired {
     double came, reached;
     bool around; /* shared owners stayed as they were */
-} eqp__mended;
+} eqp__late_repaired;
 
 /* repair_whole.c: the same for a map of whole owners that live where they are computed and have one load: *can, on all
  * ranks; otherwise does nothing. how: options of the repair. Collective. */
-int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
-                         eqp__mended *news, bool *can);
+int eqp__late_repair_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
+                           eqp__late_repaired *news, bool *can);
 
 /* State of the offer after a step: for this rank, and agreed by all. */
 int64_t eqp__late_look(eqp_balancer *b);

@@ -14,10 +14,10 @@
 #include <string.h>
 
 /* Location of a rank's owners while the map is made. */
-typedef struct stead {
+typedef struct location {
     int rank, balancer;
     int64_t first; /* index of its first owner there */
-} stead;
+} location;
 
 /* All offers to this balancer as one survey. Owners live with the balancers. */
 typedef struct gathered {
@@ -28,7 +28,7 @@ typedef struct gathered {
     double *speeds;         /* from the front, aligned */
     double *factor;
     double *base;
-    stead *stead; /* [ranks of the application] */
+    location *location; /* [ranks of the application] */
     eqp_names names;
     eqp_survey survey;
     eqp_map *table; /* of the present map */
@@ -40,7 +40,7 @@ static void gathered_free(gathered *g)
     free(g->offer);
     free(g->front);
     free(g->speeds);
-    free(g->stead);
+    free(g->location);
     eqp__names_free(&g->names);
     eqp__survey_release(&g->survey);
     eqp_map_free(g->table);
@@ -137,7 +137,7 @@ static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, e
             return EQP_ERR_DATA;
         }
     }
-    const stead *s = &g->stead[owner->home];
+    const location *s = &g->location[owner->home];
     owner->at_home += s->first;
     owner->home = s->balancer;
     return EQP_OK;
@@ -217,9 +217,9 @@ done:
 }
 
 /* Exchanges the locations of all ranks' owners. */
-static int find_steads(gathered *g, MPI_Comm comm, int nranks)
+static int find_locations(gathered *g, MPI_Comm comm, int nranks)
 {
-    stead *mine = NULL, *all = NULL;
+    location *mine = NULL, *all = NULL;
     int64_t n = 0;
     int rank = 0, code = eqp_array_create(&mine, g->n, sizeof *mine);
 
@@ -229,20 +229,20 @@ static int find_steads(gathered *g, MPI_Comm comm, int nranks)
     }
     EQP_TRY(code);
     for (int64_t i = 0, first = 0; i < g->n; i++) {
-        mine[i] = (stead){g->offer[i].rank, rank, first};
+        mine[i] = (location){g->offer[i].rank, rank, first};
         first += g->offer[i].head.nnames;
     }
     if (comm != MPI_COMM_NULL) {
         EQP_TRY(eqp_gather_records(comm, sizeof *mine, g->n, mine, &n, &all));
-        g->stead = all;
+        g->location = all;
     } else {
         n = g->n;
-        g->stead = mine;
+        g->location = mine;
         mine = NULL;
     }
     code = n == nranks ? EQP_OK : EQP_ERR_FORMAT;
     for (int64_t i = 0; i < n && code == EQP_OK; i++) { /* sorted by rank */
-        code = g->stead[i].rank == i ? EQP_OK : EQP_ERR_FORMAT;
+        code = g->location[i].rank == i ? EQP_OK : EQP_ERR_FORMAT;
     }
 done:
     free(mine);
@@ -260,7 +260,7 @@ static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_l
     }
     EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
     EQP_TRY(take_front(g, comm, nranks));
-    EQP_TRY(find_steads(g, comm, nranks));
+    EQP_TRY(find_locations(g, comm, nranks));
     g->model = (eqp_work_model){.nkinds = g->head.costs.fit.nkinds,
                                 .nominal = g->head.nominal,
                                 .once = (unsigned)g->head.once,
@@ -324,7 +324,7 @@ done:
     return code;
 }
 
-static int answer_all(const gathered *g, const eqp_balancer *b, const eqp_found_map *found, eqp_lazy_parcel *answer)
+static int answer_all(const gathered *g, const eqp_balancer *b, const eqp_new_map *found, eqp_lazy_parcel *answer)
 {
     int code = EQP_OK;
 
@@ -352,7 +352,7 @@ static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_p
 }
 
 /* eqp__make_new() for all owners and without MPI: for methods with `assign_alone`, and whole owners only. */
-static int make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_found_map *found)
+static int make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_new_map *found)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     eqp_owners owners = {.n = 0};
@@ -377,7 +377,7 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
     const bool alone = balancers == MPI_COMM_NULL;
     eqp_message message = {""};
     gathered g = {.n = 0};
-    eqp_found_map found = {.map = NULL};
+    eqp_new_map found = {.map = NULL};
     eqp_balancer b;
     eqp_making making;
     int64_t bytes = 0;
@@ -391,7 +391,7 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
     code = answer_all(&g, &b, &found, answer);
     EQP_TRY(alone ? code : eqp_agree(balancers, code, NULL));
 done:
-    eqp__found_free(&found);
+    eqp__new_map_free(&found);
     gathered_free(&g);
     return code;
 }

@@ -202,7 +202,7 @@ int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_of
     return EQP_OK;
 }
 
-int eqp__late_answer_write(const eqp_balancer *b, const eqp_found_map *found, int64_t first, int64_t n,
+int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int64_t first, int64_t n,
                            eqp_lazy_parcel *answer)
 {
     eqp__late_answer head;
@@ -242,7 +242,7 @@ static bool can_be_answer(const eqp__late_answer *a, int64_t nhome, size_t size)
 }
 
 /* True if every placement is a rank or a shared owner of the table. */
-static bool can_be_placements(const eqp_found_map *found, int64_t n, int nranks)
+static bool can_be_placements(const eqp_new_map *found, int64_t n, int nranks)
 {
     const int64_t nshared = eqp_map_shared(found->map);
     bool can_be = true;
@@ -255,7 +255,7 @@ static bool can_be_placements(const eqp_found_map *found, int64_t n, int nranks)
 }
 
 int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
-                          eqp_found_map *found)
+                          eqp_new_map *found)
 {
     int code = EQP_OK;
 
@@ -276,8 +276,8 @@ int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nho
     found->made = answer->made;
 done:
     if (code != EQP_OK) {
-        eqp__found_free(found);
-        *found = (eqp_found_map){.map = NULL};
+        eqp__new_map_free(found);
+        *found = (eqp_new_map){.map = NULL};
     }
     return code;
 }

@@ -118,7 +118,7 @@ done:
     return code;
 }
 
-void eqp__found_free(eqp_found_map *found)
+void eqp__new_map_free(eqp_new_map *found)
 {
     eqp_map_free(found->map);
     free(found->placement);
@@ -136,12 +136,12 @@ eqp_making eqp__repairing(const eqp_making *making)
     return repairing;
 }
 
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found, int64_t *bytes,
                 eqp_message *message)
 {
     eqp_making repairing = eqp__repairing(making);
     eqp_owners owners = {.n = 0};
-    eqp_found_map made = {.map = NULL};
+    eqp_new_map made = {.map = NULL};
     double *base = NULL;
     int code;
 
@@ -156,13 +156,13 @@ int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making
                  (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,
                  100.0 * result->imbalance_unrepaired);
         *found = made;
-        made = (eqp_found_map){.map = NULL};
+        made = (eqp_new_map){.map = NULL};
     } else {
         snprintf(b->now.why, sizeof b->now.why, "a repair would leave the work uneven by %.1f%%",
                  100.0 * result->imbalance);
     }
 done:
-    eqp__found_free(&made);
+    eqp__new_map_free(&made);
     eqp__owners_free(&owners);
     free(base);
     return code;
@@ -174,8 +174,8 @@ static void note_totals(eqp_balancer *b, const eqp_map_made *made)
     b->totals = made->totals.interactions > 0 ? made->totals : b->totals;
 }
 
-int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
-                        int64_t *bytes, eqp_message *message)
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_new_map *found, int64_t *bytes,
+                        eqp_message *message)
 {
     eqp_owners owners = {.n = 0};
     double *base = NULL;
@@ -193,7 +193,7 @@ done:
 }
 
 /* Refuses a map that does not fit into memory. */
-static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eqp_auto_answer *answer,
+static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eqp_auto_result *answer,
                         eqp_message *message)
 {
     const eqp_evaluated *is = &answer->row.evaluated;
@@ -215,7 +215,7 @@ static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eq
 }
 
 static int trace_again(const eqp_balancer *b, const eqp_names *home, eqp_whatif_state *state,
-                       const eqp_auto_question *question, bool present, const eqp_trial *made, eqp_compared *row,
+                       const eqp_auto_input *question, bool present, const eqp_trial *made, eqp_compared *row,
                        eqp_message *message)
 {
     eqp_trial given = {.nparts = b->nparts,
@@ -230,7 +230,7 @@ static int trace_again(const eqp_balancer *b, const eqp_names *home, eqp_whatif_
 /* Traces the chosen map again, because the memory that making maps takes is known only now. If it does not fit, the
  * present map stays, provided that it does. */
 static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif_state *state,
-                        const eqp_auto_question *question, eqp_auto_answer *answer, eqp_message *message)
+                        const eqp_auto_input *question, eqp_auto_result *answer, eqp_message *message)
 {
     eqp_compared row;
     int code;
@@ -243,7 +243,7 @@ static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif
         EQP_TRY(trace_again(b, home, state, question, true, NULL, &row, message));
         if (eqp__row_fits(&row)) {
             eqp__trials_free(1, &answer->trial);
-            *answer = (eqp_auto_answer){.keep = true, .row = row, .cost = answer->cost};
+            *answer = (eqp_auto_result){.keep = true, .row = row, .cost = answer->cost};
             snprintf(answer->why, sizeof answer->why, "the present map is kept: no new one fits into memory");
         }
     }
@@ -253,7 +253,7 @@ done:
 
 /* For `auto`, and for methods whose maps are traced before they are used. */
 static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
-                  eqp_auto_answer *answer, eqp_message *message)
+                  eqp_auto_result *answer, eqp_message *message)
 {
     const eqp_trial present = {.nparts = b->nparts, .map = b->map, .placements = home->present};
     const eqp_whatif what = {.comm = b->comm,
@@ -270,7 +270,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .key = home->key,
                              .clock = b->options.clock,
                              .counted = b->costs.fixed};
-    eqp_auto_question question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
+    eqp_auto_input question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
     const int64_t kind = b->memory.kind; /* of the present map */
     eqp_whatif_state state;
     int code;
@@ -293,7 +293,7 @@ done:
 
 /* The best map at the present granularity, among all methods in use. home: the owners. */
 static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
-                    eqp_auto_answer *answer, eqp_message *message)
+                    eqp_auto_result *answer, eqp_message *message)
 {
     eqp_making opened = *making;
     int code = eqp__open_problem(b, true, &opened);
@@ -330,24 +330,24 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
 }
 
 /* A choice of granularity: the best method at the present granularity is tried at the others. */
-typedef struct graining {
+typedef struct grain_trials {
     eqp_balancer *b;
     eqp_names *home;
     const eqp_lives *lives;
     eqp_choice choice; /* the method */
     eqp_making making; /* its options */
-    eqp_auto_answer *best;
+    eqp_auto_result *best;
     int taken;     /* its granularity */
     double price;  /* expected seconds of the next trial */
     double paid;   /* seconds spent on making the best map, in a trial; 0: it is the present map */
     double beyond; /* seconds of trials beyond that */
     int ntried;
-} graining;
+} grain_trials;
 
 /* If the present map is the best, its method was the last winner. */
-static int open_graining(graining *g, const eqp_making *making, eqp_message *message)
+static int open_grain_trials(grain_trials *g, const eqp_making *making, eqp_message *message)
 {
-    const eqp_auto_answer *best = g->best;
+    const eqp_auto_result *best = g->best;
     int code = EQP_OK;
 
     g->making = *making;
@@ -367,7 +367,7 @@ done:
     return code;
 }
 
-static void take_answer(graining *g, eqp_auto_answer *answer)
+static void take_answer(grain_trials *g, eqp_auto_result *answer)
 {
     eqp__trials_free(1, &g->best->trial);
     *g->best = *answer;
@@ -376,13 +376,13 @@ static void take_answer(graining *g, eqp_auto_answer *answer)
     g->taken = g->b->grain;
     g->beyond += g->paid - answer->row.balance_seconds;
     g->paid = answer->row.balance_seconds;
-    *answer = (eqp_auto_answer){.keep = false};
+    *answer = (eqp_auto_result){.keep = false};
 }
 
-static int try_grain(graining *g, int grain, eqp_message *message)
+static int try_grain(grain_trials *g, int grain, eqp_message *message)
 {
     const double begin = begin_trial(g->b);
-    eqp_auto_answer answer = {.keep = false};
+    eqp_auto_result answer = {.keep = false};
     double seconds;
     int code;
 
@@ -400,10 +400,10 @@ done:
     return code;
 }
 
-static void conclude_graining(const graining *g, int began, double step, bool automatic)
+static void conclude_grain_trials(const grain_trials *g, int began, double step, bool automatic)
 {
     eqp_balancer *const b = g->b;
-    eqp_auto_answer *best = g->best;
+    eqp_auto_result *best = g->best;
 
     if (g->ntried > 1) {
         b->grain_lost = g->taken != began ? 0 : b->grain_lost + (b->grain_lost < EQP__GRAIN_LOST);
@@ -424,14 +424,14 @@ static void conclude_graining(const graining *g, int began, double step, bool au
 
 /* Tries granularities from the present one outward, as long as another trial is affordable. */
 static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making, const eqp_lives *lives,
-                      eqp_auto_answer *best, eqp_message *message)
+                      eqp_auto_result *best, eqp_message *message)
 {
-    graining g = {.b = b, .home = home, .lives = lives, .best = best};
+    grain_trials g = {.b = b, .home = home, .lives = lives, .best = best};
     const int began = b->grain, n = b->problem.ngrains;
     const double step = best->row.evaluated.step_seconds;
     int code;
 
-    EQP_TRY(open_graining(&g, making, message));
+    EQP_TRY(open_grain_trials(&g, making, message));
     for (int k = 1; k < 2 * n; k++) {
         const int grain = k % 2 != 0 ? began + (k + 1) / 2 : began - k / 2;
         if (grain >= 0 && grain < n && eqp__auto_left(&b->memory, lives, step) - g.beyond >= g.price) {
@@ -439,7 +439,7 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making
         }
     }
     EQP_TRY(g.taken != b->grain ? eqp__take_grain(b, g.taken, home) : EQP_OK);
-    conclude_graining(&g, began, step, making->method == &eqp__method_auto);
+    conclude_grain_trials(&g, began, step, making->method == &eqp__method_auto);
 done:
     if (code != EQP_OK && b->grain != began) {
         (void)eqp__take_grain(b, began, home); /* the first error is reported */
@@ -471,11 +471,11 @@ done:
 }
 
 static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                         eqp_found_map *found, eqp_message *message)
+                         eqp_new_map *found, eqp_message *message)
 {
     const bool automatic = making->method == &eqp__method_auto;
     const double begin = begin_trial(b);
-    eqp_auto_answer answer = {.keep = false};
+    eqp_auto_result answer = {.keep = false};
     int code;
 
     if (b->surveyed && b->problem.ngrains > 1) { /* taken before it was known that maps would be tried */
@@ -539,8 +539,8 @@ bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 }
 
 /* Trials have used up their share of the run: repeat the last winner without any. */
-static int make_again(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                      eqp_found_map *found, int64_t *bytes, eqp_message *message)
+static int make_again(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
+                      int64_t *bytes, eqp_message *message)
 {
     eqp_making run = *making;
     eqp_choice choice;
@@ -559,7 +559,7 @@ done:
     return code;
 }
 
-int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_found_map *found,
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
                   int64_t *bytes, eqp_message *message)
 {
     const bool rests = b->grain_rest > 0;

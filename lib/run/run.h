@@ -114,13 +114,13 @@ void eqp__close_problem(const eqp_balancer *b);
 int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base);
 
 /* The map that was made; everything but the costs is owned. */
-typedef struct eqp_found_map {
+typedef struct eqp_new_map {
     eqp_map *map; /* NULL: the present one is kept */
     eqp_placement *placement;
     eqp_map_made made;
-} eqp_found_map;
+} eqp_new_map;
 
-void eqp__found_free(eqp_found_map *found);
+void eqp__new_map_free(eqp_new_map *found);
 
 /* Owners in curve order, by the survey that there is or by one that is taken. base: [parts] or NULL, owned by the
  * caller; owners: to be freed in any case. Adds to *bytes. Collective. */
@@ -131,7 +131,7 @@ int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, dou
 eqp_making eqp__repairing(const eqp_making *making);
 
 /* The present map with few owners moved; *found stays empty where that does not reach the tolerance. Collective. */
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found, int64_t *bytes,
                 eqp_message *message);
 
 /* True if `auto` repeats the last method because no trials are allowed. lives: of maps. */
@@ -145,11 +145,11 @@ bool eqp__making_by_trial(const eqp_making *making);
 bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives);
 
 /* A new map by a method that takes the survey alone; by any, for such lives. Collective. */
-int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
-                        int64_t *bytes, eqp_message *message);
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_new_map *found, int64_t *bytes,
+                        eqp_message *message);
 
 /* home: replaced where the map is for owners of another granularity. */
-int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_found_map *found,
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
                   int64_t *bytes, eqp_message *message);
 
 #endif

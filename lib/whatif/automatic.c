@@ -141,7 +141,7 @@ static const eqp_ageing *ageing_of(const eqp_auto_memory *memory, int kind)
 }
 
 /* A new map as expected: made now, and renewed when it has lost as much as that costs. */
-static eqp_prospect new_map(const eqp_auto_question *question, const char *word, const eqp_compared *row)
+static eqp_prospect new_map(const eqp_auto_input *question, const char *word, const eqp_compared *row)
 {
     return (eqp_prospect){.step = row->evaluated.step_seconds,
                           .even = row->evaluated.step_seconds_ideal,
@@ -151,7 +151,7 @@ static eqp_prospect new_map(const eqp_auto_question *question, const char *word,
 }
 
 /* The present map costs nothing more, and is good as long as its next step is shorter than a new map's in the mean. */
-static eqp_prospect present_map(const eqp_auto_question *question, const eqp_compared *row)
+static eqp_prospect present_map(const eqp_auto_input *question, const eqp_compared *row)
 {
     const eqp_auto_memory *memory = question->memory;
 
@@ -165,7 +165,7 @@ static eqp_prospect present_map(const eqp_auto_question *question, const eqp_com
 #define HOPE 0.25
 
 /* seconds: of the curve's trial. The gain is that of all maps of the rest of the run. */
-static bool is_worth_trying(const eqp_auto_question *question, double effort, double seconds, const eqp_compared *best)
+static bool is_worth_trying(const eqp_auto_input *question, double effort, double seconds, const eqp_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
 
@@ -289,7 +289,7 @@ void eqp__auto_take(eqp_auto_memory *memory, const char *word)
 }
 
 /* Seconds of a step in the mean, by which maps are compared. */
-static double cost_of(const eqp_auto_question *question, const eqp_prospect *prospect, const eqp_compared *row)
+static double cost_of(const eqp_auto_input *question, const eqp_prospect *prospect, const eqp_compared *row)
 {
     return eqp__fitting_seconds(row, eqp__prospect_cost(&question->lives, prospect));
 }
@@ -312,8 +312,8 @@ static int trial_seconds(const eqp_whatif_state *state, const eqp_method *method
 }
 
 /* Tries one method, and keeps it if it is the best so far. seconds: of its trial. */
-static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, const eqp_choice *choice, double *cost,
-                   eqp_auto_answer *answer, eqp_compared *row, double *seconds, eqp_message *message)
+static int try_one(eqp_whatif_state *state, const eqp_auto_input *question, const eqp_choice *choice, double *cost,
+                   eqp_auto_result *answer, eqp_compared *row, double *seconds, eqp_message *message)
 {
     const double begin = eqp__whatif_now(state);
     eqp_trial trial = {.choice = choice, .nparts = question->nparts};
@@ -343,9 +343,9 @@ done:
 /* A choice in progress. */
 typedef struct choosing {
     eqp_whatif_state *state;
-    const eqp_auto_question *question;
+    const eqp_auto_input *question;
     const eqp_compared *present; /* or NULL */
-    eqp_auto_answer *answer;
+    eqp_auto_result *answer;
     double cost;         /* of what is the best so far: seconds of a step in the mean */
     double curve_effort; /* CPU seconds of the curve's trial */
     double best_effort;  /* of that of the best new map */
@@ -524,7 +524,7 @@ done:
 /* One line: the step as it is modelled now, and what is expected of the life that begins. */
 static void explain(const choosing *c, double life)
 {
-    eqp_auto_answer *answer = c->answer;
+    eqp_auto_result *answer = c->answer;
     char against[64] = "";
 
     if (c->present != NULL && !answer->keep) {
@@ -541,7 +541,7 @@ static void explain(const choosing *c, double life)
 static void conclude(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;
-    const eqp_auto_answer *answer = c->answer;
+    const eqp_auto_result *answer = c->answer;
     const bool made = !answer->keep;
     const eqp_compared *best = best_so_far(c);
     const eqp_prospect prospect =
@@ -559,17 +559,17 @@ static void conclude(const choosing *c)
     memory->curve = c->curve_effort;
 }
 
-int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *asked, const eqp_trial *present,
-                     eqp_auto_answer *answer, eqp_message *message)
+int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_input *asked, const eqp_trial *present,
+                     eqp_auto_result *answer, eqp_message *message)
 {
-    eqp_auto_question question = *asked;
+    eqp_auto_input question = *asked;
     choosing c = {.state = state, .question = &question, .answer = answer, .cost = INFINITY, .message = message};
     const bool automatic = state->what->making.method == &eqp__method_auto;
     eqp_compared now = {.method = NULL};
     int code = EQP_OK;
 
     question.lives.known = question.memory != NULL ? &question.memory->usual : NULL;
-    *answer = (eqp_auto_answer){.keep = false};
+    *answer = (eqp_auto_result){.keep = false};
     if (present != NULL && automatic) {
         EQP_TRY(try_present(&c, present, &now));
     }
@@ -582,7 +582,7 @@ int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *asked, co
 done:
     if (code != EQP_OK) {
         eqp__trials_free(1, &answer->trial);
-        *answer = (eqp_auto_answer){.keep = false};
+        *answer = (eqp_auto_result){.keep = false};
         return code;
     }
     answer->row = answer->keep ? now : answer->trial.row;

@@ -96,27 +96,27 @@ double eqp__nominal_trial(const eqp_method *method, double even_step);
 bool eqp__auto_can_be(const eqp_auto_memory *memory);
 
 /* Input of a choice. */
-typedef struct eqp_auto_question {
+typedef struct eqp_auto_input {
     int nparts;
     eqp_lives lives; /* of maps; `known` is set here */
     eqp_network network;
     eqp_auto_memory *memory; /* of the run, which goes on; NULL: none, and trials may take what they want */
-} eqp_auto_question;
+} eqp_auto_input;
 
 /* Result of a choice; the same on all ranks, except the trial's map and placements. */
-typedef struct eqp_auto_answer {
+typedef struct eqp_auto_result {
     eqp_trial trial;   /* the best one: owned by the caller, eqp__trials_free(1, ...) */
     eqp_choice choice; /* of the trial */
     bool keep;         /* the present map is the best: trial is empty */
     eqp_compared row;  /* of the map to use */
     double cost;       /* seconds of a step in the mean of its expected life, with what making it takes */
     char why[192];     /* one line for people */
-} eqp_auto_answer;
+} eqp_auto_result;
 
 /* Where the run has a method of its own (what->making.method, not `auto`) that one alone is tried, and the present
  * map is not kept. present: the map in use as a trial without a choice (map and placements borrowed), or NULL.
  * Collective. */
-int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *question, const eqp_trial *present,
-                     eqp_auto_answer *answer, eqp_message *message);
+int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_input *question, const eqp_trial *present,
+                     eqp_auto_result *answer, eqp_message *message);
 
 #endif

@@ -187,13 +187,13 @@ static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node 
                          one_node = {.beta = 1.0, .node = PARTS};
 
 /* The choice for parts that live this many steps. present, memory: or NULL. */
-static eqp_auto_answer choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
+static eqp_auto_result choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
                                     eqp_auto_memory *memory)
 {
-    const eqp_auto_question question = {
+    const eqp_auto_input question = {
         .nparts = PARTS, .lives = {.usual = life, .most = life}, .network = *network, .memory = memory};
     eqp_whatif_state state;
-    eqp_auto_answer answer;
+    eqp_auto_result answer;
     eqp_message message = {""};
 
     eqp__whatif_open(&w->what, &state);
@@ -203,12 +203,12 @@ static eqp_auto_answer choose_again(world *w, const eqp_network *network, double
     return answer;
 }
 
-static eqp_auto_answer choose(world *w, const eqp_network *network, double life, const eqp_trial *present)
+static eqp_auto_result choose(world *w, const eqp_network *network, double life, const eqp_trial *present)
 {
     return choose_again(w, network, life, present, NULL);
 }
 
-static void forget(eqp_auto_answer *answer)
+static void forget(eqp_auto_result *answer)
 {
     eqp__trials_free(1, &answer->trial);
 }
@@ -251,7 +251,7 @@ enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 static void the_network_decides(MPI_Comm comm)
 {
     eqp_evaluated other[NWORDS];
-    eqp_auto_answer balanced, quiet, together;
+    eqp_auto_result balanced, quiet, together;
     world w;
 
     make_world(comm, 0, &w);
@@ -281,7 +281,7 @@ static void the_network_decides(MPI_Comm comm)
     forget(&together);
 }
 
-static int tried_of(const eqp_auto_answer *answer)
+static int tried_of(const eqp_auto_result *answer)
 {
     const char *at = strstr(answer->why, "; ");
 
@@ -306,7 +306,7 @@ static void pins_are_counted(MPI_Comm comm)
 static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
-    eqp_auto_answer answer;
+    eqp_auto_result answer;
     world w;
 
     make_world(comm, 0, &w);
@@ -352,7 +352,7 @@ static void who_loses_rests(MPI_Comm comm)
 
     make_world(comm, 0, &w);
     for (int i = 0; i < TIMES; i++) {
-        eqp_auto_answer answer = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+        eqp_auto_result answer = choose_again(&w, &expensive, FOREVER, NULL, &memory);
         const int tried = tried_of(&answer);
         first = i == 0 ? tried : first;
         fewest = tried < fewest ? tried : fewest;
@@ -381,7 +381,7 @@ static void who_loses_rests(MPI_Comm comm)
 static void what_ages_is_left(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
-    eqp_auto_answer first, long_life, short_life;
+    eqp_auto_result first, long_life, short_life;
     world w;
 
     make_world(comm, 0, &w);
@@ -413,7 +413,7 @@ static void trials_wait_for_their_share(MPI_Comm comm)
     eqp_auto_memory memory = {.effort = {0.0}};
     const eqp_lives lives = {.usual = 50.0, .most = 1e9, .by_loss = true};
     const eqp_choice_options *const how = &usual;
-    eqp_auto_answer brief;
+    eqp_auto_result brief;
     eqp_choice choice;
     world w;
     int t = 0;
@@ -468,7 +468,7 @@ static eqp_trial all_in_one(const world *w)
 
 static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
 {
-    eqp_auto_answer late, early, again, quiet;
+    eqp_auto_result late, early, again, quiet;
     eqp_trial bad, best;
     world w;
 
@@ -497,7 +497,7 @@ static void a_choice_is_never_above_the_curve(MPI_Comm comm)
     int beyond = 0;
 
     for (uint64_t i = 0; i < 2; i++) {
-        eqp_auto_answer answer;
+        eqp_auto_result answer;
         double curve;
         world w;
         make_world(comm, 1 + i, &w);
@@ -651,10 +651,10 @@ static void no_map_is_above_its_memory(MPI_Comm comm)
         for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
             const bool unlike = i % 2 != 0, can_be = times[k] > 1;
             eqp_whatif_state state;
-            eqp_auto_answer answer;
+            eqp_auto_result answer;
             eqp_message message = {""};
             eqp_choice choice;
-            const eqp_auto_question question = {
+            const eqp_auto_input question = {
                 .nparts = PARTS, .lives = {.usual = FOREVER, .most = FOREVER}, .network = nothing};
             bytes[0] = times[k] * free_of.memory_mean * (unlike ? 0.9 : 1.0);
             bytes[1] = times[k] * free_of.memory_mean * (unlike ? 1.2 : 1.0);

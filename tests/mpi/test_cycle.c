@@ -582,7 +582,7 @@ static void late_maps_are_even_in_every_phase(MPI_Comm comm)
         double shift;
     } ways[] = {{"thread:delay=1,repair=never", "levelled", 0.0},
                 {"1:delay=1", "levelled", 2.0},
-                {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not mended */
+                {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not repaired */
 
     for (int i = 0; i < 3; i++) {
         eqp_lazy_options options;

@@ -422,15 +422,15 @@ static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step
 }
 
 /* Whole owners move around one that is too heavy for a rank; one that no longer is comes together and moves as well. */
-static void shared_maps_are_mended(MPI_Comm comm)
+static void shared_maps_are_repaired(MPI_Comm comm)
 {
     static const struct {
         const char *words, *says;
         int64_t heavy;
     } runs[] = {{"0:delay=2,repair=never", "ago", 4 * 100 * MANY},
-                {"0:delay=2", "around what is shared", 4 * 100 * MANY},
+                {"0:delay=2", "around shared owners", 4 * 100 * MANY},
                 {"0:delay=2,repair=never", "ago", 100 * MANY / 20},
-                {"0:delay=2", "put together", 100 * MANY / 20}};
+                {"0:delay=2", "made whole", 100 * MANY / 20}};
 
     for (int i = 0; i < 4 && mpi_test_size(comm) > 1; i++) {
         eqp_lazy_options options;
@@ -604,7 +604,7 @@ int main(int argc, char **argv)
         MPI_TEST(owners_are_found_again),
         MPI_TEST(maps_are_taken_by_every_way),
         MPI_TEST(maps_are_made_where_that_is_cheaper),
-        MPI_TEST(shared_maps_are_mended),
+        MPI_TEST(shared_maps_are_repaired),
         MPI_TEST(maps_that_fail_change_nothing),
         MPI_TEST(without_memory_nobody_waits_for_ever),
     };

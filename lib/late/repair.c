@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Owners in curve order, placed by a map that is not in use yet. */
-typedef struct mending {
+typedef struct late_repair {
     eqp_making how;
     eqp_owners owners; /* tags: parts of whole owners; for shared owners the part with most of their units */
     double *seconds;   /* [owners] of work */
@@ -25,9 +25,9 @@ typedef struct mending {
     double *tried;     /* [parts] */
     double heaviest;   /* owner, in seconds */
     double imbalance;  /* of `load` */
-} mending;
+} late_repair;
 
-static void mending_free(mending *m)
+static void late_repair_free(late_repair *m)
 {
     eqp__owners_free(&m->owners);
     free(m->seconds);
@@ -48,7 +48,7 @@ static double mean_of(int nparts, const double *load)
     return sum / nparts;
 }
 
-static double imbalance_of(const mending *m, int nparts, const double *load)
+static double imbalance_of(const late_repair *m, int nparts, const double *load)
 {
     const double mean = mean_of(nparts, load);
     double most = 0.0;
@@ -60,7 +60,7 @@ static double imbalance_of(const mending *m, int nparts, const double *load)
 }
 
 /* Lowest imbalance that a map of whole owners can reach. */
-static double floor_of(const mending *m, int nparts)
+static double floor_of(const late_repair *m, int nparts)
 {
     const double mean = mean_of(nparts, m->load);
     double fastest = 0.0;
@@ -94,7 +94,7 @@ static int add_shared(const eqp_map *map, int64_t tag, double seconds, double ag
 }
 
 /* The work of all owners by the map: heard [owners]. */
-static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard, mending *m)
+static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard, late_repair *m)
 {
     eqp_owners *owners = &m->owners;
     double heaviest = 0.0;
@@ -130,7 +130,7 @@ done:
     return code;
 }
 
-static int make_room(const eqp_balancer *b, mending *m, eqp__address **address, eqp_placement **heard)
+static int make_room(const eqp_balancer *b, late_repair *m, eqp__address **address, eqp_placement **heard)
 {
     double **const of_parts[] = {&m->load, &m->beside, &m->tried};
     const int64_t n = m->owners.n;
@@ -151,15 +151,15 @@ done:
 }
 
 /* m: must be freed in any case. */
-static int mending_open(eqp_balancer *b, const eqp_names *home, const eqp_making *how, const eqp_found_map *found,
-                        mending *m, int64_t *bytes)
+static int late_repair_open(eqp_balancer *b, const eqp_names *home, const eqp_making *how, const eqp_new_map *found,
+                            late_repair *m, int64_t *bytes)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     eqp__address *address = NULL;
     eqp_placement *heard = NULL;
     int code;
 
-    *m = (mending){.how = *how};
+    *m = (late_repair){.how = *how};
     EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, &m->owners, bytes));
     code = make_room(b, m, &address, &heard);
     EQP_TRY(eqp__placements_fetch(b->comm, code, m->owners.n, address, home->n, found->placement, heard));
@@ -172,8 +172,8 @@ done:
 
 /* Moves few owners so that the map is even. around: shared owners stay. made: zeros; its imbalance is that of all
  * work. */
-static int mend_once(const eqp_balancer *b, mending *m, bool around, const eqp_found_map *found, int64_t nhome,
-                     eqp_found_map *made, eqp_message *message)
+static int repair_once(const eqp_balancer *b, late_repair *m, bool around, const eqp_new_map *found, int64_t nhome,
+                       eqp_new_map *made, eqp_message *message)
 {
     eqp_making how = m->how;
     eqp_draft *draft = NULL;
@@ -198,10 +198,10 @@ done:
 }
 
 /* Replaces *best if the new map is better than it and than the original. */
-static void keep_better(bool around, eqp_found_map *made, eqp_found_map *best, eqp__mended *news)
+static void keep_better(bool around, eqp_new_map *made, eqp_new_map *best, eqp__late_repaired *news)
 {
     if (made->map != NULL && made->made.result.imbalance < news->reached) {
-        const eqp_found_map before = *best;
+        const eqp_new_map before = *best;
         *best = *made;
         *made = before;
         news->reached = best->made.result.imbalance;
@@ -210,31 +210,31 @@ static void keep_better(bool around, eqp_found_map *made, eqp_found_map *best, e
 }
 
 /* The repaired map replaces the found one. */
-static void adopt(const eqp_names *home, bool around, eqp_found_map *found, eqp_found_map *mended)
+static void adopt(const eqp_names *home, bool around, eqp_new_map *found, eqp_new_map *repaired)
 {
-    mended->made.sizes = found->made.sizes;
+    repaired->made.sizes = found->made.sizes;
     if (!around) {
-        const eqp_found_map before = *found;
-        *found = *mended;
-        *mended = before;
+        const eqp_new_map before = *found;
+        *found = *repaired;
+        *repaired = before;
         return;
     }
     for (int64_t i = 0; i < home->n; i++) {
         if (found->placement[i].tag >= 0) {
-            found->placement[i] = mended->placement[i];
+            found->placement[i] = repaired->placement[i];
         }
     }
-    found->made.result = mended->made.result;
+    found->made.result = repaired->made.result;
 }
 
 /* For loads in several phases: a repair that evens out all phases; maps with shared owners stay as they are. */
-static int mend_cycle(const eqp_balancer *b, mending *m, eqp_found_map *found, const eqp_names *home, eqp__mended *news,
-                      eqp_message *message)
+static int repair_cycle(const eqp_balancer *b, late_repair *m, eqp_new_map *found, const eqp_names *home,
+                        eqp__late_repaired *news, eqp_message *message)
 {
-    eqp_found_map made = {.map = NULL};
+    eqp_new_map made = {.map = NULL};
     int code = EQP_OK;
 
-    *news = (eqp__mended){.came = found->made.result.imbalance, .reached = found->made.result.imbalance};
+    *news = (eqp__late_repaired){.came = found->made.result.imbalance, .reached = found->made.result.imbalance};
     if (eqp_map_shared(found->map) > 0) {
         return EQP_OK;
     }
@@ -245,34 +245,34 @@ static int mend_cycle(const eqp_balancer *b, mending *m, eqp_found_map *found, c
     news->reached = news->came;
     keep_better(false, &made, found, news);
 done:
-    eqp__found_free(&made);
+    eqp__new_map_free(&made);
     return code;
 }
 
 /* Repairs along the curve, with the shares of all ranks in an owner added up. */
-static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
-                         int64_t *bytes, eqp__mended *news, eqp_message *message)
+static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
+                           int64_t *bytes, eqp__late_repaired *news, eqp_message *message)
 {
     const int64_t shares = eqp_map_shared(found->map);
     const double enough = shares > 0 ? how->imbalance_tol : how->assign_tol;
-    eqp_found_map best = {.map = NULL};
-    mending m;
+    eqp_new_map best = {.map = NULL};
+    late_repair m;
     int code;
 
-    EQP_TRY(mending_open(b, home, how, found, &m, bytes));
+    EQP_TRY(late_repair_open(b, home, how, found, &m, bytes));
     if (m.owners.phases.n > 0) { /* the same on all ranks */
-        code = mend_cycle(b, &m, found, home, news, message);
+        code = repair_cycle(b, &m, found, home, news, message);
         goto done;
     }
     const double least = floor_of(&m, b->nparts);
     bool around = shares > 0 && least > enough; /* one owner is too much for any rank */
-    *news = (eqp__mended){.came = m.imbalance, .reached = m.imbalance};
+    *news = (eqp__late_repaired){.came = m.imbalance, .reached = m.imbalance};
     for (int i = 0; i < (shares > 0 ? 2 : 1) && news->reached > enough; i++, around = !around) {
-        eqp_found_map made = {.map = NULL};
+        eqp_new_map made = {.map = NULL};
         if (around || least < news->reached) {
-            code = mend_once(b, &m, around, found, home->n, &made, message);
+            code = repair_once(b, &m, around, found, home->n, &made, message);
             keep_better(around, &made, &best, news);
-            eqp__found_free(&made);
+            eqp__new_map_free(&made);
             EQP_TRY(code);
         }
     }
@@ -280,14 +280,14 @@ static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_makin
         adopt(home, news->around, found, &best);
     }
 done:
-    eqp__found_free(&best);
-    mending_free(&m);
+    eqp__new_map_free(&best);
+    late_repair_free(&m);
     return code;
 }
 
-static void describe(eqp_balancer *b, const eqp__mended *news, bool shared)
+static void describe(eqp_balancer *b, const eqp__late_repaired *news, bool shared)
 {
-    const char *how = !shared ? "mended" : news->around ? "mended around what is shared" : "put together and mended";
+    const char *how = !shared ? "repaired" : news->around ? "repaired around shared owners" : "made whole and repaired";
     char before[sizeof b->now.why], what[64] = "";
 
     memcpy(before, b->now.why, sizeof before);
@@ -297,13 +297,13 @@ static void describe(eqp_balancer *b, const eqp__mended *news, bool shared)
     snprintf(b->now.why, sizeof b->now.why, "%.80s; uneven by %.1f%%%s", before, 100.0 * news->came, what);
 }
 
-int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
-                   int64_t *bytes, eqp_message *message)
+int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found,
+                     int64_t *bytes, eqp_message *message)
 {
     const bool surveyed = b->surveyed, shared = eqp_map_shared(found->map) > 0;
     eqp_making how = eqp__repairing(making);
     const double promised = found->made.result.imbalance;
-    eqp__mended news = {.came = promised, .reached = promised};
+    eqp__late_repaired news = {.came = promised, .reached = promised};
     double *base = NULL;
     bool whole = false;
     int code;
@@ -313,8 +313,8 @@ int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *mak
     if (eqp_map_phased(found->map, NULL, NULL) > 0) { /* left as it is */
         goto done;
     }
-    EQP_TRY(eqp__late_mend_whole(b, home, &how, found, &news, &whole));
-    EQP_TRY(whole ? EQP_OK : mend_lined_up(b, home, &how, found, bytes, &news, message));
+    EQP_TRY(eqp__late_repair_whole(b, home, &how, found, &news, &whole));
+    EQP_TRY(whole ? EQP_OK : repair_lined_up(b, home, &how, found, bytes, &news, message));
     if (!shared || news.reached < news.came) {
         found->made.result.imbalance = news.reached; /* otherwise the promise was the best possible */
     }

@@ -107,7 +107,7 @@ static bool read_pieces(const eqp_balancer *b, const eqp_placement *placement, w
 }
 
 /* *can: the map is of that kind on all ranks. */
-static int whole_open(const eqp_balancer *b, const eqp_found_map *found, whole *w, bool *can)
+static int whole_open(const eqp_balancer *b, const eqp_new_map *found, whole *w, bool *can)
 {
     const bool fits = w->n <= INT_MAX / (int64_t)sizeof(piece) / b->nranks, /* fits into messages to rank 0 */
         shared = eqp_map_shared(b->map) > 0 || eqp_map_shared(found->map) > 0;
@@ -264,8 +264,8 @@ done:
     return code;
 }
 
-int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
-                         eqp__mended *news, bool *can)
+int eqp__late_repair_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
+                           eqp__late_repaired *news, bool *can)
 {
     whole w = {.n = home->n};
     eqp_repair_result result = {.moved = 0};
@@ -276,7 +276,7 @@ int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp
         goto done;
     }
     EQP_TRY(weigh(b, how, &w));
-    *news = (eqp__mended){.came = w.loads.imbalance, .reached = w.loads.imbalance};
+    *news = (eqp__late_repaired){.came = w.loads.imbalance, .reached = w.loads.imbalance};
     if (needs_repair(b, how, &w)) {
         EQP_TRY(repair(b, how, &w, &result));
         news->reached = result.imbalance;
