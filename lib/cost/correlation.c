@@ -18,7 +18,7 @@ static int check_values(int64_t n, const double *model, const double *measured)
     return EQP_OK;
 }
 
-/* Mean and largest deviation, with every term divided first so that huge values do not overflow. */
+/* Mean and largest deviation; each term is divided first to avoid overflow. */
 static void find_scale(int64_t n, const double *value, double *mean, double *spread)
 {
     *mean = 0.0;
@@ -45,7 +45,7 @@ static double correlate(int64_t n, const double *a, const double *b)
 {
     double mean_a, mean_b, spread_a, spread_b, aa = 0.0, bb = 0.0, ab = 0.0;
 
-    /* Asked of the values, because rounding can leave a spread where there is none. */
+    /* compare the values, since rounding can produce a spread where there is none */
     if (all_equal(n, a) || all_equal(n, b)) {
         return 0.0;
     }
@@ -143,7 +143,7 @@ int eqp_load_rmse(int64_t n, const double *model, const double *measured, double
     if (!isfinite(largest)) {
         return EQP_ERR_OVERFLOW;
     }
-    /* In units of the largest difference, so that its square cannot overflow. */
+    /* relative to the largest difference, so that squares cannot overflow */
     for (int64_t i = 0; i < n && largest > 0.0; i++) {
         double d = (model[i] - measured[i]) / largest;
 

@@ -34,19 +34,19 @@ static int check(const eqp_gain_case *of)
     return are_amounts((int64_t)(sizeof amount / sizeof amount[0]), amount) ? EQP_OK : EQP_ERR_DATA;
 }
 
-/* Zero times infinity is zero: infinitely many elements cost nothing where a byte costs nothing. */
+/* Zero times infinity is zero: infinitely many elements are free if a byte is. */
 static double product(double x, double y)
 {
     return x == 0.0 || y == 0.0 ? 0.0 : x * y;
 }
 
-/* 3.2 */
+/* Equation 3.2. */
 static double movement(const eqp_gain_case *of, double elements)
 {
     return of->alpha + product(product(of->beta, of->element_bytes), elements);
 }
 
-/* 3.3 */
+/* Equation 3.3. */
 static double moved_by_global(const eqp_gain_case *of)
 {
     const double above = fmax(of->load_max - of->load_mean, 0.0);
@@ -95,7 +95,7 @@ int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_ma
     if (n == 0) {
         return eqp_gain_none(of, seconds);
     }
-    /* From 0 to `steps` are steps + 1. */
+    /* 0 to `steps` are steps + 1 steps */
     const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
     const int64_t counted = steps < (double)n ? (int64_t)steps : n;
     double sum = 0.0;

@@ -2,7 +2,6 @@
 #include <equipoise/more/base.h>
 #include <equipoise/more/hindsight.h>
 
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,13 @@ static bool is_amount(double x)
 /* Input of the search for the best schedule. */
 typedef struct schedule_case {
     int64_t n;
-    /* Seconds of the steps from s on with a map that was made before s: row[s] to row[n - 1]. */
+    /* Seconds of the steps from s on with a map made before s: row[s] to row[n - 1]. */
     const double *(*row)(void *user, int64_t s);
     void *user;
-    const double *cost; /* [n] of a map before each step */
+    const double *cost; /* [n] cost of a map before each step */
 } schedule_case;
 
-/* rest[s]: the least seconds of the steps from s on, with a map before s; until[s]: where its next map is made. */
+/* rest[s]: the fewest seconds of the steps from s on, with a map before s; until[s]: where its next map is made. */
 static double find_schedule(const schedule_case *of, double *rest, int64_t *until)
 {
     rest[of->n] = 0.0;
@@ -74,7 +73,7 @@ int eqp_policy_hindsight(int64_t n, const double *aged, double map_seconds, doub
     int code;
 
     EQP_REQUIRE(n >= 1 && aged && best);
-    if (n > INT32_MAX) { /* no n by n numbers are in memory */
+    if (n > INT32_MAX) { /* n by n numbers do not fit into memory */
         return EQP_ERR_OVERFLOW;
     }
     if (!is_amount(map_seconds)) {
@@ -107,26 +106,26 @@ done:
     return code;
 }
 
-/* Steps that follow each other, in seconds and counts of all of them. */
+/* Consecutive steps, as totals. */
 typedef struct stretch {
     double max, mean;
     double cost;     /* of all its maps */
-    double aged;     /* sum of the increments of steps with a map, as far as known */
+    double aged;     /* sum of the increments of steps with a map, where known */
     double risen;    /* sum of the differences of imbalance between steps of one map */
-    int64_t maps;    /* before any of its steps */
-    int64_t unknown; /* steps with a map whose increment is not known */
+    int64_t maps;    /* made before any of its steps */
+    int64_t unknown; /* steps with a map whose increment is unknown */
     int64_t steps;
 } stretch;
 
 #define MOST EQP_HINDSIGHT_MOST
 
-/* A rise by chance is smaller than this many standard deviations. */
+/* Rises below this many standard deviations may be chance. */
 #define SURE 3.0
 
 struct eqp_hindsight {
     stretch *part; /* [MOST] */
     int64_t n;
-    int64_t together; /* most steps of a stretch */
+    int64_t together; /* most steps in a stretch */
     int64_t steps, maps;
     double first;     /* cost of the first map */
     double imbalance; /* of the last step */
@@ -173,7 +172,7 @@ static void join(stretch *to, const stretch *next)
     to->steps += next->steps;
 }
 
-/* Neighbours become one of `together` steps at most; one that begins with a map stays apart unless `across`. */
+/* Joins neighbours up to `together` steps; a stretch that begins with a map stays separate unless `across`. */
 static void join_all(eqp_hindsight *h, bool across)
 {
     int64_t n = 0;
@@ -189,8 +188,8 @@ static void join_all(eqp_hindsight *h, bool across)
     h->n = n;
 }
 
-/* Frees a quarter of the room at least. Maps are taken together only in pieces of two mean intervals and more, which
- * have about as many old steps as fresh ones each. */
+/* Frees at least a quarter of the room. Stretches with maps are joined only if they are at least two mean intervals
+ * long, so that they contain about as many old steps as fresh ones. */
 static void make_room(eqp_hindsight *h)
 {
     while (h->n > MOST / 4 * 3) {
@@ -235,22 +234,22 @@ int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
     return EQP_OK;
 }
 
-/* Steps of one level follow each other. */
+/* Consecutive steps at the same level. */
 typedef struct pool {
     double sum, weight; /* of imbalances times mean seconds, of mean seconds */
     int64_t end;
 } pool;
 
-/* The run as eqp_hindsight_regret() takes it: per stretch. */
+/* The run by stretches, as eqp_hindsight_regret() uses it. */
 typedef struct view {
     int64_t n;
     const stretch *part;
     double *row;     /* [n] of find_schedule */
-    double *fresh;   /* [n] imbalance of a map that is made before it */
+    double *fresh;   /* [n] imbalance of a map made before it */
     double *rise;    /* [n] increment */
-    double *noise;   /* [n] imbalance that every map would have met */
-    double *cost;    /* [n] of a map before it */
-    pool *pool;      /* [n] room */
+    double *noise;   /* [n] imbalance that any map would have had */
+    double *cost;    /* [n] cost of a map made before it */
+    pool *pool;      /* [n] scratch */
     double variance; /* of the noise */
 } view;
 
@@ -266,8 +265,8 @@ static void pour(pool *into, const pool *next)
     into->end = next->end;
 }
 
-/* The least squares fit to the imbalances from `begin` to `end` that never falls: neighbours that do are pooled.
- * Weights are the mean seconds, so that what is left adds up to nothing. Returns the pools. */
+/* The nondecreasing least-squares fit to the imbalances from `begin` to `end`, by pooling neighbours that decrease.
+ * Weights are the mean seconds, so that the residuals sum to zero. Returns the number of pools. */
 static int64_t pool_falls(const view *v, int64_t begin, int64_t end)
 {
     int64_t n = 0;
@@ -321,7 +320,7 @@ static void fit_rises(const view *v, int64_t begin, int64_t end, double *fit)
     }
 }
 
-/* Of the noise of a stretch, from how far it is from the middle of its neighbours with the same map. */
+/* Variance of the noise, from each stretch's deviation from the midpoint of its neighbours with the same map. */
 static double find_variance(int64_t n, const stretch *part)
 {
     double sum = 0.0;
@@ -352,7 +351,7 @@ static double view_cycle(const view *v, int64_t begin, int64_t end, double usual
         v->rise[i] = i > begin ? fit[i] - fit[i - 1] : 0.0;
         steps += i > begin ? v->part[i].steps : 0;
     }
-    /* rise[] needs the fit of the stretch before: noise takes its place last. */
+    /* rise[] needs the fit of the previous stretch, so noise is stored last */
     for (int64_t i = begin; i < end; i++) {
         v->noise[i] = imbalance_of(&v->part[i]) - fit[i];
     }

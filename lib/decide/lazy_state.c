@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How both sides of lazy balancing take turns: Pearce 2014, figures 5.7 to 5.9. */
+/* State machines of the two sides of lazy balancing: Pearce 2014, figures 5.7 to 5.9. */
 #include <equipoise/more/lazy_model.h>
 
 int eqp_lazy_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
@@ -19,7 +19,7 @@ static bool can_be(const eqp_lazy_state *s)
            (!s->dead || s->phase == EQP_LAZY_READY);
 }
 
-/* No step is computed any more before the map is there. */
+/* The application has to wait for the map. */
 static bool must_wait(const eqp_lazy_state *s)
 {
     return (s->delay >= 0 && s->steps >= s->delay) || (s->wait >= 0 && s->steps >= s->wait);

@@ -7,30 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of normal numbers: their median deviation by their standard deviation. */
+/* Median deviation of a normal distribution, in standard deviations. */
 #define MEDIAN_DEVIATION 0.6745
 
 /* The same for their mean deviation. */
 #define MEAN_DEVIATION 0.7979
 
-/* Maps before that are remembered. */
+/* Number of earlier maps that are remembered. */
 #define MEMORY 20.0
 
-/* Noise of a largest number is skewed: the least of some falls short of their mean by less than that of normal ones. */
+/* The noise of a maximum is skewed: the minimum of several values lies less far below their mean than for normal
+ * noise. */
 #define SKEWED 0.8
 
 /* The variance of the minimum of several values, relative to that of one, is about the variance of the mean of this
  * many. */
 #define LEAST_AS_MEAN 1.8
 
-/* Steps over which the spread is a mean: the median of few changes is itself noisy. */
+/* Steps averaged for the spread, since the median of a few changes is itself noisy. */
 #define STEADY 100.0
 #define FEW 8
 
 /* The same for ranks: finding one rank among many takes more samples. */
 #define RANK_MEMORY 100.0
 
-/* Changes of a rank that its spread is a mean of, and those that it takes to be believed. */
+/* Changes of a rank averaged for its spread, and the number needed before it is used. */
 #define RANK_STEADY 300.0
 #define BELIEVED 100
 
@@ -43,7 +44,7 @@
 /* Rises are remembered across maps, so one false alarm would trigger several new maps; it must therefore be rarer. */
 #define SELDOM 1e-3
 
-/* Steps of a map that tell how it ages. */
+/* Steps of a map used to measure ageing. */
 #define AGEING 256
 
 /* Steps of an earlier map that count. */
@@ -77,7 +78,7 @@ static double median_of_three(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* The median of n numbers, EQP_POLICY_CHANGES at most; of two in the middle the less. */
+/* The median of n numbers, at most EQP_POLICY_CHANGES; the lower one of two. */
 static double median(int n, const double *of)
 {
     double sorted[EQP_POLICY_CHANGES];
@@ -92,19 +93,19 @@ static double median(int n, const double *of)
     return sorted[(n - 1) / 2];
 }
 
-/* Standard deviation, by second differences. */
+/* Standard deviation from second differences. */
 static double spread_of(int n, const double *change)
 {
     return median(n, change) / (MEDIAN_DEVIATION * sqrt(6.0));
 }
 
-/* Of the mean spread, the part of the last change. The median of the first few may be a jump that is no noise. */
+/* Weight of the last change in the mean spread. The median of the first few may be a jump instead of noise. */
 static double new_part(int64_t changes)
 {
     return changes <= FEW ? 1.0 : 1.0 / fmin((double)(changes - FEW), STEADY);
 }
 
-/* A rise that goes on as it did is no noise: second differences leave it out. */
+/* Second differences exclude a steady rise, which is not noise. */
 static void learn_spread(eqp_policy_noise *noise, double imbalance)
 {
     const int64_t n = noise->changes;
@@ -115,7 +116,7 @@ static void learn_spread(eqp_policy_noise *noise, double imbalance)
     noise->spread += (spread_of(seen, noise->change) - noise->spread) * new_part(noise->changes);
 }
 
-/* By how much the least of some fresh steps falls short of their mean, in standard deviations. */
+/* Expected distance of the minimum of n fresh steps below their mean, in standard deviations. */
 static double shortfall(int64_t n)
 {
     const double of = (double)n;
@@ -128,7 +129,7 @@ static double own_variance(const eqp_policy_noise *noise, int64_t settled)
     return noise->spread * noise->spread / fmin((double)settled, LEAST_AS_MEAN);
 }
 
-/* One more reading of a level. */
+/* Combines a level with another estimate of it. */
 static void combine(eqp_level *level, double mean, double variance)
 {
     if (level->variance > 0.0 && isfinite(variance)) {
@@ -249,7 +250,7 @@ void eqp__noise_renew(eqp_policy_noise *noise, double reached, int64_t settled)
     noise->calm = noise->calm_steps = 0.0;
 }
 
-/* Half of the map's steps may be as good as fresh ones: then more is known of these. */
+/* Learns from steps that are as good as fresh ones; up to half of a map's steps may be. */
 static void learn_calm(eqp_policy_noise *noise, double imbalance, const eqp_level *mark)
 {
     const int64_t age = noise->age;
@@ -269,7 +270,7 @@ static void learn_calm(eqp_policy_noise *noise, double imbalance, const eqp_leve
 
 void eqp__noise_record(eqp_policy_noise *noise, double imbalance, double mean, const eqp_level *mark, double cured)
 {
-    if (noise->age > 0) { /* the step before, as its neighbours show it */
+    if (noise->age > 0) { /* the previous step, smoothed by its neighbours */
         const double first = fmin(noise->last, imbalance);
         const double level = noise->age > 1 ? median_of_three(noise->former, noise->last, imbalance) : first;
         put_behind(noise, level);
@@ -355,7 +356,7 @@ done:
     return code;
 }
 
-/* Squares of weight times rise, mean over the ranks: without those of noise, and over those of noise. */
+/* Mean squares over the ranks of weight times rise: excess over noise, and ratio to noise. */
 typedef struct squares {
     double beyond, ratio;
 } squares;
@@ -393,7 +394,7 @@ static void end_fits(eqp_rank_noise *noise)
     noise->now.fit_steps = noise->now.age = 0;
 }
 
-/* The mean of changes; of one that stands out only a part, so that a hiccup is not taken for noise. */
+/* Averages changes. An outlier counts only in part, so that a hiccup is not mistaken for noise. */
 static void learn_spread_of_rank(double *spread, double change, double part)
 {
     const double size = fabs(change) / (MEAN_DEVIATION * sqrt(6.0));
@@ -401,7 +402,7 @@ static void learn_spread_of_rank(double *spread, double change, double part)
     *spread += (fmin(size, fmax(3.0 * *spread, size / 8.0)) - *spread) * part;
 }
 
-/* Takes in the step before, as its neighbours show it, and this one as the last. */
+/* Records the previous step, smoothed by its neighbours, and this one as the last. */
 static void take_loads(eqp_rank_noise *noise, const double *load, double mean)
 {
     const bool fits = noise->now.age > 0 && noise->now.age <= AGEING;
@@ -440,7 +441,7 @@ static double largest_rise(const eqp_rank_noise *noise, double surely)
     return weight > 0.0 ? most / weight : 0.0;
 }
 
-/* A mean square of n normal numbers exceeds this with that probability (Wilson and Hilferty: The distribution of
+/* The mean square of n normal numbers exceeds this with the given probability (Wilson and Hilferty: The distribution of
  * chi-square, PNAS 17, 1931). */
 static double squares_exceeded(double n, double probability)
 {

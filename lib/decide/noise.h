@@ -9,19 +9,19 @@
 
 #include <equipoise/more/decide.h>
 
-/* Noise can ask for a map in four ways: by a loss, by the rise of all maps, by that of one rank, by those of all ranks.
- * The part of false_alarms that each may have; of 1 all. */
+/* Noise can trigger a map in four ways: by a loss, by the rise of all maps, by that of one rank, by those of all ranks.
+ * Returns the share of false_alarms for each. */
 double eqp__noise_rate(double false_alarms);
 
-/* A level and how little is known of it. */
+/* A level and the variance of its estimate. */
 typedef struct eqp_level {
     double mean, variance;
 } eqp_level;
 
-/* A number that a standard normal one exceeds with this probability, of (0, 1). */
+/* The value that a standard normal variable exceeds with this probability, between 0 and 1. */
 double eqp__normal_exceeded(double probability);
 
-/* Takes a step in. mark: with what this step shows of it; cured: of the policy, with this step. */
+/* Records a step. mark: the fresh level, including this step; cured: the policy's, including this step. */
 void eqp__noise_record(eqp_policy_noise *noise, double imbalance, double mean, const eqp_level *mark, double cured);
 
 /* The next step is the first one with a new map, or with a repaired one. reached: imbalance of the last map over its
@@ -29,8 +29,8 @@ void eqp__noise_record(eqp_policy_noise *noise, double imbalance, double mean, c
 void eqp__noise_renew(eqp_policy_noise *noise, double reached, int64_t settled);
 void eqp__noise_mend(eqp_policy_noise *noise);
 
-/* The imbalance of the present map when it is fresh, without noise's luck: of the least of `settled` steps, of steps
- * since that were no worse, and of the maps before, as far as these were alike. */
+/* Imbalance of the fresh map without the bias of the minimum: from the least of `settled` steps, later steps that were
+ * no worse, and earlier maps, as far as these were similar. */
 eqp_level eqp__noise_mark(const eqp_policy_noise *noise, double reached, int64_t settled);
 
 /* Increase of a map's imbalance per step, from this map and earlier ones; variance: of that estimate. */
@@ -39,11 +39,11 @@ eqp_level eqp__noise_rise(const eqp_policy_noise *noise);
 /* True if noise alone would produce such a rise with a probability of at most false_alarms. */
 bool eqp__noise_rises(const eqp_policy_noise *noise, double false_alarms);
 
-/* Seconds lost since the onset of a loss: since the last step when nothing was lost in sum. cured: as above. */
+/* Seconds lost since the onset of a loss, i.e. since the accumulated loss was last zero. cured: as above. */
 double eqp__noise_loss(const eqp_policy_noise *noise, const eqp_level *mark, double cured);
 
-/* The loss, as this map and maps before let expect it: weighed by how little is known of both. Where there is no noise,
- * by this map alone. */
+/* Expected loss, from this map and earlier ones, weighted by the uncertainty of each; without noise, from this map
+ * alone. */
 double eqp__noise_expected(const eqp_policy_noise *noise, const eqp_level *mark, double loss);
 
 /* True if noise alone would produce such a loss with a probability of at most false_alarms. The sum of seconds above a
@@ -56,11 +56,11 @@ bool eqp__noise_sure(const eqp_policy_noise *noise, const eqp_level *mark, doubl
 typedef struct eqp_noise_state {
     int64_t age;          /* steps with this map */
     int64_t fit_steps;    /* number of steps in fit */
-    int64_t changes;      /* steps in the spreads */
+    int64_t changes;      /* steps that contributed to the spreads */
     double spread;        /* mean of the spreads */
     double rise_weight;   /* sum of weights, by 1 / spread^2 */
-    double squares;       /* sum over maps before of mean squares of weight times rise, */
-    double ratios;        /* the same over those of noise, by weights */
+    double squares;       /* sum over earlier maps of the mean squares of weight times rise, */
+    double ratios;        /* the same relative to noise, weighted */
     double square_weight; /* sum of squares of their weights */
     double weight;        /* sum of their weights */
 } eqp_noise_state;
@@ -69,12 +69,12 @@ typedef struct eqp_noise_state {
 typedef struct eqp_rank_noise {
     int nranks;
     eqp_noise_state now;
-    double *last;     /* [ranks] load of the last step over the mean, - 1; owned, with what follows */
-    double *former;   /* [ranks] of the step before */
+    double *last;     /* [ranks] last load relative to the mean, - 1; owned, as are the following */
+    double *former;   /* [ranks] of the previous step */
     double *fit;      /* [ranks] sum of these over the first steps of this map, */
     double *fit_ages; /* [ranks] times their ages */
-    double *rise;     /* [ranks] of maps before: sum of weights times rises in a step */
-    double *spread;   /* [ranks] standard deviation of the load over the mean */
+    double *rise;     /* [ranks] over earlier maps: sum of weights times rises per step */
+    double *spread;   /* [ranks] standard deviation of load / mean */
 } eqp_rank_noise;
 
 enum { EQP__RANK_NOISE_ROWS = 6 };

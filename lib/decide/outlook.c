@@ -10,7 +10,7 @@
 /* A kind's deviation from the average is trusted by weight / (weight + DOUBT). */
 #define DOUBT 2.0
 
-/* Trials may take this part of a run. */
+/* Fraction of a run that trials may take. */
 #define SHARE 0.02
 
 static double first_age(int bin)
@@ -57,7 +57,7 @@ static void fill(const eqp_ageing *of, double rise[EQP__AGES])
     }
 }
 
-/* How this kind ages, against all: by the ages that both know. */
+/* Ageing of a kind relative to all kinds, at ages known for both. */
 static double against(const eqp_ageing *of, const double usual[EQP__AGES])
 {
     double own = 0.0, all = 0.0, weight = 0.0;
@@ -86,7 +86,7 @@ void eqp__ageing_expect(const eqp_ageing *ageing, const eqp_ageing *usual, doubl
     }
 }
 
-/* The rise at an age beyond that of now. */
+/* The rise at an age relative to the present one. */
 typedef struct course {
     double rise[EQP__AGES], now;
 } course;
@@ -115,7 +115,7 @@ static double rise_of(const course *c, int bin)
     return fmax(c->rise[bin] - c->now, 0.0);
 }
 
-/* Parts of an even step that are lost in the first `life` steps from an age on. The first step is as it is. */
+/* Loss in the first `life` steps from an age on, in units of an even step. The first step has none. */
 static double lost_in(const course *c, int64_t age, double life)
 {
     double at = (double)age + 1.0, sum = 0.0;

@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ages are taken together: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 steps and more. */
+/* Ages are grouped: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 steps and more. */
 enum { EQP__AGES = 6 };
 
-/* By how much steps with maps of a kind were longer than with the same maps when they were fresh, as parts of an even
- * step. Zeros: nothing is known. */
+/* Increase of a step with maps of one kind over the same maps when fresh, in units of an even step. Zeros: unknown. */
 typedef struct eqp_ageing {
     double rise[EQP__AGES];   /* mean */
-    double weight[EQP__AGES]; /* samples; those of long ago count less */
+    double weight[EQP__AGES]; /* samples; older ones count less */
 } eqp_ageing;
 
 /* Adds a sample: age >= 1 and a finite rise; other samples are dropped. O(1). */
@@ -21,29 +20,29 @@ void eqp__ageing_learn(eqp_ageing *ageing, int64_t age, double rise);
 
 bool eqp__ageing_known(const eqp_ageing *ageing);
 
-/* The expected rises at all ages, >= 0. Ages without samples are those of `usual`, times what this kind has shown of
- * it; where that has none either, they grow with the root of the age. usual: of maps of all kinds, or NULL. */
+/* The expected rises at all ages, >= 0. Ages without samples use `usual`, scaled by the known ages of this kind;
+ * without `usual` they grow with the square root of the age. usual: of maps of all kinds, or NULL. */
 void eqp__ageing_expect(const eqp_ageing *ageing, const eqp_ageing *usual, double rise[EQP__AGES]);
 
-/* A map as it is expected to do. Seconds. */
+/* A map's expected costs in seconds. */
 typedef struct eqp_prospect {
-    double step;              /* with the map as it is now */
-    double even;              /* that an even step would last: rises are parts of it */
+    double step;              /* a step with the map now */
+    double even;              /* an even step, the unit of rises */
     double paid;              /* price of making it; 0 if it exists */
     double price;             /* price of the next map, made when ageing has cost as much */
-    int64_t age;              /* steps that it has been used for */
+    int64_t age;              /* steps since it was made */
     const eqp_ageing *ageing; /* of its kind (borrowed) */
 } eqp_prospect;
 
-/* How long maps last. */
+/* Life of maps. */
 typedef struct eqp_lives {
-    double usual;            /* steps, > 0, where nothing else is known */
-    double most;             /* steps that the run has left, > 0 */
+    double usual;            /* steps, > 0, if nothing else is known */
+    double most;             /* steps left in the run, > 0 */
     bool by_loss;            /* the policy makes a new map once ageing has cost as much as the map */
     const eqp_ageing *known; /* of maps of all kinds, or NULL (borrowed) */
 } eqp_lives;
 
-/* Steps that a map is expected to last, > 0. */
+/* Expected life in steps, > 0. */
 double eqp__prospect_life(const eqp_lives *lives, const eqp_prospect *of);
 
 /* Mean seconds per step, including the price of the map. */
@@ -53,8 +52,7 @@ double eqp__prospect_cost(const eqp_lives *lives, const eqp_prospect *of);
  * unknown life, that approximates the mean over three steps of steady ageing. n >= 1. */
 int eqp__outlook_pick(int n, const double *step, const double *next);
 
-/* Seconds that trials may still take: a part of those of the run so far and of the life that begins now, less what they
- * have taken. May be below 0. */
+/* Seconds left for trials: a fraction of the run so far and of the coming life, minus those spent. May be negative. */
 double eqp__trials_left(double run, double life, double spent);
 
 #endif

@@ -4,13 +4,12 @@
 
 #include "decide/noise.h"
 
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A new map has helped if it left no more than this part of the work imbalance. */
+/* A new map has helped if it leaves at most this fraction of the work imbalance. */
 #define HELPED 0.75
 #define MOST_PATIENCE 64.0
 
@@ -33,7 +32,7 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
             return EQP_OK;
         }
     }
-    /* strtoll would take blanks and signs. */
+    /* strtoll would accept blanks and signs */
     if (text[0] < '0' || text[0] > '9') {
         return EQP_ERR_UNKNOWN;
     }
@@ -109,7 +108,7 @@ typedef struct remedy {
     double cost, promised, reached;
 } remedy;
 
-/* Steps of the present map that have shown what it reaches. */
+/* Steps of the present map that show its fresh imbalance. */
 static int64_t settled(const eqp_policy *p)
 {
     return p->steps < p->options.settle ? p->steps : p->options.settle;
@@ -142,14 +141,14 @@ static remedy last_remedy(const eqp_policy *p)
     return p->since < p->steps ? repair(p) : new_map(p);
 }
 
-/* By how much the last step was less even than a remedy leaves it: by counted work, or by the seconds of two steps in
- * turn, as one may be a hiccup. */
+/* Imbalance of the last step beyond that after a remedy: of counted work, or of the seconds of two consecutive steps,
+ * since one may be a hiccup. */
 static double beyond(const eqp_policy *p, const remedy *of)
 {
     return fmax(p->work_imbalance - of->promised, fmin(p->imbalance, p->before) - of->reached);
 }
 
-/* A new map: it helps if it leaves less of an imbalance that was not promised. */
+/* Records a new map: it has helped if it leaves less of the imbalance beyond the promise. */
 static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     const double before = policy->work_imbalance, now = sample->work_imbalance;
@@ -199,7 +198,7 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     } else if (policy->steps < policy->options.settle) {
         policy->reached = fmin(policy->reached, policy->imbalance);
     }
-    if (policy->steps > policy->since && policy->since < policy->options.settle) { /* a repair is new */
+    if (policy->steps > policy->since && policy->since < policy->options.settle) { /* the repair is recent */
         policy->repair_reached =
             policy->since == 0 ? policy->imbalance : fmin(policy->repair_reached, policy->imbalance);
     }
@@ -227,7 +226,7 @@ static double measured_loss(const eqp_policy *policy)
     return eqp__noise_loss(&policy->noise, &mark, policy->cured);
 }
 
-/* The counted work is farther from even than it need be. */
+/* The counted work is less even than it could be. */
 static bool is_uneven(const eqp_policy *policy)
 {
     return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
@@ -249,8 +248,8 @@ static remedy remedy_for(const eqp_policy *policy)
     return remedy_of(policy) == EQP_REPAIR ? repair(policy) : new_map(policy);
 }
 
-/* One map more is best made in the middle of the steps that the present one has to do. Where a map loses more with
- * every step, by the same amount, that saves half of what it would lose, and two maps more would save another sixth. */
+/* A last map is best made in the middle of the remaining steps. If a map's loss per step grows linearly, that saves
+ * half of the loss; two more maps would save another sixth. */
 static bool is_in_the_middle(const eqp_policy *p, int64_t steps, double lost, double cost)
 {
     const double twice = p->left == INT64_MAX ? 0.0 : 1.0 + (double)p->left / (double)steps;
@@ -264,7 +263,7 @@ static bool is_paid(const eqp_policy *p, int64_t steps, double lost, double cost
     return lost >= cost || is_in_the_middle(p, steps, lost, cost);
 }
 
-/* Late in a run a remedy may cost more than it can save. */
+/* False if the remedy costs more than it can save in the steps left. */
 static bool pays_until_the_end(const eqp_policy *p, const remedy *of)
 {
     const double mean = p->sum_mean / (double)p->steps;
@@ -272,7 +271,7 @@ static bool pays_until_the_end(const eqp_policy *p, const remedy *of)
     return p->left == INT64_MAX || beyond(p, of) * mean * (double)p->left >= of->cost;
 }
 
-/* Another reason than seconds, whose noise hides much: the work that was counted is not divided as was promised. */
+/* The second reason for a map, where noise hides losses of seconds: counted work is less even than promised. */
 static bool broke_promise(const eqp_policy *policy)
 {
     const remedy of = remedy_for(policy);
@@ -301,8 +300,7 @@ static double sure_loss(const eqp_policy *p)
     return hidden > 0.0 ? fmax(sure, (fmax(sure, 0.0) + hidden) / 2.0) : sure;
 }
 
-/* Seconds of a step of the next ones with a remedy. It will age as the present map did, so that it leaves more than
- * when it is fresh, unless the run ends before. */
+/* Mean seconds of the next steps with a remedy. A new map ages like the present one, unless the run ends before. */
 static double with_remedy(const eqp_policy *p, const remedy *of, double mean, double now)
 {
     const double aged = p->left < p->since ? 0.0 : p->lost / (double)p->since;
@@ -310,8 +308,8 @@ static double with_remedy(const eqp_policy *p, const remedy *of, double mean, do
     return fmax(now - mean * beyond(p, of) + aged, 0.0);
 }
 
-/* The cost model of gain.h for as many steps as the present map has lasted, or for those that are left. more: by how
- * much worse the imbalance is than it is. */
+/* The cost model of gain.h over as many steps as the present map has lasted, or as are left. more: factor on the
+ * imbalance. */
 static eqp_policy_action by_gain(const eqp_policy *policy, double more)
 {
     static const eqp_policy_action actions[] = {
@@ -322,13 +320,13 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
     p.work_imbalance *= more;
     p.imbalance *= more;
     p.before *= more;
-    if (more <= 1.0 && sure_loss(policy) < 0.0) { /* counted work remains */
+    if (more <= 1.0 && sure_loss(policy) < 0.0) { /* only counted work counts */
         p.imbalance = fmin(p.imbalance, fresh_level(policy).mean);
     }
     const double uneven = fmax(p.work_imbalance, fmin(p.imbalance, p.before));
     const remedy map = new_map(&p), few = repair(&p);
     const double mean = p.sum_mean / (double)p.steps, now = mean * (1.0 + uneven);
-    const double repaired = with_remedy(&p, &few, mean, now), moved = 0.0; /* few.cost has its seconds */
+    const double repaired = with_remedy(&p, &few, mean, now), moved = 0.0; /* moving is part of few.cost */
     const eqp_gain_case of = {.steps = p.left < p.since ? p.left : p.since,
                               .load_max = now,
                               .load_mean = mean,
@@ -342,13 +340,13 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
     return actions[choice.kind];
 }
 
-/* Two reasons: seconds, and counted work. */
+/* The two reasons: seconds, and counted work. */
 static eqp_policy_action by_loss(const eqp_policy *policy)
 {
     const remedy map = new_map(policy);
     const double lost = sure_loss(policy);
 
-    /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
+    /* the last step has to be bad too: a past hiccup is no reason for a map */
     if (policy->noise.now > fmax(policy->options.imbalance_tol, map.reached) &&
         is_paid(policy, policy->steps, lost, map.cost) && pays_until_the_end(policy, &map)) {
         return EQP_RENEW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a map is made, and on how many ranks: Pearce 2014, chapter 5.4. */
+/* Where to make a map, and on how many ranks: Pearce 2014, chapter 5.4. */
 #include <equipoise/more/lazy_model.h>
 
 #include <math.h>
@@ -20,7 +20,7 @@ static double seconds_at(const eqp_seconds_fit *fit, double n)
     return n > 0.0 ? fit->fixed + fit->divided / n + fit->per_rank * n : 0.0;
 }
 
-/* 5.2 and 5.3: f cancels. */
+/* Equations 5.2 and 5.3: f cancels. */
 static int64_t counted_steps(const eqp_lazy_model *model)
 {
     const double until = model->drift > 0.0 ? log1p(model->tolerance) / log1p(model->drift) : INFINITY;
@@ -65,8 +65,8 @@ static double with_maps(double drift, int64_t t, double f, double price, int64_t
     return product(product(steps, f), growth(drift, every)) + (steps / (double)every - 1.0) * price;
 }
 
-/* The best number of steps from map to map, from `least` to t - 1. The seconds are convex in it: what steps get longer,
- * and what maps cost, are. */
+/* The best number of steps between maps, from `least` to t - 1. The total is convex in it, as both terms are: longer
+ * steps and the price of maps. */
 static option at_best(const eqp_lazy_model *model, double f, double price, int m, int64_t late)
 {
     const int64_t t = model->steps;

@@ -87,7 +87,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
     free(e);
 }
 
-/* To one of the times of the parts. */
+/* Adds to a part's time. */
 static int add_seconds(int nparts, double *sum, int part, double seconds)
 {
     if (part < 0 || part >= nparts) {
@@ -139,7 +139,7 @@ int eqp_evaluation_speeds(eqp_evaluation *e, const double *speed)
     return EQP_OK;
 }
 
-/* To one of the counts of the parts. */
+/* Adds to a part's count. */
 static int add_count(int nparts, int64_t *count, int part, int64_t n)
 {
     if (part < 0 || part >= nparts || n < 0) {
@@ -225,7 +225,7 @@ int eqp__evaluation_own(eqp_evaluation *e, const double *bytes)
     return code;
 }
 
-/* Of a block that is ordered: bytes, elements, first user, home; users and places while that is done. */
+/* Memory of an ordered block: bytes, elements, first user, home; users and places during the ordering. */
 #define ORDERED_BLOCK (5 * sizeof(int64_t) + sizeof(int))
 
 double eqp__evaluation_bytes(const eqp_evaluation *e)
@@ -245,7 +245,7 @@ const double *eqp_evaluation_loads(const eqp_evaluation *e)
     return e ? e->load : NULL;
 }
 
-/* The slot of a number: its own, or the empty one where it belongs. */
+/* The slot of a number: occupied by it, or the empty one for it. */
 static eqp__slot *slot_of(eqp__slot *slot, int bits, int64_t number)
 {
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
@@ -327,7 +327,7 @@ int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t by
     return EQP_OK;
 }
 
-/* Where a need stands if it is recent: one of two places, so that two needs that meet there do not chase each other. */
+/* Slots for a recent need: one of two, so that two colliding needs do not evict each other in turn. */
 static eqp__recent *recent_pair(const eqp_evaluation *e, int phase, int64_t block, int part)
 {
     const uint64_t h = spread((uint64_t)block ^ (uint64_t)part << 40 ^ (uint64_t)phase << 60);

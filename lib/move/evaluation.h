@@ -5,7 +5,7 @@
 
 #include "needs.h"
 
-/* A block of a phase. Its index in the phase is what the set of needs knows it by. */
+/* A block of a phase; the set of needs knows it by its index in the phase. */
 typedef struct eqp__block {
     int64_t number, bytes, elements;
     int home; /* -1: not declared yet */
@@ -33,7 +33,7 @@ typedef struct eqp__evaluated_phase {
     eqp__ordered ordered;
 } eqp__evaluated_phase;
 
-/* A need that was added lately. */
+/* A recently added need. */
 typedef struct eqp__recent {
     int64_t number;
     int phase, part;
@@ -42,22 +42,22 @@ typedef struct eqp__recent {
 struct eqp_evaluation {
     int nparts, nphases;
     double *load;
-    double *speed; /* [nparts] mean 1; NULL: all alike */
+    double *speed; /* [nparts] mean 1; NULL: all equal */
     int64_t *common, *held;
     eqp_overhead overhead;
     eqp_memory memory;
-    double *capacity; /* [nparts] bytes; NULL: not known */
-    double of_mean;   /* capacity of each part, in what a part needs in the mean; 0: not known */
-    double *own;      /* [nparts] bytes that making a map takes the ranks that are these parts; NULL: not known */
+    double *capacity; /* [nparts] bytes; NULL: unknown */
+    double of_mean;   /* capacity of each part, relative to the mean need; 0: unknown */
+    double *own;      /* [nparts] bytes needed for making maps, on the ranks that are these parts; NULL: unknown */
     eqp__recent *recent;
     eqp__evaluated_phase phase[EQP_PHASES_MAX];
-    int is_ordered;  /* whether what follows and the orders of the phases are up to date */
+    int is_ordered;  /* true if the members below and the orders of the phases are up to date */
     int64_t *ghosts; /* [nparts] */
     int64_t ghosts_total, ghosts_max;
     int neighbours_max;
 };
 
-/* Bytes that it takes, with its order. Local. */
+/* Bytes of memory, including the order. Local. */
 double eqp__evaluation_bytes(const eqp_evaluation *evaluation);
 
 /* Sets memory needed in addition to eqp_evaluation_memory(): bytes [nparts]. Local. */
@@ -66,14 +66,14 @@ int eqp__evaluation_own(eqp_evaluation *evaluation, const double *bytes);
 /* Index of a block, or -1. */
 int64_t eqp__evaluation_find(const eqp__evaluated_phase *phase, int64_t number);
 
-/* Index of a block, which is new if need be. EQP_OK or EQP_ERR_MEMORY. */
+/* Index of a block, added if new. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__evaluation_index(eqp__evaluated_phase *phase, int64_t number, int64_t *index);
 
 /* True if two declarations agree; a missing one agrees with all. */
 int eqp__blocks_agree(const eqp__block *a, const eqp__block *b);
 
-/* Orders the phases by homes and counts what no plan changes. EQP_OK, EQP_ERR_UNKNOWN for a needed block without home,
- * EQP_ERR_MEMORY. */
+/* Orders the phases by homes and counts everything that does not depend on the plan. EQP_OK, EQP_ERR_UNKNOWN for a
+ * needed block without home, EQP_ERR_MEMORY. */
 int eqp__evaluation_order(eqp_evaluation *evaluation);
 
 void eqp__evaluation_forget_order(eqp_evaluation *evaluation);

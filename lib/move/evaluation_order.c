@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The phases of an evaluation by homes, which is how traffic is counted, and what no plan changes: ghosts and
- * neighbours. */
+/* The phases of an evaluation ordered by homes, as needed for counting traffic, and the results that do not depend on
+ * the plan: ghosts and neighbours. */
 #include "evaluation.h"
 #include "traffic.h"
 
@@ -46,7 +46,7 @@ static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const u
     return EQP_OK;
 }
 
-/* Lays out the blocks by homes. users[i] becomes the place of the first user of block i. */
+/* Lays out the blocks by homes. users[i] becomes the position of block i's first user. */
 static void place_blocks(const eqp__evaluated_phase *phase, int nparts, int64_t *place, int64_t *users, eqp__ordered *o)
 {
     int64_t next = 0;
@@ -66,7 +66,7 @@ static void place_blocks(const eqp__evaluated_phase *phase, int nparts, int64_t 
             o->bytes[k] = block->bytes;
             o->elements[k] = block->elements;
             o->home[k] = block->home;
-            o->first[k] = b; /* for now */
+            o->first[k] = b; /* temporarily */
         }
     }
     for (int64_t k = 0; k < o->n; k++) {
@@ -135,11 +135,11 @@ static void count_ghosts(eqp_evaluation *e)
     }
 }
 
-/* Home by home through all phases: a part that needs several blocks of a home is one neighbour. */
+/* Goes by homes through all phases: several blocks of one home make one neighbour. */
 static int count_neighbours(eqp_evaluation *e)
 {
     int64_t next[EQP_PHASES_MAX] = {0};
-    int *last = NULL, *homes = NULL; /* of each part: the last home that it needs a block of (+ 1), and how many */
+    int *last = NULL, *homes = NULL; /* by part: the last home it needs a block of (+ 1), and the number of homes */
     int code;
 
     if ((code = eqp_array_create(&last, e->nparts, sizeof *last)) ||

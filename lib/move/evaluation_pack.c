@@ -64,7 +64,7 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Blocks by number, and where the keys of each begin. */
+/* Blocks by number, with the start of each one's keys. */
 static int sort_blocks(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, numbered **list,
                        int64_t **first)
 {
@@ -169,7 +169,7 @@ done:
     return code;
 }
 
-/* Columns of a packed phase, wherever they lie: bytes from elsewhere need not be aligned. */
+/* Columns of a packed phase, possibly unaligned. */
 typedef struct columns {
     int64_t nblocks, nneeds;
     const unsigned char *meanwhile, *number, *bytes, *elements, *home, *users, *part;
@@ -212,7 +212,7 @@ static eqp__block block_at(const columns *c, int64_t b)
     return (eqp__block){count_at(c->number, b), count_at(c->bytes, b), count_at(c->elements, b), small_at(c->home, b)};
 }
 
-/* Finds the columns of a phase and goes past them. */
+/* Finds the columns of a phase and advances past them. */
 static int find_columns(int nparts, size_t *size, const unsigned char **at, columns *c)
 {
     const size_t times = (size_t)nparts * sizeof(double), head = times + 2 * sizeof(int64_t);
@@ -322,7 +322,7 @@ static int add_columns(eqp__evaluated_phase *phase, const columns *c)
     return EQP_OK;
 }
 
-/* Checks the header and what there is of every part. */
+/* Checks the header and the data of every part. */
 static int check_head(const eqp_evaluation *e, size_t size, const unsigned char *at)
 {
     if (size < HEADER * sizeof(int64_t) || count_at(at, 0) != magic) {

@@ -29,7 +29,7 @@ static int traffic_create(int nparts, eqp_traffic *t)
         (code = eqp_array_create(&t->bytes_sent, nparts, sizeof *t->bytes_sent)) ||
         (code = eqp_array_create(&t->bytes_received, nparts, sizeof *t->bytes_received)) ||
         (code = eqp_array_create(&t->seconds, nparts, sizeof *t->seconds))) {
-        return code; /* the caller frees what there is */
+        return code; /* the caller frees */
     }
     return EQP_OK;
 }
@@ -39,7 +39,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Meetings of all parts, and messages about messages. */
+/* Seconds of collective calls and of messages that announce messages. */
 static double meeting_seconds(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, int p)
 {
     const eqp_overhead *o = &e->overhead;
@@ -63,7 +63,7 @@ static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
            o->part;
 }
 
-/* Bytes that a part needs. While a map is made no messages of a step are there. */
+/* Bytes that a part needs; while a map is made, there are no messages of a step. */
 static double memory_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
 {
     const eqp_memory *m = &e->memory;
@@ -88,8 +88,8 @@ static void summarise_memory(const eqp_evaluation *e, const eqp_traffic *t, eqp_
 
 /* Seconds of the parts in addition to loads and messages. */
 typedef struct besides {
-    double *overhead; /* [parts] of work that no map deals out */
-    double *hidden;   /* [levels][parts] of messages behind loads */
+    double *overhead; /* [parts] of work that does not follow the map */
+    double *hidden;   /* [levels][parts] message time hidden behind loads */
     double *before;   /* [parts] scratch */
 } besides;
 
@@ -144,7 +144,7 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
         r.load_max = load > r.load_max ? load : r.load_max;
         r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
         r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
-        if (t->bytes_sent[p] > INT64_MAX - r.bytes_total) { /* a broadcast counts for every part */
+        if (t->bytes_sent[p] > INT64_MAX - r.bytes_total) { /* a broadcast counts once per part */
             return EQP_ERR_OVERFLOW;
         }
         r.bytes_total += t->bytes_sent[p];
@@ -157,7 +157,7 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
     }
     summarise_memory(e, t, &r);
     r.step_seconds_ideal = r.load_mean + held;
-    /* A mean that is rounded may lie above loads that are all alike. */
+    /* a rounded mean may exceed loads that are all equal */
     r.imbalance = r.load_max > r.load_mean ? r.load_max / r.load_mean - 1 : 0;
     *result = r;
     return EQP_OK;
@@ -187,7 +187,7 @@ static void add_traffic(const eqp_evaluation *e, const eqp_traffic *from, const 
     }
 }
 
-/* Counts a phase, and what of its seconds parts spend computing. */
+/* Counts a phase, and the part of its seconds in which parts compute. */
 static int count_phase(const eqp_evaluation *e, const eqp__evaluated_phase *counted, const eqp_network *network,
                        const eqp__plan_family *family, const eqp_traffic *sum, const besides *b)
 {
@@ -210,7 +210,7 @@ done:
     return code;
 }
 
-/* Counts all phases and what is common for a family of plans: result[level], and the traffic of the first. */
+/* Counts all phases and common data for a family of plans: result[level], and the traffic of the first. */
 static int evaluate(const eqp_evaluation *e, const eqp_network *network, const eqp__plan_family *family,
                     const eqp_traffic *traffic, eqp_evaluated *result)
 {
@@ -259,7 +259,7 @@ int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const 
     return evaluate(e, network, &family, traffic, result);
 }
 
-/* By each of nplans plans, of which those that only broadcast from other levels on are counted together. */
+/* Evaluates nplans plans; plans that differ only in the broadcast level are counted together. */
 static int evaluate_each(eqp_evaluation *e, const eqp_network *network, int nplans, const eqp_exchange_plan *plan,
                          eqp_evaluated *found)
 {
@@ -289,7 +289,7 @@ int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evalu
     return e ? eqp_evaluation_cycle(1, &once, &e, network, NULL, NULL, result) : EQP_ERR_ARGUMENT;
 }
 
-/* n times a count that may be large. */
+/* Multiplies a count by n, with saturation. */
 static int64_t times_count(double n, int64_t count)
 {
     return n == 1.0 ? count : (int64_t)fmin(rint(n * (double)count), 0x1p62);
@@ -323,7 +323,7 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
     return EQP_OK;
 }
 
-/* turn: [nphases], by one plan. */
+/* Sums the turns of a cycle by one plan. turn: [nphases]. */
 static int add_up_cycle(int nphases, const double *times, const eqp_evaluated *turn, eqp_evaluated *result)
 {
     eqp_evaluated sum = {.load_max = 0.0};
@@ -349,7 +349,7 @@ static bool can_be_cycle(int nphases, const double *times, eqp_evaluation *const
     return can_be;
 }
 
-/* turn: [nplans][nphases]. Of plans that cost the same the simplest, which comes first. */
+/* The cheapest plan; the first, simplest one of equals. turn: [nplans][nphases]. */
 static int find_cheapest(int nphases, const double *times, int nplans, const eqp_evaluated *turn, int *best)
 {
     eqp_evaluated least = {.step_seconds = INFINITY}, cycle;
@@ -365,7 +365,7 @@ done:
     return code;
 }
 
-/* turn: [EQP_EXCHANGE_PLANS_MAX][nphases]. best: of the plans. */
+/* Evaluates a cycle by the plan with the best total. turn: [EQP_EXCHANGE_PLANS_MAX][nphases]. */
 static int evaluate_cycle(int nphases, const double *times, eqp_evaluation *const *e, const eqp_network *network,
                           const eqp_exchange_plan *wanted, eqp_evaluated *turn, int *best)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    FILTER_BITS = 14,         /* 128 KiB: stays in the second cache */
-    BUFFER_FIRST = 1 << 8,    /* keys that fit into the buffer at first, */
-    BUFFER_LARGEST = 1 << 20, /* and where it has grown; long runs are then worth their merges */
+    FILTER_BITS = 14,         /* 128 KiB: fits into the second-level cache */
+    BUFFER_FIRST = 1 << 8,    /* initial size of the buffer in keys, */
+    BUFFER_LARGEST = 1 << 20, /* and its largest; long runs then make merging worthwhile */
     DIGIT_BITS = 8,
     DIGITS = 64 / DIGIT_BITS,
     DIGIT_VALUES = 1 << DIGIT_BITS,
@@ -22,14 +22,14 @@ enum {
 
 typedef struct run {
     int64_t n;
-    uint64_t *key; /* ascending, different */
+    uint64_t *key; /* ascending and distinct */
 } run;
 
 struct eqp_needs {
     int nparts, nruns;
     run runs[RUNS_MAX];                /* each at least twice as long as the next */
     uint64_t *filter, *buffer, *spare; /* spare: as large as the buffer */
-    int64_t nbuffer, capacity;         /* keys in the buffer, and that fit */
+    int64_t nbuffer, capacity;         /* keys in the buffer, and its capacity */
     int64_t nblocks, *block, *first;   /* of the view */
     int *part;
 };
@@ -107,7 +107,7 @@ static void sort_by_digit(int64_t n, int shift, int64_t *count, const uint64_t *
     }
 }
 
-/* Sorts the buffer and drops repetitions. */
+/* Sorts the buffer and removes duplicates. */
 static void sort_buffer(eqp_needs *s)
 {
     int64_t count[DIGITS][DIGIT_VALUES] = {{0}}, kept = 0;
@@ -135,8 +135,8 @@ static void sort_buffer(eqp_needs *s)
     s->nbuffer = kept;
 }
 
-/* Merges the last run into the one before, from their ends, in the room of both: a third array would cost as much
- * memory again. */
+/* Merges the last run into the previous one from the back, in the memory of both, since a third array would double the
+ * peak. */
 static int merge_last(eqp_needs *s)
 {
     run *a = &s->runs[s->nruns - 2], *b = a + 1;
@@ -161,7 +161,7 @@ static int merge_last(eqp_needs *s)
     a->n = i + end - w;
     a->key = key;
     key = realloc(a->key, (size_t)a->n * sizeof *key);
-    a->key = key ? key : a->key; /* too large is no error */
+    a->key = key ? key : a->key; /* failing to shrink is no error */
     free(b->key);
     s->nruns--;
     return EQP_OK;
@@ -215,7 +215,7 @@ static int make_room(eqp_needs *s)
     if (s->capacity < BUFFER_LARGEST) {
         return grow_buffer(s);
     }
-    /* Failed merges of earlier calls may have left more runs than there would be. */
+    /* failed merges may have left extra runs */
     while (s->nruns >= 2 && (s->nruns == RUNS_MAX || s->runs[s->nruns - 2].n < 2 * s->runs[s->nruns - 1].n)) {
         if ((code = merge_last(s))) {
             return code;
@@ -253,7 +253,7 @@ int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *
     return EQP_OK;
 }
 
-/* Everything into one run, or none. */
+/* Merges everything into one run, if there is any. */
 static int gather(eqp_needs *s)
 {
     int code;

@@ -44,7 +44,7 @@ _Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 /* Most pins of whole owners on a rank, for a method that the user has not named. */
 #define MOST_PINS 33554432.0
 
-/* The trial of the curve, of which nothing is known but what making a map took. */
+/* Expected cost of the curve's first trial, as a multiple of making a map. */
 #define TRIAL 3.0
 
 /* A map along the curve takes about a tenth of an even step: barneshut, 20,000 particles on three ranks. */
@@ -58,7 +58,7 @@ static bool wants_all_pins(const eqp_method *method)
 double eqp__nominal_map(const eqp_method *method, double even_step)
 {
     const bool units = (method->flags & (EQP_NEEDS_UNITS | EQP_NEEDS_PINS)) != 0;
-    const double effort = wants_all_pins(method) ? 100.0 : units ? 10.0 : 1.0; /* as of the candidates */
+    const double effort = wants_all_pins(method) ? 100.0 : units ? 10.0 : 1.0; /* as for the candidates */
 
     return NOMINAL_MAP * effort * even_step;
 }
@@ -117,7 +117,7 @@ void eqp__even_word(const eqp_choice *choice, eqp_choice *even)
     snprintf(even->word, sizeof even->word, "%.*s%ceven=step", EQP_WORD_LETTERS, choice->word, joint);
 }
 
-/* Without even steps and with them; -1: of another method. */
+/* Kind of a candidate's word, without or with even steps; -1: not a candidate. */
 static int kind_of(const char *word)
 {
     static const char even[] = "even=step";
@@ -150,7 +150,8 @@ static eqp_prospect new_map(const eqp_auto_input *question, const char *word, co
                           .ageing = ageing_of(question->memory, kind_of(word))};
 }
 
-/* The present map costs nothing more, and is good as long as its next step is shorter than a new map's in the mean. */
+/* The present map costs nothing more, and is kept as long as its next step is shorter than the mean step with a new
+ * map. */
 static eqp_prospect present_map(const eqp_auto_input *question, const eqp_compared *row)
 {
     const eqp_auto_memory *memory = question->memory;
@@ -161,10 +162,10 @@ static eqp_prospect present_map(const eqp_auto_input *question, const eqp_compar
                           .ageing = ageing_of(memory, memory != NULL ? (int)memory->kind - 1 : -1)};
 }
 
-/* No method saves all that is lost: this part of it, if things go well. */
+/* Fraction of the loss that a method may save, if things go well. */
 #define HOPE 0.25
 
-/* seconds: of the curve's trial. The gain is that of all maps of the rest of the run. */
+/* seconds: of the curve's trial. The gain counts for all remaining steps. */
 static bool is_worth_trying(const eqp_auto_input *question, double effort, double seconds, const eqp_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
@@ -200,7 +201,8 @@ static double allowance(const eqp_auto_memory *memory, double life)
     return memory == NULL || memory->idle ? INFINITY : eqp__trials_left(memory->run, life, memory->spent);
 }
 
-/* The curve, the present map and the way that won last are tried in any choice: these, and one of who is due. */
+/* Every choice tries the curve, the present map and the last winner; the price is that of these, and of the cheapest
+ * candidate that is due. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
 {
     const double curve = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
@@ -288,14 +290,14 @@ void eqp__auto_take(eqp_auto_memory *memory, const char *word)
     memory->beyond = 0.0;
 }
 
-/* Seconds of a step in the mean, by which maps are compared. */
+/* Mean seconds of a step, by which maps are compared. */
 static double cost_of(const eqp_auto_input *question, const eqp_prospect *prospect, const eqp_compared *row)
 {
     return eqp__fitting_seconds(row, eqp__prospect_cost(&question->lives, prospect));
 }
 
-/* Seconds of a trial of the rank that needed most, by the clock since `begin` or modelled: then what the row says of
- * its map is modelled, too. method: of the trial. */
+/* Seconds of a trial on the slowest rank: by the clock since `begin`, or modelled, together with the price of the map
+ * in the row. method: of the trial. */
 static int trial_seconds(const eqp_whatif_state *state, const eqp_method *method, double begin, eqp_compared *row,
                          double *seconds)
 {
@@ -311,7 +313,7 @@ static int trial_seconds(const eqp_whatif_state *state, const eqp_method *method
                                                                                                     : EQP_ERR_MPI;
 }
 
-/* Tries one method, and keeps it if it is the best so far. seconds: of its trial. */
+/* Tries one method and keeps its map if it is the best so far. seconds: of the trial. */
 static int try_one(eqp_whatif_state *state, const eqp_auto_input *question, const eqp_choice *choice, double *cost,
                    eqp_auto_result *answer, eqp_compared *row, double *seconds, eqp_message *message)
 {
@@ -346,12 +348,12 @@ typedef struct choosing {
     const eqp_auto_input *question;
     const eqp_compared *present; /* or NULL */
     eqp_auto_result *answer;
-    double cost;         /* of what is the best so far: seconds of a step in the mean */
+    double cost;         /* of the best map so far: mean seconds of a step */
     double curve_effort; /* CPU seconds of the curve's trial */
-    double best_effort;  /* of that of the best new map */
+    double best_effort;  /* seconds of the trial of the best new map */
     eqp_compared curve;
     int ntried;
-    double spent;                              /* seconds of all trials */
+    double spent;                              /* of all trials */
     double cost_of_each[EQP__AUTO_CANDIDATES]; /* 0: not tried */
     eqp_message *message;
 } choosing;
@@ -361,7 +363,7 @@ static const eqp_compared *best_so_far(const choosing *c)
     return c->answer->keep ? c->present : &c->answer->trial.row;
 }
 
-/* Seconds that trials may still take in this choice. */
+/* Seconds left for trials in this choice. */
 static double left_to_try(const choosing *c)
 {
     return eqp__auto_left(c->question->memory, &c->question->lives, c->curve.evaluated.step_seconds) - c->spent;
@@ -384,7 +386,7 @@ static bool passes(const choosing *c, int i)
            !is_worth_trying(c->question, effort, c->curve_effort, best_so_far(c));
 }
 
-/* After all trials: who has lost to another new map rests. */
+/* After all trials: candidates that have lost to another new map are skipped for a while. */
 static void remember(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;
@@ -404,7 +406,7 @@ static void remember(const choosing *c)
     }
 }
 
-/* Tries candidate i, unless there is no room for it. */
+/* Tries candidate i, unless its pins do not fit into memory. */
 static int try_candidate(choosing *c, int i)
 {
     eqp_auto_memory *memory = c->question->memory;
@@ -454,7 +456,7 @@ static int try_candidates(choosing *c)
     return code;
 }
 
-/* The new map that was the best, with even steps. */
+/* Tries the best new map with even steps. */
 static int try_even(choosing *c)
 {
     eqp_choice even;
@@ -472,7 +474,7 @@ static int try_even(choosing *c)
     return code;
 }
 
-/* The run's own method alone. */
+/* Tries the run's method only. */
 static int try_only(choosing *c)
 {
     const eqp_making *making = &c->state->what->making;
@@ -493,7 +495,7 @@ static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
 
     EQP_TRY(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
     EQP_TRY(trial_seconds(c->state, c->state->what->making.method, begin, &given.row, &seconds));
-    given.row.balance_seconds = 0.0; /* it is there */
+    given.row.balance_seconds = 0.0; /* it already exists */
     *row = given.row;
     const eqp_prospect prospect = present_map(c->question, row);
     c->spent += seconds;
@@ -504,7 +506,7 @@ done:
     return code;
 }
 
-/* A new map that does not fit into memory gives way to the present one, if that does or needs less. */
+/* If the new map does not fit into memory, keeps the present one if that fits or needs less. */
 static int keep_what_fits(choosing *c, const eqp_trial *present, eqp_compared *row)
 {
     const double cost = c->cost;
@@ -521,7 +523,7 @@ done:
     return code;
 }
 
-/* One line: the step as it is modelled now, and what is expected of the life that begins. */
+/* Describes the choice in one line: the modelled step, and the expected life. */
 static void explain(const choosing *c, double life)
 {
     eqp_auto_result *answer = c->answer;

@@ -24,7 +24,7 @@ static int find_whose(eqp_whatif_state *state)
     return EQP_OK;
 }
 
-/* The owners with all pins; with their tiles, too, where some may be shared. */
+/* Surveys the owners with all pins, and with their tiles if some may be shared. */
 static int learn(eqp_whatif_state *state, bool tiles)
 {
     const eqp_survey_detail all = {.heavy = tiles ? 0.0 : INFINITY, .pin_below = UINT64_MAX};
@@ -43,7 +43,7 @@ done:
     return code;
 }
 
-/* The placements of owners in curve order, from their homes. */
+/* Gets the placements of owners in curve order from their homes. */
 static int fetch_placements(const eqp_whatif_state *state, const eqp_placement *at_home, eqp_placement **placement)
 {
     const eqp_owners *owners = &state->pinned;
@@ -65,7 +65,7 @@ static int need(eqp_evaluation *evaluation, bool blocks, int64_t pin, int part)
     return !blocks || pin < 0 ? EQP_OK : eqp_evaluation_need(evaluation, 0, pin, part);
 }
 
-/* An owner that parts share, tile by tile; what belongs to none is done at its own place. */
+/* Traces an owner shared by several parts, tile by tile; the remainder is computed at the owner's own place. */
 static int trace_shared(const eqp_owners *owners, int64_t o, double seconds, const eqp_map *map, int64_t tag,
                         bool blocks, eqp_evaluation *evaluation)
 {

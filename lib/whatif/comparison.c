@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of shortest steps that `auto` also tries with even=step. */
+/* Number of best choices that `auto` also tries with even=step. */
 #define EVENED 2
 
 /* A comparison. The trials for each number of parts are: the requested methods, without `auto`; then the additional
@@ -23,7 +23,7 @@ typedef struct comparison {
     const eqp_choice **tried;    /* [ntried] */
     eqp_choice *missing;         /* owned */
     eqp_choice *even;            /* [counts][EVENED], owned */
-    double *step;                /* [2][ntried + neven] room, owned */
+    double *step;                /* [2][ntried + neven] scratch, owned */
 } comparison;
 
 static void comparison_free(comparison *c)
@@ -34,7 +34,7 @@ static void comparison_free(comparison *c)
     free(c->step);
 }
 
-/* Collective where `auto` is among the choices; its code is this rank's. */
+/* Collective if `auto` is among the choices; returns this rank's code. */
 static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
                            eqp_message *message)
 {
@@ -77,7 +77,7 @@ static double step_of(const eqp_trial *trial)
     return eqp__fitting_seconds(&trial->row, trial->row.evaluated.step_seconds);
 }
 
-/* The trial with the shortest step among those that can be made even and were not yet: marked in done [n]. -1: none. */
+/* The trial with the shortest step among those that can still be evened out; done [n] marks the others. -1: none. */
 static int next_best(int n, const eqp_trial *trials, bool *done)
 {
     int best = -1;
@@ -103,8 +103,8 @@ static bool is_tried(const comparison *c, const eqp_choice *choice)
     return i < c->ntried;
 }
 
-/* Tries the best with even steps, unless they were asked for themselves. Where there are fewer than EVENED of them, the
- * last slots stay without a choice. */
+/* Tries the best with even steps, unless these were requested. If there are fewer than EVENED, the last slots have no
+ * choice. */
 static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *trials, eqp_choice *even,
                     const eqp_network *network, eqp_message *message)
 {
@@ -165,7 +165,7 @@ static int read_row(const comparison *c, const eqp_trial *trials, int i, int *tr
     return taken;
 }
 
-/* maps: the maps behind the rows are wanted. */
+/* maps: the maps of the rows are wanted, too. */
 static int read_rows(const comparison *c, const eqp_trial *trials, const eqp__whatif_told *maps, eqp_compared *rows)
 {
     int tried = 0, code = EQP_OK;
@@ -189,7 +189,7 @@ double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *loa
     return sum > 0.0 ? fmax(most * nparts / sum - 1.0, 0.0) : 0.0;
 }
 
-/* Trials on the positions of the next step, as maps that are there. */
+/* Traces the trials' maps at the next positions. */
 static int look_again(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
                       eqp_message *message)
 {
@@ -211,11 +211,11 @@ static int look_again(eqp_whatif_state *state, int n, eqp_trial *trials, const e
         }
     }
 done:
-    free(there); /* its maps are those of the trials */
+    free(there); /* its maps belong to the trials */
     return code;
 }
 
-/* All trials on the positions of the next step: `each` of them for each number of parts. */
+/* Traces all trials at the next positions; each: trials per number of parts. */
 static int look_ahead(eqp_whatif_state *state, int each, int ncounts, eqp_trial *trials, const eqp_network *network,
                       eqp_message *message)
 {
@@ -226,14 +226,14 @@ static int look_ahead(eqp_whatif_state *state, int each, int ncounts, eqp_trial 
         return EQP_OK;
     }
     code = eqp_agree(state->comm, problem->advance(problem->user, message), message);
-    state->pinned_known = false; /* work is where it is now */
+    state->pinned_known = false; /* positions have changed */
     for (int k = 0; k < ncounts && code == EQP_OK; k++) {
         code = look_again(state, each, trials + k * each, network, message);
     }
     return code;
 }
 
-/* All methods into one number of parts. */
+/* Compares all methods at one number of parts. */
 static int compare_one(eqp_whatif_state *state, const comparison *c, int nparts, eqp_trial *trials, eqp_choice *even,
                        const eqp_network *network, eqp_message *message)
 {

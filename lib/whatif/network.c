@@ -6,7 +6,6 @@
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,14 +15,14 @@
 #define WARM_UP 3
 #define TAG 1
 
-/* Bytes of messages: from nothing to far more than what starting one costs. */
+/* Message sizes: from zero to far beyond the start-up cost. */
 static const int message_bytes[] = {0, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 20};
 
-/* Bytes that each rank gives to an allgather, and of all of them at most. */
+/* Bytes per rank in an allgather, and the limit for all ranks. */
 static const int gathered_bytes[] = {8, 128, 1 << 11, 1 << 15};
 #define MOST_GATHERED (1 << 22)
 
-/* Bytes of a reduction: some numbers. */
+/* Bytes of a reduction: a few numbers. */
 #define REDUCED 64
 
 enum {
@@ -31,14 +30,14 @@ enum {
     GATHERS = sizeof gathered_bytes / sizeof gathered_bytes[0]
 };
 
-/* No call of MPI takes less, whatever the clock says. */
+/* Lower limit on the time of an MPI call, against coarse clocks. */
 #define LEAST_SECONDS 1e-9
 
 /* The other rank of this rank's pair. */
 typedef struct pair {
     MPI_Comm comm;
     int partner; /* -1: none */
-    bool serves; /* begins */
+    bool serves; /* it sends first */
     bool counts; /* messages cross between nodes, if those of any pair do */
 } pair;
 
@@ -103,7 +102,7 @@ static double median(int n, double *value)
     return n % 2 != 0 ? value[n / 2] : 0.5 * (value[n / 2 - 1] + value[n / 2]);
 }
 
-/* Seconds of one way of a message; NaN on a rank that does not count. */
+/* Seconds of a message one way; NaN on a rank that does not count. */
 static int time_trips(const pair *p, int trips, int bytes, char *buffer, double *seconds)
 {
     double of_trip[TRIPS];
@@ -146,7 +145,7 @@ static int time_calls(MPI_Comm comm, bool reduces, int bytes, char *from, char *
     return EQP_OK;
 }
 
-/* The median of all ranks that have a number, which becomes the same on all. */
+/* Replaces a number by the median over the ranks that have one. */
 static int agree_seconds(MPI_Comm comm, double *seconds)
 {
     double *all = NULL;
@@ -201,7 +200,7 @@ static int measure_calls(MPI_Comm comm, int size, int levels, char *buffer, eqp_
     }
     eqp__network_fit(n, bytes, seconds, &first, &per_byte);
     network->reduce = reduction / levels;
-    network->gather = fmax(first, LEAST_SECONDS) / levels; /* 0 would be alpha */
+    network->gather = fmax(first, LEAST_SECONDS) / levels; /* 0 would mean alpha */
     network->gather_byte = per_byte;
 done:
     return code;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times that a map is made again. */
+/* Most refinement passes. */
 #define LOAD_PASSES 6
 #define STEP_PASSES 6
 #define MEMORY_PASSES 6
@@ -30,7 +30,7 @@
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 10.0
 
-/* One pass after another; the arrays are parts of `total`, [nparts] each. */
+/* State of the refinement; the arrays are slices of `total`, [nparts] each. */
 typedef struct refining {
     eqp_whatif_state *state;
     eqp_draft *draft;
@@ -40,7 +40,7 @@ typedef struct refining {
     eqp_part_speeds speeds;
     double *total;  /* seconds of each part with the last map: work at its speed plus overhead */
     double *given;  /* of its items */
-    double *factor; /* of the seconds that the items of each part are to weigh */
+    double *factor; /* factor on the weights of each part's items */
     double *need;   /* bytes of memory of each part with the last map */
     double *held;   /* of these, its items */
     double *beside; /* bytes of memory to leave free besides the items */
@@ -71,7 +71,7 @@ static double find_imbalance(const refining *s)
     return sum > 0.0 ? most * s->nparts / sum - 1.0 : 0.0;
 }
 
-/* Seconds of work into seconds of the parts that do it. */
+/* Converts seconds of work to seconds of the parts that do it. */
 static void take_speeds(const refining *s)
 {
     for (int p = 0; p < s->nparts; p++) {
@@ -97,7 +97,7 @@ static void find_factors(refining *s)
     }
 }
 
-/* The next map. pass: from 0 up. */
+/* Makes the next map. pass: from 0 up. */
 static int make_again(refining *s, int pass, eqp_trial *next, eqp_map_made *summary)
 {
     int code;
@@ -111,7 +111,7 @@ done:
     return code;
 }
 
-/* The better of two maps becomes the trial's. */
+/* Replaces the trial's map by a better one. */
 static void replace(eqp_trial *trial, eqp_trial *next, eqp_map_made *summary, const eqp_map_made *made)
 {
     eqp__trials_free(1, trial);
@@ -161,8 +161,8 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *b
     return code;
 }
 
-/* Rank 0 alone: what the map comes to by a plan, and every part's seconds of the step, or of the turns of a cycle, and
- * its memory. */
+/* Rank 0 only: evaluates the map by a plan, with every part's seconds of the step, or of the turns of a cycle, and its
+ * memory. */
 static int read_traced(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row,
                        bool any_plan)
 {
@@ -201,7 +201,7 @@ static int tell(const refining *s, double *of_parts)
     return MPI_Bcast(of_parts, s->nparts, MPI_DOUBLE, 0, s->state->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
-/* Traces a map and tells all ranks; what is traced stays on rank 0. row->evaluated.plan: by which, unless any_plan. */
+/* Traces a map and shares the result; the trace stays on rank 0. row->evaluated.plan: the plan, unless any_plan. */
 static int measure(const refining *s, const eqp_trial *trial, const eqp_network *network, bool any_plan,
                    eqp__traced *traced, eqp_compared *row)
 {
@@ -220,7 +220,7 @@ static int measure(const refining *s, const eqp_trial *trial, const eqp_network 
     return code;
 }
 
-/* With the plan that is the cheapest for the map that has won. */
+/* Evaluates the best map by its cheapest plan. */
 static int conclude(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row)
 {
     int code = s->state->rank == 0 ? eqp__whatif_evaluate(s->state, traced, network, row) : EQP_OK;
@@ -229,13 +229,13 @@ static int conclude(const refining *s, const eqp__traced *traced, const eqp_netw
     return code == EQP_OK ? eqp__whatif_tell(s->state, 0, row) : code;
 }
 
-/* The best map so far, of which rank 0 has what was traced. */
+/* The best map so far; rank 0 has its trace. */
 typedef struct favourite {
     eqp_trial *trial;
     eqp_map_made *summary;
     eqp__traced traced;
     bool changed; /* since it was first evaluated */
-    int in_vain;  /* maps in a row that were no better */
+    int in_vain;  /* maps in a row without improvement */
 } favourite;
 
 static double fitting_step(const eqp_compared *row)
@@ -252,7 +252,7 @@ static void take_evaluation(eqp_compared *row, const eqp_compared *better)
     memcpy(row->phase, better->phase, sizeof row->phase);
 }
 
-/* Measures a map, and keeps it if its step is shorter. */
+/* Traces a map and keeps it if its step is shorter. */
 static int compete(const refining *s, const eqp_network *network, eqp_trial *next, const eqp_map_made *made,
                    favourite *best)
 {
@@ -276,7 +276,7 @@ static int compete(const refining *s, const eqp_network *network, eqp_trial *nex
     return code;
 }
 
-/* Another map of items weighed anew; then the same parts with shared owners where there is least to do. */
+/* Tries a map with new weights; then the same parts with shared owners on the least loaded ones. */
 static int compete_twice(refining *s, const eqp_network *network, int pass, favourite *best)
 {
     eqp_trial next = {.nparts = s->nparts}, moved = {.nparts = s->nparts};
@@ -295,7 +295,7 @@ done:
     return code;
 }
 
-/* Another map of a draft with one for each phase: see eqp__draft_live(). *row: what it comes to. */
+/* Tries a map with homes per phase: see eqp__draft_live(). *row: its evaluation. */
 static int compete_living(refining *s, const eqp_network *network, bool by_work, const bool *stays, favourite *best,
                           eqp_compared *row)
 {
@@ -365,7 +365,7 @@ done:
     return code;
 }
 
-/* Bytes that a part is to need at most. mean: that a part needs. */
+/* Memory limit of a part. mean: mean need of a part. */
 static double capacity_of(const refining *s, int p, double mean)
 {
     const eqp_part_memory *memory = &s->state->what->making.memory;
@@ -431,8 +431,8 @@ done:
     return code;
 }
 
-/* Maps in which parts get fewer items; then, of all items as they weigh, maps in which what is heavy for its size comes
- * back in exchange. Each until one fits; the shortest step that does is the trial's. */
+/* Tries maps in which parts get fewer items; then, with all items, maps in which items that are heavy for their size
+ * come back in exchange. Each until one fits; the fitting map with the shortest step wins. */
 static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *trial, eqp_map_made *summary)
 {
     bool stuck = !weighs;
@@ -464,7 +464,7 @@ int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *
     s.speeds = state->what->speeds;
     EQP_TRY(open_refining(&s));
     EQP_TRY(measure(&s, trial, network, true, &traced, &trial->row));
-    eqp__traced_free(&traced); /* there is one at a time */
+    eqp__traced_free(&traced); /* one trace at a time */
     if (!hopeless && !eqp__row_fits(&trial->row)) {
         for (int p = 0; p < s.nparts; p++) {
             s.factor[p] = 1.0;

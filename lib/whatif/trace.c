@@ -39,7 +39,7 @@ static int create_evaluation(const eqp_whatif_state *state, int nparts, eqp_eval
                : eqp_evaluation_create(nparts, 1, out, ghosts, evaluation);
 }
 
-/* One turn of a phase. */
+/* Traces one turn of a phase. */
 static int trace(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
                  eqp_evaluation *evaluation)
 {
@@ -90,7 +90,7 @@ done:
     return code;
 }
 
-/* Adds up what the ranks have traced, on one of them. *bytes: what that takes at most on this rank. */
+/* Merges the traces of all ranks on one of them. *bytes: most memory that takes on this rank. */
 static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evaluation, double *bytes)
 {
     void *out = NULL;
@@ -118,7 +118,7 @@ done:
     return code;
 }
 
-/* Owners are there twice: as they were lined up, and as items. */
+/* owners exist twice: in curve order, and as items */
 static void note_own(eqp_whatif_state *state, double traced)
 {
     state->own =
@@ -133,7 +133,7 @@ void eqp__traced_free(eqp__traced *traced)
     }
 }
 
-/* bytes: of the turns before it, and then of this one, too, on this rank. */
+/* bytes: memory of the turns before it, updated, on this rank. */
 static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation,
                       double *bytes)
 {
@@ -166,7 +166,7 @@ done:
     return code;
 }
 
-/* Tells what making maps has taken so far, where parts are ranks. */
+/* Tells rank `root` the memory used for making maps so far, if parts are ranks. */
 static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *traced)
 {
     double *own = NULL;
@@ -222,7 +222,7 @@ done:
     return code;
 }
 
-/* How even loads are in the phases, as they were evaluated. */
+/* Imbalance of the phases, from their evaluations. */
 static eqp_cycle cycle_of(const eqp_compared *row)
 {
     eqp_cycle cycle = {.efficiency = 1.0 / (1.0 + row->evaluated.imbalance)};

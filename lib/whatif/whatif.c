@@ -86,7 +86,7 @@ done:
     return code;
 }
 
-/* Owners without their tiles: for every method at any number of parts. */
+/* Surveys the owners without tiles: enough for most methods at any number of parts. */
 static int know(eqp_whatif_state *state, bool weights)
 {
     const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
@@ -107,7 +107,7 @@ static int know(eqp_whatif_state *state, bool weights)
     return code;
 }
 
-/* A method that the problem carries out. */
+/* Calls a method of the problem. */
 static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *made)
 {
     const eqp_whatif *what = state->what;
@@ -155,15 +155,14 @@ static eqp_making options_of(const eqp_whatif_state *state, const eqp_trial *tri
     return options;
 }
 
-/* Methods that the problem carries out weigh all the same. */
+/* methods of the problem always weigh */
 static bool wants_weights(const eqp_making *options)
 {
     return options->method->assign == NULL || eqp__making_wants_units(options) ||
            (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
-/* The owners that a trial assigns: the common ones, or with the detail that its units or their pins want, which then
- * are *detailed. */
+/* The owners that a trial assigns: the common ones, or *detailed with the tiles or pins that its units need. */
 static int find_owners(eqp_whatif_state *state, const eqp_making *options, eqp_owners *detailed, eqp_owners **owners)
 {
     int code = EQP_OK;
@@ -199,7 +198,8 @@ static bool is_capped(const eqp_whatif_state *state)
     return memory->known && eqp__memory_is_capped(memory);
 }
 
-/* Within the memory of the parts if that can be; else anyhow, for the evaluation to say how much is missing. */
+/* Assigns within the memory of the parts if possible; otherwise without limits, so that the evaluation shows the
+ * excess. */
 static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double *base, bool *hopeless,
                          eqp_message *message)
 {
@@ -215,7 +215,7 @@ static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double
     return code;
 }
 
-/* Assigns, and assigns again until it is as even as the choice wants it, and fits. */
+/* Assigns and refines until the map is as even as requested, and fits. */
 static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                              eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
@@ -270,7 +270,7 @@ static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *tria
            (trial->choice->options.even || (is_capped(state) && trial->choice->method->assign != NULL));
 }
 
-/* The map of a trial, and what is known of it without a trace. */
+/* Makes the map of a trial, and the results that need no trace. */
 static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_message *message)
 {
     eqp_map_made summary = {.units = 0};

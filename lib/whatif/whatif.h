@@ -14,18 +14,18 @@ typedef struct eqp_whatif {
     MPI_Comm comm; /* borrowed */
     const eqp_problem *problem;
     eqp_work_model model;
-    const eqp_costs *costs;        /* must be known (measured) when a comparison begins */
+    const eqp_costs *costs;        /* must be known when a comparison begins */
     eqp_overhead overhead;         /* of a step, in addition to its loads */
     const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
-    eqp_part_speeds speeds;        /* of the parts: loads are seconds of work, which take a part its own time */
+    eqp_part_speeds speeds;        /* of the parts: a part's time is its load divided by its speed */
     const eqp_map *old;            /* present map of a run (borrowed): parts are ranks, and little should move; NULL:
                                       parts are unrelated to where things are */
     bool in_run;                   /* the map will be used: parts are these ranks */
-    eqp_making making;             /* of the run: what choices change */
+    eqp_making making;             /* of the run, modified by choices */
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
-    eqp_clock clock;               /* what maps take to make; usual: CPU seconds of the thread */
-    bool counted;                  /* prices of maps are modelled: no clock decides */
+    eqp_clock clock;               /* for the time spent on maps; default: CPU seconds of the thread */
+    bool counted;                  /* the price of maps is modelled instead of measured */
 } eqp_whatif;
 
 /* Loads and needs of every part by a map, on one rank; NULLs elsewhere. Empty if zero. */
@@ -39,33 +39,33 @@ typedef struct eqp_trial {
     int nparts;
     eqp_map *map;              /* owned: eqp__trials_free() */
     eqp_placement *placements; /* [owners at home of this rank] owned: eqp__trials_free() */
-    eqp_map_made made;         /* how, where there is a choice; imbalance: by the traces, if it took any */
+    eqp_map_made made;         /* details, if there is a choice; imbalance: from traces, if any */
     eqp_compared row;          /* the same on all ranks */
 } eqp_trial;
 
 void eqp__trials_free(int n, eqp_trial *trials);
 
-/* The owners and their weights, learnt once. */
+/* The owners and their weights, surveyed once. */
 typedef struct eqp_whatif_state {
     const eqp_whatif *what;
     MPI_Comm comm;
     int rank, nranks;
-    eqp_cycle_turns phases; /* of the cycle that a step is */
+    eqp_cycle_turns phases; /* of the cycle that is a step */
     eqp_message misfit;     /* why no map fits into memory, if that was proven last; else empty */
-    /* owners as they are, with weights if they were wanted so far; and what it took to learn that */
+    /* the present owners, with weights if needed so far; and the time that took */
     bool known, weighed;
     eqp_owners owners;
-    eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
+    eqp_units_totals totals; /* of all owners, approximate; known if they were weighed */
     double seconds[2];       /* without and with weights; 0: never done */
-    double own;              /* most bytes that all that has taken on this rank so far */
-    bool keeps;              /* what is traced of another map is there as well */
+    double own;              /* most bytes used for all that on this rank */
+    bool keeps;              /* the trace of another map is kept in memory */
     int ntraced;             /* maps so far */
-    /* where maps are judged by the survey: owners with all their pins, and with their tiles */
+    /* for evaluations by the survey: owners with all pins, and with their tiles */
     bool pinned_known, pinned_tiles, pinned_owners; /* pinned_owners: pins are owners */
     eqp_owners pinned;
 } eqp_whatif_state;
 
-/* what: borrowed. Local; what it comes to hold: eqp__whatif_close(). */
+/* what: borrowed. Local; free the contents by eqp__whatif_close(). */
 void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state);
 
 /* Clock reading for the time spent on maps, and seconds since a reading, never negative. Local. */
@@ -81,9 +81,11 @@ int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp
 
 /* Callbacks of a comparison, on all ranks. */
 typedef struct eqp__whatif_told {
-    void (*on_rows)(void *user, int n, const eqp_compared *rows); /* of each number of parts as they come; or NULL */
+    void (*on_rows)(void *user, int n, const eqp_compared *rows); /* called for each number of parts as it completes;
+                                                                     or NULL */
     int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map,
-                  const eqp_placement *placement); /* of each row at the end; or NULL. Fails on all ranks or on none */
+                  const eqp_placement *placement); /* called for each row at the end; or NULL. Fails on all ranks or on
+                                                      none */
     void *user;
 } eqp__whatif_told;
 
@@ -98,7 +100,7 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
  * 1; 0 without load. */
 double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load);
 
-/* Pins of all owners, a rank on average: a survey that keeps none. Collective. */
+/* Pins of all owners, mean per rank, from a survey that keeps none. Collective. */
 int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 
 /* The owners in curve order with the requested detail (must be freed in any case); totals: of all owners, or NULL if
@@ -106,15 +108,14 @@ int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
                       eqp_owners *owners, eqp_units_totals *totals);
 
-/* by_pins.c: what a turn of a phase comes to without problem->trace, as that would say it. Collective; its code is this
- * rank's. */
+/* by_pins.c: traces a turn of a phase without problem->trace, with the same result. Collective; returns this rank's
+ * code. */
 int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
                        eqp_evaluation *evaluation);
 
-/* trace.c: what the problem says of a trial's map. All are collective. */
+/* trace.c: evaluating a trial's map by the problem. All are collective. */
 
-/* All that the map would make every part compute and fetch, on the rank `root`. traced: zeros; to be freed in any case.
- */
+/* The loads and needs of all parts, on the rank `root`. traced: zeros; must be freed in any case. */
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced);
 void eqp__traced_free(eqp__traced *traced); /* zeros again */
 
@@ -125,23 +126,23 @@ int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *l
 int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                          eqp_compared *row);
 
-/* By that plan. Local. */
+/* By the given plan. Local. */
 int eqp__whatif_evaluate_by(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                             const eqp_exchange_plan *plan, eqp_compared *row);
 
-/* Tells all ranks what that one says of an evaluation. Collective. */
+/* Broadcasts an evaluation from one rank. Collective. */
 int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row);
 
-/* refine.c: a map that is made again with what its traces have taught. Both replace the trial's map and placements
- * where they find better ones, and keep made->result.imbalance true. base: [parts] seconds of what each part does
- * whatever the assignment, or NULL. Collective. */
+/* refine.c: remaking a map with the overhead shown by its traces. Both replace the trial's map and placements if they
+ * find better ones, and update made->result.imbalance. base: [parts] seconds of each part that do not depend on the
+ * assignment, or NULL. */
 
-/* Until the loads, traced exactly, are within the tolerance: parts that share owners do some of their work again. For
- * maps without shared owners there is nothing to do. */
+/* Until the traced loads are within the tolerance: parts that share owners repeat some of their work. No effect on maps
+ * without shared owners. */
 int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *base, double imbalance_tol,
                       eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
-/* Until the longest step, load and exchange together, gets no shorter. Evaluates: trial->row.evaluated. */
+/* Until the longest step, including exchange, gets no shorter. Evaluates: trial->row.evaluated. */
 int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                      eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
@@ -157,8 +158,7 @@ static inline bool eqp__row_fits(const eqp_compared *row)
     return row->evaluated.memory_use <= 1.0;
 }
 
-/* Seconds by which maps are compared: one that does not fit takes longer than all that do, the longer the more it
- * needs. */
+/* Seconds by which maps are compared: maps that do not fit are longer than all others, in the order of their need. */
 static inline double eqp__fitting_seconds(const eqp_compared *row, double seconds)
 {
     return eqp__row_fits(row) ? seconds : 1e30 * row->evaluated.memory_use;
