@@ -122,17 +122,6 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
 int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found,
                      int64_t *bytes, eqp_message *message);
 
-/* Imbalance of a late map by the work of the last step, before and after its repair. */
-typedef struct eqp__late_repaired {
-    double came, reached;
-    bool around; /* shared owners stayed as they were */
-} eqp__late_repaired;
-
-/* repair_whole.c: the same for a map of whole owners that live where they are computed and have one load: *can, on all
- * ranks; otherwise does nothing. how: options of the repair. Collective. */
-int eqp__late_repair_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
-                           eqp__late_repaired *news, bool *can);
-
 /* State of the offer after a step: for this rank, and agreed by all. */
 int64_t eqp__late_look(eqp_balancer *b);
 void eqp__late_hear(eqp_balancer *b, int64_t least);

@@ -14,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Imbalance of a late map by the work of the last step, before and after its repair. */
+typedef struct outcome {
+    double came, reached;
+    bool around; /* shared owners stayed as they were */
+} outcome;
+
 /* Owners in curve order, placed by a map that is not in use yet. */
 typedef struct late_repair {
     eqp_making how;
@@ -198,7 +204,7 @@ done:
 }
 
 /* Replaces *best if the new map is better than it and than the original. */
-static void keep_better(bool around, eqp_new_map *made, eqp_new_map *best, eqp__late_repaired *news)
+static void keep_better(bool around, eqp_new_map *made, eqp_new_map *best, outcome *news)
 {
     if (made->map != NULL && made->made.result.imbalance < news->reached) {
         const eqp_new_map before = *best;
@@ -228,13 +234,13 @@ static void adopt(const eqp_names *home, bool around, eqp_new_map *found, eqp_ne
 }
 
 /* For loads in several phases: a repair that evens out all phases; maps with shared owners stay as they are. */
-static int repair_cycle(const eqp_balancer *b, late_repair *m, eqp_new_map *found, const eqp_names *home,
-                        eqp__late_repaired *news, eqp_message *message)
+static int repair_cycle(const eqp_balancer *b, late_repair *m, eqp_new_map *found, const eqp_names *home, outcome *news,
+                        eqp_message *message)
 {
     eqp_new_map made = {.map = NULL};
     int code = EQP_OK;
 
-    *news = (eqp__late_repaired){.came = found->made.result.imbalance, .reached = found->made.result.imbalance};
+    *news = (outcome){.came = found->made.result.imbalance, .reached = found->made.result.imbalance};
     if (eqp_map_shared(found->map) > 0) {
         return EQP_OK;
     }
@@ -251,7 +257,7 @@ done:
 
 /* Repairs along the curve, with the shares of all ranks in an owner added up. */
 static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
-                           int64_t *bytes, eqp__late_repaired *news, eqp_message *message)
+                           int64_t *bytes, outcome *news, eqp_message *message)
 {
     const int64_t shares = eqp_map_shared(found->map);
     const double enough = shares > 0 ? how->imbalance_tol : how->assign_tol;
@@ -266,7 +272,7 @@ static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_mak
     }
     const double least = floor_of(&m, b->nparts);
     bool around = shares > 0 && least > enough; /* one owner is too much for any rank */
-    *news = (eqp__late_repaired){.came = m.imbalance, .reached = m.imbalance};
+    *news = (outcome){.came = m.imbalance, .reached = m.imbalance};
     for (int i = 0; i < (shares > 0 ? 2 : 1) && news->reached > enough; i++, around = !around) {
         eqp_new_map made = {.map = NULL};
         if (around || least < news->reached) {
@@ -285,7 +291,7 @@ done:
     return code;
 }
 
-static void describe(eqp_balancer *b, const eqp__late_repaired *news, bool shared)
+static void describe(eqp_balancer *b, const outcome *news, bool shared)
 {
     const char *how = !shared ? "repaired" : news->around ? "repaired around shared owners" : "made whole and repaired";
     char before[sizeof b->now.why], what[64] = "";
@@ -303,9 +309,8 @@ int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *m
     const bool surveyed = b->surveyed, shared = eqp_map_shared(found->map) > 0;
     eqp_making how = eqp__repairing(making);
     const double promised = found->made.result.imbalance;
-    eqp__late_repaired news = {.came = promised, .reached = promised};
+    outcome news = {.came = promised, .reached = promised};
     double *base = NULL;
-    bool whole = false;
     int code;
 
     EQP_TRY(surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, &how, NULL, &base));
@@ -313,8 +318,7 @@ int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *m
     if (eqp_map_phased(found->map, NULL, NULL) > 0) { /* left as it is */
         goto done;
     }
-    EQP_TRY(eqp__late_repair_whole(b, home, &how, found, &news, &whole));
-    EQP_TRY(whole ? EQP_OK : repair_lined_up(b, home, &how, found, bytes, &news, message));
+    EQP_TRY(repair_lined_up(b, home, &how, found, bytes, &news, message));
     if (!shared || news.reached < news.came) {
         found->made.result.imbalance = news.reached; /* otherwise the promise was the best possible */
     }
