@@ -4,6 +4,7 @@
 
 #include "assign/cycle.h"
 #include "comm/agree.h"
+#include "decide/reasons.h"
 #include "par/methods.h"
 
 #include <equipoise/more/base.h>
@@ -13,10 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Expected life of the first map, and least expected life of any, in steps. */
-#define FIRST_LIFE 50.0
-#define SHORT_LIFE 5.0
 
 bool eqp_balancer_knows_costs(const eqp_balancer *balancer)
 {
@@ -60,38 +57,10 @@ done:
     return code;
 }
 
-/* Expected life of a map made now, in steps: that of the last map (50 for the first), within 1 and the steps left in
- * the run. */
-static double expected_life(const eqp_policy *policy, int64_t left)
-{
-    const double most = fmax(1.0, (double)left);
-
-    switch (policy->options.mode) {
-    case EQP_POLICY_EVERY:
-        return fmin(most, (double)policy->options.every);
-    case EQP_POLICY_AUTO:
-    case EQP_POLICY_GAIN:
-        return fmin(most, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
-    case EQP_POLICY_REPAIR:
-    case EQP_POLICY_NEVER:
-        break;
-    }
-    return most;
-}
-
-static eqp_lives expected_lives(const eqp_policy *policy, int64_t left)
-{
-    const eqp_policy_mode mode = policy->options.mode;
-
-    return (eqp_lives){.usual = expected_life(policy, left),
-                       .most = fmax(1.0, (double)left),
-                       .by_loss = mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN};
-}
-
 /* True if `auto` should look for a better method. The same on all ranks, as all know how many steps are left. */
 static bool auto_wants(const eqp_balancer *b)
 {
-    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
 
     return b->options.method.method == &eqp__method_auto && b->has_map && lives.by_loss && b->options.lazy == NULL &&
            !eqp__makes_again(b, &lives);
@@ -107,37 +76,32 @@ static bool overheads_want(const eqp_balancer *b)
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
 
-/* A rank is near its capacity, and nearer than at the last check by this much. */
-#define NEAR_CAPACITY 0.95
-#define NEARER 0.01
-
-static bool memory_wants(const eqp_balancer *b)
-{
-    const double use = b->now.memory_use;
-
-    return b->has_map && (use > fmax(NEAR_CAPACITY, b->memory_made + NEARER) || use > fmax(1.0, b->memory_made));
-}
-
 /* True if a map has to be evaluated before it is used, to see that it fits into memory. */
 static bool must_fit(const eqp_balancer *b)
 {
     return b->bounds.known && eqp__memory_is_capped(&b->bounds);
 }
 
-/* The action before the next step: by feedback, shares, overheads or memory, else by the policy. */
+static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
+{
+    return (eqp__reasons){.has_map = b->has_map,
+                          .keeps = (b->options.method.method->flags & EQP_KEEPS) != 0,
+                          .repairable = eqp__can_repair(b),
+                          .asked = asked,
+                          .automatic = auto_wants(b),
+                          .feedback = eqp__feedback_steps_wants(b->feedback),
+                          .speeds = eqp__rank_shares_want(b->shares),
+                          .calibration = eqp__calibration_wants(&b->calibration),
+                          .overheads = overheads_want(b),
+                          .memory = b->has_map && eqp__memory_wants(b->now.memory_use, b->memory_made),
+                          .memory_use = b->now.memory_use};
+}
+
 static eqp_policy_action next_action(const eqp_balancer *b)
 {
-    const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
-                       eqp__calibration_wants(&b->calibration) || overheads_want(b) || memory_wants(b);
+    const eqp__reasons reasons = reasons_of(b, false);
 
-    if (b->options.method.method->flags & EQP_KEEPS) {
-        return EQP_KEEP;
-    }
-    if (!other) {
-        return auto_wants(b) ? EQP_RENEW : eqp__late_instead(b, eqp_policy_advise(&b->policy));
-    }
-    return eqp__late_instead(
-        b, b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW);
+    return eqp__late_instead(b, eqp__reasons_action(&reasons, &b->policy));
 }
 
 bool eqp_balancer_due(const eqp_balancer *balancer)
@@ -178,7 +142,7 @@ static eqp_making making_of(const eqp_balancer *b)
 /* The next map's method: the last winner where `auto` may not try others. */
 static eqp_making next_making(const eqp_balancer *b)
 {
-    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
     const eqp_making run = making_of(b);
     eqp_choice choice;
 
@@ -186,12 +150,6 @@ static eqp_making next_making(const eqp_balancer *b)
                    eqp__auto_last(&b->memory, b->problem.own, &run.how, &choice, NULL) == EQP_OK
                ? eqp__making_with(&run, &choice)
                : run;
-}
-
-/* A new map is kept for more than this step, unless every step gets one. */
-static bool every_step(const eqp_policy *policy)
-{
-    return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
 }
 
 /* Local part of eqp__ask_cycle(). */
@@ -226,8 +184,8 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     }
     const eqp_making making = next_making(b);
     const bool ready = !(making.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
-    const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || every_step(&b->policy));
-    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+    const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || eqp__every_step(&b->policy));
+    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
     const bool weighs = eqp__method_weighs(making.method) && !eqp__tries(b, &making, &lives) && b->feedback == NULL;
 
     const bool late = eqp__late_wants_survey(b);
@@ -342,33 +300,6 @@ done:
     return code;
 }
 
-/* The reason for a map, unless making it gives a better one. asked: the caller wants a new map. */
-static eqp_message reason_of(const eqp_balancer *b, bool asked)
-{
-    const eqp_policy *p = &b->policy;
-    eqp_message why = {""};
-
-    if (!b->has_map) {
-        eqp_message_set(&why, "the first map");
-    } else if (asked) {
-        eqp_message_set(&why, "a new map was asked for");
-    } else if (eqp__feedback_steps_wants(b->feedback)) {
-        eqp_message_set(&why, "the next step of feedback");
-    } else if (eqp__rank_shares_want(b->shares)) {
-        eqp_message_set(&why, "the ranks' speeds are no longer those of the present map");
-    } else if (overheads_want(b)) {
-        eqp_message_set(&why, "what ranks do besides their work makes the steps uneven");
-    } else if (memory_wants(b)) {
-        eqp_message_set(&why, "a rank needs %.0f%% of its memory", 100.0 * b->now.memory_use);
-    } else if (p->options.mode == EQP_POLICY_EVERY) {
-        eqp_message_set(&why, "%lld steps after the last map", (long long)p->steps);
-    } else {
-        eqp_message_set(&why, "after %lld steps with this map the last one was uneven by %.1f%%, its work by %.1f%%",
-                        (long long)p->since, 100.0 * p->imbalance, 100.0 * p->work_imbalance);
-    }
-    return why;
-}
-
 /* Sets up the making of a map. measured: [ranks] loads, owned by the caller. */
 static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_making *making, double **measured)
 {
@@ -392,23 +323,25 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
                     eqp_advice *advice, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    const eqp_message reason = reason_of(b, asked);
+    const eqp__reasons reasons = reasons_of(b, asked);
+    eqp_message reason = {""};
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     eqp_new_map found = {.map = NULL};
     double *measured = NULL;
     int code;
 
+    eqp__reasons_tell(&reasons, &b->policy, &reason);
     message = message != NULL ? message : &own;
     eqp_making making = making_of(b);
-    const eqp_lives lives = expected_lives(&b->policy, left);
+    const eqp_lives lives = eqp__expected_lives(&b->policy, left);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
     b->now.why[0] = '\0';
     EQP_TRY(eqp__ask_cycle(b));
     EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &making, &measured));
     if (due == EQP__LATE_OFFER) {
-        EQP_TRY(eqp__late_offer_now(b, &making, expected_life(&b->policy, left), &advice->bytes));
+        EQP_TRY(eqp__late_offer_now(b, &making, lives.usual, &advice->bytes));
         goto done;
     }
     EQP_TRY(eqp__take_names(b, &home));
