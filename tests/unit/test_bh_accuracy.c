@@ -7,28 +7,17 @@
 
 #include <cmocka.h>
 
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 #include <equipoise/snapshot.h>
 
+#include "bh_bodies.h"
 #include "defaults.h"
-#include "generate.h"
 #include "serial.h"
 #include "slow.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define MOST_SAMPLES 1000
-
-enum { X, Y, Z, M, AX, AY, AZ, POT, ACCEL, COLUMNS };
-
-typedef struct particles {
-    int64_t n;
-    double eps;
-    double *at[COLUMNS];
-} particles;
 
 /* Some particles out of all, spread over the whole order, and their exact forces. */
 typedef struct sample {
@@ -36,41 +25,8 @@ typedef struct sample {
     double at[3][MOST_SAMPLES], field[4][MOST_SAMPLES];
 } sample;
 
-static particles make_particles(int64_t n, double eps)
-{
-    particles made = {n, eps, {0}};
-
-    for (int k = 0; k < COLUMNS; k++) {
-        made.at[k] = calloc((size_t)n + 1, sizeof(double));
-        assert_non_null(made.at[k]);
-    }
-    return made;
-}
-
-static void free_particles(particles *all)
-{
-    for (int k = 0; k < COLUMNS; k++) {
-        free(all->at[k]);
-    }
-}
-
-static particles generate(const char *text, double eps)
-{
-    bh_generator generator;
-
-    assert_int_equal(bh_generator_parse(text, &generator, NULL), EQP_OK);
-    particles made = make_particles(bh_generator_count(&generator), eps);
-    double *v = calloc((size_t)made.n, 3 * sizeof *v);
-    assert_non_null(v);
-    assert_int_equal(bh_generate(&generator, 0, made.n, made.at[X], made.at[Y], made.at[Z], v, v + made.n,
-                                 v + 2 * made.n, made.at[M]),
-                     EQP_OK);
-    free(v);
-    return made;
-}
-
 /* One random particle out of each of `n` equal runs of the order: every kind has its share. */
-static void take_sample(const particles *all, int64_t n, sample *taken)
+static void take_sample(const bodies *all, int64_t n, sample *taken)
 {
     *taken = (sample){.n = n};
     for (int64_t i = 0; i < n; i++) {
@@ -87,7 +43,7 @@ static void take_sample(const particles *all, int64_t n, sample *taken)
     }
 }
 
-static void evaluate_in(bh_precision precision, particles *all, bool relative, double theta)
+static void evaluate_in(bh_precision precision, bodies *all, bool relative, double theta)
 {
     const bh_mac mac = {.theta = theta, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
     bh_serial serial;
@@ -111,19 +67,12 @@ static void evaluate_in(bh_precision precision, particles *all, bool relative, d
     }
 }
 
-static void evaluate(particles *all, bool relative, double theta)
+static void evaluate(bodies *all, bool relative, double theta)
 {
     evaluate_in(BH_DOUBLE, all, relative, theta);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void errors_of(const particles *all, const sample *exact, double error[MOST_SAMPLES])
+static void errors_of(const bodies *all, const sample *exact, double error[MOST_SAMPLES])
 {
     for (int64_t i = 0; i < exact->n; i++) {
         double off2 = 0, size2 = 0;
@@ -137,12 +86,12 @@ static void errors_of(const particles *all, const sample *exact, double error[MO
 }
 
 /* Median and 99th percentile of the relative errors of the acceleration, and all errors of the potential, in bounds. */
-static void check(const char *what, const particles *all, const sample *exact, double median, double p99)
+static void check(const char *what, const bodies *all, const sample *exact, double median, double p99)
 {
     double error[MOST_SAMPLES], worst = 0;
 
     errors_of(all, exact, error);
-    qsort(error, (size_t)exact->n, sizeof *error, compare);
+    qsort(error, (size_t)exact->n, sizeof *error, compare_doubles);
     for (int64_t i = 0; i < exact->n; i++) {
         double pot = exact->field[3][i];
         worst = fmax(worst, fabs((all->at[POT][exact->place[i]] - pot) / pot));
@@ -157,7 +106,7 @@ static void check(const char *what, const particles *all, const sample *exact, d
 static void a_plummer_sphere_of_100000(void **state)
 {
     static sample exact;
-    particles all = generate(slow_here() ? "plummer:n=4000,seed=1" : "plummer:n=100000,seed=1", 0.01);
+    bodies all = generate(slow_here() ? "plummer:n=4000,seed=1" : "plummer:n=100000,seed=1", 0.01);
 
     (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
@@ -169,7 +118,7 @@ static void a_plummer_sphere_of_100000(void **state)
     check("geometric, mixed precision", &all, &exact, 5e-4, 2e-3);
     evaluate_in(BH_MIXED, &all, true, BH_DEFAULT_THETA);
     check("relative, mixed precision", &all, &exact, 5e-4, 2e-3);
-    free_particles(&all);
+    free_bodies(&all);
 }
 
 static void a_real_galaxy_with_two_kinds_of_particles(void **state)
@@ -197,7 +146,7 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     }
     fclose(file);
     assert_int_equal(eqp_snapshot_open(path, &snapshot, &message), EQP_OK);
-    particles all = make_particles(eqp_snapshot_get_info(snapshot)->n, 0.4);
+    bodies all = make_bodies(eqp_snapshot_get_info(snapshot)->n, 0.4);
     eqp_snapshot_arrays arrays = {.x = all.at[X], .y = all.at[Y], .z = all.at[Z], .m = all.at[M]};
     assert_int_equal(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message), EQP_OK);
     eqp_snapshot_close(snapshot);
@@ -209,7 +158,7 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     check("relative", &all, &exact, 5e-4, 3.5e-3);
     evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
     check("geometric, mixed precision", &all, &exact, 5e-4, 3.5e-3);
-    free_particles(&all);
+    free_bodies(&all);
 }
 
 static void every_kind_of_input(void **state)
@@ -222,13 +171,13 @@ static void every_kind_of_input(void **state)
 
     (void)state;
     for (int i = 0; i < 5; i += slow_here() ? 4 : 1) {
-        particles all = generate(text[i], softening[i]);
+        bodies all = generate(text[i], softening[i]);
         take_sample(&all, 500, &exact);
         evaluate(&all, false, BH_DEFAULT_THETA);
         check(text[i], &all, &exact, 7e-4, 4e-3);
         evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
         check("in mixed precision", &all, &exact, 7e-4, 4e-3);
-        free_particles(&all);
+        free_bodies(&all);
     }
 }
 
@@ -236,7 +185,7 @@ static void every_kind_of_input(void **state)
 static void opening_everything_is_direct_summation(void **state)
 {
     static sample exact;
-    particles all = generate("disks:n=1500", 0.02);
+    bodies all = generate("disks:n=1500", 0.02);
 
     (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
@@ -244,14 +193,14 @@ static void opening_everything_is_direct_summation(void **state)
     check("theta 0", &all, &exact, 1e-14, 1e-12);
     evaluate_in(BH_MIXED, &all, false, 0);
     check("theta 0, mixed precision", &all, &exact, 2e-7, 2e-5);
-    free_particles(&all);
+    free_bodies(&all);
 }
 
 static void smaller_angles_are_more_exact(void **state)
 {
     static const double theta[] = {0.9, 0.6, 0.4, 0.25};
     static sample exact;
-    particles all = generate("clusters:n=8000,haloes=10", 1e-4);
+    bodies all = generate("clusters:n=8000,haloes=10", 1e-4);
     double error[MOST_SAMPLES], last = INFINITY;
 
     (void)state;
@@ -259,11 +208,11 @@ static void smaller_angles_are_more_exact(void **state)
     for (int i = 0; i < 4; i++) {
         evaluate(&all, false, theta[i]);
         errors_of(&all, &exact, error);
-        qsort(error, MOST_SAMPLES, sizeof *error, compare);
+        qsort(error, MOST_SAMPLES, sizeof *error, compare_doubles);
         assert_true(error[MOST_SAMPLES / 2] < 0.6 * last);
         last = error[MOST_SAMPLES / 2];
     }
-    free_particles(&all);
+    free_bodies(&all);
 }
 
 int main(void)

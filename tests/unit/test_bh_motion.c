@@ -6,59 +6,15 @@
 
 #include <cmocka.h>
 
-#include <equipoise/error.h>
-
+#include "bh_bodies.h"
 #include "defaults.h"
-#include "generate.h"
-#include "motion.h"
 #include "serial.h"
 #include "slow.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Columns: x y z vx vy vz m ax ay az pot, all [n]. */
-enum { X, Y, Z, VX, VY, VZ, M, AX, AY, AZ, POT, COLUMNS };
-
-typedef struct body_system {
-    int64_t n;
-    double eps;
-    double *at[COLUMNS];
-} body_system;
-
-static body_system make_system(int64_t n, double eps)
-{
-    body_system made = {n, eps, {0}};
-
-    for (int k = 0; k < COLUMNS; k++) {
-        made.at[k] = calloc((size_t)n, sizeof(double));
-        assert_non_null(made.at[k]);
-    }
-    return made;
-}
-
-static void free_system(body_system *of)
-{
-    for (int k = 0; k < COLUMNS; k++) {
-        free(of->at[k]);
-    }
-}
-
-static void direct_forces(body_system *s)
-{
-    for (int64_t i = 0; i < s->n; i++) {
-        s->at[AX][i] = s->at[AY][i] = s->at[AZ][i] = s->at[POT][i] = 0;
-    }
-    bh_direct(s->n, s->at[X], s->at[Y], s->at[Z], s->at[M], 1, s->eps, s->n, s->at[X], s->at[Y], s->at[Z], s->at[AX],
-              s->at[AY], s->at[AZ], s->at[POT]);
-    for (int64_t i = 0; i < s->n; i++) {
-        s->at[POT][i] -= bh_potential_self(1, s->at[M][i], s->eps);
-    }
-}
-
-static void tree_forces(body_system *s)
+static void tree_forces(bodies *s)
 {
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1};
     bh_serial serial;
@@ -71,7 +27,7 @@ static void tree_forces(body_system *s)
     bh_serial_free(&serial);
 }
 
-static void step(body_system *s, double dt, void (*forces)(body_system *))
+static void step(bodies *s, double dt, void (*forces)(bodies *))
 {
     bh_kick(s->n, dt / 2, s->at[AX], s->at[AY], s->at[AZ], s->at[VX], s->at[VY], s->at[VZ]);
     bh_drift(s->n, dt, s->at[VX], s->at[VY], s->at[VZ], s->at[X], s->at[Y], s->at[Z]);
@@ -79,26 +35,10 @@ static void step(body_system *s, double dt, void (*forces)(body_system *))
     bh_kick(s->n, dt / 2, s->at[AX], s->at[AY], s->at[AZ], s->at[VX], s->at[VY], s->at[VZ]);
 }
 
-static bh_sums sums_of(const body_system *s)
-{
-    bh_sums made;
-
-    bh_sums_make(s->n, s->at[M], s->at[X], s->at[Y], s->at[Z], s->at[VX], s->at[VY], s->at[VZ], s->at[AX], s->at[AY],
-                 s->at[AZ], s->at[POT], 0, NULL, &made);
-    return made;
-}
-
-static void assert_near(double got, double wanted, double tolerance)
-{
-    if (!(fabs(got - wanted) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", got, wanted, tolerance);
-    }
-}
-
 /* Masses 3 and 1 on a relative ellipse with semi-major axis 1, excentricity 0.5, at apocentre. G = 1, period pi. */
-static body_system make_binary(void)
+static bodies make_binary(void)
 {
-    body_system pair = make_system(2, 0);
+    bodies pair = make_bodies(2, 0);
     double apart = 1.5, speed = sqrt(4 * (2 / apart - 1));
 
     pair.at[M][0] = 3;
@@ -113,7 +53,7 @@ static body_system make_binary(void)
 
 static void sums_of_a_binary_are_those_on_paper(void **state)
 {
-    body_system pair = make_binary();
+    bodies pair = make_binary();
 
     (void)state;
     for (int i = 0; i < 2; i++) { /* moved and set going as a whole */
@@ -131,7 +71,7 @@ static void sums_of_a_binary_are_those_on_paper(void **state)
     assert_near(sums.momentum[2], 8, 1e-14);
     assert_near(sums.angular[0], 80, 1e-13);
     assert_near(sums.angular[2], 0.75 * sqrt(4 * 0.75), 1e-14); /* reduced mass x sqrt(M a (1 - e^2)) */
-    free_system(&pair);
+    free_bodies(&pair);
 }
 
 static void sums_of_nothing_are_zero(void **state)
@@ -147,7 +87,7 @@ static void sums_of_nothing_are_zero(void **state)
 
 static void sums_do_not_lose_small_terms(void **state)
 {
-    body_system s = make_system(1002, 0);
+    bodies s = make_bodies(1002, 0);
 
     (void)state;
     for (int64_t i = 0; i < s.n; i++) {
@@ -157,20 +97,20 @@ static void sums_do_not_lose_small_terms(void **state)
     s.at[VX][0] = 1e16;
     s.at[VX][1001] = -1e16;
     assert_near(sums_of(&s).momentum[0], 1, 1e-15);
-    free_system(&s);
+    free_bodies(&s);
 }
 
 /* How far the binary is from where it started after one period of `steps` steps. */
 static double error_after_a_period(int steps)
 {
-    body_system pair = make_binary();
+    bodies pair = make_binary();
     double start = pair.at[X][1];
 
     for (int i = 0; i < steps; i++) {
         step(&pair, 3.14159265358979323846 / steps, direct_forces);
     }
     double error = hypot(pair.at[X][1] - start, pair.at[Y][1]);
-    free_system(&pair);
+    free_bodies(&pair);
     return error;
 }
 
@@ -184,7 +124,7 @@ static void the_leapfrog_is_of_second_order(void **state)
 
 static void the_leapfrog_runs_backwards_to_where_it_began(void **state)
 {
-    body_system pair = make_binary(), start = make_binary();
+    bodies pair = make_binary(), start = make_binary();
 
     (void)state;
     for (int i = 0; i < 400; i++) {
@@ -195,8 +135,8 @@ static void the_leapfrog_runs_backwards_to_where_it_began(void **state)
             assert_near(pair.at[k][i], start.at[k][i], 1e-11);
         }
     }
-    free_system(&pair);
-    free_system(&start);
+    free_bodies(&pair);
+    free_bodies(&start);
 }
 
 static double length(const double a[3], const double b[3])
@@ -209,14 +149,10 @@ static double length(const double a[3], const double b[3])
  * opposite), virial ratio 0.978 to 0.984. The limits leave a factor of about 4. */
 static void a_plummer_sphere_conserves_what_it_should_over_200_steps(void **state)
 {
-    bh_generator generator;
+    bodies s = generate("plummer:n=4096,seed=11", 0.05);
     double worst = 0;
 
     (void)state;
-    assert_int_equal(bh_generator_parse("plummer:n=4096,seed=11", &generator, NULL), EQP_OK);
-    body_system s = make_system(bh_generator_count(&generator), 0.05);
-    assert_int_equal(bh_generate(&generator, 0, s.n, s.at[X], s.at[Y], s.at[Z], s.at[VX], s.at[VY], s.at[VZ], s.at[M]),
-                     EQP_OK);
     tree_forces(&s);
     const bh_sums first = sums_of(&s);
     bh_sums now = first;
@@ -234,7 +170,7 @@ static void a_plummer_sphere_conserves_what_it_should_over_200_steps(void **stat
     assert_true(length(now.angular, first.angular) < 1e-4);
     assert_near(now.mass, 1, 1e-14);
     assert_near(-2 * now.kinetic / now.virial, 1, 0.05);
-    free_system(&s);
+    free_bodies(&s);
 }
 
 static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
@@ -291,7 +227,7 @@ static void phases_come_as_often_as_they_should(void **state)
 
 /* A cluster of rungs: forces of all at each tick, of which those whose step ends take theirs. */
 typedef struct climbers {
-    body_system s;
+    bodies s;
     int64_t *rung;
     double *all[4]; /* forces of all */
     int64_t evaluations, deepest;
@@ -315,7 +251,7 @@ static void take_forces(climbers *c, const bh_rungs *rungs, int64_t tick)
 /* One cycle. Checks on the way that particles stay in the bounds that were foretold, and that the counts are right. */
 static void climb(climbers *c, const bh_rungs *rungs)
 {
-    body_system *s = &c->s;
+    bodies *s = &c->s;
     const double *const at[3] = {s->at[X], s->at[Y], s->at[Z]}, *const a[3] = {s->at[AX], s->at[AY], s->at[AZ]};
     double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
     const double *const still[3] = {v[0], v[1], v[2]};
@@ -351,15 +287,10 @@ static void climb(climbers *c, const bh_rungs *rungs)
 /* A Plummer sphere with a hard pair in it, on an ellipse. */
 static climbers make_climbers(int64_t n)
 {
-    bh_generator generator;
     char text[64];
-    climbers c = {.s = make_system(n, 0.01)};
 
     snprintf(text, sizeof text, "plummer:n=%d,seed=3", (int)n);
-    assert_int_equal(bh_generator_parse(text, &generator, NULL), EQP_OK);
-    assert_int_equal(
-        bh_generate(&generator, 0, n, c.s.at[X], c.s.at[Y], c.s.at[Z], c.s.at[VX], c.s.at[VY], c.s.at[VZ], c.s.at[M]),
-        EQP_OK);
+    climbers c = {.s = generate(text, 0.01)};
     for (int k = 0; k < 3; k++) {
         c.s.at[X + k][1] = c.s.at[X + k][0] + 0.03 * (k == 0);
         c.s.at[VX + k][1] = c.s.at[VX + k][0] + 1.4 * (k == 1);
@@ -379,7 +310,7 @@ static void free_climbers(climbers *c)
     for (int k = 0; k < 4; k++) {
         free(c->all[k]);
     }
-    free_system(&c->s);
+    free_bodies(&c->s);
 }
 
 static void all_on_one_rung_are_the_steps_of_that_length(void **state)
@@ -388,7 +319,7 @@ static void all_on_one_rung_are_the_steps_of_that_length(void **state)
     for (int n = 1; n <= 4; n += 3) {
         const bh_rungs rungs = {.n = n, .dt = ldexp(1.0 / 128, n - 1), .limit = n == 1 ? 1e9 : 0};
         climbers c = make_climbers(40);
-        body_system s = make_system(40, 0.01);
+        bodies s = make_bodies(40, 0.01);
         for (int k = 0; k < COLUMNS; k++) {
             memcpy(s.at[k], c.s.at[k], 40 * sizeof(double));
         }
@@ -400,7 +331,7 @@ static void all_on_one_rung_are_the_steps_of_that_length(void **state)
         for (int k = 0; k < COLUMNS; k++) {
             assert_memory_equal(s.at[k], c.s.at[k], 40 * sizeof(double));
         }
-        free_system(&s);
+        free_bodies(&s);
         free_climbers(&c);
     }
 }
@@ -442,7 +373,7 @@ static void sums_know_what_each_rung_still_lacks(void **state)
 {
     const bh_rungs rungs = {.n = 6, .dt = 1.0 / 16, .limit = 1e-4};
     climbers c = make_climbers(100);
-    body_system *s = &c.s;
+    bodies *s = &c.s;
     const double *const a[3] = {s->at[AX], s->at[AY], s->at[AZ]};
     double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
     bh_sums sums;
