@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of gravity runs begin with, and how they look at all particles. */
+/* Options of a gravity run, and values of all particles on every rank. */
 #ifndef BH_RUN_H
 #define BH_RUN_H
 
@@ -23,8 +23,8 @@ static double *by_index(const bh_simulation *sim, const double *value)
     return all;
 }
 
-/* extra: one more option, or several with a blank between them. In double precision: in mixed precision a group whose
- * list ranks share has another rounding of 1e-7, and cells at the edge of being opened follow from that. */
+/* extra: more options, separated by blanks. In double precision: in mixed precision shared groups differ by a rounding
+ * of 1e-7, and cells near the opening criterion then differ, too. */
 static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
 {
     static char words[128];

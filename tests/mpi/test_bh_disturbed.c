@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes from outside in the middle of a step: signals, and clocks that go back. */
+/* Signals in the middle of a step, and clocks that go back. */
 #include "fake_clock.h"
 #include "bh_run.h"
 #include "meet.h"
@@ -31,8 +31,8 @@ static void raise_signal(void)
 }
 
 /* One rank gets a signal in the second step's forces, the first ones after that tick, those of tick `stop`: all stop,
- * and the run that goes on has the bits of one that was never stopped. drifted: with a tree that has drifted. Few are
- * active then, whichever ranks have them: each of these gets the signal. */
+ * and the run that goes on has the bits of one that was never stopped. drifted: with a tree that has drifted. Few
+ * particles are active then, so every rank gets the signal. */
 static void check_stopped_within_a_step(const char *opening, int64_t tick, int64_t stop, bool drifted)
 {
     bh_settings settings;
@@ -92,8 +92,7 @@ static void check_stopped_within_a_step(const char *opening, int64_t tick, int64
     }
 }
 
-/* The clock of CPU time goes back now and then, on ranks that differ: runs do not end, and their loads are none below
- * 0. */
+/* The clock of CPU time goes back now and then, differently on each rank: runs go on, and loads are not negative. */
 static void check_clocks_that_go_back(void)
 {
     static const char *const plan[][2] = {{"interaction", "--rebalance=auto --share=measured"},
@@ -122,7 +121,7 @@ static void check_clocks_that_go_back(void)
                       plan[i][0], r);
             }
         }
-        CHECK(fake_clock_readings >= fake_clock_every, "%s: nobody reads this clock", plan[i][0]);
+        CHECK(fake_clock_readings >= fake_clock_every, "%s: the clock is not read", plan[i][0]);
         if (code == EQP_OK) {
             bh_simulation_free(&sim);
         }

@@ -71,8 +71,8 @@ static void moment_take(const bh_simulation *sim, moment *m)
     m->sums = sim->now.sums;
 }
 
-/* The field of all particles at place i: nothing of this is shared with the code under test. scale is what the sizes of
- * all terms add up to, for forces and for potentials: errors are measured against it, since forces may cancel. */
+/* The field of all particles at place i, independent of the code under test. scale: sum of the magnitudes of all terms,
+ * for forces and for potentials; the reference of errors, since forces may cancel. */
 static void sum_directly(const moment *m, int64_t n, int64_t i, double field[4], double scale[2])
 {
     memset(field, 0, 4 * sizeof *field);
@@ -111,7 +111,7 @@ static void compare_directly(moment *m, int64_t n, double *force, double *potent
             all[k] += m->of[MASS][i] * m->of[AX + k][i];
         }
         weight += m->of[MASS][i] * scale[0];
-        /* A NaN stays one in all of these. */
+        /* NaN propagates through all comparisons. */
         *force = sqrt(square) <= *force ? *force : sqrt(square);
         double off = fabs(m->of[POT][i] - field[3]) / (scale[1] > 0 ? scale[1] : 1);
         *potential = off <= *potential ? *potential : off;
@@ -135,7 +135,7 @@ static double worst_difference(const moment *m, const moment *reference, int64_t
     return worst;
 }
 
-/* What only this set promises. */
+/* Properties of single sets. */
 static void check_promises(const hard_scene *scene, const outcome *o, const char *what)
 {
     for (int64_t i = 1; i < o->n && strcmp(scene->name, "all in one point") == 0; i++) {
@@ -229,7 +229,7 @@ static void compare_runs(const outcome *o, const outcome *reference, double firs
     }
 }
 
-/* Hardly any cell is accepted: what is missing or counted twice cannot hide behind the opening criterion's errors. */
+/* Hardly any cell is accepted, so that the errors of the opening criterion hide no missing or doubled interaction. */
 static void check_cautious(const hard_scene *scene, const char *path, const char *precision, MPI_Comm comm)
 {
     outcome o = {0};
@@ -264,8 +264,8 @@ static void check_scene(const hard_scene *scene, const char *path, const char *p
         }
     }
     meet_in(comm);
-    /* One rank has nothing to balance; in mixed precision only the lists matter, which split owners shorten; many ranks
-     * take long: two methods. */
+    /* One rank has nothing to balance; in mixed precision only lists matter, which split owners shorten; two
+     * methods on many ranks save time. */
     for (int m = mixed || nranks == 1 ? 4 : nranks == MOST_RANKS ? 2 : 0; m < 5; m += nranks == MOST_RANKS ? 2 : 1) {
         outcome o = {0};
         snprintf(what, sizeof what, "%s, %s, %s on %d ranks", scene->name, precision, methods[m], nranks);

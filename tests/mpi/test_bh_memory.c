@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank of the gravity app that runs out of memory, wherever, ends the run on all ranks with the same code; none waits
- * for another for ever. */
+/* A rank of the gravity app that runs out of memory anywhere ends the run on all ranks with the same code, without a
+ * deadlock. */
 #include "harness.h"
 
 #include "files/output.h"
@@ -26,7 +26,7 @@ static void parse(bh_settings *settings, int argc, const char *const *argv)
     CHECK_EQUAL(bh_settings_complete(settings, &message), EQP_OK);
 }
 
-/* HDF5 does not say that it was the memory that our part of it lacked to open a file. */
+/* HDF5 reports a failed allocation of our file driver as an I/O error. */
 static int without_hdf5(int code)
 {
     return code == EQP_ERR_IO ? EQP_ERR_MEMORY : code;
@@ -150,8 +150,8 @@ static void steps_end_on_all_ranks_or_on_none(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
 }
 
-/* Which rank packs and which one computes bundles depends on times: there may be fewer or more allocations the next
- * time, but a rank that lacks memory ends the step. */
+/* The ranks that pack and compute bundles depend on times, and so does the number of allocations; but a failing one
+ * always ends the step. */
 static void steps_that_are_handed_out_end_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     const char *const argv[] = {"test",         "--generate", "clusters:n=300", "--balance", "none",
@@ -175,7 +175,7 @@ static void files_are_written_on_all_ranks_or_on_none(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, create, &settings) > mpi_test_size(comm));
 }
 
-/* No failure has left a file of another name behind. */
+/* No failure leaves a file of another name behind. */
 static void remove_folder(void)
 {
     static const char *const name[] = {"report/report.json", "report/loads.csv", "report/samples.bin",

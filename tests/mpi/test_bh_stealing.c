@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks that are handed out while they are computed: the same forces to the last bit and the same work, whoever
- * computes them, by every method and for every way to share groups; and something is handed out. */
+/* Tasks that are handed out while they are computed: the same forces to the last bit and the same work on any rank, by
+ * every method and with shared groups; and some tasks are handed out. */
 #include "harness.h"
 
 #include "shell.h"
@@ -60,9 +60,9 @@ static void put_back(bh_simulation *sim, const double *kept)
     }
 }
 
-/* What an evaluation has done on all ranks, and the forces of this one's particles. */
+/* Work of an evaluation on all ranks, and the forces of this rank's particles. */
 typedef struct outcome {
-    int64_t done[BH_KINDS + 2]; /* work of each kind; targets; tasks of others */
+    int64_t done[BH_KINDS + 2]; /* work of each kind; targets; tasks computed for other ranks */
     double *field;
 } outcome;
 
@@ -96,7 +96,7 @@ static void check_same(const bh_simulation *sim, const outcome *a, const outcome
     CHECK(memcmp(a->field, b->field, FIELDS * (size_t)sim->domain.particles.n * sizeof(double)) == 0);
 }
 
-/* Evaluates by a method, twice with what it has learnt; returns how many tasks others have computed. */
+/* Evaluates twice by a method, which learns in between; returns the number of tasks handed out. */
 static int64_t check_method(bh_simulation *sim, const eqp_map *map, const eqp_schedule_method *method,
                             const double *before, const outcome *reference)
 {
@@ -211,7 +211,7 @@ static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
     }
 }
 
-/* One rank has all tasks, its own and those that come from the others' particles. */
+/* One rank has the tasks of all ranks' particles. */
 static void tasks_of_one_rank_are_handed_out(MPI_Comm comm)
 {
     static const char *const option[] = {"clusters:n=4000", "--balance", "none", "--group-size", "8", NULL};
@@ -226,7 +226,7 @@ static void tasks_of_one_rank_are_handed_out(MPI_Comm comm)
         for (int64_t i = 0; i < sim.domain.particles.n; i++) {
             sim.domain.particles.tag[i] = loaded;
         }
-        /* Ranks that get no processor meanwhile help nobody: not every time. */
+        /* Ranks that get no processor meanwhile cannot help: several tries. */
         for (int tries = 0; helped == 0 && tries < (nranks > 1 ? 20 : 1); tries++) {
             helped = check_methods(&sim, eqp_balancer_map(sim.balancer));
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What-if comparisons of the gravity code: the trace of a map counts the messages, the bytes and the work that an
+/* Traces of the gravity code: the trace of a map counts the messages, the bytes and the work that an
  * evaluation with that map has, rank by rank. That it does not depend on the ranks, and counts phases of a step as
  * well, is shown from outside by tests/app/compare.sh and rungs.sh. */
 #include "every_plan.h"
@@ -34,7 +34,7 @@ static void parse(bh_settings *settings, const char *const *words, int nwords)
     CHECK(code == EQP_OK, "%s", message.text);
 }
 
-/* The whole trace, on every rank. */
+/* The trace of all ranks, on every rank. */
 static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, const eqp_problem *problem)
 {
     eqp_evaluation *all = NULL;
@@ -65,7 +65,7 @@ typedef struct totals {
     bh_counts counts, early; /* what was computed, and what of it while essential trees travelled */
 } totals;
 
-/* What one evaluation of the forces has sent and received on this rank, the top of the tree among it. */
+/* Messages of one force evaluation on this rank, with the top of the tree. */
 static totals run_forces(bh_simulation *sim)
 {
     bh_evaluated evaluated;
@@ -107,7 +107,7 @@ static void compare_totals(const char *what, int nranks, int rank, const char *q
           quantity, (long long)real);
 }
 
-/* Work of every kind: that kind costs a second, all others nothing. What a trace says is exactly what is done. */
+/* For each kind of work, with costs of a second for it and 0 for the rest: the trace counts exactly the work done. */
 static void compare_work(const char *what, const bh_simulation *sim, const eqp_problem *problem,
                          const eqp_placement *placement, const bh_counts *real)
 {
@@ -137,9 +137,9 @@ static void compare_work(const char *what, const bh_simulation *sim, const eqp_p
     free(tag);
 }
 
-/* Seconds of this rank beside its load, on a network of a second for each message; overlaps: as a run does. */
-static double seconds_beside(const bh_simulation *sim, const eqp_problem *problem, const eqp_placement *placement,
-                             const eqp_exchange_plan *plan, bool overlaps)
+/* Seconds of this rank in addition to its load, on a network with a second for each message. overlaps: as in a run. */
+static double other_seconds(const bh_simulation *sim, const eqp_problem *problem, const eqp_placement *placement,
+                            const eqp_exchange_plan *plan, bool overlaps)
 {
     const eqp_network network = {.alpha = 1, .node = 1};
     const int nranks = sim->domain.nranks;
@@ -165,14 +165,13 @@ static double seconds_beside(const bh_simulation *sim, const eqp_problem *proble
 
 static int ranks_that_hide;
 
-/* Hidden are the seconds that the run has computed while essential trees travelled, on ranks that any came to or left.
- */
+/* The trace hides the seconds that the run computes while essential trees are sent, on ranks that send or get any. */
 static void compare_hidden(const char *what, const bh_simulation *sim, const eqp_problem *problem,
                            const eqp_placement *placement, const totals *real)
 {
     const eqp_exchange_plan *plan = &sim->evaluator.plan;
     const double hidden =
-        seconds_beside(sim, problem, placement, plan, false) - seconds_beside(sim, problem, placement, plan, true);
+        other_seconds(sim, problem, placement, plan, false) - other_seconds(sim, problem, placement, plan, true);
     const double early =
         real->ghost_messages > 0 ? eqp_cost_fit_predict(eqp_balancer_costs(sim->balancer), real->early.of) : 0.0;
 
@@ -287,7 +286,7 @@ static void check_plans(MPI_Comm comm)
     }
 }
 
-/* Every method by every plan, few particles: whole owners, and as many as possible that ranks share. */
+/* Every method by every plan with few particles: whole owners, and as many shared ones as possible. */
 static void check_product(MPI_Comm comm)
 {
     eqp_exchange_plan plan[EVERY_PLAN];

@@ -40,7 +40,7 @@ static inline bool is_chosen(void *user, const double centre[3])
     return bh_nearest_rank(sharing, centre) == sharing->me;
 }
 
-/* What a walk of this rank is to be told if ranks share all groups. The chooser must stay where it is. */
+/* The choice for walks of this rank if ranks share all groups. The chooser must not move. */
 static inline const bh_choice *choose(chooser *c, const bh_box *box, int nranks, int rank)
 {
     *c = (chooser){.sharing = {.n = (int64_t)nranks * SHARER_UNITS, .me = rank}};
@@ -120,7 +120,7 @@ static inline void mark_for(bh_let *let, const bh_part *parts, int nranks, int t
     }
 }
 
-/* What `from` owes to `to`. */
+/* The blocks that `to` needs from `from`. */
 static inline void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bool shared,
                             bundle *out)
 {

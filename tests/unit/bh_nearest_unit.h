@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose a tile is, by looking at every unit: what walks of sharers are held to. */
+/* The rank of a tile by a search through all units: the reference for walks of shared groups. */
 #ifndef BH_NEAREST_UNIT_H
 #define BH_NEAREST_UNIT_H
 

@@ -35,10 +35,10 @@ static const bh_mac macs[] = {
 };
 enum { NMACS = sizeof(macs) / sizeof(*macs) };
 
-/* What a test does with one group of one tree. */
+/* A test of one group of one tree. */
 typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
 
-/* Bare trees are for walks with a cutoff only, drifted ones for others. */
+/* Bare trees are for walks with a cutoff only, drifted ones for walks without. */
 static inline void for_each_group_of(bool bare, double drift, int64_t n, int leaf_size, int group_size, group_test test)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
@@ -82,7 +82,7 @@ static inline void for_each_drifted_group(int64_t n, int leaf_size, int group_si
     for_each_group_of(false, 0.5, n, leaf_size, group_size, test);
 }
 
-/* What a walk said, for comparing. */
+/* The callbacks of a walk, for comparison. */
 typedef struct record {
     int64_t n;
     int64_t word[1 << 16];
@@ -133,7 +133,7 @@ static inline void assert_same_record(const record *a, const record *b)
     assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof(a->word[0]));
 }
 
-/* In a list of one of those groups. */
+/* Most tiles in a list of one of these groups. */
 enum { MOST_TILES = 4096 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that are given away: whoever opens the bundle makes the same lists as their owner, gets nothing twice, and
- * does not trust what has come. */
+/* Groups handed to another rank: it makes the same lists as their owner, gets no block twice, and checks the bytes that
+ * arrive. */
 #include "bh_let_bundles.h"
 #include "bundle.h"
 #include "failing_malloc.h"
@@ -9,7 +9,7 @@
 
 enum { MOST_GROUPS = 600 };
 
-/* Who gives groups away, and how. */
+/* The owner of groups, and how it packs them. */
 typedef struct giver {
     bh_part *parts;
     int nranks, owner;
@@ -46,7 +46,7 @@ static void exchange_all(bh_part *parts, int nranks)
     exchange(parts, nranks, &open_all, false);
 }
 
-/* Everybody has what the owner needs: of shared groups nobody has worked out what that is. */
+/* Gives the owner the cells that it needs; for shared groups all ranks get everything. */
 static void exchange_needed(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
 {
     if (shared) {
@@ -126,7 +126,7 @@ static void assert_same_work(giver *g, int to, int64_t number, const bh_bundle_g
     }
 }
 
-/* One rank gives all its groups to another, the last ones first, so many at a time. */
+/* One rank hands all its groups to another, the last ones first, at_a_time groups in a bundle. */
 static void give_all(giver *g, int to, int64_t at_a_time)
 {
     bh_list list[2];
@@ -150,8 +150,8 @@ static void give_all(giver *g, int to, int64_t at_a_time)
     assert_int_equal(bh_tree_check(&g->parts[to].tree), EQP_OK);
 }
 
-/* Everybody gives to everybody. Owners have what they need of others; receivers lack nothing, whether they have that of
- * their own groups as well or not. */
+/* Every rank hands groups to every other one. Owners have the cells that they need; receivers find all cells, with and
+ * without those of their own groups. */
 static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nranks, const bh_mac *mac, bool shared)
 {
     for (int owner = 0; owner < nranks; owner++) {
@@ -232,7 +232,7 @@ static void few_particles_and_many_ranks_agree(void **state)
     }
 }
 
-/* Of a bundle's head and groups. */
+/* Bytes of a bundle's head and groups. */
 static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
 {
     int64_t bytes = 16;
@@ -242,7 +242,7 @@ static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
     return bytes;
 }
 
-/* Of the blocks that a group's walk needs, those of ranks other than `to`. */
+/* Bytes of the blocks that a group's walk needs from ranks other than `to`. */
 static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
 {
     const bh_tree *tree = &g->parts[g->owner].tree;
@@ -385,7 +385,7 @@ static void check_damage(bool bare)
         assert_true(code == EQP_ERR_FORMAT || (code == EQP_OK && less >= groups));
         refused += code != EQP_OK;
     }
-    assert_true(refused > (int64_t)(bytes / step * 7 / 8)); /* what ends with a block lacks something, but fits */
+    assert_true(refused > (int64_t)(bytes / step * 7 / 8)); /* bytes that end with a block are incomplete, but valid */
     assert_int_equal(open_copy(tree, data, bytes, n - 1), EQP_ERR_FORMAT);
     assert_int_equal(open_copy(tree, data, bytes, n + 1), EQP_ERR_FORMAT);
     assert_int_equal(open_copy(tree, data, bytes, 0), EQP_ERR_FORMAT);

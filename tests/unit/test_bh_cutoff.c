@@ -35,7 +35,7 @@ static double uniform(int what, int64_t i)
     return eqp_random_uniform(5, (uint64_t)what, (uint64_t)i);
 }
 
-/* Half of them in a clump, away from the origin. */
+/* Half of the particles form a clump away from the origin. */
 static void place(int64_t n, double size)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static sums sum_of(int64_t n, int64_t t, double cutoff, double eps)
     return s;
 }
 
-/* Returns how many pairs are within. */
+/* Returns the number of pairs within the cutoff. */
 static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int group_size)
 {
     const double precise = precision == BH_MIXED ? 2e-6 : 1e-14;
@@ -206,7 +206,7 @@ static void a_cutoff_beyond_everything_is_direct_summation(void **state)
     }
 }
 
-/* What is at the same place is nearer than any cutoff, and the particle itself is taken off the potential again. */
+/* Particles at the same place are within any cutoff; the particle itself is subtracted from the potential. */
 static void coincident_particles_act_within_the_smallest_cutoff(void **state)
 {
     static field got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What --generate understands and refuses. */
+/* Words of --generate, valid and invalid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

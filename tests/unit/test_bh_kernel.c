@@ -27,7 +27,7 @@
 static const char *name;
 static bh_precision precision;
 
-/* Targets in a small box, particles in and around it, cells beside it; and what a list of them does. */
+/* Targets in a small box, particles in and around it, cells outside; and their field. */
 typedef struct scene {
     double unit, mass, eps, G;
     bh_cell cell[CELLS + 1]; /* the first one is the root */
@@ -88,7 +88,7 @@ static void make_scene(double unit, double mass, double eps, const double at[3],
     s->ntargets = TARGETS;
 }
 
-/* A list of so many cells, and of particles in runs of 0 to 20. */
+/* A list of ncells cells, and of particles in runs of 0 to 20. */
 static void set_list(scene *s, int64_t ncells, int64_t npoints)
 {
     int64_t n = 0, next = 0;

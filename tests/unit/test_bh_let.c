@@ -191,7 +191,7 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
     }
 }
 
-/* What the whole walk finds absent, and what the short one does. Returns how much. */
+/* Absent cells by a complete walk and by the short one. Returns their number. */
 static int64_t compare_absent(const bh_part *part, const bh_mac *mac, const bh_choice *choice, int rank)
 {
     const bh_tree *tree = &part->tree;
@@ -231,7 +231,7 @@ static void append_branches(const bh_part *part, const bh_mac *mac, message *out
     bh_list_free(&list);
 }
 
-/* The same as what a tree onto which nothing was grafted lacks. */
+/* Appends the cells that a tree without grafts does not have. */
 static void append_lacking(const bh_part *part, const bh_mac *mac, message *out)
 {
     bh_list list;

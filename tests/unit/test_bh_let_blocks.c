@@ -219,7 +219,7 @@ static bool damage_block(bh_tree *tree, unsigned char *block, size_t size, uint6
     return code == EQP_OK;
 }
 
-/* Blocks whose parents have not come, twice the same and others under the same number. */
+/* Blocks without their parents, the same block twice, and two different blocks with one number. */
 static void check_order(const bh_set *set, const bundle *out)
 {
     bh_part *parts;

@@ -56,13 +56,14 @@ static void sums_of_a_binary_are_those_on_paper(void **state)
     bodies pair = make_binary();
 
     (void)state;
-    for (int i = 0; i < 2; i++) { /* moved and set going as a whole */
+    for (int i = 0; i < 2; i++) { /* move the pair and its centre of mass */
         pair.at[Y][i] += 10;
         pair.at[VZ][i] += 2;
     }
     bh_sums sums = sums_of(&pair);
     assert_near(sums.mass, 4, 0);
-    assert_near(sums.kinetic + sums.potential, -3 / 2.0 + 0.5 * 4 * 4, 1e-14); /* -m1 m2 / 2a, and the whole's motion */
+    assert_near(sums.kinetic + sums.potential, -3 / 2.0 + 0.5 * 4 * 4,
+                1e-14); /* -m1 m2 / 2a, and the motion of the centre */
     assert_near(sums.potential, -3 / 1.5, 1e-14);
     assert_near(sums.virial, sums.potential, 1e-14);
     assert_near(sums.moment[0], 0, 1e-15);
@@ -248,7 +249,7 @@ static void take_forces(climbers *c, const bh_rungs *rungs, int64_t tick)
     }
 }
 
-/* One cycle. Checks on the way that particles stay in the bounds that were foretold, and that the counts are right. */
+/* One cycle. Checks that particles stay in the predicted bounds, and that the counts are right. */
 static void climb(climbers *c, const bh_rungs *rungs)
 {
     bodies *s = &c->s;

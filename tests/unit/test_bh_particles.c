@@ -43,7 +43,7 @@ static void check_sorted(int64_t n, int64_t nsorted, int64_t every)
     for (int64_t i = 1; i < n; i++) {
         wrong += p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]);
     }
-    for (int64_t i = every; every > 0 && i < n; i += 17) { /* strays among the others, up and down */
+    for (int64_t i = every; every > 0 && i < n; i += 17) { /* strays, up and down */
         p.key[i] = i % 2 > 0 ? 0 : (uint64_t)(n + i);
     }
     assert_int_equal(bh_particles_sort(&p), EQP_OK);

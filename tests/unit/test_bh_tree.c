@@ -94,7 +94,7 @@ static int64_t count_keys(const bh_set *set, uint64_t key, int level)
     return count;
 }
 
-/* How many cells the count rule makes out of sorted keys [first, last), which fill a cell of this level. */
+/* The number of cells that the count rule makes of sorted keys [first, last) in a cell of this level. */
 static int64_t cells_by_rule(const bh_set *set, int leaf_size, int64_t first, int64_t last, int level)
 {
     int64_t cells = 1;

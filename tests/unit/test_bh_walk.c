@@ -28,7 +28,7 @@ static void cover(const bh_tree *tree, const bh_list *list, int *covered)
     assert_int_equal(nsources, list->nsources);
 }
 
-/* Whether a source is within a cutoff of the group's bounds. */
+/* True if a source is within a cutoff of the group's bounds. */
 static bool may_reach(const bh_tree *tree, const bh_group *group, const bh_mac *mac, int64_t i)
 {
     const double at[3] = {tree->sources.x[i], tree->sources.y[i], tree->sources.z[i]};
@@ -374,7 +374,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*first > *second) - (*first < *second);
 }
 
-/* What a list says of its tiles afterwards, against what a walk shows. */
+/* The tiles that a list tells afterwards are those that a walk shows. */
 static void list_tells_tiles(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     static tile_notes shown;

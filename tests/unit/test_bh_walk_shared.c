@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks of ranks that share a group: the shares are the list, and nobody looks where nothing is its own. */
+/* Walks of ranks that share a group: the shares make up the list, and no rank visits cells without tiles of its own. */
 #include <equipoise/more/random.h>
 
 #include "bh_nearest_unit.h"
