@@ -81,10 +81,11 @@ static int fetch(bh_problem *p, const eqp_map *map)
     bh_domain *domain = p->domain;
     const eqp_exchange_plan *plan = &p->evaluator->plan;
     bh_traffic traffic = {0};
-    int code = bh_tasks_send(&p->tasks, &domain->post, plan, &domain->particles, domain->ngroups, domain->group,
+    int code = bh_tasks_send(&p->tasks, &domain->messengers, plan, &domain->particles, domain->ngroups, domain->group,
                              domain->tag, domain->away, map, 0, EQP_OK, &traffic.phase[BH_PHASE_TASKS]);
 
-    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, plan, &p->tasks, &p->evaluator->mac, map, code, &traffic));
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->messengers, plan, &p->tasks, &p->evaluator->mac, map, code,
+                               &traffic));
     p->bytes += bh_phases_bytes(traffic.phase);
 done:
     return code;

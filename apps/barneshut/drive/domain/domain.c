@@ -20,7 +20,7 @@ void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_s
     domain->group_size = group_size;
     bh_tree_init(&domain->tree, leaf_size);
     domain->tree.bare = bare;
-    bh_post_init(&domain->post, comm);
+    bh_messengers_init(&domain->messengers, comm);
 }
 
 void bh_domain_free(bh_domain *domain)
@@ -28,7 +28,7 @@ void bh_domain_free(bh_domain *domain)
     free(domain->tag);
     free(domain->group);
     eqp_gatherer_free(domain->tops);
-    bh_post_free(&domain->post);
+    bh_messengers_free(&domain->messengers);
     bh_tree_free(&domain->tree);
     bh_particles_free(&domain->particles);
     bh_homes_free(&domain->homes);

@@ -30,7 +30,7 @@ typedef struct bh_domain {
     eqp_route_counts top; /* of this rank in the last gathering of the tree's top, as eqp_exchange_count_all() counts */
     bool away;            /* some group is computed away from home; the same on all ranks */
     eqp_gatherer *tops;
-    bh_post post;
+    bh_messengers messengers;
 } bh_domain;
 
 typedef struct bh_migration {

@@ -402,43 +402,44 @@ done:
 
 /* Every rank that has sent a request gets an answer and expects one; with tasks away from home other ranks get some,
  * too. */
-static int send_messages(bh_fetch *fetch, bh_post *post, const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map,
-                         int code)
+static int send_messages(bh_fetch *fetch, bh_messengers *messengers, const bh_tasks *tasks, const bh_mac *mac,
+                         const eqp_map *map, int code)
 {
-    const eqp_messages_view came = eqp_messenger_came(post->requests);
+    const eqp_messages_view came = eqp_messenger_came(messengers->requests);
     asked in = {.bytes = (size_t)bh_request_bytes(mac), .tasks = tasks};
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
 
     code = code == EQP_OK ? list_messages(&in, &came) : code;
     code = code == EQP_OK ? answer(fetch, &in, mac, map, &let, &marked) : code;
-    code = code == EQP_OK ? put_blocks(post->ghosts, let, &marked) : code;
+    code = code == EQP_OK ? put_blocks(messengers->ghosts, let, &marked) : code;
     bh_let_free(let);
     free(in.at);
-    const int sent = tasks->post != NULL
-                         ? eqp_messenger_send(post->ghosts, code)
-                         : eqp_messenger_answer(post->ghosts, code, came.n, came.rank, post->nasked, post->asked);
-    fetch->messages = sent == EQP_OK ? post->ghosts : NULL;
+    const int sent = tasks->messengers != NULL ? eqp_messenger_send(messengers->ghosts, code)
+                                               : eqp_messenger_answer(messengers->ghosts, code, came.n, came.rank,
+                                                                      messengers->nasked, messengers->asked);
+    fetch->messages = sent == EQP_OK ? messengers->ghosts : NULL;
     return code == EQP_OK ? sent : code;
 }
 
-static int start_by_messages(bh_fetch *fetch, bh_post *post, const request_list *list, const bh_tasks *tasks,
-                             const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
+static int start_by_messages(bh_fetch *fetch, bh_messengers *messengers, const request_list *list,
+                             const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code,
+                             bh_traffic *traffic)
 {
     int nranks;
 
     MPI_Comm_size(fetch->comm, &nranks);
-    post->nasked = 0;
+    messengers->nasked = 0;
     for (int r = 0; r < nranks && code == EQP_OK; r++) {
         if (list->last[r] > 0) {
-            post->asked[post->nasked++] = r;
+            messengers->asked[messengers->nasked++] = r;
         }
     }
-    EQP_TRY(eqp_messenger_send(post->requests, code));
-    code = eqp_messenger_finish(post->requests);
-    traffic->phase[BH_PHASE_REQUESTS] = eqp_messenger_last_counts(post->requests);
-    if (eqp_messenger_came(post->requests).rank != NULL) { /* on all ranks */
-        code = send_messages(fetch, post, tasks, mac, map, code);
+    EQP_TRY(eqp_messenger_send(messengers->requests, code));
+    code = eqp_messenger_finish(messengers->requests);
+    traffic->phase[BH_PHASE_REQUESTS] = eqp_messenger_last_counts(messengers->requests);
+    if (eqp_messenger_came(messengers->requests).rank != NULL) { /* on all ranks */
+        code = send_messages(fetch, messengers, tasks, mac, map, code);
     }
 done:
     return code;
@@ -453,26 +454,26 @@ static void fetch_free(bh_fetch *fetch)
     fetch->data = NULL;
 }
 
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks,
-                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan,
+                       bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     request_list list = {0};
     bool open = false;
     int me, nranks;
 
-    *fetch = (bh_fetch){.comm = post->comm, .tree = tree};
-    MPI_Comm_rank(post->comm, &me);
-    MPI_Comm_size(post->comm, &nranks);
+    *fetch = (bh_fetch){.comm = messengers->comm, .tree = tree};
+    MPI_Comm_rank(messengers->comm, &me);
+    MPI_Comm_size(messengers->comm, &nranks);
     if (nranks == 1) {
         return code; /* everything is here */
     }
-    const int opened = bh_post_open(post, plan, &open);
+    const int opened = bh_messengers_open(messengers, plan, &open);
     if (opened != EQP_OK) { /* on all ranks */
         return opened;
     }
-    list.messages = open ? post->requests : NULL;
+    list.messages = open ? messengers->requests : NULL;
     code = code == EQP_OK ? collect_requests(tree, me, nranks, tasks, mac, map, &list) : code;
-    code = list.messages != NULL ? start_by_messages(fetch, post, &list, tasks, mac, map, code, traffic)
+    code = list.messages != NULL ? start_by_messages(fetch, messengers, &list, tasks, mac, map, code, traffic)
                                  : start_by_routes(fetch, plan, &list, tasks, mac, map, code, traffic);
     requests_free(&list);
     if (code != EQP_OK && fetch->messages == NULL) {
@@ -548,11 +549,11 @@ int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
     return mine;
 }
 
-int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks, const bh_mac *mac,
-                       const eqp_map *map, int code, bh_traffic *traffic)
+int bh_essential_fetch(bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan, bh_tasks *tasks,
+                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, tree, post, plan, tasks, mac, map, code, traffic);
-    return eqp_agree(post->comm, bh_essential_finish(&fetch, code, traffic), NULL);
+    code = bh_essential_start(&fetch, tree, messengers, plan, tasks, mac, map, code, traffic);
+    return eqp_agree(messengers->comm, bh_essential_finish(&fetch, code, traffic), NULL);
 }

@@ -33,8 +33,8 @@ typedef struct bh_fetch {
  * absent cells. Tasks whose `waits` is false can be computed before the answers arrive. traffic: BH_PHASE_REQUESTS.
  * code: of this rank so far. Returns this rank's code, or that of all ranks if requests could not be sent. Must be
  * finished in any case. Collective. */
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks,
-                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan,
+                       bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
 
 /* Lets the answers progress: call it now and then in between. Local. */
 int bh_essential_progress(bh_fetch *fetch);
@@ -45,7 +45,7 @@ int bh_essential_progress(bh_fetch *fetch);
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
 /* Both, without anything in between. code: of this rank so far; returns that of all ranks. Collective. */
-int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_tasks *tasks, const bh_mac *mac,
-                       const eqp_map *map, int code, bh_traffic *traffic);
+int bh_essential_fetch(bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan, bh_tasks *tasks,
+                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
 
 #endif

@@ -35,8 +35,8 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, &domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac,
-                              p->map, code, traffic);
+    code = bh_essential_start(&fetch, &domain->tree, &domain->messengers, &p->evaluator->plan, p->tasks,
+                              &p->evaluator->mac, p->map, code, traffic);
     if (code == EQP_OK) {
         p->fetch = &fetch;
         code = bh_force_loop_run(p, 0, p->tasks->n, BH_READY_TASKS);
@@ -51,8 +51,8 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
 static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
     code = code == EQP_OK && p->survey.owners != NULL ? EQP_ERR_ARGUMENT : code;
-    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->tasks, &p->evaluator->mac, p->map,
-                               code, traffic));
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->messengers, &p->evaluator->plan, p->tasks, &p->evaluator->mac,
+                               p->map, code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
 done:
     return code;
@@ -88,8 +88,8 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
     bh_tasks_init(&tasks);
     memset(result, 0, sizeof *result);
     code = code == EQP_OK ? bh_targets_find(&targets, domain, phase) : code;
-    code = bh_tasks_send(&tasks, &domain->post, &evaluator->plan, &targets.particles, targets.ngroups, targets.group,
-                         targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_TASKS]);
+    code = bh_tasks_send(&tasks, &domain->messengers, &evaluator->plan, &targets.particles, targets.ngroups,
+                         targets.group, targets.tag, domain->away, map, phase, code, &traffic.phase[BH_PHASE_TASKS]);
     code = bh_tasks_expect(&tasks, &evaluator->plan, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);

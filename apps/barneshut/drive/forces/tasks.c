@@ -311,19 +311,19 @@ done:
 /* ---- by messages ---- */
 
 /* The ranks that get groups, and a message for each. */
-static int put_groups(const bh_tasks *tasks, bh_post *post)
+static int put_groups(const bh_tasks *tasks, bh_messengers *messengers)
 {
-    bool *hired = NULL;
+    bool *helper = NULL;
     int nranks, code;
 
-    MPI_Comm_size(post->comm, &nranks);
-    EQP_TRY(eqp_array_create(&hired, nranks, sizeof *hired));
+    MPI_Comm_size(messengers->comm, &nranks);
+    EQP_TRY(eqp_array_create(&helper, nranks, sizeof *helper));
     for (int64_t s = 0; s < tasks->nsent; s++) {
         const int64_t g = tasks->sent_group[s], bytes = bh_task_bytes(tasks->group[g].count, tasks->particles->rungs);
         unsigned char *first = NULL, *room;
         for (int64_t k = tasks->sent_first[s]; k < tasks->sent_first[s + 1]; k++) {
-            EQP_TRY(eqp_messenger_put(post->tasks, tasks->sent_rank[k], bytes, &room));
-            hired[tasks->sent_rank[k]] = true;
+            EQP_TRY(eqp_messenger_put(messengers->tasks, tasks->sent_rank[k], bytes, &room));
+            helper[tasks->sent_rank[k]] = true;
             if (first == NULL) {
                 first = room;
                 (void)pack_group(room, tasks, g);
@@ -333,12 +333,12 @@ static int put_groups(const bh_tasks *tasks, bh_post *post)
         }
     }
     for (int r = 0; r < nranks; r++) {
-        if (hired[r]) {
-            post->hired[post->nhired++] = r;
+        if (helper[r]) {
+            messengers->helper[messengers->nhelpers++] = r;
         }
     }
 done:
-    free(hired);
+    free(helper);
     return code;
 }
 
@@ -367,19 +367,20 @@ done:
     return code;
 }
 
-static int send_by_messages(bh_tasks *tasks, bh_post *post, const bh_task *local, int code, eqp_route_counts *counts)
+static int send_by_messages(bh_tasks *tasks, bh_messengers *messengers, const bh_task *local, int code,
+                            eqp_route_counts *counts)
 {
     int64_t nin = 0;
     int *home = NULL;
 
-    post->nhired = 0;
-    code = code == EQP_OK ? put_groups(tasks, post) : code;
-    EQP_TRY(eqp_messenger_send(post->tasks, code));
-    code = eqp_messenger_finish(post->tasks);
-    const eqp_messages_view came = eqp_messenger_came(post->tasks);
-    tasks->post = came.rank != NULL ? post : NULL; /* on all ranks; otherwise all know the reason */
+    messengers->nhelpers = 0;
+    code = code == EQP_OK ? put_groups(tasks, messengers) : code;
+    EQP_TRY(eqp_messenger_send(messengers->tasks, code));
+    code = eqp_messenger_finish(messengers->tasks);
+    const eqp_messages_view came = eqp_messenger_came(messengers->tasks);
+    tasks->messengers = came.rank != NULL ? messengers : NULL; /* on all ranks; otherwise all know the reason */
     EQP_TRY(code);
-    *counts = eqp_messenger_last_counts(post->tasks);
+    *counts = eqp_messenger_last_counts(messengers->tasks);
     tasks->away = true;
     EQP_TRY(find_blocks(tasks, &came, &nin, &home));
     EQP_TRY(line_up(tasks, local, nin, home));
@@ -402,7 +403,7 @@ static int expect_by_messages(bh_tasks *tasks)
         for (last = i; last < n && in[last].home == in[i].home; last++) {
             bytes += bh_result_bytes(in[last].group.count);
         }
-        EQP_TRY(eqp_messenger_put(tasks->post->forces, in[i].home, bytes, &room));
+        EQP_TRY(eqp_messenger_put(tasks->messengers->forces, in[i].home, bytes, &room));
         for (int64_t k = i; k < last; k++) {
             tasks->to[k] = room;
             room += bh_result_bytes(in[k].group.count) / (int64_t)sizeof(double);
@@ -433,18 +434,19 @@ static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const dou
 /* sum: as return_by_route(), zeros */
 static int return_by_messages(const bh_tasks *tasks, double *sum, int code, eqp_route_counts *counts)
 {
-    bh_post *post = tasks->post;
-    const eqp_messages_view homes = eqp_messenger_came(post->tasks);
+    bh_messengers *messengers = tasks->messengers;
+    const eqp_messages_view homes = eqp_messenger_came(messengers->tasks);
     const double **at = NULL, **end = NULL;
     int nranks;
 
-    MPI_Comm_size(post->comm, &nranks);
-    EQP_TRY(eqp_messenger_answer(post->forces, code, homes.n, homes.rank, post->nhired, post->hired));
-    EQP_TRY(eqp_messenger_finish(post->forces));
-    *counts = eqp_messenger_last_counts(post->forces);
+    MPI_Comm_size(messengers->comm, &nranks);
+    EQP_TRY(
+        eqp_messenger_answer(messengers->forces, code, homes.n, homes.rank, messengers->nhelpers, messengers->helper));
+    EQP_TRY(eqp_messenger_finish(messengers->forces));
+    *counts = eqp_messenger_last_counts(messengers->forces);
     EQP_TRY(eqp_array_create(&at, nranks, sizeof *at));
     EQP_TRY(eqp_array_create(&end, nranks, sizeof *end));
-    const eqp_messages_view came = eqp_messenger_came(post->forces);
+    const eqp_messages_view came = eqp_messenger_came(messengers->forces);
     for (int i = 0; i < came.n; i++) {
         at[came.rank[i]] = came.data[i];
         end[came.rank[i]] = at[came.rank[i]] + came.bytes[i] / (int64_t)sizeof(double);
@@ -478,18 +480,18 @@ done:
     return code;
 }
 
-int bh_tasks_send(bh_tasks *tasks, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int phase,
-                  int code, eqp_route_counts *counts)
+int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange_plan *plan,
+                  const bh_particles *particles, int64_t ngroups, const bh_group *group, const int64_t *tag, bool away,
+                  const eqp_map *map, int phase, int code, eqp_route_counts *counts)
 {
     bh_task *local = NULL;
     bool open = false;
     int me, nranks;
 
-    MPI_Comm_rank(post->comm, &me);
-    MPI_Comm_size(post->comm, &nranks);
+    MPI_Comm_rank(messengers->comm, &me);
+    MPI_Comm_size(messengers->comm, &nranks);
     bh_tasks_free(tasks);
-    tasks->comm = post->comm;
+    tasks->comm = messengers->comm;
     tasks->particles = particles;
     tasks->ngroups = ngroups;
     tasks->group = group;
@@ -498,10 +500,10 @@ int bh_tasks_send(bh_tasks *tasks, bh_post *post, const eqp_exchange_plan *plan,
     code = code == EQP_OK ? eqp_array_create(&local, ngroups, sizeof *local) : code;
     code = code == EQP_OK ? list_groups(tasks, ngroups, group, tasks->tag, map, me, nranks, local) : code;
     if (away) { /* on all ranks */
-        const int opened = bh_post_open(post, plan, &open);
+        const int opened = bh_messengers_open(messengers, plan, &open);
         code = opened != EQP_OK ? opened
-               : open           ? send_by_messages(tasks, post, local, code, counts)
-                                : send_by_route(tasks, post->comm, plan, local, code, counts);
+               : open           ? send_by_messages(tasks, messengers, local, code, counts)
+                                : send_by_route(tasks, messengers->comm, plan, local, code, counts);
     } else {
         code = code == EQP_OK ? line_up(tasks, local, 0, NULL) : code;
     }
@@ -511,7 +513,7 @@ int bh_tasks_send(bh_tasks *tasks, bh_post *post, const eqp_exchange_plan *plan,
 
 int bh_tasks_expect(bh_tasks *tasks, const eqp_exchange_plan *plan, int code)
 {
-    if (tasks->post != NULL) { /* on all ranks */
+    if (tasks->messengers != NULL) { /* on all ranks */
         return code == EQP_OK ? expect_by_messages(tasks) : code;
     }
     return tasks->away ? expect_by_route(tasks, plan, code) : code; /* on all ranks */
@@ -536,15 +538,15 @@ int bh_tasks_return(const bh_tasks *tasks, bh_particles *particles, int code, eq
     double *sum = NULL;
     int64_t n = 0;
 
-    if (tasks->post == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all know the reason */
+    if (tasks->messengers == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all know the reason */
         return code;
     }
     for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
         n += 4 * tasks->group[tasks->sent_group[s]].count;
     }
     code = code == EQP_OK ? eqp_array_create(&sum, n, sizeof *sum) : code;
-    EQP_TRY(tasks->post != NULL ? return_by_messages(tasks, sum, code, counts)
-                                : return_by_route(tasks, sum, code, counts));
+    EQP_TRY(tasks->messengers != NULL ? return_by_messages(tasks, sum, code, counts)
+                                      : return_by_route(tasks, sum, code, counts));
     add_results(tasks, particles, tasks->group, sum);
 done:
     free(sum);

@@ -66,9 +66,9 @@ typedef struct bh_tasks {
     bool *sent_own;                   /* [nsent] this rank computes some of it, too */
     bool away;                        /* some rank has groups that are computed away from home */
     const unsigned char **block;      /* [n - nlocal] records and positions as received; valid until the next tasks */
-    double **to;   /* [n - nlocal] ax, ay, az and pot of each task's targets; NULL: no results are needed */
-    MPI_Comm comm; /* borrowed */
-    bh_post *post; /* its messages carry tasks and results (borrowed); NULL: routes do */
+    double **to;               /* [n - nlocal] ax, ay, az and pot of each task's targets; NULL: no results are needed */
+    MPI_Comm comm;             /* borrowed */
+    bh_messengers *messengers; /* its messages carry tasks and results (borrowed); NULL: routes do */
     eqp_route *out, *back;
     double *result; /* in the order of `back` */
 } bh_tasks;
@@ -94,9 +94,9 @@ void bh_tasks_free(bh_tasks *tasks);
  * counts: BH_PHASE_TASKS. Particles, groups and tags stay borrowed; local tasks get their results in place. Collective.
  * These three functions take and return this rank's code: a rank that has failed goes on with the others, which learn
  * of it with the data or at the end of the step. */
-int bh_tasks_send(bh_tasks *tasks, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int phase,
-                  int code, eqp_route_counts *counts);
+int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange_plan *plan,
+                  const bh_particles *particles, int64_t ngroups, const bh_group *group, const int64_t *tag, bool away,
+                  const eqp_map *map, int phase, int code, eqp_route_counts *counts);
 
 /* Prepares the return of results and makes room for them, if any rank has sent tasks. Collective. */
 int bh_tasks_expect(bh_tasks *tasks, const eqp_exchange_plan *plan, int code);

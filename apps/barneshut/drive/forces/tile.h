@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a group's tiles. A particle carries a tag of the map (<equipoise/problem.h>); its target group has the tag
- * of its middle particle. The centroid of each tile of a shared group determines its rank. */
+/* The ranks of a group's tiles. A particle carries a tag of the map (<equipoise/problem.h>); its target group has the
+ * tag of its middle particle. The centroid of each tile of a shared group determines its rank. */
 #ifndef BH_TILE_H
 #define BH_TILE_H
 

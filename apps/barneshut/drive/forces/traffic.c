@@ -33,48 +33,48 @@ done:
     return code;
 }
 
-void bh_post_init(bh_post *post, MPI_Comm comm)
+void bh_messengers_init(bh_messengers *messengers, MPI_Comm comm)
 {
-    *post = (bh_post){.comm = comm};
+    *messengers = (bh_messengers){.comm = comm};
 }
 
-void bh_post_free(bh_post *post)
+void bh_messengers_free(bh_messengers *messengers)
 {
-    eqp_messenger_free(post->tasks);
-    eqp_messenger_free(post->forces);
-    eqp_messenger_free(post->requests);
-    eqp_messenger_free(post->ghosts);
-    free(post->hired);
-    free(post->asked);
-    bh_post_init(post, post->comm);
+    eqp_messenger_free(messengers->tasks);
+    eqp_messenger_free(messengers->forces);
+    eqp_messenger_free(messengers->requests);
+    eqp_messenger_free(messengers->ghosts);
+    free(messengers->helper);
+    free(messengers->asked);
+    bh_messengers_init(messengers, messengers->comm);
 }
 
-static int make_lists(bh_post *post)
+static int make_lists(bh_messengers *messengers)
 {
     int nranks, code;
 
-    MPI_Comm_size(post->comm, &nranks);
-    EQP_TRY(eqp_array_create(&post->hired, nranks, sizeof *post->hired));
-    EQP_TRY(eqp_array_create(&post->asked, nranks, sizeof *post->asked));
+    MPI_Comm_size(messengers->comm, &nranks);
+    EQP_TRY(eqp_array_create(&messengers->helper, nranks, sizeof *messengers->helper));
+    EQP_TRY(eqp_array_create(&messengers->asked, nranks, sizeof *messengers->asked));
 done:
     return code;
 }
 
-int bh_post_open(bh_post *post, const eqp_exchange_plan *plan, bool *open)
+int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open)
 {
-    eqp_messenger **const all[] = {&post->tasks, &post->forces, &post->requests, &post->ghosts};
+    eqp_messenger **const all[] = {&messengers->tasks, &messengers->forces, &messengers->requests, &messengers->ghosts};
     int code = EQP_OK;
 
     *open = plan->stages == EQP_STAGES_DIRECT && plan->broadcast == 0 && plan->node == 1;
-    if (*open && post->ghosts == NULL) {
-        EQP_TRY(eqp_agree(post->comm, make_lists(post), NULL));
+    if (*open && messengers->ghosts == NULL) {
+        EQP_TRY(eqp_agree(messengers->comm, make_lists(messengers), NULL));
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-            EQP_TRY(eqp_messenger_create(post->comm, all[i]));
+            EQP_TRY(eqp_messenger_create(messengers->comm, all[i]));
         }
     }
 done:
     if (code != EQP_OK) {
-        bh_post_free(post);
+        bh_messengers_free(messengers);
     }
     return code;
 }

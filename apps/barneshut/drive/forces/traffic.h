@@ -34,20 +34,20 @@ int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks
             eqp_route **route, const void **received, eqp_route_counts *counts);
 
 /* The messengers of direct plans, which last from step to step: messages to ranks need no route. */
-typedef struct bh_post {
+typedef struct bh_messengers {
     MPI_Comm comm;                                     /* borrowed */
     eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before they are used first */
-    int nhired, *hired;                                /* [ranks] ranks that compute groups of this one */
+    int nhelpers, *helper;                             /* [ranks] ranks that compute groups of this one */
     int nasked, *asked;                                /* [ranks] ranks that got the last requests */
-} bh_post;
+} bh_messengers;
 
-void bh_post_init(bh_post *post, MPI_Comm comm);
+void bh_messengers_init(bh_messengers *messengers, MPI_Comm comm);
 
 /* Collective. */
-void bh_post_free(bh_post *post);
+void bh_messengers_free(bh_messengers *messengers);
 
 /* Creates the messengers if need be. *open: true if the plan is one for messages, the same on all ranks. Collective;
  * the code is that of all ranks. */
-int bh_post_open(bh_post *post, const eqp_exchange_plan *plan, bool *open);
+int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open);
 
 #endif
