@@ -159,19 +159,16 @@ typedef struct carried {
 /* Homes are key intervals, as in a run: a group that has moved into another interval lives there. Local. */
 static int find_homes(int64_t n, const carried *all, bh_homes *homes)
 {
-    uint64_t *begin = NULL;
-    int *rank = NULL, code;
+    bh_home_run *runs = NULL;
+    int code;
 
-    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
-    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
+    EQP_TRY(eqp_array_create(&runs, n, sizeof *runs));
     for (int64_t i = 0; i < n; i++) {
-        begin[i] = all[i].key;
-        rank[i] = all[i].placement.home;
+        runs[i] = (bh_home_run){all[i].key, all[i].placement.home};
     }
-    EQP_TRY(n > 0 ? bh_homes_set(homes, n, begin, rank) : EQP_OK);
+    EQP_TRY(n > 0 ? bh_homes_set(homes, n, runs) : EQP_OK);
 done:
-    free(rank);
-    free(begin);
+    free(runs);
     return code;
 }
 
@@ -317,8 +314,7 @@ static int grain(void *user, int number)
 
     put_back(of);
     if (of->homes.n == 0) {
-        const bh_homes *now = &domain->homes;
-        EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&of->homes, now->n, now->begin, now->rank), NULL));
+        EQP_TRY(eqp_agree(domain->comm, bh_homes_copy(&of->homes, &domain->homes), NULL));
     }
     EQP_TRY(bh_domain_regroup(domain, of->size[number], &of->homes, &migration));
     of->bytes += migration.bytes;

@@ -71,20 +71,20 @@ static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
 /* Cuts homes anew so that every rank gets equally many particles along the curve. Keys are sorted. */
 static int rehome_by_count(bh_domain *domain)
 {
-    uint64_t *cut = malloc((size_t)(domain->nranks + 1) * sizeof *cut);
-    int *rank = malloc((size_t)(domain->nranks + 1) * sizeof *rank);
+    uint64_t *cut = NULL;
+    bh_home_run *runs = NULL;
     int64_t n = 0;
-    int code;
+    int code = eqp_array_create(&cut, domain->nranks + 1, sizeof *cut);
 
-    EQP_TRY(eqp_agree(domain->comm, cut == NULL || rank == NULL ? EQP_ERR_MEMORY : EQP_OK, NULL));
+    code = code == EQP_OK ? eqp_array_create(&runs, domain->nranks, sizeof *runs) : code;
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(eqp_key_cuts(domain->comm, domain->particles.n, domain->particles.key, NULL, domain->nranks, NULL, cut));
     for (int r = 0; r < domain->nranks && cut[r] < EQP_CURVE_END; r++) {
-        cut[n] = cut[r];
-        rank[n++] = r;
+        runs[n++] = (bh_home_run){cut[r], r};
     }
-    EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, n, cut, rank), NULL));
+    EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, n, runs), NULL));
 done:
-    free(rank);
+    free(runs);
     free(cut);
     return code;
 }
@@ -250,36 +250,10 @@ done:
     return code;
 }
 
-typedef struct home_run {
-    uint64_t begin;
-    int64_t rank;
-} home_run;
-
-static int set_homes(bh_homes *homes, int64_t n, const home_run *runs)
-{
-    uint64_t *begin = NULL;
-    int *rank = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
-    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
-    for (int64_t i = 0; i < n; i++) {
-        begin[i] = runs[i].begin;
-        rank[i] = (int)runs[i].rank;
-    }
-    if (n > 0) {
-        EQP_TRY(bh_homes_set(homes, n, begin, rank));
-    }
-done:
-    free(rank);
-    free(begin);
-    return code;
-}
-
 /* Homes that follow the groups. */
 static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_homes *homes)
 {
-    home_run *runs = NULL, *all = NULL;
+    bh_home_run *runs = NULL, *all = NULL;
     int64_t n = 0, ntotal = 0, interval = -1;
     int code = eqp_array_create(&runs, domain->ngroups, sizeof *runs);
 
@@ -288,13 +262,13 @@ static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_h
         uint64_t begin = domain->particles.key[domain->group[g].first];
         int64_t here = bh_homes_find(&domain->homes, begin);
         if (here != interval || rank_of_group[g] != rank_of_group[g - 1]) {
-            runs[n++] = (home_run){begin, rank_of_group[g]};
+            runs[n++] = (bh_home_run){begin, rank_of_group[g]};
         }
         interval = here;
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(eqp_gather_records(domain->comm, sizeof *runs, n, runs, &ntotal, &all));
-    EQP_TRY(eqp_agree(domain->comm, set_homes(homes, ntotal, all), NULL));
+    EQP_TRY(eqp_agree(domain->comm, ntotal > 0 ? bh_homes_set(homes, ntotal, all) : EQP_OK, NULL));
 done:
     free(all);
     free(runs);
@@ -478,7 +452,7 @@ int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, 
     const bh_particles *p = &domain->particles;
     int code;
 
-    EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, homes->n, homes->begin, homes->rank), NULL));
+    EQP_TRY(eqp_agree(domain->comm, bh_homes_copy(&domain->homes, homes), NULL));
     domain->group_size = group_size;
     code = bh_homes_snap(&domain->homes, domain->comm, EQP_OK, p->n, p->key, limit_of(domain));
     EQP_TRY(eqp_agree(domain->comm, move_leavers(domain, migration, code), NULL));

@@ -4,6 +4,7 @@
 #include "../../physics/order.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/survey.h>
 
@@ -26,64 +27,75 @@ void bh_homes_free(bh_homes *homes)
     bh_homes_init(homes);
 }
 
-typedef struct run {
-    uint64_t begin;
-    int rank;
+typedef struct placed_run {
+    bh_home_run run;
     int64_t place;
-} run;
+} placed_run;
 
 static int compare_runs(const void *a, const void *b)
 {
-    const run *first = a, *second = b;
+    const placed_run *first = a, *second = b;
 
-    if (first->begin != second->begin) {
-        return first->begin < second->begin ? -1 : 1;
+    if (first->run.begin != second->run.begin) {
+        return first->run.begin < second->run.begin ? -1 : 1;
     }
     return (first->place > second->place) - (first->place < second->place);
 }
 
 /* Of sorted runs keeps the last at each key and joins neighbours of one rank. */
-static int64_t join_runs(int64_t n, const run *runs, uint64_t *begin, int *rank)
+static int64_t join_runs(int64_t n, const placed_run *runs, uint64_t *begin, int *rank)
 {
     int64_t kept = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        if (i + 1 < n && runs[i + 1].begin == runs[i].begin) {
+        const bh_home_run *run = &runs[i].run;
+        if ((i + 1 < n && runs[i + 1].run.begin == run->begin) || (kept > 0 && rank[kept - 1] == run->rank)) {
             continue;
         }
-        if (kept > 0 && rank[kept - 1] == runs[i].rank) {
-            continue;
-        }
-        begin[kept] = kept == 0 ? 0 : runs[i].begin;
-        rank[kept++] = runs[i].rank;
+        begin[kept] = kept == 0 ? 0 : run->begin;
+        rank[kept++] = (int)run->rank;
     }
     begin[kept] = EQP_CURVE_END;
     return kept;
 }
 
-int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *rank)
+int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs)
 {
-    run *runs = malloc((size_t)n * sizeof *runs);
-    uint64_t *new_begin = malloc((size_t)(n + 1) * sizeof *new_begin);
-    int *new_rank = malloc((size_t)n * sizeof *new_rank);
-    int64_t *count = malloc(((size_t)n * LEVELS + 1) * sizeof *count);
+    placed_run *sorted = NULL;
+    bh_homes made = {0};
+    int code;
 
-    if (runs == NULL || new_begin == NULL || new_rank == NULL || count == NULL) {
-        free(runs);
-        free(new_begin);
-        free(new_rank);
-        free(count);
-        return EQP_ERR_MEMORY;
-    }
+    EQP_TRY(eqp_array_create(&sorted, n, sizeof *sorted));
+    EQP_TRY(eqp_array_create(&made.begin, n + 1, sizeof *made.begin));
+    EQP_TRY(eqp_array_create(&made.rank, n, sizeof *made.rank));
+    EQP_TRY(eqp_array_create(&made.count, n * LEVELS + 1, sizeof *made.count));
     for (int64_t i = 0; i < n; i++) {
-        runs[i] = (run){begin[i], rank[i], i};
+        sorted[i] = (placed_run){runs[i], i};
     }
-    qsort(runs, (size_t)n, sizeof *runs, compare_runs);
-    n = join_runs(n, runs, new_begin, new_rank);
-    free(runs);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
+    made.n = join_runs(n, sorted, made.begin, made.rank);
     bh_homes_free(homes);
-    *homes = (bh_homes){.n = n, .begin = new_begin, .rank = new_rank, .count = count};
-    return EQP_OK;
+    *homes = made;
+    made = (bh_homes){0};
+done:
+    bh_homes_free(&made);
+    free(sorted);
+    return code;
+}
+
+int bh_homes_copy(bh_homes *homes, const bh_homes *from)
+{
+    bh_home_run *runs = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&runs, from->n, sizeof *runs));
+    for (int64_t i = 0; i < from->n; i++) {
+        runs[i] = (bh_home_run){from->begin[i], from->rank[i]};
+    }
+    EQP_TRY(bh_homes_set(homes, from->n, runs));
+done:
+    free(runs);
+    return code;
 }
 
 int64_t bh_homes_find(const bh_homes *homes, uint64_t key)

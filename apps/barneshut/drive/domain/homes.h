@@ -18,9 +18,18 @@ typedef struct bh_homes {
 void bh_homes_init(bh_homes *homes);
 void bh_homes_free(bh_homes *homes);
 
-/* Takes runs (key where a run begins, its rank) in any order, at least one; of runs that begin at one key the last
- * given wins; the first run is stretched down to key 0. Replaces what was there. */
-int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *rank);
+/* A key where a run of particles of one home begins. */
+typedef struct bh_home_run {
+    uint64_t begin;
+    int64_t rank;
+} bh_home_run;
+
+/* Takes at least one run, in any order; of runs that begin at one key the last given wins; the first run is stretched
+ * down to key 0. Replaces the homes. */
+int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs);
+
+/* Makes `homes`, which is initialised, the same as `from`. */
+int bh_homes_copy(bh_homes *homes, const bh_homes *from);
 
 /* The interval that holds a key, and its rank. O(log n). */
 int64_t bh_homes_find(const bh_homes *homes, uint64_t key);

@@ -91,8 +91,8 @@ static bool can_be_runs(const app_state *state, int nranks)
 static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
 {
     const int64_t n = state->nown > BOX_WORDS ? (int64_t)state->own[BOX_WORDS] : 0;
-    uint64_t *begin = NULL;
-    int *rank = NULL, code = EQP_OK;
+    bh_home_run *runs = NULL;
+    int code = EQP_OK;
     double cube[BOX_WORDS];
 
     *taken = n >= 1 && n <= state->nown && state->nown == HOMES_AT + 2 * n && can_be_runs(state, domain->nranks);
@@ -101,21 +101,19 @@ static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
     }
     memcpy(cube, state->own, sizeof cube);
     *taken = cube[3] > 0 && isfinite(cube[0] + cube[1] + cube[2] + cube[3]);
-    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
-    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
+    EQP_TRY(eqp_array_create(&runs, n, sizeof *runs));
     for (int64_t i = 0; i < n && *taken; i++) {
-        begin[i] = state->own[HOMES_AT + 2 * i];
-        *taken = begin[i] < EQP_CURVE_END && state->own[HOMES_AT + 2 * i + 1] < (uint64_t)domain->nranks;
-        rank[i] = *taken ? (int)state->own[HOMES_AT + 2 * i + 1] : 0;
+        const uint64_t *word = &state->own[HOMES_AT + 2 * i];
+        *taken = word[0] < EQP_CURVE_END && word[1] < (uint64_t)domain->nranks;
+        runs[i] = (bh_home_run){word[0], (int64_t)word[1]};
     }
     if (*taken) {
-        EQP_TRY(bh_homes_set(&domain->homes, n, begin, rank));
+        EQP_TRY(bh_homes_set(&domain->homes, n, runs));
         domain->box = (bh_box){.corner = {cube[0], cube[1], cube[2]}, .side = cube[3]};
         domain->has_box = true;
     }
 done:
-    free(rank);
-    free(begin);
+    free(runs);
     return code;
 }
 
