@@ -10,11 +10,11 @@
  * for dozens of samples on a rank. */
 #define BATCH_INTERACTIONS 200000
 
-void bh_force_loop_free(bh_force_loop *pass)
+void bh_force_loop_free(bh_force_loop *loop)
 {
-    bh_list_free(&pass->list);
-    bh_list_free(&pass->turn);
-    bh_survey_free(&pass->survey);
+    bh_list_free(&loop->list);
+    bh_list_free(&loop->turn);
+    bh_survey_free(&loop->survey);
 }
 
 /* A share of a group enters the survey tile by tile. */
@@ -33,7 +33,7 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
 }
 
 /* The list of a group and its work. share: NULL, or gets all its tiles. */
-static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_survey_pass *share,
+static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_survey_share *share,
                       bh_counts *counts)
 {
     bh_tile_choice choice;
@@ -99,7 +99,7 @@ static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
     const bool shared = p->survey.owners != NULL && task->tag < 0;
-    bh_survey_pass share = {.task = NULL};
+    bh_survey_share share = {.task = NULL};
     bh_turns turns;
     int code;
 

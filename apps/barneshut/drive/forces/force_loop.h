@@ -29,24 +29,24 @@ typedef struct bh_force_loop {
     double batch_seconds;
 } bh_force_loop;
 
-void bh_force_loop_free(bh_force_loop *pass);
+void bh_force_loop_free(bh_force_loop *loop);
 
 /* List, survey and forces of one task, not timed. */
-int bh_force_loop_task(bh_force_loop *pass, int64_t w);
+int bh_force_loop_task(bh_force_loop *loop, int64_t w);
 
 /* List and forces of a group as rank `rank` would compute them, not timed. */
-int bh_force_loop_group(bh_force_loop *pass, const bh_group *group, int64_t tag, int rank,
+int bh_force_loop_group(bh_force_loop *loop, const bh_group *group, int64_t tag, int rank,
                         const bh_task_targets *targets);
 
 /* All tasks, those that need nothing from other ranks, or those that wait. */
 typedef enum bh_selection { BH_ALL_TASKS, BH_READY_TASKS, BH_WAITING_TASKS } bh_selection;
 
 /* The tasks first to last - 1 that are selected, timed in batches; ends the last one. */
-int bh_force_loop_run(bh_force_loop *pass, int64_t first, int64_t last, bh_selection selected);
+int bh_force_loop_run(bh_force_loop *loop, int64_t first, int64_t last, bh_selection selected);
 
 /* Adds the CPU time since `start` to the present sample, which ends if it is large enough; bh_force_loop_end_sample()
  * ends it in any case. */
-int bh_force_loop_add_time(bh_force_loop *pass, double start);
-int bh_force_loop_end_sample(bh_force_loop *pass);
+int bh_force_loop_add_time(bh_force_loop *loop, double start);
+int bh_force_loop_end_sample(bh_force_loop *loop);
 
 #endif

@@ -26,7 +26,7 @@ struct bh_stealing {
 /* One run. */
 typedef struct run {
     bh_stealing *stealing;
-    bh_force_loop *pass;
+    bh_force_loop *forces;
     bh_tree *tree;
     bh_traffic *traffic;
     int64_t first; /* number of this rank's first work in the loop */
@@ -88,9 +88,9 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
     (void)data;
     (void)result; /* tasks know where their results go */
     for (int64_t w = first - r->first; w < first - r->first + count && code == EQP_OK; w++) {
-        code = bh_force_loop_task(r->pass, w);
+        code = bh_force_loop_task(r->forces, w);
     }
-    return code == EQP_OK ? bh_force_loop_add_time(r->pass, start) : code;
+    return code == EQP_OK ? bh_force_loop_add_time(r->forces, start) : code;
 }
 
 static int reserve_groups(bh_stealing *stealing, int64_t n)
@@ -100,7 +100,7 @@ static int reserve_groups(bh_stealing *stealing, int64_t n)
 
 /* This rank's share of a group, which another rank computes instead. */
 typedef struct share_choice {
-    const bh_force_loop *pass;
+    const bh_force_loop *forces;
     bh_tile_choice choice;
 } share_choice;
 
@@ -108,14 +108,14 @@ static const bh_choice *choose_share(void *user, const bh_bundle_group *group)
 {
     share_choice *c = user;
 
-    return bh_tile_choose(&c->choice, c->pass->map, group->tag, c->pass->rank, &group->group);
+    return bh_tile_choose(&c->choice, c->forces->map, group->tag, c->forces->rank, &group->group);
 }
 
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
     run *r = user;
-    const bh_tasks *tasks = r->pass->tasks;
-    share_choice choice = {.pass = r->pass};
+    const bh_tasks *tasks = r->forces->tasks;
+    share_choice choice = {.forces = r->forces};
     int code;
 
     EQP_TRY(reserve_groups(r->stealing, count));
@@ -125,7 +125,7 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
         r->stealing->group[i] =
             (bh_bundle_group){.group = tasks->task[w].group, .tag = tasks->task[w].tag, .x = t.x, .y = t.y, .z = t.z};
     }
-    EQP_TRY(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->pass->evaluator->mac, choose_share,
+    EQP_TRY(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->forces->evaluator->mac, choose_share,
                            &choice, data, bytes));
     r->bytes_sent += (int64_t)*bytes;
 done:
@@ -147,7 +147,7 @@ static int open_bundle(run *r, int64_t count, const void *data, size_t bytes, in
     for (int64_t i = 0; i < count && code == EQP_OK; i++) {
         const bh_bundle_group *group = &r->stealing->group[i];
         *targets += group->group.count;
-        code = group->tag < -eqp_map_shared(r->pass->map) ? EQP_ERR_FORMAT : EQP_OK;
+        code = group->tag < -eqp_map_shared(r->forces->map) ? EQP_ERR_FORMAT : EQP_OK;
     }
     return code;
 }
@@ -162,12 +162,12 @@ static int compute_groups(run *r, int owner, int64_t count, double *to)
         const bh_bundle_group *group = &r->stealing->group[i];
         const int64_t n = group->group.count;
         const bh_task_targets t = {group->x, group->y, group->z, to, to + n, to + 2 * n, to + 3 * n};
-        code = bh_force_loop_group(r->pass, &group->group, group->tag, owner, &t);
+        code = bh_force_loop_group(r->forces, &group->group, group->tag, owner, &t);
         to += 4 * n;
     }
     /* A bundle brings all that its groups need. */
     code = code == EQP_ERR_INTERNAL ? EQP_ERR_FORMAT : code;
-    return code == EQP_OK ? bh_force_loop_add_time(r->pass, start) : code;
+    return code == EQP_OK ? bh_force_loop_add_time(r->forces, start) : code;
 }
 
 static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
@@ -196,7 +196,7 @@ done:
 static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
 {
     run *r = user;
-    const bh_tasks *tasks = r->pass->tasks;
+    const bh_tasks *tasks = r->forces->tasks;
     const unsigned char *from = result;
 
     for (int64_t w = first - r->first; w < first - r->first + count; w++) {
@@ -214,22 +214,22 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return bytes == 0 ? EQP_OK : EQP_ERR_FORMAT;
 }
 
-int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_force_loop *pass, bh_tree *tree, bh_traffic *traffic,
+int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_force_loop *forces, bh_tree *tree, bh_traffic *traffic,
                     bh_handed *handed)
 {
     static const eqp_loop_bundles bundles = {.pack = pack, .compute = compute_bundle, .take = take};
-    run r = {.stealing = stealing, .pass = pass, .tree = tree, .traffic = traffic};
+    run r = {.stealing = stealing, .forces = forces, .tree = tree, .traffic = traffic};
     const eqp_loop_work work = {.compute = compute_own, .user = &r, .bundles = &bundles};
     eqp_loop_result done;
-    int code = eqp_loop_resize(stealing->loop, pass->tasks->n);
+    int code = eqp_loop_resize(stealing->loop, forces->tasks->n);
 
     if (code != EQP_OK) {
         return code;
     }
-    r.first = eqp_loop_part(stealing->loop, pass->rank).first;
+    r.first = eqp_loop_part(stealing->loop, forces->rank).first;
     bh_packer_begin(stealing->packer, tree);
     EQP_TRY(eqp_loop_run(stealing->loop, &work, &done));
-    EQP_TRY(eqp_agree(comm, bh_force_loop_end_sample(pass), NULL));
+    EQP_TRY(eqp_agree(comm, bh_force_loop_end_sample(forces), NULL));
     *handed = (bh_handed){.helped = done.helped, .bytes_sent = r.bytes_sent};
 done:
     return code;

@@ -24,7 +24,7 @@ void bh_stealing_free(bh_stealing *stealing);
  * room. Everything that this rank computes counts in its own loop. Bundles add cells to the tree, which is the loop's;
  * traffic: adds to cells and particles. comm: as the stealing's. Collective: returns the code of the lowest
  * rank that has failed. EQP_ERR_FORMAT for bundles or results that do not fit. */
-int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_force_loop *pass, bh_tree *tree, bh_traffic *traffic,
+int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_force_loop *forces, bh_tree *tree, bh_traffic *traffic,
                     bh_handed *handed);
 
 #endif

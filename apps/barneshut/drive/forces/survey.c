@@ -146,28 +146,28 @@ int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree,
     return code == EQP_OK ? take_in(survey->owners, task, centre, &all, list->ntiles + 1) : code;
 }
 
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *task)
+void bh_survey_begin(bh_survey_share *share, bh_survey *survey, const bh_task *task)
 {
-    *pass = (bh_survey_pass){.owners = survey->owners, .task = task};
-    bh_group_centre(&task->group, pass->centre);
+    *share = (bh_survey_share){.owners = survey->owners, .task = task};
+    bh_group_centre(&task->group, share->centre);
 }
 
 /* A rank knows only its part of a shared group, so its tiles are kept whatever that part weighs. */
-int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
+int bh_survey_tile_add(bh_survey_share *share, const bh_tile *tile)
 {
     int code = EQP_OK;
 
-    if (eqp_survey_heavy(pass->owners) < INFINITY) {
+    if (eqp_survey_heavy(share->owners) < INFINITY) {
         bh_tile_brief brief = {.pin = tile->pin,
                                .nchild = (int32_t)tile->nchild,
                                .nsources = tile->nsources,
                                .ncells = (int32_t)tile->ncells,
                                .nleaves = (int32_t)tile->nleaves};
         memcpy(brief.centre, tile->centre, sizeof brief.centre);
-        code = add_tile(pass->owners, pass->centre, pass->task, 1.0, &brief);
+        code = add_tile(share->owners, share->centre, share->task, 1.0, &brief);
     }
-    if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(pass->owners)) {
-        code = eqp_survey_add_pin(pass->owners, tile->pin);
+    if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(share->owners)) {
+        code = eqp_survey_add_pin(share->owners, tile->pin);
     }
     return code;
 }
@@ -182,14 +182,14 @@ static int spread_visits(eqp_survey *owners, const bh_counts *counts)
     return eqp_survey_raise_tiles(owners, eqp_survey_weigh(owners, all.of));
 }
 
-int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles)
+int bh_survey_end(bh_survey_share *share, const bh_turns *turns, int64_t ntiles)
 {
     const bh_counts all = in_cycle(turns);
     int code;
 
-    EQP_TRY(spread_visits(pass->owners, &all));
-    EQP_TRY(add_phases(pass->owners, turns));
-    EQP_TRY(take_in(pass->owners, pass->task, pass->centre, &all, ntiles + 1));
+    EQP_TRY(spread_visits(share->owners, &all));
+    EQP_TRY(add_phases(share->owners, turns));
+    EQP_TRY(take_in(share->owners, share->task, share->centre, &all, ntiles + 1));
 done:
     return code;
 }

@@ -35,15 +35,15 @@ int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree,
                     const bh_turns *turns);
 
 /* Adds this rank's share of a task: begin, every tile that is kept, end with the turns. */
-typedef struct bh_survey_pass {
+typedef struct bh_survey_share {
     eqp_survey *owners;
     const bh_task *task;
     double centre[3];
-} bh_survey_pass;
+} bh_survey_share;
 
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_task *task);
-int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
-int bh_survey_end(bh_survey_pass *pass, const bh_turns *turns, int64_t ntiles);
+void bh_survey_begin(bh_survey_share *share, bh_survey *survey, const bh_task *task);
+int bh_survey_tile_add(bh_survey_share *share, const bh_tile *tile);
+int bh_survey_end(bh_survey_share *share, const bh_turns *turns, int64_t ntiles);
 
 /* Adds a group without any work: for methods that need no weights. */
 int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
