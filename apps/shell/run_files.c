@@ -92,71 +92,6 @@ void app_slice(int64_t n, int rank, int nranks, int64_t *first, int64_t *count)
     *count = each + (rank < more);
 }
 
-/* Rows on the way to rank 0. */
-enum { BLOCK_ROWS = 1 << 16, BLOCK_TAG = 77 };
-
-static int64_t block_of(int64_t n, int64_t at)
-{
-    return n - at < BLOCK_ROWS ? n - at : BLOCK_ROWS;
-}
-
-static void send_columns(MPI_Comm comm, int ncolumns, int64_t n, const void *const *column)
-{
-    MPI_Send(&n, 1, MPI_INT64_T, 0, BLOCK_TAG, comm);
-    for (int64_t at = 0; at < n; at += BLOCK_ROWS) {
-        for (int c = 0; c < ncolumns; c++) {
-            MPI_Send((const uint64_t *)column[c] + at, (int)block_of(n, at), MPI_UINT64_T, 0, BLOCK_TAG, comm);
-        }
-    }
-}
-
-/* Takes everything of one rank in, but after an error writes no more: the sender does not know of it. */
-static int take_columns(MPI_Comm comm, int from, const app_file_writer *writer, void *file, int ncolumns,
-                        uint64_t *const *block, int code, eqp_message *message)
-{
-    int64_t n;
-
-    MPI_Recv(&n, 1, MPI_INT64_T, from, BLOCK_TAG, comm, MPI_STATUS_IGNORE);
-    for (int64_t at = 0; at < n; at += BLOCK_ROWS) {
-        for (int c = 0; c < ncolumns; c++) {
-            MPI_Recv(block[c], (int)block_of(n, at), MPI_UINT64_T, from, BLOCK_TAG, comm, MPI_STATUS_IGNORE);
-        }
-        code = code == EQP_OK ? writer->write(file, block_of(n, at), (const void *const *)block, message) : code;
-    }
-    return code;
-}
-
-int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, int64_t n,
-                      const void *const *column, eqp_message *message)
-{
-    uint64_t *block[APP_FILE_COLUMNS] = {NULL};
-    int me, nranks, code = EQP_OK;
-
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &nranks);
-    for (int c = 0; c < ncolumns && me == 0 && nranks > 1 && code == EQP_OK; c++) {
-        code = eqp_array_create(&block[c], BLOCK_ROWS, sizeof *block[c]);
-    }
-    code = me == 0 && code == EQP_OK ? writer->begin(file, message) : code;
-    code = eqp_agree(comm, code, message);
-    if (code == EQP_OK && me != 0) {
-        send_columns(comm, ncolumns, n, column);
-    } else if (code == EQP_OK) {
-        code = writer->write(file, n, column, message);
-        for (int r = 1; r < nranks; r++) {
-            code = take_columns(comm, r, writer, file, ncolumns, block, code, message);
-        }
-        code = code == EQP_OK ? writer->finish(file, message) : code;
-    }
-    if (me == 0) {
-        writer->discard(file);
-    }
-    for (int c = 0; c < ncolumns; c++) {
-        free(block[c]);
-    }
-    return eqp_agree(comm, code, message);
-}
-
 static uint64_t place_of(const void *record)
 {
     uint64_t place;
@@ -235,8 +170,6 @@ uint64_t app_checksum_sum(MPI_Comm comm, uint64_t part)
 typedef struct forces_file {
     const char *path;
     int64_t rows; /* of all ranks */
-    uint64_t *id;
-    double *x, *y, *z;
     eqp_table_writer *writer;
 } forces_file;
 
@@ -267,25 +200,6 @@ static void forces_discard(void *file)
     eqp_table_write_discard(((forces_file *)file)->writer);
 }
 
-static int forces_take(forces_file *file, int64_t n, const app_force *force)
-{
-    double *const *const fields[] = {&file->x, &file->y, &file->z};
-    int code;
-
-    EQP_TRY(eqp_array_create(&file->id, n, sizeof *file->id));
-    EQP_TRY(eqp_array_create(&file->x, n, sizeof *file->x));
-    EQP_TRY(eqp_array_create(&file->y, n, sizeof *file->y));
-    EQP_TRY(eqp_array_create(&file->z, n, sizeof *file->z));
-    for (int64_t i = 0; i < n; i++) {
-        file->id[i] = force[i].id;
-        for (int d = 0; d < 3; d++) {
-            (*fields[d])[i] = force[i].force[d];
-        }
-    }
-done:
-    return code;
-}
-
 static const app_file_writer forces_writer = {forces_begin, forces_write, forces_finish, forces_discard};
 
 int app_forces_write_rows(MPI_Comm comm, const char *path, const app_rows *rows, eqp_message *message)
@@ -302,27 +216,27 @@ int app_forces_write_rows(MPI_Comm comm, const char *path, const app_rows *rows,
 
 int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *force, eqp_message *message)
 {
-    forces_file file = {.path = path};
+    enum { INDEX, ID, X, Y, Z, COLUMNS };
     app_force *slice = NULL;
-    int64_t nslice = 0, first;
-    int code = app_file_order(comm, sizeof *force, n, force, &nslice, &slice, &first);
+    int64_t *word = NULL, nslice = 0, first;
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(comm, nslice, NULL, &file.rows);
+    EQP_TRY(app_file_order(comm, sizeof *force, n, force, &nslice, &slice, &first));
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&word, COLUMNS * nslice, sizeof *word), NULL));
+    for (int64_t i = 0; i < nslice; i++) {
+        word[i] = first + i;
+        memcpy(&word[ID * nslice + i], &slice[i].id, sizeof *word);
+        for (int d = 0; d < 3; d++) {
+            memcpy(&word[(X + d) * nslice + i], &slice[i].force[d], sizeof *word);
+        }
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, forces_take(&file, nslice, slice), NULL);
-    }
-    if (code == EQP_OK) {
-        code = app_write_columns(comm, &forces_writer, &file, 4, nslice,
-                                 (const void *const[]){file.id, file.x, file.y, file.z}, message);
-    } else {
+    const void *const column[] = {word + ID * nslice, word + X * nslice, word + Y * nslice, word + Z * nslice};
+    EQP_TRY(app_forces_write_rows(comm, path, &(app_rows){nslice, NULL, word, column}, message));
+done:
+    if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
+    free(word);
     free(slice);
-    free(file.id);
-    free(file.x);
-    free(file.y);
-    free(file.z);
     return code;
 }

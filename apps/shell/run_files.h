@@ -83,19 +83,13 @@ typedef struct app_file_writer {
 
 #define APP_FILE_COLUMNS 16
 
-/* Writes columns of words of 8 bytes, at most APP_FILE_COLUMNS: those of rank 0, then those of rank 1, and so on. They
- * come to rank 0 in blocks, so that it needs no more memory than for one. column [ncolumns][n] of this rank (borrowed).
- * Collective. */
-int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, int64_t n,
-                      const void *const *column, eqp_message *message);
-
 /* Rows of this rank, in any order (borrowed). A row's place in the file is its kind, and its index among those of one
  * kind; both are >= 0, no two places are alike, and places may lack. */
 typedef struct app_rows {
     int64_t n;
     const int64_t *kind;       /* [n] below EQP_SNAPSHOT_TYPES; NULL: all are of one kind */
     const int64_t *index;      /* [n] */
-    const void *const *column; /* words of 8 bytes, [n] each */
+    const void *const *column; /* words of 8 bytes, [n] each; at most APP_FILE_COLUMNS */
 } app_rows;
 
 /* Writes rows by ascending place. Every rank takes up to 12 MB, rank 0 another 2 MB a column, and each 24 bytes for

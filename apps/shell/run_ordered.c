@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows that ranks hold in any order, written in the order of their places, a window of the file after the other: each
- * rank needs memory for some windows, whatever the file's size. */
+/* Rows that ranks hold in any order, written in the order of their places, one window of the file after another: each
+ * rank needs memory for a few windows, whatever the file's size. A rank sends its rows when rank 0 invites it and
+ * sleeps until then, because MPI's own waiting takes a core from rank 0, which writes. */
 #include "run_files.h"
 
 #include <equipoise/more/base.h>
@@ -10,11 +11,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
-    WINDOW = 1 << 18, /* places of a window; large enough that rows of a rank share cache lines */
-    LISTED = 1 << 20, /* rows that a rank looks up at once, at least those of a window */
-    PIECE = 1 << 13,  /* rows of a message */
+    WINDOW = 1 << 18,    /* places of a window; large enough that rows of a rank share cache lines */
+    LISTED = 1 << 20,    /* rows that a rank looks up at once, at least those of a window */
+    PIECE = 1 << 13,     /* rows of a message */
+    INVITED = 2 * PIECE, /* rows that invited ranks hold ready: a sleeper wakes while the ranks before it send */
+    PAUSE = 500000,      /* nanoseconds between two looks at a request */
     TAG = 78
 };
 
@@ -30,6 +34,7 @@ typedef struct ordering {
     int64_t *list;              /* [LISTED] this rank's rows, window by window */
     int32_t *slot;              /* [WINDOW] places of the present rows in the window */
     uint64_t *piece;            /* [1 + ncolumns][PIECE] rows on their way: places in the window, then the columns */
+    int64_t *coming;            /* rank 0: [nranks] rows of the present window */
     bool *filled;               /* rank 0: [WINDOW] */
     uint64_t *block[APP_FILE_COLUMNS]; /* rank 0: [WINDOW] */
 } ordering;
@@ -82,6 +87,7 @@ static int create_buffers(ordering *o)
     EQP_TRY(eqp_array_create(&o->slot, WINDOW, sizeof *o->slot));
     EQP_TRY(eqp_array_create(&o->piece, o->nranks > 1 ? (int64_t)PIECE * (1 + o->ncolumns) : 0, sizeof *o->piece));
     if (o->me == 0) {
+        EQP_TRY(eqp_array_create(&o->coming, o->nranks, sizeof *o->coming));
         EQP_TRY(eqp_array_create(&o->filled, WINDOW, sizeof *o->filled));
         for (int c = 0; c < o->ncolumns; c++) {
             EQP_TRY(eqp_array_create(&o->block[c], WINDOW, sizeof *o->block[c]));
@@ -97,6 +103,7 @@ static void free_ordering(ordering *o)
         free(o->block[c]);
     }
     free(o->filled);
+    free(o->coming);
     free(o->piece);
     free(o->slot);
     free(o->list);
@@ -131,9 +138,25 @@ static void take(const void *column, int64_t n, const int64_t *row, uint64_t *to
     }
 }
 
+static void sleep_until(MPI_Request *request)
+{
+    const struct timespec pause = {0, PAUSE};
+    int done = 0;
+
+    while (MPI_Test(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static void send_rows(ordering *o, int64_t n, const int64_t *row)
 {
+    MPI_Request invitation;
+
     MPI_Send(&n, 1, MPI_INT64_T, 0, TAG, o->comm);
+    if (n > 0) {
+        MPI_Irecv(NULL, 0, MPI_INT64_T, 0, TAG, o->comm, &invitation);
+        sleep_until(&invitation);
+    }
     for (int64_t at = 0; at < n; at += PIECE) {
         const int64_t now = n - at < PIECE ? n - at : PIECE;
 
@@ -147,23 +170,39 @@ static void send_rows(ordering *o, int64_t n, const int64_t *row)
     }
 }
 
-static void take_rows(ordering *o, int from)
+static void take_piece(ordering *o, int from, int64_t now)
 {
-    int64_t n;
-
-    MPI_Recv(&n, 1, MPI_INT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
-    for (int64_t at = 0; at < n; at += PIECE) {
-        const int64_t now = n - at < PIECE ? n - at : PIECE;
-
-        MPI_Recv(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
+    for (int64_t k = 0; k < now; k++) {
+        o->filled[o->piece[k]] = true;
+    }
+    for (int c = 0; c < o->ncolumns; c++) {
+        const uint64_t *column = o->piece + (1 + c) * now;
         for (int64_t k = 0; k < now; k++) {
-            o->filled[o->piece[k]] = true;
+            o->block[c][o->piece[k]] = column[k];
         }
-        for (int c = 0; c < o->ncolumns; c++) {
-            const uint64_t *column = o->piece + (1 + c) * now;
-            for (int64_t k = 0; k < now; k++) {
-                o->block[c][o->piece[k]] = column[k];
+    }
+}
+
+/* All other ranks' rows of a window. */
+static void take_rows(ordering *o)
+{
+    int64_t ready = 0; /* rows that invited ranks have yet to send */
+    int invited = 1;
+
+    for (int r = 1; r < o->nranks; r++) {
+        MPI_Recv(&o->coming[r], 1, MPI_INT64_T, r, TAG, o->comm, MPI_STATUS_IGNORE);
+    }
+    for (int r = 1; r < o->nranks; r++) {
+        for (int64_t n = o->coming[r]; n > 0; n -= PIECE) {
+            for (; invited < o->nranks && (invited <= r || ready < INVITED); invited++) {
+                if (o->coming[invited] > 0) {
+                    MPI_Send(NULL, 0, MPI_INT64_T, invited, TAG, o->comm);
+                    ready += o->coming[invited];
+                }
             }
+            take_piece(o, r, n < PIECE ? n : PIECE);
+            ready -= n < PIECE ? n : PIECE;
         }
     }
 }
@@ -217,13 +256,23 @@ static int write_windows(ordering *o, const app_file_writer *writer, void *file,
             continue;
         }
         place_own(o, o->count[w], row);
-        for (int r = 1; r < o->nranks; r++) {
-            take_rows(o, r);
-        }
+        take_rows(o);
         const int64_t n = close_gaps(o, o->total[w]);
         code = code == EQP_OK && n < o->total[w] ? EQP_ERR_INTERNAL : code;
         code = code == EQP_OK ? writer->write(file, n, (const void *const *)o->block, message) : code;
     }
+    return code;
+}
+
+/* Rank 0 still writes when the others are done. Returns code, or EQP_ERR_MPI. Collective. */
+static int sleep_until_all(MPI_Comm comm, int code)
+{
+    MPI_Request all;
+
+    if (MPI_Ibarrier(comm, &all) != MPI_SUCCESS) {
+        return code != EQP_OK ? code : EQP_ERR_MPI;
+    }
+    sleep_until(&all);
     return code;
 }
 
@@ -243,6 +292,7 @@ int app_write_ordered(MPI_Comm comm, const app_file_writer *writer, void *file, 
     EQP_TRY(eqp_agree(comm, begun ? writer->begin(file, message) : EQP_OK, message));
     code = write_windows(&o, writer, file, message);
     code = code == EQP_OK && begun ? writer->finish(file, message) : code;
+    code = sleep_until_all(comm, code);
     code = eqp_agree(comm, code, message);
 done:
     if (begun) {

@@ -90,41 +90,6 @@ static void rows_discard(void *file)
     ((rows_file *)file)->discarded++;
 }
 
-/* Ranks hold unlike numbers of rows, one of them more than go on their way at once, one of them none. */
-static void rows_of_all_ranks_come_in_order(MPI_Comm comm)
-{
-    static const app_file_writer writer = {rows_begin, rows_write, rows_finish, rows_discard};
-    int rank = mpi_test_rank(comm);
-    int64_t n = rank == 1 ? 0 : rank == 2 ? 150000 : 1000 + rank, first = 0, total = 0;
-    int64_t *number = mpi_test_alloc(n, sizeof *number);
-    double *minus = mpi_test_alloc(n, sizeof *minus);
-
-    CHECK_EQUAL(eqp_scan_int64(comm, n, &first, &total), EQP_OK);
-    for (int64_t i = 0; i < n; i++) {
-        number[i] = first + i;
-        minus[i] = -(double)(first + i);
-    }
-    for (int k = 0; k < 4; k++) {
-        const int64_t fails_at[] = {-1, 0, total / 2, total - 1};
-        rows_file f = {.fails_at = fails_at[k]};
-        eqp_message message = {""};
-        char expected[32] = "";
-
-        CHECK_EQUAL(app_write_columns(comm, &writer, &f, 2, n, (const void *const[]){number, minus}, &message),
-                    k == 0 ? EQP_OK : EQP_ERR_IO);
-        if (k > 0) {
-            snprintf(expected, sizeof expected, "row %lld", (long long)fails_at[k]);
-        }
-        CHECK(strcmp(message.text, expected) == 0);
-        CHECK_EQUAL(f.begun, rank == 0);
-        CHECK_EQUAL(f.finished, rank == 0 && k == 0);
-        CHECK_EQUAL(f.discarded, rank == 0);
-        CHECK_EQUAL(f.rows, rank > 0 ? 0 : k == 0 ? total : fails_at[k]);
-    }
-    free(minus);
-    free(number);
-}
-
 /* Rows that are dealt to the ranks at random, of three kinds, with gaps, over several windows of the file. */
 static void rows_in_any_order_come_by_place(MPI_Comm comm)
 {
@@ -407,7 +372,6 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(records_come_into_file_order),
-        MPI_TEST(rows_of_all_ranks_come_in_order),
         MPI_TEST(rows_in_any_order_come_by_place),
         MPI_TEST(no_file_of_a_run_is_another),
         MPI_TEST(a_place_is_had_by_one_run),
