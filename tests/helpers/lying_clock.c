@@ -82,24 +82,28 @@ static int of_system(const void *caller)
     return answer;
 }
 
+/* System code takes no lock, which a fork() could leave behind. */
 static int64_t now_for(clockid_t clock, const void *caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static _Thread_local struct lie thread;
     static struct lie process, monotonic;
+    struct lie *const lie = clock == CLOCK_MONOTONIC            ? &monotonic
+                            : clock == CLOCK_PROCESS_CPUTIME_ID ? &process
+                                                                : &thread;
+    const int truth = of_system(caller);
     struct timespec time = {0, 0};
     int64_t shown;
 
-    (void)pthread_mutex_lock(&lock);
+    if (!truth) {
+        (void)pthread_mutex_lock(&lock);
+    }
     (void)syscall(SYS_clock_gettime, clock, &time);
     shown = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-    if (!of_system(caller)) {
-        shown = told(clock == CLOCK_MONOTONIC            ? &monotonic
-                     : clock == CLOCK_PROCESS_CPUTIME_ID ? &process
-                                                         : &thread,
-                     shown);
+    if (!truth) {
+        shown = told(lie, shown);
+        (void)pthread_mutex_unlock(&lock);
     }
-    (void)pthread_mutex_unlock(&lock);
     return shown;
 }
 
