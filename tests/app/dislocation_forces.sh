@@ -78,13 +78,13 @@ paste order2 order6 | awk '{ exit !($10 < 0.03 && $10 < 0.3 * $5) }' || fail "er
 # shellcheck disable=SC2086
 "$APP" $network --check-forces images:shells=50 >out 2>err &
 pid=$!
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
     takes_signals "$pid" && break
     sleep 0.1
 done
 sleep 1
 kill -TERM "$pid"
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.1
 done

@@ -24,7 +24,7 @@ done
 "$APP" --generate disks:n=2000 --steps 100000000 --quiet --balance sfc --output held.hdf5 --forces held.forces \
     --report held-report >/dev/null 2>said &
 pid=$!
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
     [ -s barneshut-restart.lock ] && break
     sleep 0.1
 done

@@ -17,7 +17,7 @@ done
 for share in $shares; do
     expect 2 --generate "$input" --steps 3 --rebalance 1 --balance sfc --share "$share" --quiet --report "share-$share"
 done
-expect 2 --generate "$input" --compare count,sfc,rcb,tiles,sfc:split --parts 6,12 --share speeds:1,1,2 --costs nominal --quiet \
+expect 2 --generate "$input" --compare count,sfc,rcb,tiles,sfc:split --parts 3,6 --share speeds:1,1,2 --costs nominal --quiet \
     --report compared
 python3 - <<'PY' || fail "shares"
 import csv, json, os

@@ -43,24 +43,24 @@ begin()
     OMPI_MCA_odls_base_sigkill_timeout=$patience "$mpiexec" -n 3 "$APP" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
         --report unused >out 2>err &
     launcher=$!
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         [ -f run_000003.hdf5 ] && return
         sleep 0.1
     done
-    fail "no third step after a minute: $(cat err)"
+    fail "no third step after ten minutes: $(cat err)"
 }
 
-# ends: the launcher's status, or nothing within a minute.
+# ends: the launcher's status, or nothing within ten minutes.
 ends()
 {
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         if ! kill -0 "$launcher" 2>/dev/null; then
             wait "$launcher"
             return
         fi
         sleep 0.1
     done
-    fail "still running a minute later: $*"
+    fail "still running ten minutes later: $*"
     # shellcheck disable=SC2046 # a list of numbers
     kill -KILL "$launcher" $(ranks_of "$launcher")
     wait "$launcher"
@@ -120,7 +120,7 @@ for row in 'TERM rank --steps 3 --output never.hdf5' 'INT ranks --compare all --
     read -ra words <<<"$row"
     OMPI_MCA_odls_base_sigkill_timeout=$patience "$mpiexec" -n 2 "$APP" "${heavy[@]}" "${words[@]:2}" >../out 2>../err &
     launcher=$!
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         mapfile -t ranks < <(ranks_of "$launcher")
         [ "${#ranks[@]}" -eq 2 ] && takes_signals "${ranks[0]}" && takes_signals "${ranks[1]}" && break
         sleep 0.1

@@ -145,7 +145,7 @@ for body in 'exit 3' 'kill -9 $$' 'trap "" TERM INT; while :; do sleep 1; done';
     rm -rf plotted
     PATH=$PWD/bin:$PATH "$APP" "${some[@]}" --report plotted >out 2>err &
     pid=$!
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         [ -f plotted/plots.gp ] && break
         sleep 0.1
     done
