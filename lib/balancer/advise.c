@@ -139,7 +139,7 @@ static eqp_making making_of(const eqp_balancer *b)
     return eqp__balancer_making(b, &b->options.method);
 }
 
-/* The next map's method: the last winner where `auto` may not try others. */
+/* Options of the next map: the last winner's if `auto` may not run trials. */
 static eqp_making next_making(const eqp_balancer *b)
 {
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);

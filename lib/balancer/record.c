@@ -349,9 +349,9 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
         const eqp_rank_row *row = &b->row[r];
         const double own = ((work->last != NULL ? row->next : row->work) + held * row->particles) / row->speed;
         const double all = (row->overhead + sending_seconds(b, row)) * times / evaluations;
-        const double beside = b->now.rebalanced ? 0.0 : fmax(all - held * row->particles / row->speed, 0.0);
-        now = fmax(now, own + beside);
-        then = fmax(then, mean * (1.0 + promised) + beside);
+        const double overhead = b->now.rebalanced ? 0.0 : fmax(all - held * row->particles / row->speed, 0.0);
+        now = fmax(now, own + overhead);
+        then = fmax(then, mean * (1.0 + promised) + overhead);
     }
     if (mean <= 0.0) {
         return 0.0;

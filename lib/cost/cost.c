@@ -120,7 +120,7 @@ static void scale_equations(const eqp_cost_sums *sums, equations *e)
     }
 }
 
-/* The factor by which the expected costs as a whole fit the samples best. */
+/* The factor by which the expected costs fit the samples best. */
 static double find_factor(const eqp_cost_sums *sums, const double *expected)
 {
     double both = 0.0, squared = 0.0;

@@ -168,9 +168,8 @@ static void put_behind(eqp_policy_noise *noise, double imbalance)
     noise->steps += noise->steps < INT64_MAX;
 }
 
-/* Least squares over n steps from age 0: the weight of their rise (1 / variance, relative to one step), the weighted
- * rise from the sum of the values and of the values times their ages, and the part of it that counts for an earlier
- * map. */
+/* Least squares over n steps from age 0: the weight of the rise (1 / variance, relative to one step), the weighted rise
+ * from the sums of values and of values times age, and the fraction that counts for an earlier map. */
 static double weight_of_fit(int64_t steps)
 {
     const double n = (double)steps;

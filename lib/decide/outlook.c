@@ -42,7 +42,7 @@ bool eqp__ageing_known(const eqp_ageing *ageing)
     return known;
 }
 
-/* Known ages keep their rise; those between and beyond follow a square root. */
+/* Known ages keep their rise; ages between and beyond these follow a square root. */
 static void fill(const eqp_ageing *of, double rise[EQP__AGES])
 {
     int last = -1, first = 0;

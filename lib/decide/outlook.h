@@ -38,7 +38,7 @@ typedef struct eqp_prospect {
 typedef struct eqp_lives {
     double usual;            /* steps, > 0, if nothing else is known */
     double most;             /* steps left in the run, > 0 */
-    bool by_loss;            /* the policy makes a new map once ageing has cost as much as the map */
+    bool by_loss;            /* the policy makes a new map once ageing has cost the price of a map */
     const eqp_ageing *known; /* of maps of all kinds, or NULL (borrowed) */
 } eqp_lives;
 
@@ -52,7 +52,8 @@ double eqp__prospect_cost(const eqp_lives *lives, const eqp_prospect *of);
  * unknown life, that approximates the mean over three steps of steady ageing. n >= 1. */
 int eqp__outlook_pick(int n, const double *step, const double *next);
 
-/* Seconds left for trials: a fraction of the run so far and of the coming life, minus those spent. May be negative. */
+/* Seconds left for trials: a fraction of the run so far and of the coming life, minus the seconds spent. May be
+ * negative. */
 double eqp__trials_left(double run, double life, double spent);
 
 #endif

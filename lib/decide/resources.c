@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where to make a map, and on how many ranks: Pearce 2014, chapter 5.4. */
+/* The best place and number of ranks for making a map: Pearce 2014, chapter 5.4. */
 #include <equipoise/more/lazy_model.h>
 
 #include <math.h>
@@ -91,8 +91,8 @@ static double price_on(const eqp_lazy_model *model, int m, double ratio)
     return seconds_at(&model->map, m) + seconds_at(&model->talk, ratio);
 }
 
-/* n ranks compute while a map is made beside them. */
-static option beside(const eqp_lazy_model *model, int64_t t, int n, int m)
+/* n ranks compute while m others make a map. */
+static option on_own_ranks(const eqp_lazy_model *model, int64_t t, int n, int m)
 {
     const double f = seconds_at(&model->step, n), map = price_on(model, m, (double)n / m);
 
@@ -144,11 +144,11 @@ int eqp_lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *ch
         keep_cheaper(&made, EQP_LAZY_DECOUPLED,
                      waited_for(model, t, nranks, price_on(model, m, (double)nranks / m), m));
         if (m < nranks) {
-            keep_cheaper(&made, EQP_LAZY_BESIDE, beside(model, t, nranks - m, m));
+            keep_cheaper(&made, EQP_LAZY_BESIDE, on_own_ranks(model, t, nranks - m, m));
         }
     }
     if (model->spare) {
-        keep_cheaper(&made, EQP_LAZY_THREAD, beside(model, t, nranks, 1));
+        keep_cheaper(&made, EQP_LAZY_THREAD, on_own_ranks(model, t, nranks, 1));
     }
     for (int k = 0; k < EQP_LAZY_KINDS; k++) {
         if (made.seconds[k] < made.seconds[made.kind]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Late maps: the offer of a balancer to the ranks that make maps beside the run, the making, and the answer. An offer
- * holds the survey of a rank and the options of the method; an answer holds the placements of the owners that were on
- * that rank at the time of the offer, and the table of shared owners.
+/* Late maps: the offer of a balancer to the ranks that only make maps, the making, and the answer. An offer holds the
+ * survey of a rank and the options of the method; an answer holds the placements of the owners that were on that rank
+ * at the time of the offer, and the table of shared owners.
  *
  * Owners may have changed when the map comes. Each owner therefore gets a label with the offer, which follows its
  * content; an owner gets the placement of the offered owner with the same label. */

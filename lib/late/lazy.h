@@ -93,12 +93,12 @@ typedef struct eqp__lazy_server {
 } eqp__lazy_server;
 
 typedef struct eqp__lazy_client {
-    int server;                    /* rank in the common communicator */
-    int64_t n;                     /* servers told of offers; the first one answers */
-    int *to;                       /* [n] */
-    bool whole;                    /* all get the bytes; else only the first does, and the others get a notice */
-    eqp__lazy_letter *out;         /* [n] */
-    char *room;                    /* memory for offers, not in use by a letter; owned */
+    int server;            /* rank in the common communicator */
+    int64_t n;             /* servers told of offers; the first one answers */
+    int *to;               /* [n] */
+    bool whole;            /* all servers get the bytes; else the first server does, and the rest get a notice */
+    eqp__lazy_letter *out; /* [n] */
+    char *room;            /* memory for offers, not in use by a letter; owned */
     int64_t room_bytes, out_bytes; /* its size; size of the first letter under way, whose memory is reused */
     eqp__lazy_letter in, answer;
     bool *leaving; /* [n] they know that this rank leaves */
@@ -120,7 +120,7 @@ typedef struct eqp__lazy_process {
 
 struct eqp_lazy {
     eqp_lazy_options options;
-    MPI_Comm talk;    /* all ranks that exchange letters; MPI_COMM_NULL if there are none */
+    MPI_Comm talk;    /* all ranks that exchange letters, or MPI_COMM_NULL */
     MPI_Comm mine;    /* the application, or the balancers */
     int rank, nranks; /* of `mine` */
     int napp, nservers;

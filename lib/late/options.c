@@ -141,7 +141,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
         options->mode = EQP_LAZY_BY_RANKS;
         options->balancers = choice.balancers[EQP_LAZY_BESIDE];
     }
-    eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks beside, %.3g s by a thread",
+    eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks of their own, %.3g s by a thread",
                     (long long)choice.steps, inline_seconds, beside, choice.balancers[EQP_LAZY_BESIDE], in_thread);
 done:
     return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs a late map by the work of the last step, moving few owners. If ranks share owners in the map, either the
- * others move around these, or they are made whole and move as well. */
+/* Repairs a late map by the work of the last step, moving few owners. If ranks share owners in the map, either only
+ * whole owners move, or shared owners are made whole and move as well. */
 #include "late/late.h"
 
 #include "comm/agree.h"
@@ -27,7 +27,7 @@ typedef struct late_repair {
     double *seconds;   /* [owners] of work */
     bool *shared;      /* [owners] */
     double *load;      /* [parts] by the original map */
-    double *beside;    /* [parts] share of it that does not move: base and shared owners */
+    double *fixed;     /* [parts] share of it that does not move: base and shared owners */
     double *tried;     /* [parts] */
     double heaviest;   /* owner, in seconds */
     double imbalance;  /* of `load` */
@@ -39,7 +39,7 @@ static void late_repair_free(late_repair *m)
     free(m->seconds);
     free(m->shared);
     free(m->load);
-    free(m->beside);
+    free(m->fixed);
     free(m->tried);
 }
 
@@ -116,7 +116,7 @@ static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard
         m->shared[o] = *tag < 0;
         heaviest = fmax(heaviest, seconds);
         if (m->shared[o]) {
-            *tag = add_shared(map, *tag, seconds, again, heard[o].home, units, m->beside);
+            *tag = add_shared(map, *tag, seconds, again, heard[o].home, units, m->fixed);
         } else {
             m->load[*tag] += seconds;
         }
@@ -124,12 +124,12 @@ static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard
     free(units);
     EQP_TRY(eqp_agree(b->comm, code, NULL));
     EQP_TRY(eqp__sum_double(b->comm, b->nparts, m->load));
-    EQP_TRY(eqp__sum_double(b->comm, b->nparts, m->beside));
+    EQP_TRY(eqp__sum_double(b->comm, b->nparts, m->fixed));
     EQP_TRY(MPI_Allreduce(&heaviest, &m->heaviest, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK
                                                                                                    : EQP_ERR_MPI);
     for (int p = 0; p < b->nparts; p++) {
-        m->beside[p] += m->how.base != NULL ? m->how.base[p] : 0.0;
-        m->load[p] += m->beside[p];
+        m->fixed[p] += m->how.base != NULL ? m->how.base[p] : 0.0;
+        m->load[p] += m->fixed[p];
     }
     m->imbalance = imbalance_of(m, b->nparts, m->load);
 done:
@@ -138,7 +138,7 @@ done:
 
 static int make_room(const eqp_balancer *b, late_repair *m, eqp__address **address, eqp_placement **heard)
 {
-    double **const of_parts[] = {&m->load, &m->beside, &m->tried};
+    double **const of_parts[] = {&m->load, &m->fixed, &m->tried};
     const int64_t n = m->owners.n;
     int code;
 
@@ -185,7 +185,7 @@ static int repair_once(const eqp_balancer *b, late_repair *m, bool around, const
     eqp_draft *draft = NULL;
     int code;
 
-    how.base = around ? m->beside : m->how.base;
+    how.base = around ? m->fixed : m->how.base;
     for (int64_t o = 0; o < m->owners.n; o++) {
         m->owners.seconds[o] = around && m->shared[o] ? 0.0 : m->seconds[o];
     }

@@ -32,8 +32,8 @@ struct eqp_draft {
     int64_t nitems;               /* over all ranks */
     eqp_units_totals totals;      /* of all owners */
     eqp_balance_result result;
-    const double *memory_beside; /* [nparts] bytes that each part needs besides its items, or NULL */
-    bool uncapped;               /* memory does not matter */
+    const double *memory_overhead; /* [nparts] bytes that each part needs besides its items, or NULL */
+    bool uncapped;                 /* memory does not matter */
 };
 
 static int count_parts(MPI_Comm comm, const eqp_making *options)
@@ -140,21 +140,21 @@ int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
     return EQP_OK;
 }
 
-void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share)
+void eqp__draft_share_out(int nparts, double even, const double *overhead, eqp_part_speeds speeds, double *share)
 {
     double sum = 0.0;
 
     if (even <= 0.0) { /* no weights */
-        beside = NULL;
+        overhead = NULL;
         even = 1.0;
     }
-    for (int p = 0; p < nparts && beside != NULL; p++) {
-        even += beside[p];
+    for (int p = 0; p < nparts && overhead != NULL; p++) {
+        even += overhead[p];
     }
     even /= nparts;
     for (int p = 0; p < nparts; p++) {
         const double whole = even * eqp_part_speed(speeds, p);
-        share[p] = fmax(whole - (beside != NULL ? beside[p] : 0.0), SMALLEST_SHARE * whole);
+        share[p] = fmax(whole - (overhead != NULL ? overhead[p] : 0.0), SMALLEST_SHARE * whole);
         sum += share[p];
     }
     for (int p = 0; p < nparts; p++) {
@@ -164,7 +164,7 @@ void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_par
 
 /* Each part gets items for its share of the total, in proportion to its speed, minus its overhead: shares [nparts] with
  * sum 1, or NULL if they are equal. */
-static int make_shares(const eqp_draft *draft, const double *beside, double **shares)
+static int make_shares(const eqp_draft *draft, const double *overhead, double **shares)
 {
     const eqp_items *items = &draft->items;
     const eqp_part_speeds speeds = draft->options.speeds;
@@ -173,8 +173,8 @@ static int make_shares(const eqp_draft *draft, const double *beside, double **sh
     int code;
 
     *shares = NULL;
-    beside = items->view.weight != NULL ? beside : NULL;
-    if (beside == NULL && speeds.n == 0) { /* the same on all ranks */
+    overhead = items->view.weight != NULL ? overhead : NULL;
+    if (overhead == NULL && speeds.n == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     for (int64_t i = 0; i < items->view.n; i++) {
@@ -187,7 +187,7 @@ done:
         free(share);
         return code;
     }
-    eqp__draft_share_out(nparts, even, beside, speeds, share);
+    eqp__draft_share_out(nparts, even, overhead, speeds, share);
     *shares = share;
     return EQP_OK;
 }
@@ -285,9 +285,9 @@ done:
     return code;
 }
 
-void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped)
+void eqp__draft_remember(eqp_draft *draft, const double *overhead, bool capped)
 {
-    draft->memory_beside = beside;
+    draft->memory_overhead = overhead;
     draft->uncapped = !capped;
 }
 
@@ -309,17 +309,17 @@ static void share_memory(const eqp_draft *draft, double size, double per_byte, i
     const double fixed = memory->known ? memory->model.fixed : 0.0;
     double mean = fixed + per_byte * size / draft->nparts;
 
-    for (int p = 0; p < draft->nparts && draft->memory_beside != NULL; p++) {
-        mean += (draft->memory_beside[p] - fixed) / draft->nparts;
+    for (int p = 0; p < draft->nparts && draft->memory_overhead != NULL; p++) {
+        mean += (draft->memory_overhead[p] - fixed) / draft->nparts;
     }
     for (int p = 0; p < draft->nparts; p++) {
         const double whole = memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean;
-        const double left = whole - (draft->memory_beside != NULL ? draft->memory_beside[p] : fixed);
+        const double left = whole - (draft->memory_overhead != NULL ? draft->memory_overhead[p] : fixed);
         capacity[p] = (int64_t)fmax(fmin(left / per_byte, 0x1p61), 0.0);
     }
 }
 
-/* Upper limits on the sizes of the parts' items: [nparts], or NULL if there are none. Collective. */
+/* Upper limits on the sizes of the parts' items: [nparts], or NULL without limits. Collective. */
 static int make_capacities(const eqp_draft *draft, int64_t **capacity)
 {
     const eqp_part_memory *memory = &draft->options.memory;
@@ -344,7 +344,7 @@ done:
     return code;
 }
 
-int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
+int eqp__draft_assign(eqp_draft *draft, const double *overhead, eqp_message *message)
 {
     const eqp_making *options = &draft->options;
     eqp_balance_options wanted = eqp_balance_options_defaults();
@@ -352,7 +352,7 @@ int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *messa
     int64_t *capacity = NULL;
     int code;
 
-    EQP_TRY(make_shares(draft, beside, &shares));
+    EQP_TRY(make_shares(draft, overhead, &shares));
     EQP_TRY(make_capacities(draft, &capacity));
     wanted.nparts = draft->nparts;
     wanted.share = shares;

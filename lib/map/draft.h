@@ -26,15 +26,15 @@ void eqp__draft_close(eqp_draft *draft);
 
 /* Sets the memory that parts need besides their items, for the next assignments: [nparts] bytes (borrowed), or NULL:
  * only what all parts need. capped: false: memory is unlimited. Local. */
-void eqp__draft_remember(eqp_draft *draft, const double *beside, bool capped);
+void eqp__draft_remember(eqp_draft *draft, const double *overhead, bool capped);
 
 /* Bytes of memory of each part's items, as far as known: [nparts], the same on all ranks. Collective. */
 int eqp__draft_held(const eqp_draft *draft, double *bytes);
 
-/* Assigns all items without exceeding any part's memory: EQP_ERR_CAPACITY, with a proof, if they do not fit. beside:
+/* Assigns all items without exceeding any part's memory: EQP_ERR_CAPACITY, with a proof, if they do not fit. overhead:
  * [nparts] overhead of each part in seconds, the same on all ranks: a part with more of it gets fewer items. NULL:
  * none. Collective. */
-int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
+int eqp__draft_assign(eqp_draft *draft, const double *overhead, eqp_message *message);
 
 /* Changes the weights of the items by the part that each was assigned to last: factor [nparts] of the items' seconds,
  * the same on all ranks. share: weight of the new value against the old one, > 0 to 1. Collective. */
@@ -67,9 +67,9 @@ int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
                          eqp_placement **placements);
 
-/* Shares of items whose weights sum to `even`, 0 allowed: each part's share of all work minus its overhead. beside:
+/* Shares of items whose weights sum to `even`, 0 allowed: each part's share of all work minus its overhead. overhead:
  * [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
-void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share);
+void eqp__draft_share_out(int nparts, double even, const double *overhead, eqp_part_speeds speeds, double *share);
 
 /* draft_alone.c: parts of all owners [owners->n] by a method with `assign_alone`; the same as eqp__draft_assign() on
  * one rank. Local. */

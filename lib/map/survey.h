@@ -25,7 +25,7 @@ eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_c
 /* Nanoseconds of work [nkinds]. */
 double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
-/* How much is kept of each owner; anything else is dropped at no cost. */
+/* Detail to keep of each owner; anything else is dropped at no cost. */
 typedef struct eqp_survey_detail {
     double heavy;       /* owners of at least this many nominal nanoseconds keep their tiles; INFINITY: none */
     uint64_t pin_below; /* ids with smaller eqp_pin_key() are sampled as pins; 0: none */

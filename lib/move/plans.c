@@ -40,7 +40,7 @@ static int skip_word(const char **text, const char *word)
     return 1;
 }
 
-/* Reads a whole number >= 1; 0 for anything else. */
+/* Reads a whole number >= 1; 0 otherwise. */
 static int skip_number(const char **text)
 {
     int number = 0;

@@ -19,7 +19,7 @@
 /* Steps needed for a reliable mean. */
 #define BELIEVED 3
 
-/* Steps needed for a reliable fit of the overheads: as many as the fit remembers. */
+/* Steps needed for a reliable fit of the overheads: the memory of the fit. */
 #define FITTED 10
 
 /* A map has not helped if it leaves more than this fraction of the imbalance. */
@@ -42,8 +42,8 @@ int eqp__calibration_create(int nranks, double tolerance, bool measures, double 
                               .surely = eqp__normal_exceeded(false_alarms / nranks)};
     EQP_TRY(eqp_array_create(&made->load, 4 * (int64_t)nranks, sizeof *made->load));
     made->model = made->load + nranks;
-    made->beside = made->model + nranks;
-    made->factor = made->beside + nranks;
+    made->overhead = made->model + nranks;
+    made->factor = made->overhead + nranks;
 done:
     return code;
 }
@@ -63,7 +63,7 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double
         const bool busy = rows[r].busy_seconds > 0;
         c->load[r] += busy ? rows[r].busy_seconds : rows[r].load;
         c->model[r] += rows[r].predicted;
-        c->beside[r] += busy ? rows[r].overhead : 0.0;
+        c->overhead[r] += busy ? rows[r].overhead : 0.0;
     }
     c->noise = noise;
     c->steps++;
@@ -87,7 +87,7 @@ static double imbalance(int n, const double *load, const double *more)
 static double unexplained(const eqp_calibration *c)
 {
     const double measured = imbalance(c->nranks, c->load, NULL);
-    const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model, c->beside);
+    const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model, c->overhead);
     const double noise = c->steps > 0 ? fmax(c->surely, 0.0) * c->noise / sqrt((double)c->steps) : 0.0;
 
     return c->measures && measured > c->tolerance ? measured - predicted - noise : 0.0;
@@ -109,12 +109,12 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
         return false;
     }
     /* Items carry their share of a rank's overhead with them, so one map may not be enough. */
-    const double uneven = imbalance(c->nranks, c->model, c->beside);
+    const double uneven = imbalance(c->nranks, c->model, c->overhead);
     if (c->scaled && uneven > HELPED * c->uneven) {
         return false;
     }
     for (int r = 0; r < c->nranks; r++) {
-        seconds += (c->model[r] + c->beside[r]) / c->nranks;
+        seconds += (c->model[r] + c->overhead[r]) / c->nranks;
     }
     const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* otherwise it is uneven on purpose */
     const double gain = uneven - fmax(work, c->tolerance);
@@ -128,7 +128,7 @@ static double find_factors(eqp_calibration *c, bool measured)
     double load = 0.0, model = 0.0, most = 0.0;
 
     for (int r = 0; r < c->nranks; r++) {
-        c->factor[r] = measured ? c->load[r] : c->model[r] + c->beside[r];
+        c->factor[r] = measured ? c->load[r] : c->model[r] + c->overhead[r];
         load += c->factor[r];
         model += c->model[r];
     }
@@ -151,7 +151,7 @@ const double *eqp__calibration_take(eqp_calibration *c)
     c->in_vain = c->before > 0.0 && now > HELPED * c->before ? c->in_vain + 1 : 0;
     c->before = now > NOTICED ? now : 0.0;
     c->active = (c->active || now > NOTICED) && find_factors(c, true) > NOTICED;
-    c->uneven = imbalance(c->nranks, c->model, c->beside);
+    c->uneven = imbalance(c->nranks, c->model, c->overhead);
     c->scaled = c->active || find_factors(c, false) > WORTHWHILE;
     memset(c->load, 0, 3 * (size_t)c->nranks * sizeof *c->load);
     c->steps = 0;

@@ -14,8 +14,8 @@ typedef struct eqp_calibration {
     bool measures;
     double tolerance; /* acceptable imbalance */
     double *load;     /* [ranks] measured since the last map; NULL: no calibration. Owned, as are the next three */
-    double *model;    /* [ranks] predicted part of it that weights include */
-    double *beside;   /* [ranks] expected overhead */
+    double *model;    /* [ranks] predicted seconds of the work in the weights */
+    double *overhead; /* [ranks] expected overhead */
     double *factor;   /* [ranks] for the present map */
     int64_t steps;    /* since the last map */
     bool active;      /* the present map was made with factors from measurements */

@@ -276,7 +276,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
     int code;
 
     eqp__whatif_open(&what, &state);
-    /* kept, as ranks that make maps beside the run cannot measure it */
+    /* kept, as ranks that only make maps cannot measure it */
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
@@ -329,7 +329,7 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
     return MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
-/* A choice of granularity: the best method at the present granularity is tried at the others. */
+/* A choice of granularity: the best method at the present granularity is then tried at all others. */
 typedef struct grain_trials {
     eqp_balancer *b;
     eqp_names *home;
@@ -447,8 +447,8 @@ done:
     return code;
 }
 
-/* True if other granularities should be tried now. Ranks that make maps beside the run know one granularity only, and
- * where work is handed out the map hardly matters. */
+/* True if other granularities should be tried now. Ranks that only make maps know one granularity, and where work is
+ * handed out the map hardly matters. */
 static bool offers_grains(const eqp_balancer *b)
 {
     return b->problem.ngrains > 1 && b->grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;

@@ -90,10 +90,10 @@ int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows,
         o->costs.samples.sum[i] *= FADING;
     }
     for (int r = 0; r < nranks && code == EQP_OK; r++) {
-        const double beside = rows[r].busy_seconds - rows[r].load;
-        if (rows[r].busy_seconds > 0 && beside > 0) {
+        const double overhead = rows[r].busy_seconds - rows[r].load;
+        if (rows[r].busy_seconds > 0 && overhead > 0) {
             count(&rows[r], evaluations, n);
-            code = eqp_cost_sums_add(&o->costs.samples, n, beside);
+            code = eqp_cost_sums_add(&o->costs.samples, n, overhead);
         }
     }
     code = code == EQP_OK ? eqp_cost_fit_near(&o->costs.samples, o->costs.nominal, LEAN, &fit) : code;

@@ -23,8 +23,7 @@ enum { EQP__GRAIN_LOST = 6 };
 
 struct eqp_balancer {
     MPI_Comm comm;            /* owned */
-    int rank, nranks, nparts; /* parts of its maps: as many as ranks, except where maps are made for another
-                                 application */
+    int rank, nranks, nparts; /* parts: one per rank, except where maps are made for another application */
     eqp_problem problem;
     int grain;                  /* of its owners, that is in force */
     int grain_lost, grain_rest; /* unsuccessful trials of other granularities in a row, and new maps left to skip them

@@ -140,7 +140,7 @@ static const eqp_ageing *ageing_of(const eqp_auto_memory *memory, int kind)
     return memory != NULL && kind >= 0 ? &memory->ageing[kind] : &none;
 }
 
-/* A new map as expected: made now, and renewed when it has lost as much as that costs. */
+/* A new map as expected: made now, and renewed when it has lost its price. */
 static eqp_prospect new_map(const eqp_auto_input *question, const char *word, const eqp_compared *row)
 {
     return (eqp_prospect){.step = row->evaluated.step_seconds,
@@ -370,7 +370,7 @@ static double left_to_try(const choosing *c)
 }
 
 /* True if candidate i is skipped because it has lost before or would take too long. The last winner is always tried,
- * before the others have had their turn. */
+ * even before the first turn of the others. */
 static bool passes(const choosing *c, int i)
 {
     const eqp_auto_memory *memory = c->question->memory;

@@ -77,7 +77,7 @@ static double step_of(const eqp_trial *trial)
     return eqp__fitting_seconds(&trial->row, trial->row.evaluated.step_seconds);
 }
 
-/* The trial with the shortest step among those that can still be evened out; done [n] marks the others. -1: none. */
+/* The trial with the shortest step among trials that can still be evened out; done [n] marks all others. -1: none. */
 static int next_best(int n, const eqp_trial *trials, bool *done)
 {
     int best = -1;

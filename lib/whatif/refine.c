@@ -38,12 +38,12 @@ typedef struct refining {
     int nparts;
     const double *base; /* [nparts] or NULL */
     eqp_part_speeds speeds;
-    double *total;  /* seconds of each part with the last map: work at its speed plus overhead */
-    double *given;  /* of its items */
-    double *factor; /* factor on the weights of each part's items */
-    double *need;   /* bytes of memory of each part with the last map */
-    double *held;   /* of these, its items */
-    double *beside; /* bytes of memory to leave free besides the items */
+    double *total;    /* seconds of each part with the last map: work at its speed plus overhead */
+    double *given;    /* of its items */
+    double *factor;   /* factor on the weights of each part's items */
+    double *need;     /* bytes of memory of each part with the last map */
+    double *held;     /* of these, its items */
+    double *overhead; /* bytes of memory to leave free besides the items */
 } refining;
 
 static int open_refining(refining *s)
@@ -55,7 +55,7 @@ static int open_refining(refining *s)
     s->factor = s->given + s->nparts;
     s->need = s->factor + s->nparts;
     s->held = s->need + s->nparts;
-    s->beside = s->held + s->nparts;
+    s->overhead = s->held + s->nparts;
 done:
     return eqp_agree(s->state->comm, code, NULL);
 }
@@ -388,20 +388,20 @@ static int learn_needs(refining *s, int pass)
         mean += s->need[p] / s->nparts;
     }
     for (int p = 0; p < s->nparts; p++) {
-        const double over = s->need[p] - capacity_of(s, p, mean), beside = fmax(s->need[p] - s->held[p], 0.0);
+        const double over = s->need[p] - capacity_of(s, p, mean), overhead = fmax(s->need[p] - s->held[p], 0.0);
         if (over > 0.0) {
             const double items = 1.0 + (1.0 + MEMORY_MARGIN) * over / fmax(s->need[p] - over - fixed, over);
             s->factor[p] = fmin(s->factor[p] * pow(items, pass), MOST_FACTOR);
         }
-        s->beside[p] = fmax(s->beside[p], beside);
+        s->overhead[p] = fmax(s->overhead[p], overhead);
     }
 done:
     return code;
 }
 
-/* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit. beside:
- * as for eqp__draft_remember(). */
-static int fit_again(refining *s, int pass, const double *beside, const eqp_network *network, eqp_trial *trial,
+/* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit.
+ * overhead: as for eqp__draft_remember(). */
+static int fit_again(refining *s, int pass, const double *overhead, const eqp_network *network, eqp_trial *trial,
                      eqp_map_made *summary, bool *stuck)
 {
     eqp_trial next = {.nparts = s->nparts};
@@ -409,7 +409,7 @@ static int fit_again(refining *s, int pass, const double *beside, const eqp_netw
     eqp_map_made made;
     int code;
 
-    eqp__draft_remember(s->draft, beside, true);
+    eqp__draft_remember(s->draft, overhead, true);
     code = eqp__draft_assign(s->draft, s->base, s->message);
     *stuck = code == EQP_ERR_CAPACITY;
     if (*stuck) {
@@ -448,7 +448,7 @@ static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *
     EQP_TRY(weighs ? eqp__draft_reweigh(s->draft, s->factor, 1.0) : EQP_OK);
     stuck = false;
     for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
-        EQP_TRY(fit_again(s, pass, s->beside, network, trial, summary, &stuck));
+        EQP_TRY(fit_again(s, pass, s->overhead, network, trial, summary, &stuck));
     }
 done:
     return code;

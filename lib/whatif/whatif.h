@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What-if: divides the present state into any number of parts by any method, without a step. Comparisons show the
- * results, and `auto` chooses by them. The problem describes its owners, and what each part would compute and fetch. */
+ * results, and `auto` chooses by them. The problem describes its owners, and the work and needs of each part. */
 #ifndef WHATIF_WHATIF_H
 #define WHATIF_WHATIF_H
 
@@ -119,14 +119,14 @@ int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, int phas
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced);
 void eqp__traced_free(eqp__traced *traced); /* zeros again */
 
-/* Only the loads, of a whole cycle, on all ranks: [trial->nparts]. */
+/* The loads alone, of a whole cycle, on all ranks: [trial->nparts]. */
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads);
 
 /* Fills a row from a trace, by the plan of the run or the cheapest. Local. */
 int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                          eqp_compared *row);
 
-/* By the given plan. Local. */
+/* The same by a given plan. Local. */
 int eqp__whatif_evaluate_by(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                             const eqp_exchange_plan *plan, eqp_compared *row);
 
@@ -158,7 +158,8 @@ static inline bool eqp__row_fits(const eqp_compared *row)
     return row->evaluated.memory_use <= 1.0;
 }
 
-/* Seconds by which maps are compared: maps that do not fit are longer than all others, in the order of their need. */
+/* Seconds by which maps are compared: maps that do not fit are longer than all maps that do, in the order of their
+ * need. */
 static inline double eqp__fitting_seconds(const eqp_compared *row, double seconds)
 {
     return eqp__row_fits(row) ? seconds : 1e30 * row->evaluated.memory_use;
