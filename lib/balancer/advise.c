@@ -120,35 +120,35 @@ eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *ca
                              .of_mean = capacities->of_mean};
 }
 
-eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
+eqp_map_options eqp__balancer_map_options(const eqp_balancer *b, const eqp_choice *choice)
 {
     const eqp_balancer_options *o = &b->options;
-    const eqp_making run = {.nparts = b->nparts,
-                            .imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
-                            .assign_tol = o->assign_tol,
-                            .seed = o->seed,
-                            .memory = b->bounds,
-                            .branch = b->problem.branch};
+    const eqp_map_options run = {.nparts = b->nparts,
+                                 .imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
+                                 .assign_tol = o->assign_tol,
+                                 .seed = o->seed,
+                                 .memory = b->bounds,
+                                 .branch = b->problem.branch};
 
-    return eqp__making_with(&run, choice);
+    return eqp__map_options_with(&run, choice);
 }
 
 /* Options of this run's maps. */
-static eqp_making making_of(const eqp_balancer *b)
+static eqp_map_options run_options(const eqp_balancer *b)
 {
-    return eqp__balancer_making(b, &b->options.method);
+    return eqp__balancer_map_options(b, &b->options.method);
 }
 
 /* Options of the next map: the last winner's if `auto` may not run trials. */
-static eqp_making next_making(const eqp_balancer *b)
+static eqp_map_options next_options(const eqp_balancer *b)
 {
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
-    const eqp_making run = making_of(b);
+    const eqp_map_options run = run_options(b);
     eqp_choice choice;
 
     return b->has_map && eqp__makes_again(b, &lives) &&
                    eqp__auto_last(&b->memory, b->problem.own, &run.how, &choice, NULL) == EQP_OK
-               ? eqp__making_with(&run, &choice)
+               ? eqp__map_options_with(&run, &choice)
                : run;
 }
 
@@ -182,11 +182,11 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     if (b == NULL) {
         return NULL;
     }
-    const eqp_making making = next_making(b);
-    const bool ready = !(making.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
+    const eqp_map_options options = next_options(b);
+    const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || eqp__every_step(&b->policy));
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
-    const bool weighs = eqp__method_weighs(making.method) && !eqp__tries(b, &making, &lives) && b->feedback == NULL;
+    const bool weighs = eqp__method_weighs(options.method) && !eqp__tries(b, &options, &lives) && b->feedback == NULL;
 
     const bool late = eqp__late_wants_survey(b);
 
@@ -202,7 +202,8 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
         b->surveying = false;
         return NULL;
     }
-    eqp_survey_detail detail = late ? eqp__late_detail(b, &making) : eqp__making_detail(&making, b->nranks, &b->totals);
+    eqp_survey_detail detail =
+        late ? eqp__late_detail(b, &options) : eqp__map_options_detail(&options, b->nranks, &b->totals);
     detail.cost = eqp__work_model_measured(&b->model, &b->costs).nominal;
     eqp__survey_clear(&b->survey, &b->model, &detail);
     return &b->survey;
@@ -228,12 +229,12 @@ static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_n
 }
 
 /* Scales weights by the ranks' measured overhead. */
-static void calibrate(eqp_balancer *b, eqp_making *making)
+static void calibrate(eqp_balancer *b, eqp_map_options *options)
 {
-    making->factor = eqp__calibration_take(&b->calibration);
+    options->factor = eqp__calibration_take(&b->calibration);
     b->now.calibration = 0.0;
-    for (int r = 0; r < b->nranks && making->factor != NULL; r++) {
-        b->now.calibration = fmax(b->now.calibration, fabs(making->factor[r] - 1.0));
+    for (int r = 0; r < b->nranks && options->factor != NULL; r++) {
+        b->now.calibration = fmax(b->now.calibration, fabs(options->factor[r] - 1.0));
     }
     if (b->calibration.active) {
         snprintf(b->now.why, sizeof b->now.why, "measured loads are not as predicted: weights change by up to %.0f%%",
@@ -277,19 +278,19 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_new_ma
 
 /* Repairs the map if that is asked for and reaches the tolerance, else makes a new one; where maps are made elsewhere,
  * the present one stays instead. */
-static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_making *making, const eqp_lives *lives,
-                eqp_new_map *found, eqp_advice *advice, eqp_message *message)
+static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_map_options *options,
+                const eqp_lives *lives, eqp_new_map *found, eqp_advice *advice, eqp_message *message)
 {
     int code = EQP_OK;
 
     *wanted = *wanted == EQP_REPAIR && must_fit(b) ? EQP_RENEW : *wanted;
     if (*wanted == EQP_REPAIR) {
-        EQP_TRY(eqp__repair(b, home, making, found, &advice->bytes, message));
+        EQP_TRY(eqp__repair(b, home, options, found, &advice->bytes, message));
         b->repaired += found->map != NULL;
         *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
-        EQP_TRY(eqp__make_new(b, home, making, lives, found, &advice->bytes, message));
+        EQP_TRY(eqp__make_new(b, home, options, lives, found, &advice->bytes, message));
         b->repaired = 0;
         if (b->options.lazy != NULL && b->late > 0 && b->now.why[0] == '\0') {
             snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",
@@ -301,18 +302,18 @@ done:
 }
 
 /* Sets up the making of a map. measured: [ranks] loads, owned by the caller. */
-static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_making *making, double **measured)
+static int prepare(eqp_balancer *b, bool factors, const eqp_lives *lives, eqp_map_options *options, double **measured)
 {
     int code;
 
     code = eqp__rank_shares_renew(b->shares);
     code = code == EQP_OK ? measured_loads(b, measured) : code;
     EQP_TRY(eqp_agree(b->comm, code, NULL));
-    making->part_load = b->options.handed_out ? NULL : *measured; /* loads do not describe the map */
-    making->speeds = eqp__rank_shares_speeds(b->shares);
-    eqp__feedback_steps_prepare(b->feedback, making);
-    if (factors && !eqp__tries(b, making, lives) && eqp__method_weighs(making->method)) {
-        calibrate(b, making);
+    options->part_load = b->options.handed_out ? NULL : *measured; /* loads do not describe the map */
+    options->speeds = eqp__rank_shares_speeds(b->shares);
+    eqp__feedback_steps_prepare(b->feedback, options);
+    if (factors && !eqp__tries(b, options, lives) && eqp__method_weighs(options->method)) {
+        calibrate(b, options);
     }
 done:
     return code;
@@ -333,23 +334,23 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
 
     eqp__reasons_tell(&reasons, &b->policy, &reason);
     message = message != NULL ? message : &own;
-    eqp_making making = making_of(b);
+    eqp_map_options options = run_options(b);
     const eqp_lives lives = eqp__expected_lives(&b->policy, left);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
     b->now.why[0] = '\0';
     EQP_TRY(eqp__ask_cycle(b));
-    EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &making, &measured));
+    EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &options, &measured));
     if (due == EQP__LATE_OFFER) {
-        EQP_TRY(eqp__late_offer_now(b, &making, lives.usual, &advice->bytes));
+        EQP_TRY(eqp__late_offer_now(b, &options, lives.usual, &advice->bytes));
         goto done;
     }
     EQP_TRY(eqp__take_names(b, &home));
     if (due == EQP__LATE_TAKE) {
-        EQP_TRY(eqp__late_take(b, &making, &home, &found, &advice->bytes, message));
+        EQP_TRY(eqp__late_take(b, &options, &home, &found, &advice->bytes, message));
         wanted = found.map != NULL ? EQP_RENEW : EQP_KEEP;
     } else {
-        EQP_TRY(make(b, &wanted, &home, &making, &lives, &found, advice, message));
+        EQP_TRY(make(b, &wanted, &home, &options, &lives, &found, advice, message));
     }
     if (wanted == EQP_RENEW) {
         b->born = due == EQP__LATE_TAKE ? b->offered : b->clock;
@@ -408,12 +409,12 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     }
     EQP_TRY(agree_on_call(b, advice, 0));
     *advice = (eqp_advice){.action = EQP_KEEP};
-    eqp_making making = {.method = eqp_method_find("count"),
-                         .imbalance_tol = b->options.imbalance_tol,
-                         .seed = b->options.seed,
-                         .memory = b->bounds};
+    eqp_map_options options = {.method = eqp_method_find("count"),
+                               .imbalance_tol = b->options.imbalance_tol,
+                               .seed = b->options.seed,
+                               .memory = b->bounds};
     EQP_TRY(eqp__take_names(b, &home));
-    EQP_TRY(eqp__make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
+    EQP_TRY(eqp__make_by_method(b, &home, &options, &found, &advice->bytes, message != NULL ? message : &own));
     take(b, EQP_RENEW, home.n, &found, advice);
     b->now.units = found.made.units;
     b->born = b->clock;

@@ -19,7 +19,7 @@ bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message 
 eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *capacities);
 
 /* How a method makes maps in this run and in its what-ifs. Local. */
-eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice);
+eqp_map_options eqp__balancer_map_options(const eqp_balancer *b, const eqp_choice *choice);
 
 /* Asks the problem for the phases of its cycle. Collective where it has any. */
 int eqp__ask_cycle(eqp_balancer *b);

@@ -55,14 +55,14 @@ static int compare_here(eqp_balancer *b, const eqp_comparison *comparison, const
                        .overhead = eqp__overheads_now(&b->overheads),
                        .plan = comparison->plan,
                        .speeds = {comparison->nspeeds, comparison->speed},
-                       .making = eqp__balancer_making(b, &b->options.method),
+                       .options = eqp__balancer_map_options(b, &b->options.method),
                        .clock = b->options.clock,
                        .nhome = home->n,
                        .key = home->key};
     const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
 
-    what.making.memory = eqp__memory_with(b, &comparison->capacities);
-    int code = eqp__open_problem(b, true, &what.making);
+    what.options.memory = eqp__memory_with(b, &comparison->capacities);
+    int code = eqp__open_problem(b, true, &what.options);
 
     if (code == EQP_OK) {
         code = eqp__whatif_compare(&what, comparison->nchoices, comparison->choice, comparison->ncounts,

@@ -176,46 +176,46 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
 }
 
 /* Detail of the survey: all pins where maps are tried, work units where owners may be split. */
-static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_making *making)
+static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_map_options *options)
 {
     eqp_survey_detail detail = {.heavy = INFINITY};
-    eqp_making divided = *making;
+    eqp_map_options divided = *options;
 
-    if (making->method == &eqp__method_auto) {
+    if (options->method == &eqp__method_auto) {
         divided.how.split = true;
     }
-    if (b->totals.interactions > 0 || !eqp__making_wants_units(&divided)) {
-        detail = eqp__making_detail(&divided, b->nparts, &b->totals);
+    if (b->totals.interactions > 0 || !eqp__map_options_wants_units(&divided)) {
+        detail = eqp__map_options_detail(&divided, b->nparts, &b->totals);
     }
-    if (eqp__making_by_trial(making)) {
+    if (eqp__map_options_by_trial(options)) {
         detail.pin_below = UINT64_MAX;
     }
     return detail;
 }
 
-eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making)
+eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_map_options *options)
 {
     eqp_survey_detail detail = {.heavy = INFINITY};
 
-    return wants_offer(b) ? detail_of(b, making) : detail; /* a repair needs weights only */
+    return wants_offer(b) ? detail_of(b, options) : detail; /* a repair needs weights only */
 }
 
 /* This rank's offer as bytes; labels are assigned with it. */
-static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life, size_t *size,
-                       void **bytes)
+static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
+                       size_t *size, void **bytes)
 {
     int code;
 
     EQP_TRY(home->n < (int64_t)1 << LABEL_BITS ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(eqp__late_offer_write(b, home, making, life, size, bytes));
+    EQP_TRY(eqp__late_offer_write(b, home, options, life, size, bytes));
     EQP_TRY(b->problem.label(b->problem.user, first_label(b->rank)));
 done:
     return code;
 }
 
-int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes)
+int eqp__late_offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes)
 {
-    const eqp_survey_detail detail = detail_of(b, making);
+    const eqp_survey_detail detail = detail_of(b, options);
     eqp_names home = {.n = 0};
     double *base = NULL;
     void *offer = NULL;
@@ -223,9 +223,9 @@ int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_
     int code;
 
     EQP_TRY(eqp__take_names(b, &home));
-    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, making, &detail, &base));
-    making->base = base;
-    EQP_TRY(eqp_agree(b->comm, write_offer(b, &home, making, life, &size, &offer), NULL));
+    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, options, &detail, &base));
+    options->base = base;
+    EQP_TRY(eqp_agree(b->comm, write_offer(b, &home, options, life, &size, &offer), NULL));
     /* a rank that cannot send its offer reports that to the makers, who tell all */
     (void)eqp_lazy_offer(b->options.lazy, b->clock, size, offer);
     b->offered = b->clock;
@@ -319,7 +319,7 @@ done:
     return code;
 }
 
-int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
+int eqp__late_take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
                    eqp_message *message)
 {
     const int64_t late = b->clock - b->offered;
@@ -355,7 +355,7 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
     b->repaired = 0;
     snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
     if (repairs(b)) {
-        EQP_TRY(eqp__late_repair(b, home, making, found, bytes, message));
+        EQP_TRY(eqp__late_repair(b, home, options, found, bytes, message));
     }
 done:
     eqp__new_map_free(&told);

@@ -71,7 +71,7 @@ typedef struct eqp__late_offer {
 int eqp__late_words(const eqp__late_head *head, int *word);
 
 /* pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
-int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                           size_t *size, void **bytes);
 
 /* EQP_ERR_FORMAT for bytes that are not an offer. Local. */
@@ -102,7 +102,7 @@ eqp__late_due eqp__late_is_due(const eqp_balancer *b);
 bool eqp__late_wants_survey(const eqp_balancer *b);
 
 /* Detail of that survey. Local. */
-eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making);
+eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_map_options *options);
 
 /* Records the cost of a new map that the last step began with. Local, the same on all ranks. */
 void eqp__late_learn(eqp_balancer *b);
@@ -111,15 +111,15 @@ void eqp__late_learn(eqp_balancer *b);
 eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted);
 
 /* Offers the owners as they are. Collective. */
-int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes);
+int eqp__late_offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes);
 
 /* Takes the map that has arrived: found stays empty if there is none, and why gives the reason. Collective. */
-int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
+int eqp__late_take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
                    eqp_message *message);
 
 /* repair.c: evens out a late map by the work of the last step, moving few owners; describes that in `why`.
  * Collective. */
-int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found,
+int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp_new_map *found,
                      int64_t *bytes, eqp_message *message);
 
 /* State of the offer after a step: for this rank, and agreed by all. */

@@ -278,11 +278,12 @@ done:
 }
 
 /* Sets up a balancer whose problem is the offers; its members are borrowed. */
-static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks, eqp_balancer *b, eqp_making *making)
+static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks, eqp_balancer *b,
+                  eqp_map_options *options)
 {
     const eqp__late_head *h = &g->head;
     const eqp_choice_options usual = {.strategy = h->strategy, .rate = h->rate, .threshold = h->threshold};
-    const eqp_making run = {
+    const eqp_map_options run = {
         .imbalance_tol = h->imbalance_tol, .assign_tol = h->assign_tol, .seed = h->seed, .branch = h->branch};
     int code;
 
@@ -314,12 +315,12 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
     EQP_TRY(eqp_choice_parse(own, &usual, h->word, &b->options.method, NULL));
     b->options.plan_auto = h->plan_auto != 0;
     b->options.network = h->network;
-    *making = eqp__making_with(&run, &b->options.method);
-    making->nparts = nranks;
-    making->aspect = h->aspect;
-    making->speeds = (eqp_part_speeds){(int)h->nspeeds, g->speeds};
-    making->factor = h->nfactors > 0 ? g->factor : NULL;
-    making->base = h->nbase > 0 ? g->base : NULL;
+    *options = eqp__map_options_with(&run, &b->options.method);
+    options->nparts = nranks;
+    options->aspect = h->aspect;
+    options->speeds = (eqp_part_speeds){(int)h->nspeeds, g->speeds};
+    options->factor = h->nfactors > 0 ? g->factor : NULL;
+    options->base = h->nbase > 0 ? g->base : NULL;
 done:
     return code;
 }
@@ -352,7 +353,7 @@ static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_p
 }
 
 /* eqp__make_new() for all owners and without MPI: for methods with `assign_alone`, and whole owners only. */
-static int make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_new_map *found)
+static int make_alone(const eqp_balancer *b, const eqp_map_options *options, int64_t nhome, eqp_new_map *found)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     eqp_owners owners = {.n = 0};
@@ -361,7 +362,7 @@ static int make_alone(const eqp_balancer *b, const eqp_making *making, int64_t n
 
     EQP_TRY(eqp__owners_line_up_alone(&b->survey, &model, &b->costs, &owners));
     EQP_TRY(eqp_array_create(&part, owners.n, sizeof *part));
-    EQP_TRY(eqp__draft_alone(making, b->nparts, &owners, b->has_map ? b->map : NULL, part, &found->made));
+    EQP_TRY(eqp__draft_alone(options, b->nparts, &owners, b->has_map ? b->map : NULL, part, &found->made));
     EQP_TRY(eqp_array_create(&found->placement, nhome, sizeof *found->placement));
     EQP_TRY(place(&owners, part, nhome, found->placement));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &found->map));
@@ -379,15 +380,15 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
     gathered g = {.n = 0};
     eqp_new_map found = {.map = NULL};
     eqp_balancer b;
-    eqp_making making;
+    eqp_map_options options;
     int64_t bytes = 0;
     int code;
 
     EQP_TRY(gather(&g, balancers, nranks, n, offer));
     const eqp_lives lives = {.usual = g.head.life, .most = g.head.life};
-    EQP_TRY(put_up(&g, user, balancers, nranks, &b, &making));
-    EQP_TRY(alone ? make_alone(&b, &making, g.names.n, &found)
-                  : eqp__make_new(&b, &g.names, &making, &lives, &found, &bytes, &message));
+    EQP_TRY(put_up(&g, user, balancers, nranks, &b, &options));
+    EQP_TRY(alone ? make_alone(&b, &options, g.names.n, &found)
+                  : eqp__make_new(&b, &g.names, &options, &lives, &found, &bytes, &message));
     code = answer_all(&g, &b, &found, answer);
     EQP_TRY(alone ? code : eqp_agree(balancers, code, NULL));
 done:

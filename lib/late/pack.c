@@ -66,7 +66,7 @@ static void write_owners(const eqp_survey *survey, const eqp__late_head *h, eqp_
     }
 }
 
-static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                       eqp__late_head *h)
 {
     const eqp_survey *survey = &b->survey;
@@ -75,9 +75,9 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     memset(h, 0, sizeof *h); /* no uninitialized bytes */
     memcpy(h->magic, offer_magic, sizeof offer_magic);
     if (b->rank == 0) {
-        h->nbase = making->base != NULL ? b->nparts : 0;
-        h->nspeeds = making->speeds.n;
-        h->nfactors = making->factor != NULL ? b->nparts : 0;
+        h->nbase = options->base != NULL ? b->nparts : 0;
+        h->nspeeds = options->speeds.n;
+        h->nfactors = options->factor != NULL ? b->nparts : 0;
         h->table = eqp__table_of(b->has_map ? b->map : NULL);
     }
     h->front = (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) + eqp__table_bytes(&h->table));
@@ -90,12 +90,12 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->strategy = choice->options.strategy;
     h->rate = choice->options.rate;
     h->threshold = choice->options.threshold;
-    h->imbalance_tol = making->imbalance_tol;
-    h->assign_tol = making->assign_tol;
-    h->branch = making->branch;
-    h->aspect = making->aspect;
+    h->imbalance_tol = options->imbalance_tol;
+    h->assign_tol = options->assign_tol;
+    h->branch = options->branch;
+    h->aspect = options->aspect;
     h->life = life;
-    h->seed = making->seed;
+    h->seed = options->seed;
     h->plan = b->plan;
     h->network = b->options.network;
     h->plan_auto = b->options.plan_auto;
@@ -109,15 +109,15 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->totals = b->totals;
 }
 
-static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp__late_head *h,
+static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp__late_head *h,
                       eqp__cursor *c)
 {
     const eqp_survey *survey = &b->survey;
 
     eqp__pass(c, h, sizeof *h);
-    eqp__pass(c, (void *)(uintptr_t)making->base, (size_t)h->nbase * sizeof(double));
-    eqp__pass(c, (void *)(uintptr_t)making->speeds.of, (size_t)h->nspeeds * sizeof(double));
-    eqp__pass(c, (void *)(uintptr_t)making->factor, (size_t)h->nfactors * sizeof(double));
+    eqp__pass(c, (void *)(uintptr_t)options->base, (size_t)h->nbase * sizeof(double));
+    eqp__pass(c, (void *)(uintptr_t)options->speeds.of, (size_t)h->nspeeds * sizeof(double));
+    eqp__pass(c, (void *)(uintptr_t)options->factor, (size_t)h->nfactors * sizeof(double));
     if (eqp__table_bytes(&h->table) > 0) {
         eqp__table_write(c, b->map);
     }
@@ -147,17 +147,17 @@ static int64_t body_of(const eqp__late_head *h)
     return sum;
 }
 
-int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                           size_t *size, void **bytes)
 {
     eqp__late_head h;
     int code;
 
-    fill_head(b, home, making, life, &h);
+    fill_head(b, home, options, life, &h);
     const int64_t all = (int64_t)sizeof h + h.front + body_of(&h);
     EQP_TRY(eqp__lazy_room(b->options.lazy, all, bytes));
     eqp__cursor c = {*bytes, false};
-    write_all(b, home, making, &h, &c);
+    write_all(b, home, options, &h, &c);
     *size = (size_t)all;
 done:
     return code;

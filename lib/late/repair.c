@@ -22,7 +22,7 @@ typedef struct outcome {
 
 /* Owners in curve order, placed by a map that is not in use yet. */
 typedef struct late_repair {
-    eqp_making how;
+    eqp_map_options how;
     eqp_owners owners; /* tags: parts of whole owners; for shared owners the part with most of their units */
     double *seconds;   /* [owners] of work */
     bool *shared;      /* [owners] */
@@ -157,8 +157,8 @@ done:
 }
 
 /* m: must be freed in any case. */
-static int late_repair_open(eqp_balancer *b, const eqp_names *home, const eqp_making *how, const eqp_new_map *found,
-                            late_repair *m, int64_t *bytes)
+static int late_repair_open(eqp_balancer *b, const eqp_names *home, const eqp_map_options *how,
+                            const eqp_new_map *found, late_repair *m, int64_t *bytes)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     eqp__address *address = NULL;
@@ -181,7 +181,7 @@ done:
 static int repair_once(const eqp_balancer *b, late_repair *m, bool around, const eqp_new_map *found, int64_t nhome,
                        eqp_new_map *made, eqp_message *message)
 {
-    eqp_making how = m->how;
+    eqp_map_options how = m->how;
     eqp_draft *draft = NULL;
     int code;
 
@@ -256,7 +256,7 @@ done:
 }
 
 /* Repairs along the curve, with the shares of all ranks in an owner added up. */
-static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_new_map *found,
+static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_map_options *how, eqp_new_map *found,
                            int64_t *bytes, outcome *news, eqp_message *message)
 {
     const int64_t shares = eqp_map_shared(found->map);
@@ -303,11 +303,11 @@ static void describe(eqp_balancer *b, const outcome *news, bool shared)
     snprintf(b->now.why, sizeof b->now.why, "%.80s; uneven by %.1f%%%s", before, 100.0 * news->came, what);
 }
 
-int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found,
+int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp_new_map *found,
                      int64_t *bytes, eqp_message *message)
 {
     const bool surveyed = b->surveyed, shared = eqp_map_shared(found->map) > 0;
-    eqp_making how = eqp__repairing(making);
+    eqp_map_options how = eqp__repairing(options);
     const double promised = found->made.result.imbalance;
     outcome news = {.came = promised, .reached = promised};
     double *base = NULL;

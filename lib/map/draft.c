@@ -19,7 +19,7 @@
 
 struct eqp_draft {
     MPI_Comm comm;
-    eqp_making options;
+    eqp_map_options options;
     int nparts;
     const eqp_owners *owners;
     eqp_work_units units; /* empty if whole owners are assigned */
@@ -36,7 +36,7 @@ struct eqp_draft {
     bool uncapped;                 /* memory does not matter */
 };
 
-static int count_parts(MPI_Comm comm, const eqp_making *options)
+static int count_parts(MPI_Comm comm, const eqp_map_options *options)
 {
     int nranks;
 
@@ -88,7 +88,7 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
     if (code == EQP_OK) {
         code = eqp_array_create(&draft->seconds, items->view.n, sizeof *draft->seconds);
     }
-    if (draft->units.units == NULL && eqp__making_wants_pins(&draft->options)) { /* the same on all ranks */
+    if (draft->units.units == NULL && eqp__map_options_wants_pins(&draft->options)) { /* the same on all ranks */
         const double branch =
             draft->options.method->flags & EQP_NETS_BRANCHES ? draft->options.branch * draft->nparts : 0.0;
         code = eqp__items_take_pins(draft->comm, items, draft->owners, branch, draft->nparts, code);
@@ -112,8 +112,8 @@ done:
     return code;
 }
 
-int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
-                    eqp_message *message)
+int eqp__draft_open(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                    eqp_draft **draft, eqp_message *message)
 {
     eqp_draft *made = NULL;
     int code = eqp_agree(comm, eqp_array_create(&made, 1, sizeof *made), NULL);
@@ -126,7 +126,7 @@ int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
     made->options = *options;
     made->nparts = count_parts(comm, options);
     made->owners = owners;
-    if (eqp__making_wants_units(options)) {
+    if (eqp__map_options_wants_units(options)) {
         code = eqp__work_units_make(comm, options, made->nparts, owners, &made->totals, &made->units, message);
     }
     if (code == EQP_OK) {
@@ -346,7 +346,7 @@ done:
 
 int eqp__draft_assign(eqp_draft *draft, const double *overhead, eqp_message *message)
 {
-    const eqp_making *options = &draft->options;
+    const eqp_map_options *options = &draft->options;
     eqp_balance_options wanted = eqp_balance_options_defaults();
     double *shares = NULL;
     int64_t *capacity = NULL;
@@ -486,8 +486,9 @@ done:
     return code;
 }
 
-int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
-                    eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message)
+int eqp__draft_make(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                    int64_t nhome, eqp_map **made, eqp_placement **placements, eqp_map_made *summary,
+                    eqp_message *message)
 {
     eqp_draft *draft = NULL;
     int code;

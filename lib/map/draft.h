@@ -20,8 +20,8 @@ typedef struct eqp_draft eqp_draft;
 
 /* owners: in curve order (borrowed). old: the present map (borrowed for the call), from which as little as possible
  * should move, or NULL. Owned by the caller: eqp__draft_close(). Collective. */
-int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
-                    eqp_message *message);
+int eqp__draft_open(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                    eqp_draft **draft, eqp_message *message);
 void eqp__draft_close(eqp_draft *draft);
 
 /* Sets the memory that parts need besides their items, for the next assignments: [nparts] bytes (borrowed), or NULL:
@@ -60,8 +60,9 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
 void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
 
 /* All of the above in one call, with options->base as overhead. Collective. */
-int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
-                    eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message);
+int eqp__draft_make(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                    int64_t nhome, eqp_map **made, eqp_placement **placements, eqp_map_made *summary,
+                    eqp_message *message);
 
 /* A map of owners [owners->n] whose parts are known and that are not split. Collective. */
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
@@ -73,7 +74,7 @@ void eqp__draft_share_out(int nparts, double even, const double *overhead, eqp_p
 
 /* draft_alone.c: parts of all owners [owners->n] by a method with `assign_alone`; the same as eqp__draft_assign() on
  * one rank. Local. */
-int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_map *old, int *part,
-                     eqp_map_made *summary);
+int eqp__draft_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
+                     int *part, eqp_map_made *summary);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Items as in eqp__draft_open(), and the sum of their weights. */
-static int make_items(const eqp_making *making, const eqp_owners *owners, const eqp_map *old, eqp_items *items,
+static int make_items(const eqp_map_options *options, const eqp_owners *owners, const eqp_map *old, eqp_items *items,
                       double *sum)
 {
     const eqp_work_units none = {.units = NULL};
@@ -18,7 +18,7 @@ static int make_items(const eqp_making *making, const eqp_owners *owners, const 
 
     *sum = 0.0;
     for (int64_t i = 0; i < owners->n && code == EQP_OK; i++) {
-        const double *factor = items->part_now[i] >= 0 ? making->factor : NULL;
+        const double *factor = items->part_now[i] >= 0 ? options->factor : NULL;
         items->id[i] = i;
         items->weight[i] *= factor != NULL ? factor[items->part_now[i]] : 1.0;
         *sum += items->weight[i];
@@ -26,19 +26,19 @@ static int make_items(const eqp_making *making, const eqp_owners *owners, const 
     return code;
 }
 
-static int make_shares(const eqp_making *making, int nparts, double sum, double **shares)
+static int make_shares(const eqp_map_options *options, int nparts, double sum, double **shares)
 {
     int code = EQP_OK;
 
-    if ((making->base != NULL || making->speeds.n > 0) && (sum > 0 || making->speeds.n > 0)) {
+    if ((options->base != NULL || options->speeds.n > 0) && (sum > 0 || options->speeds.n > 0)) {
         EQP_TRY(eqp_array_create(shares, nparts, sizeof **shares));
-        eqp__draft_share_out(nparts, sum, making->base, making->speeds, *shares);
+        eqp__draft_share_out(nparts, sum, options->base, options->speeds, *shares);
     }
 done:
     return code;
 }
 
-static int assign(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_items *items,
+static int assign(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_items *items,
                   const double *share, int *part, eqp_balance_result *result)
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
@@ -47,14 +47,14 @@ static int assign(const eqp_making *making, int nparts, const eqp_owners *owners
 
     wanted.nparts = nparts;
     wanted.share = share;
-    wanted.imbalance_tol = making->assign_tol > 0 ? making->assign_tol : making->imbalance_tol;
-    wanted.seed = making->seed;
-    wanted.settings = making->settings;
+    wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
+    wanted.seed = options->seed;
+    wanted.settings = options->settings;
     eqp__draft_cycle(owners, true, &wanted);
-    if (making->aspect > 0) {
-        (void)eqp_method_suggest(making->method, "aspect", making->aspect, &wanted.settings);
+    if (options->aspect > 0) {
+        (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
-    EQP_TRY(making->method->assign_alone(&items->view, &wanted, part, result));
+    EQP_TRY(options->method->assign_alone(&items->view, &wanted, part, result));
     EQP_TRY(eqp_parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
     result->imbalance = loads.imbalance;
     result->load_max = loads.max;
@@ -66,18 +66,18 @@ done:
     return code;
 }
 
-int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_map *old, int *part,
-                     eqp_map_made *summary)
+int eqp__draft_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
+                     int *part, eqp_map_made *summary)
 {
     eqp_items items = {0};
     double *share = NULL, sum;
     int code;
 
     *summary = (eqp_map_made){.units = owners->n};
-    EQP_TRY(making->method->assign_alone != NULL ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(make_items(making, owners, old, &items, &sum));
-    EQP_TRY(make_shares(making, nparts, sum, &share));
-    EQP_TRY(assign(making, nparts, owners, &items, share, part, &summary->result));
+    EQP_TRY(options->method->assign_alone != NULL ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(make_items(options, owners, old, &items, &sum));
+    EQP_TRY(make_shares(options, nparts, sum, &share));
+    EQP_TRY(assign(options, nparts, owners, &items, share, part, &summary->result));
 done:
     free(share);
     eqp__items_free(&items);

@@ -43,7 +43,7 @@
 
 #define TWO_PINS 2 /* the form of the paper */
 
-static int pins_per_unit(const eqp_making *options, double units)
+static int pins_per_unit(const eqp_map_options *options, double units)
 {
     if (options->how.pins > 0) {
         return options->how.pins == TWO_PINS ? 0 : (int)options->how.pins; /* two pins are looked up, not sampled */
@@ -51,7 +51,7 @@ static int pins_per_unit(const eqp_making *options, double units)
     return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
 }
 
-static eqp_units_options units_options(const eqp_making *options, int nparts)
+static eqp_units_options units_options(const eqp_map_options *options, int nparts)
 {
     eqp_units_options wanted = eqp_units_options_defaults();
 
@@ -65,14 +65,14 @@ static eqp_units_options units_options(const eqp_making *options, int nparts)
     return wanted;
 }
 
-eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, const eqp_units_totals *last)
+eqp_survey_detail eqp__map_options_detail(const eqp_map_options *options, int nparts, const eqp_units_totals *last)
 {
     const eqp_units_options wanted = units_options(options, nparts);
     eqp_survey_detail detail = {.heavy = INFINITY, .pin_below = 0};
     double target, rate;
 
-    if (!eqp__making_wants_units(options)) {
-        detail.pin_below = eqp__making_wants_pins(options) ? UINT64_MAX : 0;
+    if (!eqp__map_options_wants_units(options)) {
+        detail.pin_below = eqp__map_options_wants_pins(options) ? UINT64_MAX : 0;
         return detail;
     }
     if (options->how.full && last->interactions > MOST_FULL) {
@@ -168,8 +168,8 @@ done:
     return code;
 }
 
-static int make_sampled(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units_totals *all,
-                        eqp_units **units)
+static int make_sampled(MPI_Comm comm, const eqp_map_options *options, int nparts, eqp_owners *owners,
+                        eqp_units_totals *all, eqp_units **units)
 {
     eqp_units_options wanted = units_options(options, nparts);
     eqp_units_totals before;
@@ -236,7 +236,7 @@ done:
 }
 
 /* Strided samples, one per tile, are the tiles themselves. last: owners are at their final ranks. */
-static int make_full(MPI_Comm comm, const eqp_making *options, int nparts, bool last, eqp_owners *owners,
+static int make_full(MPI_Comm comm, const eqp_map_options *options, int nparts, bool last, eqp_owners *owners,
                      eqp_units **units)
 {
     const eqp_owner_pins pins = {owners->pin_first, owners->pin};
@@ -267,7 +267,7 @@ done:
     return code;
 }
 
-static int refuse_full(MPI_Comm comm, const eqp_making *options, int nparts, const eqp_owners *owners,
+static int refuse_full(MPI_Comm comm, const eqp_map_options *options, int nparts, const eqp_owners *owners,
                        eqp_units_totals *all, eqp_message *message)
 {
     const eqp_units_options wanted = units_options(options, nparts);
@@ -295,7 +295,7 @@ static void weigh_tiles(const eqp_owners *owners, int64_t o, eqp_work_units *mad
     made->weight[eqp_units_find(made->units, o, own_centre)] += rest > 0.0 ? rest : 0.0;
 }
 
-static int weigh(const eqp_making *options, const eqp_owners *owners, eqp_work_units *made)
+static int weigh(const eqp_map_options *options, const eqp_owners *owners, eqp_work_units *made)
 {
     int code = eqp_array_create(&made->weight, made->n, sizeof *made->weight);
 
@@ -342,7 +342,7 @@ static void find_other_ends(const eqp_owners *owners, int64_t o, const eqp_work_
 
 /* The literal form: an owner of the unit, and the other partner of its middle interaction. Units of whole owners have
  * no middle interaction, so both are drawn. */
-static int take_two_pins(const eqp_making *options, const eqp_owners *owners, eqp_work_units *made)
+static int take_two_pins(const eqp_map_options *options, const eqp_owners *owners, eqp_work_units *made)
 {
     const int64_t *first, *owner;
     int64_t *other = NULL, npins = 0;
@@ -387,7 +387,7 @@ static int take_two_pins(const eqp_making *options, const eqp_owners *owners, eq
     return code;
 }
 
-static int complete(const eqp_making *options, const eqp_owners *owners, eqp_work_units *made)
+static int complete(const eqp_map_options *options, const eqp_owners *owners, eqp_work_units *made)
 {
     int code;
 
@@ -397,7 +397,7 @@ static int complete(const eqp_making *options, const eqp_owners *owners, eqp_wor
     return code == EQP_OK && options->how.pins == TWO_PINS ? take_two_pins(options, owners, made) : code;
 }
 
-int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners,
+int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int nparts, eqp_owners *owners,
                          eqp_units_totals *all, eqp_work_units *units, eqp_message *message)
 {
     eqp_work_units made = {.units = NULL};

@@ -3,11 +3,11 @@
 #ifndef MAP_WORK_UNITS_H
 #define MAP_WORK_UNITS_H
 
-#include "map/making.h"
+#include "map/options.h"
 #include "map/owners.h"
 
 /* Detail of the survey for the next map; last: totals when the last map was made. Local. */
-eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, const eqp_units_totals *last);
+eqp_survey_detail eqp__map_options_detail(const eqp_map_options *options, int nparts, const eqp_units_totals *last);
 
 /* Totals of a survey over all ranks, roughly: an owner that ranks share counts more than once. Collective. */
 int eqp__survey_totals(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, eqp_units_totals *all);
@@ -23,9 +23,9 @@ typedef struct eqp_work_units {
 
 /* Makes units for this many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees
  * *units with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as
- * eqp__making_detail() says. EQP_ERR_ARGUMENT with a message (which may be NULL) if every interaction should be a unit
- * and there are too many. */
-int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners,
+ * eqp__map_options_detail() says. EQP_ERR_ARGUMENT with a message (which may be NULL) if every interaction should be a
+ * unit and there are too many. */
+int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int nparts, eqp_owners *owners,
                          eqp_units_totals *all, eqp_work_units *units, eqp_message *message);
 void eqp__work_units_free(eqp_work_units *units);
 

@@ -132,14 +132,14 @@ bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback)
     return feedback != NULL && feedback->state.checks > 0 && feedback->phase != HOLDING;
 }
 
-void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *making)
+void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *options)
 {
     if (feedback == NULL) {
         return;
     }
     if (feedback->phase == RETURN) {
-        making->method = eqp_method_find("count");
-        making->speeds = (eqp_part_speeds){feedback->nranks, feedback->best};
+        options->method = eqp_method_find("count");
+        options->speeds = (eqp_part_speeds){feedback->nranks, feedback->best};
         feedback->phase = HOLDING;
         return;
     }
@@ -147,7 +147,7 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *makin
         (void)eqp_feedback_init(&feedback->state, &feedback->options);
         feedback->phase = STEPPING;
     }
-    making->method = &feedback->by_loads;
+    options->method = &feedback->by_loads;
 }
 
 void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept)

@@ -4,7 +4,7 @@
 #ifndef RUN_FEEDBACK_STEPS_H
 #define RUN_FEEDBACK_STEPS_H
 
-#include "map/making.h"
+#include "map/options.h"
 #include "run/bytes.h"
 
 #include <equipoise/balancer.h>
@@ -27,7 +27,7 @@ bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback);
 
 /* Sets up the next map: by measured loads, so that no weights are needed, or, on the way back to the best division, by
  * the number of particles each rank had then (borrowed until the next call). */
-void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *making);
+void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *options);
 
 /* The steps so far as plain data for a restart file, and a check of that data. */
 typedef struct eqp__kept_feedback {

@@ -20,12 +20,13 @@
 
 /* Surveys the owners. The detail of work units and pins depends on the total weight, so methods with units survey twice
  * unless the detail is given. */
-static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_survey_detail *wanted, eqp_survey *survey)
+static int take_survey(eqp_balancer *b, const eqp_map_options *options, const eqp_survey_detail *wanted,
+                       eqp_survey *survey)
 {
     const eqp_problem *problem = &b->problem;
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     eqp_survey_detail detail = {.heavy = INFINITY, .cost = model.nominal};
-    const bool weighs = eqp__method_weighs(making->method), units = (making->method->flags & EQP_NEEDS_UNITS) != 0;
+    const bool weighs = eqp__method_weighs(options->method), units = (options->method->flags & EQP_NEEDS_UNITS) != 0;
     eqp_units_totals totals = b->totals;
     int code = EQP_OK;
 
@@ -33,7 +34,7 @@ static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_surv
         eqp__survey_clear(survey, &b->model, wanted);
         return eqp_agree(b->comm, problem->survey(problem->user, EQP_SURVEY_WORK, survey), NULL);
     }
-    detail.pin_below = !units && eqp__making_wants_pins(making) ? UINT64_MAX : 0;
+    detail.pin_below = !units && eqp__map_options_wants_pins(options) ? UINT64_MAX : 0;
     if (!units || !problem->estimates || totals.owners == 0) {
         eqp__survey_clear(survey, &b->model, &detail);
         code = problem->survey(problem->user, weighs ? EQP_SURVEY_WORK : EQP_SURVEY_NAMES, survey);
@@ -41,7 +42,7 @@ static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_surv
         EQP_TRY(units ? eqp__survey_totals(b->comm, survey, &model, &totals) : EQP_OK);
     }
     if (units) {
-        detail = eqp__making_detail(making, b->nparts, &totals);
+        detail = eqp__map_options_detail(options, b->nparts, &totals);
         detail.cost = model.nominal;
         eqp__survey_clear(survey, &b->model, &detail);
         EQP_TRY(eqp_agree(b->comm, problem->survey(problem->user, EQP_SURVEY_WORK, survey), NULL));
@@ -51,7 +52,7 @@ done:
 }
 
 /* Opens the problem for a survey, and asks for the cost of shared sources. */
-int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making)
+int eqp__open_problem(eqp_balancer *b, bool traced, eqp_map_options *options)
 {
     const eqp_problem *problem = &b->problem;
     int code = EQP_OK;
@@ -59,8 +60,8 @@ int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making)
     if (problem->open != NULL) {
         EQP_TRY(eqp_agree(b->comm, problem->open(problem->user, traced), NULL));
     }
-    if (problem->aspect != NULL && making->aspect <= 0) {
-        EQP_TRY(eqp_agree(b->comm, problem->aspect(problem->user, &making->aspect), NULL));
+    if (problem->aspect != NULL && options->aspect <= 0) {
+        EQP_TRY(eqp_agree(b->comm, problem->aspect(problem->user, &options->aspect), NULL));
     }
 done:
     return code;
@@ -87,13 +88,13 @@ done:
     return code;
 }
 
-int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base)
+int eqp__ask_problem(eqp_balancer *b, eqp_map_options *options, const eqp_survey_detail *detail, double **base)
 {
-    const bool opens = eqp__method_weighs(making->method) || b->problem.base != NULL || b->problem.aspect != NULL;
-    int code = opens ? eqp__open_problem(b, false, making) : EQP_OK;
+    const bool opens = eqp__method_weighs(options->method) || b->problem.base != NULL || b->problem.aspect != NULL;
+    int code = opens ? eqp__open_problem(b, false, options) : EQP_OK;
 
     code = code == EQP_OK ? find_base(b, base) : code;
-    code = code == EQP_OK && !b->surveyed ? take_survey(b, making, detail, &b->survey) : code;
+    code = code == EQP_OK && !b->surveyed ? take_survey(b, options, detail, &b->survey) : code;
     if (opens) {
         eqp__close_problem(b);
     }
@@ -101,13 +102,13 @@ int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detai
 }
 
 /* Owners in curve order. */
-int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
+int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_map_options *options, double **base, eqp_owners *owners,
                  int64_t *bytes)
 {
     const bool surveyed = b->surveyed;
     int code;
 
-    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, making, NULL, base));
+    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, options, NULL, base));
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, owners, bytes));
 done:
@@ -124,22 +125,22 @@ void eqp__new_map_free(eqp_new_map *found)
     free(found->placement);
 }
 
-eqp_making eqp__repairing(const eqp_making *making)
+eqp_map_options eqp__repairing(const eqp_map_options *options)
 {
-    eqp_making repairing = *making;
+    eqp_map_options repairing = *options;
 
     repairing.method = &eqp__method_repair;
     /* maps of phases are only repaired in the form of `sfc` */
-    repairing.how = (eqp_choice_options){.homes = making->how.maps ? 0 : making->how.homes};
+    repairing.how = (eqp_choice_options){.homes = options->how.maps ? 0 : options->how.homes};
     repairing.settings = (eqp_settings){{0}};
-    repairing.assign_tol = REPAIRED * making->imbalance_tol;
+    repairing.assign_tol = REPAIRED * options->imbalance_tol;
     return repairing;
 }
 
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found, int64_t *bytes,
-                eqp_message *message)
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp_new_map *found,
+                int64_t *bytes, eqp_message *message)
 {
-    eqp_making repairing = eqp__repairing(making);
+    eqp_map_options repairing = eqp__repairing(options);
     eqp_owners owners = {.n = 0};
     eqp_new_map made = {.map = NULL};
     double *base = NULL;
@@ -150,7 +151,7 @@ int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making
     EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
                             message));
     const eqp_balance_result *result = &made.made.result;
-    if (result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
+    if (result->imbalance <= fmax(options->imbalance_tol, result->imbalance_floor)) {
         snprintf(b->now.why, sizeof b->now.why,
                  "%lld of %lld owners move, the work is uneven by %.1f%% instead of %.1f%%",
                  (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,
@@ -174,16 +175,16 @@ static void note_totals(eqp_balancer *b, const eqp_map_made *made)
     b->totals = made->totals.interactions > 0 ? made->totals : b->totals;
 }
 
-int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_new_map *found, int64_t *bytes,
-                        eqp_message *message)
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_map_options *options, eqp_new_map *found,
+                        int64_t *bytes, eqp_message *message)
 {
     eqp_owners owners = {.n = 0};
     double *base = NULL;
     int code;
 
-    EQP_TRY(eqp__line_up(b, home, making, &base, &owners, bytes));
-    making->base = base;
-    EQP_TRY(eqp__draft_make(b->comm, making, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
+    EQP_TRY(eqp__line_up(b, home, options, &base, &owners, bytes));
+    options->base = base;
+    EQP_TRY(eqp__draft_make(b->comm, options, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
                             &found->placement, &found->made, message));
     note_totals(b, &found->made);
 done:
@@ -252,7 +253,7 @@ done:
 }
 
 /* For `auto`, and for methods whose maps are traced before they are used. */
-static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
+static int choose(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, const eqp_lives *lives,
                   eqp_auto_result *answer, eqp_message *message)
 {
     const eqp_trial present = {.nparts = b->nparts, .map = b->map, .placements = home->present};
@@ -262,10 +263,10 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .costs = &b->costs,
                              .overhead = eqp__overheads_now(&b->overheads),
                              .plan = b->options.plan_auto ? NULL : &b->plan,
-                             .speeds = making->speeds,
+                             .speeds = options->speeds,
                              .old = b->has_map ? b->map : NULL,
                              .in_run = b->nparts == b->nranks && b->memory.idle == 0,
-                             .making = *making,
+                             .options = *options,
                              .nhome = home->n,
                              .key = home->key,
                              .clock = b->options.clock,
@@ -292,10 +293,10 @@ done:
 }
 
 /* The best map at the present granularity, among all methods in use. home: the owners. */
-static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
+static int try_maps(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, const eqp_lives *lives,
                     eqp_auto_result *answer, eqp_message *message)
 {
-    eqp_making opened = *making;
+    eqp_map_options opened = *options;
     int code = eqp__open_problem(b, true, &opened);
 
     code = code == EQP_OK ? choose(b, home, &opened, lives, answer, message) : code;
@@ -334,8 +335,8 @@ typedef struct grain_trials {
     eqp_balancer *b;
     eqp_names *home;
     const eqp_lives *lives;
-    eqp_choice choice; /* the method */
-    eqp_making making; /* its options */
+    eqp_choice choice;       /* the method */
+    eqp_map_options options; /* its options */
     eqp_auto_result *best;
     int taken;     /* its granularity */
     double price;  /* expected seconds of the next trial */
@@ -345,23 +346,23 @@ typedef struct grain_trials {
 } grain_trials;
 
 /* If the present map is the best, its method was the last winner. */
-static int open_grain_trials(grain_trials *g, const eqp_making *making, eqp_message *message)
+static int open_grain_trials(grain_trials *g, const eqp_map_options *options, eqp_message *message)
 {
     const eqp_auto_result *best = g->best;
     int code = EQP_OK;
 
-    g->making = *making;
+    g->options = *options;
     g->ntried = 1;
     g->taken = g->b->grain;
-    g->price = making->method == &eqp__method_auto ? TRIAL * best->row.balance_seconds : g->b->memory.curve;
+    g->price = options->method == &eqp__method_auto ? TRIAL * best->row.balance_seconds : g->b->memory.curve;
     g->paid = best->keep ? 0.0 : best->row.balance_seconds;
     if (best->keep) {
-        EQP_TRY(eqp__auto_last(&g->b->memory, g->b->problem.own, &making->how, &g->choice, message));
+        EQP_TRY(eqp__auto_last(&g->b->memory, g->b->problem.own, &options->how, &g->choice, message));
     } else {
         g->choice = best->choice;
     }
-    if (making->method == &eqp__method_auto) {
-        g->making = eqp__making_with(making, &g->choice);
+    if (options->method == &eqp__method_auto) {
+        g->options = eqp__map_options_with(options, &g->choice);
     }
 done:
     return code;
@@ -387,8 +388,8 @@ static int try_grain(grain_trials *g, int grain, eqp_message *message)
     int code;
 
     EQP_TRY(eqp__take_grain(g->b, grain, g->home));
-    EQP_TRY(try_maps(g->b, g->home, &g->making, g->lives, &answer, message));
-    EQP_TRY(trial_seconds(g->b, g->making.method, begin, &answer.row, &seconds));
+    EQP_TRY(try_maps(g->b, g->home, &g->options, g->lives, &answer, message));
+    EQP_TRY(trial_seconds(g->b, g->options.method, begin, &answer.row, &seconds));
     g->ntried++;
     g->price = seconds;
     g->beyond += seconds;
@@ -423,7 +424,7 @@ static void conclude_grain_trials(const grain_trials *g, int began, double step,
 }
 
 /* Tries granularities from the present one outward, as long as another trial is affordable. */
-static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making, const eqp_lives *lives,
+static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_map_options *options, const eqp_lives *lives,
                       eqp_auto_result *best, eqp_message *message)
 {
     grain_trials g = {.b = b, .home = home, .lives = lives, .best = best};
@@ -431,7 +432,7 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making
     const double step = best->row.evaluated.step_seconds;
     int code;
 
-    EQP_TRY(open_grain_trials(&g, making, message));
+    EQP_TRY(open_grain_trials(&g, options, message));
     for (int k = 1; k < 2 * n; k++) {
         const int grain = k % 2 != 0 ? began + (k + 1) / 2 : began - k / 2;
         if (grain >= 0 && grain < n && eqp__auto_left(&b->memory, lives, step) - g.beyond >= g.price) {
@@ -439,7 +440,7 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_making *making
         }
     }
     EQP_TRY(g.taken != b->grain ? eqp__take_grain(b, g.taken, home) : EQP_OK);
-    conclude_grain_trials(&g, began, step, making->method == &eqp__method_auto);
+    conclude_grain_trials(&g, began, step, options->method == &eqp__method_auto);
 done:
     if (code != EQP_OK && b->grain != began) {
         (void)eqp__take_grain(b, began, home); /* the first error is reported */
@@ -455,13 +456,13 @@ static bool offers_grains(const eqp_balancer *b)
 }
 
 /* Records the trial of a run with a fixed method; `auto` records its own. */
-static int note_trial(eqp_balancer *b, const eqp_making *making, double begin, const eqp_compared *row)
+static int note_trial(eqp_balancer *b, const eqp_map_options *options, double begin, const eqp_compared *row)
 {
     double seconds = 0.0;
     int code = EQP_OK;
 
-    if (making->method == b->options.method.method && making->method != &eqp__method_auto) {
-        EQP_TRY(trial_seconds(b, making->method, begin, row, &seconds));
+    if (options->method == b->options.method.method && options->method != &eqp__method_auto) {
+        EQP_TRY(trial_seconds(b, options->method, begin, row, &seconds));
         b->memory.curve = seconds;
         b->memory.beyond = 0.0;
         eqp__auto_spend(&b->memory, seconds - row->balance_seconds);
@@ -470,10 +471,10 @@ done:
     return code;
 }
 
-static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives,
+static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
                          eqp_new_map *found, eqp_message *message)
 {
-    const bool automatic = making->method == &eqp__method_auto;
+    const bool automatic = options->method == &eqp__method_auto;
     const double begin = begin_trial(b);
     eqp_auto_result answer = {.keep = false};
     int code;
@@ -482,10 +483,10 @@ static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_making *making, c
         eqp__balancer_forget(b, &b->survey);
         b->surveyed = false;
     }
-    EQP_TRY(try_maps(b, home, making, lives, &answer, message));
+    EQP_TRY(try_maps(b, home, options, lives, &answer, message));
     if (b->problem.ngrains > 1) {
-        EQP_TRY(note_trial(b, making, begin, &answer.row));
-        EQP_TRY(offers_grains(b) ? try_grains(b, home, making, lives, &answer, message) : EQP_OK);
+        EQP_TRY(note_trial(b, options, begin, &answer.row));
+        EQP_TRY(offers_grains(b) ? try_grains(b, home, options, lives, &answer, message) : EQP_OK);
     }
     if (b->options.plan_auto) {
         eqp_exchange_plan plan = answer.row.evaluated.plan;
@@ -509,25 +510,25 @@ done:
 }
 
 /* True for `auto` and for maps that are traced before they are used. */
-bool eqp__making_by_trial(const eqp_making *making)
+bool eqp__map_options_by_trial(const eqp_map_options *options)
 {
-    return making->method->assign == NULL || eqp__making_wants_trial(making);
+    return options->method->assign == NULL || eqp__map_options_wants_trial(options);
 }
 
 /* True if a map by a method that needs only the survey is tried in several granularities: the first one, which shows
  * how long steps are, and later ones whenever two trials are affordable. */
-static bool tries_grains(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives)
+static bool tries_grains(const eqp_balancer *b, const eqp_map_options *options, const eqp_lives *lives)
 {
     const eqp_auto_memory *memory = &b->memory;
     const double trial = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
 
-    return offers_grains(b) && eqp__method_weighs(making->method) && b->feedback == NULL &&
+    return offers_grains(b) && eqp__method_weighs(options->method) && b->feedback == NULL &&
            (!b->has_map || eqp__auto_left(memory, lives, memory->step) >= 2.0 * trial);
 }
 
-bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives)
+bool eqp__tries(const eqp_balancer *b, const eqp_map_options *options, const eqp_lives *lives)
 {
-    return eqp__making_by_trial(making) || tries_grains(b, making, lives);
+    return eqp__map_options_by_trial(options) || tries_grains(b, options, lives);
 }
 
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
@@ -539,17 +540,17 @@ bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 }
 
 /* Trials have used up their share of the run: repeat the last winner without any. */
-static int make_again(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
-                      int64_t *bytes, eqp_message *message)
+static int make_again(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
+                      eqp_new_map *found, int64_t *bytes, eqp_message *message)
 {
-    eqp_making run = *making;
+    eqp_map_options run = *options;
     eqp_choice choice;
     int code;
 
-    EQP_TRY(eqp__auto_last(&b->memory, b->problem.own, &making->how, &choice, message));
-    run = eqp__making_with(making, &choice);
-    EQP_TRY(eqp__making_by_trial(&run) ? make_by_trial(b, home, &run, lives, found, message)
-                                       : eqp__make_by_method(b, home, &run, found, bytes, message));
+    EQP_TRY(eqp__auto_last(&b->memory, b->problem.own, &options->how, &choice, message));
+    run = eqp__map_options_with(options, &choice);
+    EQP_TRY(eqp__map_options_by_trial(&run) ? make_by_trial(b, home, &run, lives, found, message)
+                                            : eqp__make_by_method(b, home, &run, found, bytes, message));
     eqp__auto_again(&b->memory);
     eqp__auto_take(&b->memory, choice.word);
     memcpy(b->now.chosen, choice.word, sizeof b->now.chosen);
@@ -559,17 +560,17 @@ done:
     return code;
 }
 
-int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
-                  int64_t *bytes, eqp_message *message)
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
+                  eqp_new_map *found, int64_t *bytes, eqp_message *message)
 {
     const bool rests = b->grain_rest > 0;
     int code;
 
     if (eqp__makes_again(b, lives)) {
-        code = make_again(b, home, making, lives, found, bytes, message);
+        code = make_again(b, home, options, lives, found, bytes, message);
     } else {
-        code = eqp__tries(b, making, lives) ? make_by_trial(b, home, making, lives, found, message)
-                                            : eqp__make_by_method(b, home, making, found, bytes, message);
+        code = eqp__tries(b, options, lives) ? make_by_trial(b, home, options, lives, found, message)
+                                             : eqp__make_by_method(b, home, options, found, bytes, message);
     }
     b->grain_rest -= rests && code == EQP_OK;
     return code;

@@ -105,12 +105,12 @@ int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names);
 
 /* Opens the problem for a survey, and asks for what it knows of sources that parts share; to be closed in any case.
  * Collective. */
-int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making);
+int eqp__open_problem(eqp_balancer *b, bool traced, eqp_map_options *options);
 void eqp__close_problem(const eqp_balancer *b);
 
 /* Surveys the owners unless they are known, and asks for the overhead of parts. detail: how much to keep of owners;
  * NULL: whatever the method needs. base: [parts] or NULL, owned by the caller. Collective. */
-int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base);
+int eqp__ask_problem(eqp_balancer *b, eqp_map_options *options, const eqp_survey_detail *detail, double **base);
 
 /* The map that was made; everything but the costs is owned. */
 typedef struct eqp_new_map {
@@ -123,32 +123,32 @@ void eqp__new_map_free(eqp_new_map *found);
 
 /* Owners in curve order, by the survey that there is or by one that is taken. base: [parts] or NULL, owned by the
  * caller; owners: to be freed in any case. Adds to *bytes. Collective. */
-int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
+int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_map_options *options, double **base, eqp_owners *owners,
                  int64_t *bytes);
 
 /* How a map is repaired that is made so. */
-eqp_making eqp__repairing(const eqp_making *making);
+eqp_map_options eqp__repairing(const eqp_map_options *options);
 
 /* The present map with few owners moved; *found stays empty where that does not reach the tolerance. Collective. */
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_new_map *found, int64_t *bytes,
-                eqp_message *message);
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp_new_map *found,
+                int64_t *bytes, eqp_message *message);
 
 /* True if `auto` repeats the last method because no trials are allowed. lives: of maps. */
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives);
 
 /* `auto`, or a map that is traced before it is used. */
-bool eqp__making_by_trial(const eqp_making *making);
+bool eqp__map_options_by_trial(const eqp_map_options *options);
 
 /* True if the next map is tried before it is used, by its method or in several granularities, and trials have not used
  * up their share of the run. lives: of maps. */
-bool eqp__tries(const eqp_balancer *b, const eqp_making *making, const eqp_lives *lives);
+bool eqp__tries(const eqp_balancer *b, const eqp_map_options *options, const eqp_lives *lives);
 
 /* A new map by a method that takes the survey alone; by any, for such lives. Collective. */
-int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_new_map *found, int64_t *bytes,
-                        eqp_message *message);
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_map_options *options, eqp_new_map *found,
+                        int64_t *bytes, eqp_message *message);
 
 /* home: replaced where the map is for owners of another granularity. */
-int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_making *making, const eqp_lives *lives, eqp_new_map *found,
-                  int64_t *bytes, eqp_message *message);
+int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
+                  eqp_new_map *found, int64_t *bytes, eqp_message *message);
 
 #endif

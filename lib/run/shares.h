@@ -3,7 +3,7 @@
 #ifndef RUN_SHARES_H
 #define RUN_SHARES_H
 
-#include "map/making.h"
+#include "map/options.h"
 #include "run/bytes.h"
 
 #include <equipoise/balancer.h>

@@ -416,8 +416,8 @@ static int try_candidate(choosing *c, int i)
     double seconds, pins = 0.0;
     int code;
 
-    EQP_TRY(
-        eqp_choice_parse(state->what->problem->own, &state->what->making.how, candidates[i].word, &choice, c->message));
+    EQP_TRY(eqp_choice_parse(state->what->problem->own, &state->what->options.how, candidates[i].word, &choice,
+                             c->message));
     if (wants_all_pins(choice.method)) {
         EQP_TRY(eqp__whatif_count_pins(state, &pins));
     }
@@ -477,8 +477,8 @@ static int try_even(choosing *c)
 /* Tries the run's method only. */
 static int try_only(choosing *c)
 {
-    const eqp_making *making = &c->state->what->making;
-    eqp_choice choice = {.method = making->method, .options = making->how, .settings = making->settings};
+    const eqp_map_options *options = &c->state->what->options;
+    eqp_choice choice = {.method = options->method, .options = options->how, .settings = options->settings};
     eqp_compared row;
     double seconds = 0.0;
 
@@ -494,7 +494,7 @@ static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
     int code;
 
     EQP_TRY(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
-    EQP_TRY(trial_seconds(c->state, c->state->what->making.method, begin, &given.row, &seconds));
+    EQP_TRY(trial_seconds(c->state, c->state->what->options.method, begin, &given.row, &seconds));
     given.row.balance_seconds = 0.0; /* it already exists */
     *row = given.row;
     const eqp_prospect prospect = present_map(c->question, row);
@@ -566,7 +566,7 @@ int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_input *asked, const
 {
     eqp_auto_input question = *asked;
     choosing c = {.state = state, .question = &question, .answer = answer, .cost = INFINITY, .message = message};
-    const bool automatic = state->what->making.method == &eqp__method_auto;
+    const bool automatic = state->what->options.method == &eqp__method_auto;
     eqp_compared now = {.method = NULL};
     int code = EQP_OK;
 

@@ -318,7 +318,7 @@ static int compete_by_phases(refining *s, const eqp_network *network, favourite 
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
     eqp_compared cut = best->trial->row, stay, mixed;
-    const int last = eqp__memory_is_capped(&s->state->what->making.memory) ? 1 : 0;
+    const int last = eqp__memory_is_capped(&s->state->what->options.memory) ? 1 : 0;
     bool stays[EQP_CYCLE_PHASES];
     int code = EQP_OK;
 
@@ -368,7 +368,7 @@ done:
 /* Memory limit of a part. mean: mean need of a part. */
 static double capacity_of(const refining *s, int p, double mean)
 {
-    const eqp_part_memory *memory = &s->state->what->making.memory;
+    const eqp_part_memory *memory = &s->state->what->options.memory;
 
     return MEMORY_AIM * (memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean);
 }
@@ -378,7 +378,7 @@ static double capacity_of(const refining *s, int p, double mean)
  * items comes from the last map, and all before it. */
 static int learn_needs(refining *s, int pass)
 {
-    const double fixed = s->state->what->making.memory.model.fixed;
+    const double fixed = s->state->what->options.memory.model.fixed;
     double mean = 0.0;
     int code;
 

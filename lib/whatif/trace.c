@@ -153,8 +153,8 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
     EQP_TRY(eqp_evaluation_overhead(made, &what->overhead)); /* the same on all ranks */
-    if (what->making.memory.known) {
-        EQP_TRY(eqp_agree(state->comm, set_memory(&what->making.memory, trial->nparts, made), NULL));
+    if (what->options.memory.known) {
+        EQP_TRY(eqp_agree(state->comm, set_memory(&what->options.memory, trial->nparts, made), NULL));
     }
     if (state->rank == root) {
         *bytes += eqp__evaluation_bytes(made);
@@ -194,7 +194,7 @@ int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root,
         EQP_TRY(trace_turn(state, trial, k, root, &traced->turn[k], &bytes));
     }
     state->ntraced++;
-    if (state->what->in_run && state->what->making.memory.known) {
+    if (state->what->in_run && state->what->options.memory.known) {
         EQP_TRY(tell_own(state, root, traced));
     }
 done:

@@ -146,9 +146,9 @@ done:
 }
 
 /* The options of a trial's choice. */
-static eqp_making options_of(const eqp_whatif_state *state, const eqp_trial *trial)
+static eqp_map_options options_of(const eqp_whatif_state *state, const eqp_trial *trial)
 {
-    eqp_making options = eqp__making_with(&state->what->making, trial->choice);
+    eqp_map_options options = eqp__map_options_with(&state->what->options, trial->choice);
 
     options.nparts = trial->nparts;
     options.speeds = state->what->speeds;
@@ -156,20 +156,21 @@ static eqp_making options_of(const eqp_whatif_state *state, const eqp_trial *tri
 }
 
 /* methods of the problem always weigh */
-static bool wants_weights(const eqp_making *options)
+static bool wants_weights(const eqp_map_options *options)
 {
-    return options->method->assign == NULL || eqp__making_wants_units(options) ||
+    return options->method->assign == NULL || eqp__map_options_wants_units(options) ||
            (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
 /* The owners that a trial assigns: the common ones, or *detailed with the tiles or pins that its units need. */
-static int find_owners(eqp_whatif_state *state, const eqp_making *options, eqp_owners *detailed, eqp_owners **owners)
+static int find_owners(eqp_whatif_state *state, const eqp_map_options *options, eqp_owners *detailed,
+                       eqp_owners **owners)
 {
     int code = EQP_OK;
 
     *owners = &state->owners;
-    if (eqp__making_wants_units(options) || eqp__making_wants_pins(options)) {
-        const eqp_survey_detail detail = eqp__making_detail(options, options->nparts, &state->totals);
+    if (eqp__map_options_wants_units(options) || eqp__map_options_wants_pins(options)) {
+        const eqp_survey_detail detail = eqp__map_options_detail(options, options->nparts, &state->totals);
         code = eqp__whatif_learn(state, EQP_SURVEY_WORK, &detail, detailed, NULL);
         *owners = detailed;
     }
@@ -193,7 +194,7 @@ static int make_base(const eqp_whatif_state *state, int nparts, double **base)
 /* True if maps have to fit into memory, which an evaluation shows. */
 static bool is_capped(const eqp_whatif_state *state)
 {
-    const eqp_part_memory *memory = &state->what->making.memory;
+    const eqp_part_memory *memory = &state->what->options.memory;
 
     return memory->known && eqp__memory_is_capped(memory);
 }
@@ -219,7 +220,7 @@ static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double
 static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
                              eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
-    const eqp_making options = options_of(state, trial);
+    const eqp_map_options options = options_of(state, trial);
     bool hopeless = false;
     int code;
 
@@ -242,7 +243,7 @@ done:
 static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_map_made *summary,
                     eqp_message *message)
 {
-    const eqp_making options = options_of(state, trial);
+    const eqp_map_options options = options_of(state, trial);
     eqp_owners detailed = {.n = 0}, *owners = NULL;
     eqp_draft *draft = NULL;
     double *base = NULL;
@@ -274,7 +275,7 @@ static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *tria
 static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_message *message)
 {
     eqp_map_made summary = {.units = 0};
-    eqp_making options;
+    eqp_map_options options;
     const double begin = eqp__whatif_now(state);
     double seconds;
     bool weights, fresh;
@@ -301,7 +302,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
     trial->made = summary;
     trial->row.units = summary.units;
     trial->row.split_owners = summary.split_owners;
-    if (eqp__making_wants_units(&options) && summary.totals.interactions > 0) {
+    if (eqp__map_options_wants_units(&options) && summary.totals.interactions > 0) {
         trial->row.sample_rate = (double)summary.units / (double)summary.totals.interactions;
     }
     if (code != EQP_OK && message->text[0] == '\0') {

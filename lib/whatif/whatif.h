@@ -21,7 +21,7 @@ typedef struct eqp_whatif {
     const eqp_map *old;            /* present map of a run (borrowed): parts are ranks, and little should move; NULL:
                                       parts are unrelated to where things are */
     bool in_run;                   /* the map will be used: parts are these ranks */
-    eqp_making making;             /* of the run, modified by choices */
+    eqp_map_options options;       /* of the run, modified by choices */
     int64_t nhome;                 /* owners at home on this rank */
     const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
     eqp_clock clock;               /* for the time spent on maps; default: CPU seconds of the thread */

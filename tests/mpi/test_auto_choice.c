@@ -178,7 +178,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
         .problem = &w->problem,
         .model = {.nkinds = 1, .nominal = nominal},
         .costs = &w->costs,
-        .making = {.method = eqp_methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
+        .options = {.method = eqp_methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
         .nhome = n,
         .key = w->key};
 }
@@ -644,7 +644,7 @@ static void no_map_is_above_its_memory(MPI_Comm comm)
     world w;
 
     make_world(comm, 7, &w);
-    w.what.making.memory = (eqp_part_memory){.known = true, .model = need};
+    w.what.options.memory = (eqp_part_memory){.known = true, .model = need};
     const eqp_evaluated free_of = value_of(&w, "sfc", &nothing);
     CHECK(free_of.memory_max > 1.3 * free_of.memory_mean && free_of.memory_use == 0);
     for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
@@ -659,9 +659,9 @@ static void no_map_is_above_its_memory(MPI_Comm comm)
             bytes[0] = times[k] * free_of.memory_mean * (unlike ? 0.9 : 1.0);
             bytes[1] = times[k] * free_of.memory_mean * (unlike ? 1.2 : 1.0);
             CHECK_EQUAL(eqp_choice_parse(NULL, &usual, tried[i], &choice, &message), EQP_OK);
-            w.what.making = eqp__making_with(&w.what.making, &choice);
-            w.what.making.memory.n = 2;
-            w.what.making.memory.bytes = bytes;
+            w.what.options = eqp__map_options_with(&w.what.options, &choice);
+            w.what.options.memory.n = 2;
+            w.what.options.memory.bytes = bytes;
             eqp__whatif_open(&w.what, &state);
             CHECK_EQUAL(eqp__auto_choose(&state, &question, NULL, &answer, &message), EQP_OK);
             CHECK((answer.row.evaluated.memory_use <= 1.0) == can_be);

@@ -197,7 +197,7 @@ static void check_trials(dd_simulation *sim, const eqp_choice *choice)
                        .problem = &problem,
                        .model = b->model,
                        .costs = &b->costs,
-                       .making = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};
+                       .options = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};
     eqp_whatif_state state;
     eqp_names home = {.n = 0};
 

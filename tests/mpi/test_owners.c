@@ -236,9 +236,9 @@ static void cells_are_pins_that_weigh_their_branches(MPI_Comm comm)
 static void totals_say_what_a_survey_keeps(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    eqp_making options = {.method = eqp_method_find("interaction"),
-                          .imbalance_tol = 0.02,
-                          .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
+    eqp_map_options options = {.method = eqp_method_find("interaction"),
+                               .imbalance_tol = 0.02,
+                               .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     eqp_survey survey = {.n = 0};
     eqp_units_totals totals;
 
@@ -246,26 +246,26 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     CHECK_EQUAL(eqp__survey_totals(comm, &survey, &model, &totals), EQP_OK);
     CHECK_EQUAL(totals.owners, w.n);
     CHECK_EQUAL(totals.interactions, w.n * (TILES + 1));
-    eqp_survey_detail detail = eqp__making_detail(&options, w.size, &totals);
+    eqp_survey_detail detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
-    CHECK(eqp__making_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
+    CHECK(eqp__map_options_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
     options.how.pins = 2;
-    CHECK(eqp__making_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
+    CHECK(eqp__map_options_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
     options.how.pins = 0;
     options.how.full = true;
-    detail = eqp__making_detail(&options, w.size, &totals);
+    detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     totals.interactions = (int64_t)1 << 40;
-    CHECK(isinf(eqp__making_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
+    CHECK(isinf(eqp__map_options_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
     options.how.full = false;
     options.how.strategy = EQP_SAMPLE_RANDOM;
-    detail = eqp__making_detail(&options, w.size, &totals);
+    detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     options.method = eqp_method_find("hypergraph");
-    detail = eqp__making_detail(&options, w.size, &totals);
+    detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(isinf(detail.heavy) && detail.pin_below == UINT64_MAX);
     options.method = eqp_method_find("sfc");
-    detail = eqp__making_detail(&options, w.size, &totals);
+    detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(isinf(detail.heavy) && detail.pin_below == 0);
     eqp__survey_release(&survey);
 }

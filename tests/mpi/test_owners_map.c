@@ -24,11 +24,11 @@ static void result_free(result *of)
 
 static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0};
 
-static eqp_making making_of(const eqp_choice *choice)
+static eqp_map_options run_options(const eqp_choice *choice)
 {
-    const eqp_making run = {.imbalance_tol = 0.02, .seed = 1};
+    const eqp_map_options run = {.imbalance_tol = 0.02, .seed = 1};
 
-    return eqp__making_with(&run, choice);
+    return eqp__map_options_with(&run, choice);
 }
 
 /* Makes the units of one form of `interaction`. */
@@ -50,8 +50,8 @@ static int make_units(MPI_Comm comm, const char *word, const int64_t *interactio
         code = line_up(comm, &survey, owners);
     }
     if (code == EQP_OK) {
-        const eqp_making making = making_of(&choice);
-        code = eqp__work_units_make(comm, &making, w.size, owners, &all, units, message);
+        const eqp_map_options options = run_options(&choice);
+        code = eqp__work_units_make(comm, &options, w.size, owners, &all, units, message);
     }
     eqp__survey_release(&survey);
     return code;
@@ -148,9 +148,9 @@ static int make_map(MPI_Comm comm, const char *method, const eqp_map *old, bool 
         code = line_up(comm, &survey, &owners);
     }
     if (code == EQP_OK) {
-        const eqp_making making = making_of(&choice);
-        code =
-            eqp__draft_make(comm, &making, &owners, old, nhome, &made->map, &made->placement, &made->summary, &message);
+        const eqp_map_options options = run_options(&choice);
+        code = eqp__draft_make(comm, &options, &owners, old, nhome, &made->map, &made->placement, &made->summary,
+                               &message);
     }
     eqp__owners_free(&owners);
     eqp__survey_release(&survey);

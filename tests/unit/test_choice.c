@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "failing_malloc.h"
-#include "map/making.h"
+#include "map/options.h"
 
 static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
 static const eqp_method impostor = {.name = "sfc", .summary = "has the name of a row of the table"};
 static const eqp_method *const rows[] = {&impostor, &slabs};
 static const eqp_methods own = {rows, 2};
 static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .rate = 0.5, .threshold = 2};
-static const eqp_making run = {.imbalance_tol = 0.1, .seed = 7};
+static const eqp_map_options run = {.imbalance_tol = 0.1, .seed = 7};
 
 static void a_word_changes_what_it_names_and_nothing_else(void **state)
 {
@@ -29,7 +29,7 @@ static void a_word_changes_what_it_names_and_nothing_else(void **state)
     assert_int_equal(eqp_choice_parse(&own, &usual, "interaction", &c, &message), EQP_OK);
     assert_ptr_equal(c.method, eqp_method_find("interaction"));
     assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
-    const eqp_making made = eqp__making_with(&run, &c);
+    const eqp_map_options made = eqp__map_options_with(&run, &c);
     assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.5 && made.seed == 7 && made.method == c.method);
     assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:pins=2", &c, &message), EQP_OK);
     assert_true(c.options.pins == 2 && c.options.rate == 0.5);
@@ -64,23 +64,23 @@ static void rows_of_the_table_come_first(void **state)
 
 static bool wants_units(const eqp_choice *c)
 {
-    const eqp_making made = eqp__making_with(&run, c);
+    const eqp_map_options made = eqp__map_options_with(&run, c);
 
-    return eqp__making_wants_units(&made);
+    return eqp__map_options_wants_units(&made);
 }
 
 static bool wants_pins(const eqp_choice *c)
 {
-    const eqp_making made = eqp__making_with(&run, c);
+    const eqp_map_options made = eqp__map_options_with(&run, c);
 
-    return eqp__making_wants_pins(&made);
+    return eqp__map_options_wants_pins(&made);
 }
 
 static bool wants_trial(const eqp_choice *c)
 {
-    const eqp_making made = eqp__making_with(&run, c);
+    const eqp_map_options made = eqp__map_options_with(&run, c);
 
-    return eqp__making_wants_trial(&made);
+    return eqp__map_options_wants_trial(&made);
 }
 
 /* Whoever has the rows. */

@@ -57,7 +57,7 @@ static void measure(world *w, bool rebalanced)
 /* The map that is asked for: a step by the loads, or parts of given sizes. Returns the method's name. */
 static const char *make_map(world *w)
 {
-    eqp_making options = {.method = eqp_method_find("feedback")};
+    eqp_map_options options = {.method = eqp_method_find("feedback")};
     int64_t load[RANKS], next[RANKS + 1] = {0};
     double before = 0.0;
 
@@ -178,7 +178,7 @@ static void another_policy_has_its_own_steps(void **state)
 static void other_methods_have_none(void **state)
 {
     eqp_feedback_steps *none = NULL;
-    eqp_making options = {.method = eqp_method_find("sfc")};
+    eqp_map_options options = {.method = eqp_method_find("sfc")};
 
     (void)state;
     assert_int_equal(eqp__feedback_steps_create(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of a map: a method as named by a word (<equipoise/balance.h>), and further input. */
-#ifndef MAP_MAKING_H
-#define MAP_MAKING_H
+#ifndef MAP_OPTIONS_H
+#define MAP_OPTIONS_H
 
 #include <equipoise/balance.h>
 #include <equipoise/problem.h>
@@ -34,7 +34,7 @@ static inline bool eqp__memory_is_capped(const eqp_part_memory *memory)
     return memory->n > 0 || memory->of_mean > 0;
 }
 
-typedef struct eqp_making {
+typedef struct eqp_map_options {
     const eqp_method *method;
     int nparts;              /* number of parts; 0: one per rank */
     const double *base;      /* [parts] seconds that each part takes in addition to its items; NULL: none (borrowed) */
@@ -50,21 +50,21 @@ typedef struct eqp_making {
     double aspect;          /* cost of a shared source relative to a shared target; 0: unknown */
     eqp_choice_options how; /* options of the word, apart from the method */
     eqp_settings settings;  /* of the method's own options */
-} eqp_making;
+} eqp_map_options;
 
 /* True if the method uses counted work as weights. */
 bool eqp__method_weighs(const eqp_method *method);
 
 /* True if work units are assigned instead of whole owners. */
-bool eqp__making_wants_units(const eqp_making *options);
+bool eqp__map_options_wants_units(const eqp_map_options *options);
 
 /* True if the assignment uses pins. */
-bool eqp__making_wants_pins(const eqp_making *options);
+bool eqp__map_options_wants_pins(const eqp_map_options *options);
 
 /* True if a map needs more than the survey of its owners: traces of its cost, or of several maps. */
-bool eqp__making_wants_trial(const eqp_making *options);
+bool eqp__map_options_wants_trial(const eqp_map_options *options);
 
 /* The options of a run with the method and options of a word. */
-eqp_making eqp__making_with(const eqp_making *run, const eqp_choice *choice);
+eqp_map_options eqp__map_options_with(const eqp_map_options *run, const eqp_choice *choice);
 
 #endif
