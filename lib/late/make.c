@@ -362,7 +362,7 @@ static int make_alone(const eqp_balancer *b, const eqp_map_options *options, int
 
     EQP_TRY(eqp__owners_line_up_alone(&b->survey, &model, &b->costs, &owners));
     EQP_TRY(eqp_array_create(&part, owners.n, sizeof *part));
-    EQP_TRY(eqp__draft_alone(options, b->nparts, &owners, b->has_map ? b->map : NULL, part, &found->made));
+    EQP_TRY(eqp__assign_alone(options, b->nparts, &owners, b->has_map ? b->map : NULL, part, &found->made));
     EQP_TRY(eqp_array_create(&found->placement, nhome, sizeof *found->placement));
     EQP_TRY(place(&owners, part, nhome, found->placement));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &found->map));

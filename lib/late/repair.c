@@ -182,24 +182,24 @@ static int repair_once(const eqp_balancer *b, late_repair *m, bool around, const
                        eqp_new_map *made, eqp_message *message)
 {
     eqp_map_options how = m->how;
-    eqp_draft *draft = NULL;
+    eqp_assignment *assignment = NULL;
     int code;
 
     how.base = around ? m->fixed : m->how.base;
     for (int64_t o = 0; o < m->owners.n; o++) {
         m->owners.seconds[o] = around && m->shared[o] ? 0.0 : m->seconds[o];
     }
-    EQP_TRY(eqp__draft_open(b->comm, &how, &m->owners, found->map, &draft, message));
-    EQP_TRY(eqp__draft_assign(draft, how.base, message));
-    EQP_TRY(eqp__draft_given(draft, m->tried));
-    EQP_TRY(eqp__draft_take(draft, NULL, nhome, &made->map, &made->placement, &made->made));
+    EQP_TRY(eqp__assignment_open(b->comm, &how, &m->owners, found->map, &assignment, message));
+    EQP_TRY(eqp__assignment_find(assignment, how.base, message));
+    EQP_TRY(eqp__assignment_given(assignment, m->tried));
+    EQP_TRY(eqp__assignment_take(assignment, NULL, nhome, &made->map, &made->placement, &made->made));
     for (int p = 0; p < b->nparts; p++) {
         m->tried[p] += how.base != NULL ? how.base[p] : 0.0;
     }
     made->made.result.imbalance = imbalance_of(m, b->nparts, m->tried);
     made->made.result.imbalance_unrepaired = m->imbalance;
 done:
-    eqp__draft_close(draft);
+    eqp__assignment_close(assignment);
     return code;
 }
 
@@ -244,8 +244,8 @@ static int repair_cycle(const eqp_balancer *b, late_repair *m, eqp_new_map *foun
     if (eqp_map_shared(found->map) > 0) {
         return EQP_OK;
     }
-    EQP_TRY(eqp__draft_make(b->comm, &m->how, &m->owners, found->map, home->n, &made.map, &made.placement, &made.made,
-                            message));
+    EQP_TRY(eqp__assignment_make(b->comm, &m->how, &m->owners, found->map, home->n, &made.map, &made.placement,
+                                 &made.made, message));
     made.made.sizes = found->made.sizes;
     news->came = made.made.result.imbalance_unrepaired;
     news->reached = news->came;

@@ -148,8 +148,8 @@ int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *o
 
     EQP_TRY(eqp__line_up(b, home, &repairing, &base, &owners, bytes));
     repairing.base = base;
-    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
-                            message));
+    EQP_TRY(eqp__assignment_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
+                                 message));
     const eqp_balance_result *result = &made.made.result;
     if (result->imbalance <= fmax(options->imbalance_tol, result->imbalance_floor)) {
         snprintf(b->now.why, sizeof b->now.why,
@@ -184,8 +184,8 @@ int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_map_options 
 
     EQP_TRY(eqp__line_up(b, home, options, &base, &owners, bytes));
     options->base = base;
-    EQP_TRY(eqp__draft_make(b->comm, options, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
-                            &found->placement, &found->made, message));
+    EQP_TRY(eqp__assignment_make(b->comm, options, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
+                                 &found->placement, &found->made, message));
     note_totals(b, &found->made);
 done:
     eqp__owners_free(&owners);

@@ -33,7 +33,7 @@
 /* State of the refinement; the arrays are slices of `total`, [nparts] each. */
 typedef struct refining {
     eqp_whatif_state *state;
-    eqp_draft *draft;
+    eqp_assignment *assignment;
     eqp_message *message;
     int nparts;
     const double *base; /* [nparts] or NULL */
@@ -102,11 +102,11 @@ static int make_again(refining *s, int pass, eqp_trial *next, eqp_map_made *summ
 {
     int code;
 
-    EQP_TRY(eqp__draft_given(s->draft, s->given));
+    EQP_TRY(eqp__assignment_given(s->assignment, s->given));
     find_factors(s);
-    EQP_TRY(eqp__draft_reweigh(s->draft, s->factor, pass == 0 ? 1.0 : LATER_SHARE));
-    EQP_TRY(eqp__draft_assign(s->draft, s->base, s->message));
-    EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next->map, &next->placements, summary));
+    EQP_TRY(eqp__assignment_reweigh(s->assignment, s->factor, pass == 0 ? 1.0 : LATER_SHARE));
+    EQP_TRY(eqp__assignment_find(s->assignment, s->base, s->message));
+    EQP_TRY(eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next->map, &next->placements, summary));
 done:
     return code;
 }
@@ -122,10 +122,10 @@ static void replace(eqp_trial *trial, eqp_trial *next, eqp_map_made *summary, co
     *summary = *made;
 }
 
-int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *base, double imbalance_tol,
+int eqp__refine_loads(eqp_whatif_state *state, eqp_assignment *assignment, const double *base, double imbalance_tol,
                       eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
-    refining s = {.state = state, .draft = draft, .base = base, .message = message, .nparts = trial->nparts};
+    refining s = {.state = state, .assignment = assignment, .base = base, .message = message, .nparts = trial->nparts};
     double least = 0.0;
     int in_vain = 0, code;
 
@@ -286,7 +286,8 @@ static int compete_twice(refining *s, const eqp_network *network, int pass, favo
     EQP_TRY(make_again(s, pass, &next, &made));
     EQP_TRY(compete(s, network, &next, &made, best));
     if (made.split_owners > 0) {
-        EQP_TRY(eqp__draft_take(s->draft, s->total, s->state->what->nhome, &moved.map, &moved.placements, &made));
+        EQP_TRY(
+            eqp__assignment_take(s->assignment, s->total, s->state->what->nhome, &moved.map, &moved.placements, &made));
         EQP_TRY(compete(s, network, &moved, &made, best));
     }
 done:
@@ -295,7 +296,7 @@ done:
     return code;
 }
 
-/* Tries a map with homes per phase: see eqp__draft_live(). *row: its evaluation. */
+/* Tries a map with homes per phase: see eqp__assignment_live(). *row: its evaluation. */
 static int compete_living(refining *s, const eqp_network *network, bool by_work, const bool *stays, favourite *best,
                           eqp_compared *row)
 {
@@ -303,8 +304,8 @@ static int compete_living(refining *s, const eqp_network *network, bool by_work,
     eqp_map_made made;
     int code;
 
-    EQP_TRY(eqp__draft_live(s->draft, by_work, stays, s->message));
-    EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
+    EQP_TRY(eqp__assignment_live(s->assignment, by_work, stays, s->message));
+    EQP_TRY(eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
     EQP_TRY(compete(s, network, &next, &made, best));
     *row = next.row;
 done:
@@ -339,10 +340,10 @@ done:
     return code;
 }
 
-int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                     eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+int eqp__refine_step(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
+                     const eqp_network *network, eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
-    refining s = {.state = state, .draft = draft, .base = base, .message = message, .nparts = trial->nparts};
+    refining s = {.state = state, .assignment = assignment, .base = base, .message = message, .nparts = trial->nparts};
     favourite best = {.trial = trial, .summary = summary};
     int code;
 
@@ -350,8 +351,9 @@ int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *ba
     state->keeps = true;
     EQP_TRY(open_refining(&s));
     EQP_TRY(measure(&s, trial, network, true, &best.traced, &trial->row));
-    EQP_TRY(eqp__draft_is_phased(draft) ? compete_by_phases(&s, network, &best) : EQP_OK);
-    for (int pass = 0; !eqp__draft_is_phased(draft) && pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
+    EQP_TRY(eqp__assignment_is_phased(assignment) ? compete_by_phases(&s, network, &best) : EQP_OK);
+    for (int pass = 0; !eqp__assignment_is_phased(assignment) && pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN;
+         pass++) {
         EQP_TRY(compete_twice(&s, network, pass, &best));
     }
     if (best.changed) {
@@ -383,7 +385,7 @@ static int learn_needs(refining *s, int pass)
     int code;
 
     EQP_TRY(tell(s, s->need));
-    EQP_TRY(eqp__draft_held(s->draft, s->held));
+    EQP_TRY(eqp__assignment_held(s->assignment, s->held));
     for (int p = 0; p < s->nparts; p++) {
         mean += s->need[p] / s->nparts;
     }
@@ -400,7 +402,7 @@ done:
 }
 
 /* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit.
- * overhead: as for eqp__draft_remember(). */
+ * overhead: as for eqp__assignment_remember(). */
 static int fit_again(refining *s, int pass, const double *overhead, const eqp_network *network, eqp_trial *trial,
                      eqp_map_made *summary, bool *stuck)
 {
@@ -409,15 +411,15 @@ static int fit_again(refining *s, int pass, const double *overhead, const eqp_ne
     eqp_map_made made;
     int code;
 
-    eqp__draft_remember(s->draft, overhead, true);
-    code = eqp__draft_assign(s->draft, s->base, s->message);
+    eqp__assignment_remember(s->assignment, overhead, true);
+    code = eqp__assignment_find(s->assignment, s->base, s->message);
     *stuck = code == EQP_ERR_CAPACITY;
     if (*stuck) {
         s->message->text[0] = '\0';
         return EQP_OK;
     }
     EQP_TRY(code);
-    EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
+    EQP_TRY(eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next.map, &next.placements, &made));
     EQP_TRY(measure(s, &next, network, true, &traced, &next.row));
     EQP_TRY(learn_needs(s, pass + 1));
     *stuck = eqp__row_fits(&next.row);
@@ -439,13 +441,13 @@ static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *
     int code = EQP_OK;
 
     for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
-        EQP_TRY(eqp__draft_reweigh(s->draft, s->factor, 1.0));
+        EQP_TRY(eqp__assignment_reweigh(s->assignment, s->factor, 1.0));
         EQP_TRY(fit_again(s, pass, NULL, network, trial, summary, &stuck));
     }
     for (int p = 0; p < s->nparts; p++) {
         s->factor[p] = 1.0;
     }
-    EQP_TRY(weighs ? eqp__draft_reweigh(s->draft, s->factor, 1.0) : EQP_OK);
+    EQP_TRY(weighs ? eqp__assignment_reweigh(s->assignment, s->factor, 1.0) : EQP_OK);
     stuck = false;
     for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
         EQP_TRY(fit_again(s, pass, s->overhead, network, trial, summary, &stuck));
@@ -454,10 +456,11 @@ done:
     return code;
 }
 
-int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                       bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+int eqp__refine_memory(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
+                       const eqp_network *network, bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *summary,
+                       eqp_message *message)
 {
-    refining s = {.state = state, .draft = draft, .base = base, .message = message, .nparts = trial->nparts};
+    refining s = {.state = state, .assignment = assignment, .base = base, .message = message, .nparts = trial->nparts};
     eqp__traced traced = {{NULL}};
     int code;
 
@@ -474,7 +477,7 @@ int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *
     }
 done:
     summary->result.imbalance = trial->row.evaluated.imbalance;
-    eqp__draft_remember(draft, NULL, true);
+    eqp__assignment_remember(assignment, NULL, true);
     eqp__traced_free(&traced);
     free(s.total);
     return code;

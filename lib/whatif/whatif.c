@@ -136,7 +136,7 @@ static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *m
                       what->problem->assign(what->problem->user, trial->choice->method, trial->nparts, speed, owners->n,
                                             centre, owners->seconds, part),
                       NULL));
-    EQP_TRY(eqp__draft_of_owners(state->comm, owners, part, what->nhome, &trial->map, &trial->placements));
+    EQP_TRY(eqp__assignment_of_owners(state->comm, owners, part, what->nhome, &trial->map, &trial->placements));
     EQP_TRY(eqp_scan_int64(state->comm, owners->n, NULL, &made->units));
 done:
     free(speed);
@@ -201,39 +201,39 @@ static bool is_capped(const eqp_whatif_state *state)
 
 /* Assigns within the memory of the parts if possible; otherwise without limits, so that the evaluation shows the
  * excess. */
-static int assign_within(eqp_whatif_state *state, eqp_draft *draft, const double *base, bool *hopeless,
+static int assign_within(eqp_whatif_state *state, eqp_assignment *assignment, const double *base, bool *hopeless,
                          eqp_message *message)
 {
-    int code = eqp__draft_assign(draft, base, message);
+    int code = eqp__assignment_find(assignment, base, message);
 
     *hopeless = code == EQP_ERR_CAPACITY && is_capped(state);
     if (*hopeless) {
         state->misfit = *message;
         message->text[0] = '\0';
-        eqp__draft_remember(draft, NULL, false);
-        code = eqp__draft_assign(draft, base, message);
+        eqp__assignment_remember(assignment, NULL, false);
+        code = eqp__assignment_find(assignment, base, message);
     }
     return code;
 }
 
 /* Assigns and refines until the map is as even as requested, and fits. */
-static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                             eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+static int assign_and_refine(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
+                             const eqp_network *network, eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
     const eqp_map_options options = options_of(state, trial);
     bool hopeless = false;
     int code;
 
-    EQP_TRY(assign_within(state, draft, base, &hopeless, message));
-    EQP_TRY(eqp__draft_take(draft, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
+    EQP_TRY(assign_within(state, assignment, base, &hopeless, message));
+    EQP_TRY(eqp__assignment_take(assignment, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
     if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
-        EQP_TRY(eqp__refine_loads(state, draft, base, options.imbalance_tol, trial, summary, message));
+        EQP_TRY(eqp__refine_loads(state, assignment, base, options.imbalance_tol, trial, summary, message));
     }
     if (options.how.even) {
-        EQP_TRY(eqp__refine_step(state, draft, base, network, trial, summary, message));
+        EQP_TRY(eqp__refine_step(state, assignment, base, network, trial, summary, message));
     }
     if (is_capped(state) && !(options.how.even && eqp__row_fits(&trial->row))) {
-        EQP_TRY(eqp__refine_memory(state, draft, base, network, (options.method->flags & EQP_NEEDS_WEIGHTS) != 0,
+        EQP_TRY(eqp__refine_memory(state, assignment, base, network, (options.method->flags & EQP_NEEDS_WEIGHTS) != 0,
                                    hopeless, trial, summary, message));
     }
 done:
@@ -245,7 +245,7 @@ static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_tri
 {
     const eqp_map_options options = options_of(state, trial);
     eqp_owners detailed = {.n = 0}, *owners = NULL;
-    eqp_draft *draft = NULL;
+    eqp_assignment *assignment = NULL;
     double *base = NULL;
     int code;
 
@@ -255,10 +255,10 @@ static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_tri
     }
     EQP_TRY(make_base(state, trial->nparts, &base));
     EQP_TRY(find_owners(state, &options, &detailed, &owners));
-    EQP_TRY(eqp__draft_open(state->comm, &options, owners, state->what->old, &draft, message));
-    EQP_TRY(assign_and_refine(state, draft, base, network, trial, summary, message));
+    EQP_TRY(eqp__assignment_open(state->comm, &options, owners, state->what->old, &assignment, message));
+    EQP_TRY(assign_and_refine(state, assignment, base, network, trial, summary, message));
 done:
-    eqp__draft_close(draft);
+    eqp__assignment_close(assignment);
     eqp__owners_free(&detailed);
     free(base);
     return code;

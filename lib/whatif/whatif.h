@@ -4,7 +4,7 @@
 #ifndef WHATIF_WHATIF_H
 #define WHATIF_WHATIF_H
 
-#include "map/draft.h"
+#include "map/assignment.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/problem.h>
@@ -139,18 +139,19 @@ int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row)
 
 /* Until the traced loads are within the tolerance: parts that share owners repeat some of their work. No effect on maps
  * without shared owners. */
-int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *base, double imbalance_tol,
+int eqp__refine_loads(eqp_whatif_state *state, eqp_assignment *assignment, const double *base, double imbalance_tol,
                       eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
 /* Until the longest step, including exchange, gets no shorter. Evaluates: trial->row.evaluated. */
-int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                     eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+int eqp__refine_step(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
+                     const eqp_network *network, eqp_trial *trial, eqp_map_made *made, eqp_message *message);
 
 /* Until the map fits into memory, as it is evaluated exactly: parts that need too much get fewer items, or lighter
  * ones. weighs: the method goes by weights; hopeless: nothing fits, as is proven. Evaluates: trial->row.evaluated. What
  * still does not fit is the map that is nearest to it. */
-int eqp__refine_memory(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
-                       bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+int eqp__refine_memory(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
+                       const eqp_network *network, bool weighs, bool hopeless, eqp_trial *trial, eqp_map_made *made,
+                       eqp_message *message);
 
 /* True if the map fits into memory, as far as known. */
 static inline bool eqp__row_fits(const eqp_compared *row)

@@ -4,7 +4,7 @@
 #ifndef EQP_MPI_OWNERS_WORLD_H
 #define EQP_MPI_OWNERS_WORLD_H
 
-#include "map/draft.h"
+#include "map/assignment.h"
 
 #include <equipoise/more/random.h>
 

@@ -3,7 +3,7 @@
  * survey keeps of them, and the pins of whole owners. */
 #include "harness.h"
 
-#include "map/draft.h"
+#include "map/assignment.h"
 #include "map/items.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * all of it with too little memory. */
 #include "harness.h"
 
-#include "map/draft.h"
+#include "map/assignment.h"
 
 #include <math.h>
 
@@ -149,8 +149,8 @@ static int make_map(MPI_Comm comm, const char *method, const eqp_map *old, bool 
     }
     if (code == EQP_OK) {
         const eqp_map_options options = run_options(&choice);
-        code = eqp__draft_make(comm, &options, &owners, old, nhome, &made->map, &made->placement, &made->summary,
-                               &message);
+        code = eqp__assignment_make(comm, &options, &owners, old, nhome, &made->map, &made->placement, &made->summary,
+                                    &message);
     }
     eqp__owners_free(&owners);
     eqp__survey_release(&survey);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assigns all owners at once, without communication. */
-#include "map/draft.h"
+#include "map/assignment.h"
 #include "map/items.h"
 
 #include <equipoise/more/assign.h>
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Items as in eqp__draft_open(), and the sum of their weights. */
+/* Items as in eqp__assignment_open(), and the sum of their weights. */
 static int make_items(const eqp_map_options *options, const eqp_owners *owners, const eqp_map *old, eqp_items *items,
                       double *sum)
 {
@@ -32,7 +32,7 @@ static int make_shares(const eqp_map_options *options, int nparts, double sum, d
 
     if ((options->base != NULL || options->speeds.n > 0) && (sum > 0 || options->speeds.n > 0)) {
         EQP_TRY(eqp_array_create(shares, nparts, sizeof **shares));
-        eqp__draft_share_out(nparts, sum, options->base, options->speeds, *shares);
+        eqp__assignment_share_out(nparts, sum, options->base, options->speeds, *shares);
     }
 done:
     return code;
@@ -50,7 +50,7 @@ static int assign(const eqp_map_options *options, int nparts, const eqp_owners *
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
     wanted.settings = options->settings;
-    eqp__draft_cycle(owners, true, &wanted);
+    eqp__assignment_cycle(owners, true, &wanted);
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
@@ -66,8 +66,8 @@ done:
     return code;
 }
 
-int eqp__draft_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
-                     int *part, eqp_map_made *summary)
+int eqp__assign_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
+                      int *part, eqp_map_made *summary)
 {
     eqp_items items = {0};
     double *share = NULL, sum;

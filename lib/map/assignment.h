@@ -2,8 +2,8 @@
 /* Making a new map: choose work units of the owners in curve order, assign them, tell the owners' homes (Pearce 2014,
  * Algorithm 8, steps 1 to 5). The overhead of an assignment (exchange, work repeated by sharers) is known only after it
  * has been made, so it can be repeated with that knowledge. */
-#ifndef MAP_DRAFT_H
-#define MAP_DRAFT_H
+#ifndef MAP_ASSIGNMENT_H
+#define MAP_ASSIGNMENT_H
 
 #include "map/placement.h"
 
@@ -16,65 +16,66 @@ typedef struct eqp_map_made {
 } eqp_map_made;
 
 /* Owners or units to be assigned to options->nparts parts. */
-typedef struct eqp_draft eqp_draft;
+typedef struct eqp_assignment eqp_assignment;
 
 /* owners: in curve order (borrowed). old: the present map (borrowed for the call), from which as little as possible
- * should move, or NULL. Owned by the caller: eqp__draft_close(). Collective. */
-int eqp__draft_open(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
-                    eqp_draft **draft, eqp_message *message);
-void eqp__draft_close(eqp_draft *draft);
+ * should move, or NULL. Owned by the caller: eqp__assignment_close(). Collective. */
+int eqp__assignment_open(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                         eqp_assignment **assignment, eqp_message *message);
+void eqp__assignment_close(eqp_assignment *assignment);
 
 /* Sets the memory that parts need besides their items, for the next assignments: [nparts] bytes (borrowed), or NULL:
  * only what all parts need. capped: false: memory is unlimited. Local. */
-void eqp__draft_remember(eqp_draft *draft, const double *overhead, bool capped);
+void eqp__assignment_remember(eqp_assignment *assignment, const double *overhead, bool capped);
 
 /* Bytes of memory of each part's items, as far as known: [nparts], the same on all ranks. Collective. */
-int eqp__draft_held(const eqp_draft *draft, double *bytes);
+int eqp__assignment_held(const eqp_assignment *assignment, double *bytes);
 
 /* Assigns all items without exceeding any part's memory: EQP_ERR_CAPACITY, with a proof, if they do not fit. overhead:
  * [nparts] overhead of each part in seconds, the same on all ranks: a part with more of it gets fewer items. NULL:
  * none. Collective. */
-int eqp__draft_assign(eqp_draft *draft, const double *overhead, eqp_message *message);
+int eqp__assignment_find(eqp_assignment *assignment, const double *overhead, eqp_message *message);
 
 /* Changes the weights of the items by the part that each was assigned to last: factor [nparts] of the items' seconds,
  * the same on all ranks. share: weight of the new value against the old one, > 0 to 1. Collective. */
-int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
+int eqp__assignment_reweigh(eqp_assignment *assignment, const double *factor, double share);
 
 /* True if each phase has its own map. Local. */
-bool eqp__draft_is_phased(const eqp_draft *draft);
+bool eqp__assignment_is_phased(const eqp_assignment *assignment);
 
-/* For such a draft, until it is assigned again: phases computed where the owners live, [phases]; by_work: in runs of
- * the curve with equal work instead of equally many particles; may change only if memory is unlimited. Collective. */
-int eqp__draft_live(eqp_draft *draft, bool by_work, const bool *stays, eqp_message *message);
+/* For such an assignment, until it is assigned again: phases computed where the owners live, [phases]; by_work: in runs
+ * of the curve with equal work instead of equally many particles; may change only if memory is unlimited. Collective.
+ */
+int eqp__assignment_live(eqp_assignment *assignment, bool by_work, const bool *stays, eqp_message *message);
 
 /* Seconds of the items of each part: [nparts], the same on all ranks. Collective. */
-int eqp__draft_given(const eqp_draft *draft, double *seconds);
+int eqp__assignment_given(const eqp_assignment *assignment, double *seconds);
 
 /* The map that was assigned last. loads: where shared owners live, see eqp__placements_make(). placements: one for each
  * of the nhome owners whose home is this rank, in the order of their numbers (at_home), which the caller frees. The new
  * map goes to *made, which holds nothing. Collective; on error neither is made. */
-int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
-                    eqp_placement **placements, eqp_map_made *summary);
+int eqp__assignment_take(const eqp_assignment *assignment, const double *loads, int64_t nhome, eqp_map **made,
+                         eqp_placement **placements, eqp_map_made *summary);
 
 /* Passes the cycle of the owners' loads to a method, if items are weighed. Local. */
-void eqp__draft_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
+void eqp__assignment_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
 
 /* All of the above in one call, with options->base as overhead. Collective. */
-int eqp__draft_make(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
-                    int64_t nhome, eqp_map **made, eqp_placement **placements, eqp_map_made *summary,
-                    eqp_message *message);
+int eqp__assignment_make(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,
+                         int64_t nhome, eqp_map **made, eqp_placement **placements, eqp_map_made *summary,
+                         eqp_message *message);
 
 /* A map of owners [owners->n] whose parts are known and that are not split. Collective. */
-int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
-                         eqp_placement **placements);
+int eqp__assignment_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
+                              eqp_placement **placements);
 
 /* Shares of items whose weights sum to `even`, 0 allowed: each part's share of all work minus its overhead. overhead:
- * [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
-void eqp__draft_share_out(int nparts, double even, const double *overhead, eqp_part_speeds speeds, double *share);
+ * [nparts] as for eqp__assignment_find(), or NULL. share: [nparts], sum 1. Local. */
+void eqp__assignment_share_out(int nparts, double even, const double *overhead, eqp_part_speeds speeds, double *share);
 
-/* draft_alone.c: parts of all owners [owners->n] by a method with `assign_alone`; the same as eqp__draft_assign() on
- * one rank. Local. */
-int eqp__draft_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
-                     int *part, eqp_map_made *summary);
+/* assign_alone.c: parts of all owners [owners->n] by a method with `assign_alone`; the same as eqp__assignment_find()
+ * on one rank. Local. */
+int eqp__assign_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,
+                      int *part, eqp_map_made *summary);
 
 #endif
