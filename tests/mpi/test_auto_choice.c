@@ -303,7 +303,7 @@ static void pins_are_counted(MPI_Comm comm)
 }
 
 /* Pins of whole owners that would take gigabytes: the candidate is left out. */
-static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
+static void candidates_beyond_memory_are_left_out(MPI_Comm comm)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
     eqp_auto_result answer;
@@ -344,7 +344,7 @@ enum { TIMES = 35 };
 
 /* The winner is tried each time and no candidate is dropped: all are tried within the longest pause, but less and less
  * often. */
-static void who_loses_rests(MPI_Comm comm)
+static void losers_are_skipped_for_a_while(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
     int first = 0, all = 0, fewest = 99, rests = 0, longest = 0;
@@ -378,7 +378,7 @@ static void who_loses_rests(MPI_Comm comm)
 
 /* Of the way that wins it is learnt that its maps age at once: another one is taken, though its step is longer, for as
  * long as maps last; and the line says what is expected. */
-static void what_ages_is_left(MPI_Comm comm)
+static void maps_that_age_are_left(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
     eqp_auto_result first, long_life, short_life;
@@ -491,7 +491,7 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
     eqp__trials_free(1, &bad);
 }
 
-static void a_choice_is_never_above_the_curve(MPI_Comm comm)
+static void a_choice_never_costs_more_than_the_curve(MPI_Comm comm)
 {
     static const eqp_network networks[] = {{.alpha = 1e-6, .beta = 1e-9, .node = 1}, {.beta = 1e-7, .node = 2}};
     int beyond = 0;
@@ -676,15 +676,15 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(the_network_decides),
-        MPI_TEST(who_loses_rests),
+        MPI_TEST(losers_are_skipped_for_a_while),
         MPI_TEST(pins_are_counted),
-        MPI_TEST(what_takes_too_much_memory_is_left_out),
+        MPI_TEST(candidates_beyond_memory_are_left_out),
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
-        MPI_TEST(a_choice_is_never_above_the_curve),
+        MPI_TEST(a_choice_never_costs_more_than_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
         MPI_TEST(a_comparison_has_one_auto),
         MPI_TEST(a_comparison_leaves_no_candidate_out),
-        MPI_TEST(what_ages_is_left),
+        MPI_TEST(maps_that_age_are_left),
         MPI_TEST(trials_wait_for_their_share),
         MPI_TEST(a_comparison_looks_ahead),
         MPI_TEST(no_map_is_above_its_memory),

@@ -218,7 +218,7 @@ static int count_remedies(MPI_Comm comm, double sent)
 }
 
 /* 0.1 seconds of messages are longer than all work, so that its division shortens no step. */
-static void work_that_messages_mask_is_left_as_it_is(MPI_Comm comm)
+static void work_hidden_by_messages_is_left_alone(MPI_Comm comm)
 {
     CHECK(mpi_test_size(comm) == 1 || count_remedies(comm, 0.0) > 0);
     CHECK_EQUAL(count_remedies(comm, 1e8), 0);
@@ -250,7 +250,7 @@ static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const voi
 }
 
 /* A run that goes on behaves as one that never stopped. */
-static void what_it_knows_outlives_it(MPI_Comm comm)
+static void state_survives_in_bytes(MPI_Comm comm)
 {
     world w, again;
     eqp_advice advice;
@@ -317,7 +317,7 @@ static void measured_loads_calibrate_weights(MPI_Comm comm)
     }
 }
 
-static void the_first_map_needs_to_know_nothing(MPI_Comm comm)
+static void the_first_map_needs_no_knowledge(MPI_Comm comm)
 {
     world w;
     eqp_advice advice;
@@ -496,7 +496,7 @@ static int count_drifting(MPI_Comm comm, double balance_seconds)
     return maps;
 }
 
-static void maps_cost_what_they_take(MPI_Comm comm)
+static void maps_cost_their_time(MPI_Comm comm)
 {
     fake_clock_tick = 10000000;
     const int left_out = count_drifting(comm, 0.0), told = count_drifting(comm, 0.01),
@@ -507,7 +507,7 @@ static void maps_cost_what_they_take(MPI_Comm comm)
 }
 
 /* All methods, however maps are renewed. */
-static void what_is_done_has_a_reason(MPI_Comm comm)
+static void every_action_has_a_reason(MPI_Comm comm)
 {
     static const char *const renewal[] = {"auto", "repair", "gain", "2"};
 
@@ -606,14 +606,14 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(a_run_is_kept_even),
         MPI_TEST(repairs_move_few_owners),
-        MPI_TEST(work_that_messages_mask_is_left_as_it_is),
+        MPI_TEST(work_hidden_by_messages_is_left_alone),
         MPI_TEST(measured_loads_calibrate_weights),
         MPI_TEST(steps_are_even_not_loads),
         MPI_TEST(overheads_are_a_reason_for_a_map),
-        MPI_TEST(maps_cost_what_they_take),
-        MPI_TEST(what_is_done_has_a_reason),
-        MPI_TEST(what_it_knows_outlives_it),
-        MPI_TEST(the_first_map_needs_to_know_nothing),
+        MPI_TEST(maps_cost_their_time),
+        MPI_TEST(every_action_has_a_reason),
+        MPI_TEST(state_survives_in_bytes),
+        MPI_TEST(the_first_map_needs_no_knowledge),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
         MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none),
         MPI_TEST(what_cannot_be_is_refused),

@@ -213,7 +213,7 @@ static eqp_cycle measure(const world *w, int nparts, const int *part)
 }
 
 /* Runs with one to four phases, and with all that there may be, of which most have one owner's work. */
-static void a_cycle_is_told_phase_by_phase(MPI_Comm comm)
+static void a_cycle_is_reported_by_phase(MPI_Comm comm)
 {
     static const int phases[] = {1, 2, 3, 4, EQP_CYCLE_PHASES};
     double efficiency[2];
@@ -247,7 +247,7 @@ static void a_cycle_is_told_phase_by_phase(MPI_Comm comm)
 }
 
 /* With one phase that is said and with none there are the same maps, and the same is said of them. */
-static void one_phase_is_as_none(MPI_Comm comm)
+static void one_phase_is_no_cycle(MPI_Comm comm)
 {
     const eqp_balancer_options options = options_of("levelled");
     eqp_step step[2];
@@ -419,7 +419,7 @@ static void comparisons_know_phases(MPI_Comm comm)
 }
 
 /* With speeds, too, all at home is the map of `sfc`, and what is taken is no longer than that. */
-static void unlike_parts_lose_nothing_by_phases(MPI_Comm comm)
+static void unequal_parts_lose_nothing_by_phases(MPI_Comm comm)
 {
     static const double speed[PARTS] = {3, 0.5, 0.5, 0.5, 0.5};
     static const char *const word[2] = {"sfc", "sfc:maps=phase,even=step"};
@@ -619,7 +619,7 @@ static int other_cycle(void *user, eqp_cycle_turns *phases)
     return EQP_OK;
 }
 
-static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
+static void invalid_cycles_are_refused(MPI_Comm comm)
 {
     const eqp_balancer_options options = options_of("levelled");
     world w;
@@ -668,16 +668,16 @@ static void what_cannot_be_a_cycle_is_none(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(a_cycle_is_told_phase_by_phase),
-        MPI_TEST(one_phase_is_as_none),
+        MPI_TEST(a_cycle_is_reported_by_phase),
+        MPI_TEST(one_phase_is_no_cycle),
         MPI_TEST(repairs_keep_cycles_even),
         MPI_TEST(comparisons_know_phases),
-        MPI_TEST(unlike_parts_lose_nothing_by_phases),
+        MPI_TEST(unequal_parts_lose_nothing_by_phases),
         MPI_TEST(maps_of_phases_keep_to_caps),
         MPI_TEST(auto_levels),
         MPI_TEST(each_phase_may_have_a_map),
         MPI_TEST(late_maps_are_even_in_every_phase),
-        MPI_TEST(what_cannot_be_a_cycle_is_none),
+        MPI_TEST(invalid_cycles_are_refused),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -580,7 +580,7 @@ static bool fails_once(MPI_Comm comm, const eqp_lazy_options *options, int victi
     return failed > 0;
 }
 
-static void without_memory_nobody_waits_for_ever(MPI_Comm comm)
+static void no_deadlock_without_memory(MPI_Comm comm)
 {
     static const char *const words[] = {"0:delay=1", "thread:wait=0", "1:wait=0"};
     const int size = mpi_test_size(comm);
@@ -606,7 +606,7 @@ int main(int argc, char **argv)
         MPI_TEST(maps_are_made_where_that_is_cheaper),
         MPI_TEST(shared_maps_are_repaired),
         MPI_TEST(maps_that_fail_change_nothing),
-        MPI_TEST(without_memory_nobody_waits_for_ever),
+        MPI_TEST(no_deadlock_without_memory),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -157,7 +157,7 @@ static int make_map(MPI_Comm comm, const char *method, const eqp_map *old, bool 
     return code;
 }
 
-static void whole_owners_are_told_of_one_rank(MPI_Comm comm)
+static void whole_owners_have_one_rank(MPI_Comm comm)
 {
     const world w = make_world(comm);
     double load = 0, largest = 0, all = 0;
@@ -183,7 +183,7 @@ static void whole_owners_are_told_of_one_rank(MPI_Comm comm)
 }
 
 /* A wrong number of verdicts on any rank is an internal error; then no rank gets a map. */
-static void every_home_must_hear(MPI_Comm comm)
+static void every_home_must_get_a_placement(MPI_Comm comm)
 {
     const world w = make_world(comm);
     result made;
@@ -310,8 +310,8 @@ static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(whole_owners_are_told_of_one_rank),
-        MPI_TEST(every_home_must_hear),
+        MPI_TEST(whole_owners_have_one_rank),
+        MPI_TEST(every_home_must_get_a_placement),
         MPI_TEST(every_interaction_can_be_a_unit),
         MPI_TEST(units_can_have_two_pins),
         MPI_TEST(too_many_interactions_are_no_units),

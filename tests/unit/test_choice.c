@@ -177,7 +177,7 @@ static void methods_have_options_of_their_own(void **state)
 }
 
 /* A program's suggestion overrides the method's default, and the user's word overrides both. */
-static void what_is_suggested_gives_way(void **state)
+static void suggestions_give_way(void **state)
 {
     const eqp_method *tiles = eqp_method_find("tiles");
     eqp_choice c;
@@ -198,7 +198,7 @@ static void what_is_suggested_gives_way(void **state)
     assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL), EQP_ERR_UNKNOWN); /* none of its own */
 }
 
-static void what_is_no_word_is_refused_and_changes_nothing(void **state)
+static void invalid_words_are_refused_and_change_nothing(void **state)
 {
     static const struct {
         const char *text;
@@ -274,7 +274,7 @@ static void an_option_goes_on_with_the_word_before(void **state)
     free(c);
 }
 
-static void all_means_every_row_but_none(void **state)
+static void all_is_every_row_except_none(void **state)
 {
     eqp_choice *c = NULL;
     eqp_message message = {""};
@@ -325,7 +325,7 @@ static void bad_lists_are_refused(void **state)
     assert_int_equal(eqp_choices_parse(&own, &usual, long_word, &n, &c, NULL), EQP_ERR_ARGUMENT);
 }
 
-static void no_memory_no_list(void **state)
+static void lists_survive_failing_allocations(void **state)
 {
     eqp_choice *c = NULL;
     eqp_message message = {""};
@@ -351,12 +351,12 @@ int main(void)
         cmocka_unit_test(pins_are_wanted_by_rows_and_by_what_they_start_from),
         cmocka_unit_test(methods_that_were_not_built_are_refused_as_such),
         cmocka_unit_test(methods_have_options_of_their_own),
-        cmocka_unit_test(what_is_suggested_gives_way),
-        cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),
+        cmocka_unit_test(suggestions_give_way),
+        cmocka_unit_test(invalid_words_are_refused_and_change_nothing),
         cmocka_unit_test(an_option_goes_on_with_the_word_before),
-        cmocka_unit_test(all_means_every_row_but_none),
+        cmocka_unit_test(all_is_every_row_except_none),
         cmocka_unit_test(bad_lists_are_refused),
-        cmocka_unit_test(no_memory_no_list),
+        cmocka_unit_test(lists_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void errors_are_relative_to_the_mean_or_to_each_sample(void **state)
     assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
 }
 
-static void a_kind_that_never_came_costs_nothing_and_says_so(void **state)
+static void an_unseen_kind_costs_nothing_and_is_marked(void **state)
 {
     const double cost[] = {3e-9, 0.0, 7e-9};
     eqp_cost_sums sums;
@@ -139,7 +139,7 @@ static void one_sample_is_met_and_split_evenly(void **state)
     assert_true(fit.cost[2] == 0.0);
 }
 
-static void one_mixture_is_predicted_and_no_cost_explodes(void **state)
+static void a_single_mixture_is_predicted_without_exploding_costs(void **state)
 {
     eqp_cost_sums sums;
     eqp_cost_fit fit;
@@ -163,7 +163,7 @@ static void one_mixture_is_predicted_and_no_cost_explodes(void **state)
     assert_near(fit.rmse, 0.0, 0.02);
 }
 
-static void expectations_tell_apart_what_samples_cannot(void **state)
+static void expectations_separate_kinds_that_samples_cannot(void **state)
 {
     const double cost[] = {1e-8, 4e-7, 3e-9}, expected[] = {2e-8, 8e-7, 2e-9};
     eqp_cost_sums sums;
@@ -188,7 +188,7 @@ static void expectations_tell_apart_what_samples_cannot(void **state)
     }
 }
 
-static void expectations_that_are_none_are_refused(void **state)
+static void invalid_expectations_are_refused(void **state)
 {
     const double good[] = {1.0, 1.0}, negative[] = {1.0, -1e-9}, undefined[] = {NAN, 1.0};
     const int64_t count[] = {3, 5};
@@ -364,7 +364,7 @@ static void merged_sums_fit_like_all_samples(void **state)
     assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
 }
 
-static void samples_that_say_nothing_are_left_out(void **state)
+static void samples_without_information_are_left_out(void **state)
 {
     const int64_t none[] = {0, 0}, some[] = {5, 6};
     eqp_cost_sums sums, empty;
@@ -447,15 +447,15 @@ int main(void)
         cmocka_unit_test(exact_costs_come_back),
         cmocka_unit_test(two_kinds_by_hand),
         cmocka_unit_test(errors_are_relative_to_the_mean_or_to_each_sample),
-        cmocka_unit_test(a_kind_that_never_came_costs_nothing_and_says_so),
+        cmocka_unit_test(an_unseen_kind_costs_nothing_and_is_marked),
         cmocka_unit_test(one_sample_is_met_and_split_evenly),
-        cmocka_unit_test(one_mixture_is_predicted_and_no_cost_explodes),
-        cmocka_unit_test(expectations_tell_apart_what_samples_cannot),
-        cmocka_unit_test(expectations_that_are_none_are_refused),
+        cmocka_unit_test(a_single_mixture_is_predicted_without_exploding_costs),
+        cmocka_unit_test(expectations_separate_kinds_that_samples_cannot),
+        cmocka_unit_test(invalid_expectations_are_refused),
         cmocka_unit_test(noise_moves_costs_by_a_little),
         cmocka_unit_test(the_active_set_finds_what_brute_force_finds),
         cmocka_unit_test(merged_sums_fit_like_all_samples),
-        cmocka_unit_test(samples_that_say_nothing_are_left_out),
+        cmocka_unit_test(samples_without_information_are_left_out),
         cmocka_unit_test(wrong_samples_are_refused_and_change_nothing),
         cmocka_unit_test(the_largest_counts_and_times_fit),
         cmocka_unit_test(sums_of_too_many_kinds_are_refused),

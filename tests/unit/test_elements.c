@@ -193,7 +193,7 @@ static int code_of(int nparts, const double *measured)
     return code;
 }
 
-static void elements_that_are_none_are_refused(void **state)
+static void invalid_elements_are_refused(void **state)
 {
     static const pair chain[] = {{0, 1, 1}, {1, 2, 1}};
     static const double wrong[] = {-1, NAN, INFINITY};
@@ -230,7 +230,7 @@ static void elements_that_are_none_are_refused(void **state)
 }
 
 /* An edge at one end only, on either side. */
-static void edges_stand_at_both_ends(void **state)
+static void edges_are_listed_at_both_ends(void **state)
 {
     static const pair one[] = {{1, 2, 1}};
 
@@ -276,8 +276,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_3_1_of_the_thesis),          cmocka_unit_test(sums_are_those_of_the_elements),
-        cmocka_unit_test(weights_and_edges_may_be_left_out), cmocka_unit_test(elements_that_are_none_are_refused),
-        cmocka_unit_test(edges_stand_at_both_ends),          cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(weights_and_edges_may_be_left_out), cmocka_unit_test(invalid_elements_are_refused),
+        cmocka_unit_test(edges_are_listed_at_both_ends),     cmocka_unit_test(every_allocation_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

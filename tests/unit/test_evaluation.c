@@ -158,7 +158,7 @@ static int64_t ghosts_of(const assignment *a, int p)
 }
 
 /* Also of evaluations that were packed and joined. */
-static void a_step_takes_more_than_loads_and_phases(void **state)
+static void a_step_includes_overhead(void **state)
 {
     static const eqp_overhead o = {.held = 1e-6,
                                    .ghost = 2e-6,
@@ -272,7 +272,7 @@ static void parts_need_memory(void **state)
 }
 
 /* No less than its tables have, and a few times that at most: hash tables and buffers have room. */
-static void an_evaluation_knows_its_size(void **state)
+static void an_evaluation_reports_its_size(void **state)
 {
     enum { BLOCKS = 100000, PARTS = 4 };
     static const int back[1] = {0}, ghosts[1] = {1};
@@ -334,7 +334,7 @@ static void a_cycle_is_the_sum_of_its_turns(void **state)
     eqp_evaluation_free(e[1]);
 }
 
-static void more_may_be_added_after_an_answer(void **state)
+static void evaluations_can_be_extended_after_a_result(void **state)
 {
     static assignment a;
     const eqp_network network = EQP_NETWORK_DEFAULTS;
@@ -396,11 +396,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speeds_stretch_loads),
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
-        cmocka_unit_test(a_step_takes_more_than_loads_and_phases),
+        cmocka_unit_test(a_step_includes_overhead),
         cmocka_unit_test(parts_need_memory),
-        cmocka_unit_test(an_evaluation_knows_its_size),
+        cmocka_unit_test(an_evaluation_reports_its_size),
         cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
-        cmocka_unit_test(more_may_be_added_after_an_answer),
+        cmocka_unit_test(evaluations_can_be_extended_after_a_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void split_streams_join_to_the_whole(void **state)
     }
 }
 
-static void bytes_that_are_none_are_refused(void **state)
+static void invalid_bytes_are_refused(void **state)
 {
     static assignment a;
     eqp_evaluation *whole, *e;
@@ -87,7 +87,7 @@ static void bytes_that_are_none_are_refused(void **state)
     eqp_evaluation_free(e);
 }
 
-static void others_parts_phases_and_blocks_do_not_join(void **state)
+static void mismatched_parts_phases_and_blocks_are_not_merged(void **state)
 {
     static const int forth[PHASES] = {0, 0, 0};
     eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
@@ -120,8 +120,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_streams_join_to_the_whole),
-        cmocka_unit_test(bytes_that_are_none_are_refused),
-        cmocka_unit_test(others_parts_phases_and_blocks_do_not_join),
+        cmocka_unit_test(invalid_bytes_are_refused),
+        cmocka_unit_test(mismatched_parts_phases_and_blocks_are_not_merged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void plans_keep_their_names(void **state)
     assert_string_equal(name, "two-stage+broadcast/16+node/64");
 }
 
-static void names_of_no_plan_are_refused(void **state)
+static void unknown_plan_names_are_refused(void **state)
 {
     static const char *const wrong[] = {"",
                                         "Direct",
@@ -55,7 +55,7 @@ static void names_of_no_plan_are_refused(void **state)
     }
 }
 
-static void plans_worth_trying_differ_and_can_be_used(void **state)
+static void suggested_plans_differ_and_are_usable(void **state)
 {
     (void)state;
     for (int nparts = 1; nparts <= 70; nparts++) {
@@ -168,7 +168,7 @@ static void counts_add_up_and_arrays_may_be_left_out(void **state)
     }
 }
 
-static void an_allgather_of_all_costs_what_is_said(void **state)
+static void an_allgather_of_all_has_the_documented_cost(void **state)
 {
     (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
@@ -186,7 +186,7 @@ static void an_allgather_of_all_costs_what_is_said(void **state)
     }
 }
 
-static void what_cannot_be_counted_is_refused(void **state)
+static void invalid_phases_are_refused(void **state)
 {
     const int64_t bytes[2] = {1, 1}, first[3] = {0, 2, 3}, backwards[3] = {0, 3, 2}, negative[2] = {1, -1};
     const int home[2] = {0, 3}, part[3] = {1, 2, 0}, twice[3] = {1, 1, 0}, beyond[3] = {1, 4, 0}, away[2] = {4, 0};
@@ -260,13 +260,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_keep_their_names),
-        cmocka_unit_test(names_of_no_plan_are_refused),
-        cmocka_unit_test(plans_worth_trying_differ_and_can_be_used),
+        cmocka_unit_test(unknown_plan_names_are_refused),
+        cmocka_unit_test(suggested_plans_differ_and_are_usable),
         cmocka_unit_test(stages_are_as_many_and_as_narrow_as_said),
         cmocka_unit_test(counts_are_those_of_a_simulation_by_messages),
         cmocka_unit_test(counts_add_up_and_arrays_may_be_left_out),
-        cmocka_unit_test(an_allgather_of_all_costs_what_is_said),
-        cmocka_unit_test(what_cannot_be_counted_is_refused),
+        cmocka_unit_test(an_allgather_of_all_has_the_documented_cost),
+        cmocka_unit_test(invalid_phases_are_refused),
         cmocka_unit_test(counting_survives_failing_allocations),
         cmocka_unit_test(counts_that_do_not_fit_are_errors),
     };

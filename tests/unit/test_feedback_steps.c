@@ -108,7 +108,7 @@ static double jumping(int at, int64_t item)
     return item * 4 / ITEMS == at % 4 ? 4.0 : 1.0;
 }
 
-static void steps_follow_each_other_until_it_is_good_enough(void **state)
+static void steps_go_on_until_the_imbalance_is_good_enough(void **state)
 {
     world w;
 
@@ -129,7 +129,7 @@ static void steps_follow_each_other_until_it_is_good_enough(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void what_only_swings_comes_back_to_its_best(void **state)
+static void oscillation_returns_to_the_best_step(void **state)
 {
     double least = INFINITY;
     bool returned = false;
@@ -158,7 +158,7 @@ static void what_only_swings_comes_back_to_its_best(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void another_policy_has_its_own_steps(void **state)
+static void other_policies_decide_their_own_steps(void **state)
 {
     const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY, 1e-4};
     world w;
@@ -175,7 +175,7 @@ static void another_policy_has_its_own_steps(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void other_methods_have_none(void **state)
+static void other_methods_have_no_feedback(void **state)
 {
     eqp_feedback_steps *none = NULL;
     eqp_map_options options = {.method = eqp_method_find("sfc")};
@@ -205,7 +205,7 @@ static double nothing(int at, int64_t item)
     return 0.0;
 }
 
-static void loads_that_are_none_end_it(void **state)
+static void invalid_loads_end_feedback(void **state)
 {
     world w;
 
@@ -226,11 +226,11 @@ static void loads_that_are_none_end_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_follow_each_other_until_it_is_good_enough),
-        cmocka_unit_test(what_only_swings_comes_back_to_its_best),
-        cmocka_unit_test(another_policy_has_its_own_steps),
-        cmocka_unit_test(other_methods_have_none),
-        cmocka_unit_test(loads_that_are_none_end_it),
+        cmocka_unit_test(steps_go_on_until_the_imbalance_is_good_enough),
+        cmocka_unit_test(oscillation_returns_to_the_best_step),
+        cmocka_unit_test(other_policies_decide_their_own_steps),
+        cmocka_unit_test(other_methods_have_no_feedback),
+        cmocka_unit_test(invalid_loads_end_feedback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void equations_as_printed_by_hand(void **state)
 }
 
 /* The elements to move decrease towards balance; by the printed formula they grow without bound. */
-static void little_imbalance_moves_little(void **state)
+static void small_imbalances_move_few_elements(void **state)
 {
     eqp_gain_case of = example();
     double last = INFINITY, last_printed = 0.0;
@@ -111,7 +111,7 @@ static eqp_gain_kind chosen(const eqp_gain_case *of, int64_t n, const double *lo
     return choice.kind;
 }
 
-static void the_cheapest_is_chosen(void **state)
+static void the_cheapest_kind_is_chosen(void **state)
 {
     const double good[] = {3.3, 3.0}, bad[] = {4.0, 4.0}, moved[] = {5.0, 5.0}, nothing[] = {0.0, 0.0};
     eqp_gain_case of = example();
@@ -177,8 +177,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equations_by_hand),
         cmocka_unit_test(equations_as_printed_by_hand),
-        cmocka_unit_test(little_imbalance_moves_little),
-        cmocka_unit_test(the_cheapest_is_chosen),
+        cmocka_unit_test(small_imbalances_move_few_elements),
+        cmocka_unit_test(the_cheapest_kind_is_chosen),
         cmocka_unit_test(wrong_cases_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

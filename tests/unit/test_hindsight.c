@@ -59,7 +59,7 @@ static void the_best_schedule_is_that_of_brute_force(void **state)
     assert_true(made > 100);
 }
 
-static void maps_that_cost_nothing_are_made_and_dear_ones_are_not(void **state)
+static void free_maps_are_made_and_expensive_ones_are_not(void **state)
 {
     const double aged[] = {1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 0.0, 0.0, 1.0};
     bool maps[3];
@@ -179,7 +179,7 @@ static void regret_is_what_the_best_schedule_saves(void **state)
     }
 }
 
-static void nothing_to_gain_is_no_regret(void **state)
+static void no_gain_is_no_regret(void **state)
 {
     const made_up even = {1000, 1000, 0.02, 0.0, 0.2, 0.0};
     made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is no age */
@@ -203,7 +203,7 @@ static void nothing_to_gain_is_no_regret(void **state)
 }
 
 /* Steps whose maps promised nothing take the mean rise of the others. */
-static void what_is_not_known_is_the_mean_of_what_is(void **state)
+static void unknown_increments_are_the_mean_of_known_ones(void **state)
 {
     const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};
     eqp_hindsight *h = NULL;
@@ -222,7 +222,7 @@ static void what_is_not_known_is_the_mean_of_what_is(void **state)
 }
 
 /* However many steps: neighbours are taken together, sums stay, and what is found stays near. */
-static void long_runs_are_remembered_in_short(void **state)
+static void long_runs_are_summarized(void **state)
 {
     (void)state;
     for (int64_t steps = 2047; steps <= (slow_here() ? 5000 : 30000); steps = steps * 2 - 1) {
@@ -241,7 +241,7 @@ static void long_runs_are_remembered_in_short(void **state)
 
 /* More maps than can be remembered one by one: a million steps take no more room, nor time, than the first thousands.
  */
-static void maps_of_long_runs_are_taken_together(void **state)
+static void maps_of_long_runs_are_merged(void **state)
 {
     const made_up of = {slow_here() ? 20000 : 400000, 3, 0.03, 0.02, 0.03, 0.0};
     const eqp_regret regret = regret_of(&of);
@@ -311,7 +311,7 @@ static int remember(eqp_regret *regret, double *best)
     return code == EQP_OK ? eqp_policy_hindsight(2, aged, 1.0, best, NULL) : code;
 }
 
-static void failing_allocations_are_told(void **state)
+static void failing_allocations_are_reported(void **state)
 {
     (void)state;
     if (!failing_malloc_works) {
@@ -336,15 +336,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_schedule_is_that_of_brute_force),
-        cmocka_unit_test(maps_that_cost_nothing_are_made_and_dear_ones_are_not),
+        cmocka_unit_test(free_maps_are_made_and_expensive_ones_are_not),
         cmocka_unit_test(wrong_matrices_are_refused),
         cmocka_unit_test(regret_is_what_the_best_schedule_saves),
-        cmocka_unit_test(nothing_to_gain_is_no_regret),
-        cmocka_unit_test(what_is_not_known_is_the_mean_of_what_is),
-        cmocka_unit_test(long_runs_are_remembered_in_short),
-        cmocka_unit_test(maps_of_long_runs_are_taken_together),
+        cmocka_unit_test(no_gain_is_no_regret),
+        cmocka_unit_test(unknown_increments_are_the_mean_of_known_ones),
+        cmocka_unit_test(long_runs_are_summarized),
+        cmocka_unit_test(maps_of_long_runs_are_merged),
         cmocka_unit_test(wrong_steps_are_refused),
-        cmocka_unit_test(failing_allocations_are_told),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void loads_without_work_or_alone_are_balanced(void **state)
     assert_true(s.imbalance == 0.0 && s.max == 7.25 && s.skewness == 0.0 && s.kurtosis == 0.0);
 }
 
-static void equal_loads_have_no_shape_in_spite_of_rounding(void **state)
+static void equal_loads_have_no_spread_despite_rounding(void **state)
 {
     double load[1000];
     eqp_load_statistics s;
@@ -109,7 +109,7 @@ static void wrong_loads_are_refused_and_change_nothing(void **state)
 }
 
 /* As ranks do it: two rounds, sums merged in any grouping, ranks without loads included. */
-static void merged_sums_give_what_one_rank_gets(void **state)
+static void merged_sums_equal_those_of_one_rank(void **state)
 {
     double load[97];
     uint64_t seed = 5;
@@ -336,7 +336,7 @@ static void a_model_judged_by_hand(void **state)
     assert_int_equal(eqp_load_judge(1, 0, model, measured, &e), EQP_ERR_ARGUMENT);
 }
 
-static void judging_may_run_out_of_memory(void **state)
+static void judging_survives_failing_allocations(void **state)
 {
     const double load[] = {1, 2, 3, 4};
 
@@ -363,9 +363,9 @@ int main(void)
         cmocka_unit_test(table_2_1_of_the_thesis),
         cmocka_unit_test(one_outlier_by_hand),
         cmocka_unit_test(loads_without_work_or_alone_are_balanced),
-        cmocka_unit_test(equal_loads_have_no_shape_in_spite_of_rounding),
+        cmocka_unit_test(equal_loads_have_no_spread_despite_rounding),
         cmocka_unit_test(wrong_loads_are_refused_and_change_nothing),
-        cmocka_unit_test(merged_sums_give_what_one_rank_gets),
+        cmocka_unit_test(merged_sums_equal_those_of_one_rank),
         cmocka_unit_test(sums_about_different_centres_do_not_mix),
         cmocka_unit_test(correlation_of_values_and_of_ranks),
         cmocka_unit_test(equal_values_share_their_ranks),
@@ -377,7 +377,7 @@ int main(void)
         cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
         cmocka_unit_test(sums_out_of_range_are_errors),
         cmocka_unit_test(a_model_judged_by_hand),
-        cmocka_unit_test(judging_may_run_out_of_memory),
+        cmocka_unit_test(judging_survives_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

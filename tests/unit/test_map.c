@@ -81,7 +81,7 @@ static void ways_have_a_rank_in_each_phase(void **state)
     eqp_map_free(map);
 }
 
-static void what_is_no_way_is_none(void **state)
+static void invalid_ways_are_refused(void **state)
 {
     static const int64_t none[] = {-1 - SHARED - WAYS, INT64_MIN};
     static const int negative[2] = {0, -1};
@@ -118,7 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_are_whole_or_shared_by_place),
         cmocka_unit_test(ways_have_a_rank_in_each_phase),
-        cmocka_unit_test(what_is_no_way_is_none),
+        cmocka_unit_test(invalid_ways_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

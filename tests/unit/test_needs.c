@@ -111,7 +111,7 @@ static void large_sets_are_sets_too(void **state)
     eqp_needs_free(needs);
 }
 
-static void ends_of_ranges_are_kept_and_what_is_beyond_refused(void **state)
+static void limits_are_accepted_and_larger_numbers_refused(void **state)
 {
     const int64_t last = (INT64_C(1) << 47) - 1, blocks[] = {last, 0, last}, beyond[] = {0, last + 1}, negative = -1;
     const int parts[] = {65535, 65535, 0}, wrong = 65536, minus = -1;
@@ -190,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_gives_the_set_of_its_needs),
         cmocka_unit_test(large_sets_are_sets_too),
-        cmocka_unit_test(ends_of_ranges_are_kept_and_what_is_beyond_refused),
+        cmocka_unit_test(limits_are_accepted_and_larger_numbers_refused),
         cmocka_unit_test(a_set_survives_failing_allocations),
     };
 

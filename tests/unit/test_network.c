@@ -21,7 +21,7 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static void one_timing_that_is_wrong_does_not_bend_the_line(void **state)
+static void one_outlier_does_not_bend_the_line(void **state)
 {
     (void)state;
     for (int wrong = -1; wrong < SIZES; wrong++) {
@@ -35,7 +35,7 @@ static void one_timing_that_is_wrong_does_not_bend_the_line(void **state)
 }
 
 /* Neither cost is below 0, whatever the clock says. */
-static void lines_are_level_or_through_the_origin_where_they_must(void **state)
+static void fitted_lines_have_no_negative_coefficients(void **state)
 {
     const double less[] = {3e-6, 2e-6, 1e-6}, more[] = {1e-9, 1e-6, 1e-4}, bytes[] = {1, 100, 10000};
     double alpha = -1, beta = -1;
@@ -75,7 +75,7 @@ static void pairs_are_of_two_nodes_where_ranks_are_on_several(void **state)
     }
 }
 
-static void collective_calls_cost_what_messages_do_unless_told(void **state)
+static void collective_calls_default_to_the_cost_of_messages(void **state)
 {
     const eqp_network plain = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
     const eqp_network told = {
@@ -95,7 +95,7 @@ static void collective_calls_cost_what_messages_do_unless_told(void **state)
     }
 }
 
-static void costs_are_numbers_that_are_not_below_zero(void **state)
+static void negative_costs_are_refused(void **state)
 {
     const double bad[] = {-1, NAN, INFINITY};
     eqp_network network = EQP_NETWORK_DEFAULTS;
@@ -118,11 +118,11 @@ static void costs_are_numbers_that_are_not_below_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_timing_that_is_wrong_does_not_bend_the_line),
-        cmocka_unit_test(lines_are_level_or_through_the_origin_where_they_must),
+        cmocka_unit_test(one_outlier_does_not_bend_the_line),
+        cmocka_unit_test(fitted_lines_have_no_negative_coefficients),
         cmocka_unit_test(pairs_are_of_two_nodes_where_ranks_are_on_several),
-        cmocka_unit_test(collective_calls_cost_what_messages_do_unless_told),
-        cmocka_unit_test(costs_are_numbers_that_are_not_below_zero),
+        cmocka_unit_test(collective_calls_default_to_the_cost_of_messages),
+        cmocka_unit_test(negative_costs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

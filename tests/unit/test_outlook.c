@@ -24,7 +24,7 @@ static eqp_ageing linear(double a, int64_t until)
     return ageing;
 }
 
-static void what_was_seen_is_expected(void **state)
+static void observed_ageing_is_expected(void **state)
 {
     eqp_ageing ageing = nothing;
     double rise[EQP__AGES];
@@ -55,7 +55,7 @@ static void what_was_seen_is_expected(void **state)
 }
 
 /* Of a kind that was seen at one age only, the other ages are those of all kinds, times what it has shown. */
-static void all_kinds_stand_for_one_that_is_new(void **state)
+static void a_new_kind_ages_like_all_others(void **state)
 {
     const eqp_ageing all = linear(0.01, 40);
     eqp_ageing fast = nothing;
@@ -91,7 +91,7 @@ static double cost_by_steps(const eqp_prospect *of, const double rise[EQP__AGES]
     return sum / life;
 }
 
-static void the_cost_is_that_of_all_steps(void **state)
+static void the_cost_covers_all_steps(void **state)
 {
     const eqp_ageing ageing = linear(0.02, 70);
     const eqp_prospect of = {.step = 1.1, .even = 1.0, .paid = 3.0, .price = 3.0, .ageing = &ageing};
@@ -176,7 +176,7 @@ static void the_shortest_next_step_is_picked(void **state)
 
 /* A run that makes a trial whenever it may: its share stays below a fiftieth of the run and of one life, and trials go
  * on for ever. */
-static void trials_have_their_share_and_no_more(void **state)
+static void trials_keep_to_their_share(void **state)
 {
     const double step = 1.0, life = 50.0, trial = 1.7;
     double run = 0.0, spent = 0.0, first = 0.0, second = 0.0;
@@ -199,14 +199,14 @@ static void trials_have_their_share_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_seen_is_expected),
-        cmocka_unit_test(all_kinds_stand_for_one_that_is_new),
-        cmocka_unit_test(the_cost_is_that_of_all_steps),
+        cmocka_unit_test(observed_ageing_is_expected),
+        cmocka_unit_test(a_new_kind_ages_like_all_others),
+        cmocka_unit_test(the_cost_covers_all_steps),
         cmocka_unit_test(a_map_lasts_until_it_has_lost_its_price),
         cmocka_unit_test(ageing_decides),
         cmocka_unit_test(an_old_map_ages_less),
         cmocka_unit_test(the_shortest_next_step_is_picked),
-        cmocka_unit_test(trials_have_their_share_and_no_more),
+        cmocka_unit_test(trials_keep_to_their_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,7 +347,7 @@ static void a_promise_that_nothing_keeps_is_asked_for_less_and_less(void **state
     assert_int_equal(run_work(&o, 1000, 0.31, 0.31, 1e9), 4);
 }
 
-static void a_jump_of_the_work_asks_whatever_a_map_costs(void **state)
+static void a_jump_of_the_work_asks_at_any_price(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
 
@@ -478,7 +478,7 @@ static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
     assert_true(actions[EQP_RENEW] > 5);
 }
 
-static void what_promises_nothing_is_held_to_its_first_step(void **state)
+static void maps_without_a_promise_are_judged_by_their_first_step(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false, 0.0};
@@ -496,7 +496,7 @@ static void what_promises_nothing_is_held_to_its_first_step(void **state)
     assert_true(eqp_policy_wants(&policy));
 }
 
-static void wrong_options_and_samples_are_refused(void **state)
+static void invalid_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = eqp_policy_options_defaults(), o = good;
     eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok};
@@ -548,12 +548,12 @@ int main(void)
         cmocka_unit_test(a_new_map_is_announced),
         cmocka_unit_test(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map),
         cmocka_unit_test(a_promise_that_nothing_keeps_is_asked_for_less_and_less),
-        cmocka_unit_test(a_jump_of_the_work_asks_whatever_a_map_costs),
+        cmocka_unit_test(a_jump_of_the_work_asks_at_any_price),
         cmocka_unit_test(uneven_work_is_repaired_where_that_costs_less),
         cmocka_unit_test(seconds_that_repairs_do_not_cure_ask_for_a_map),
         cmocka_unit_test(repairs_that_lengthen_the_exchange_are_not_made),
-        cmocka_unit_test(what_promises_nothing_is_held_to_its_first_step),
-        cmocka_unit_test(wrong_options_and_samples_are_refused),
+        cmocka_unit_test(maps_without_a_promise_are_judged_by_their_first_step),
+        cmocka_unit_test(invalid_options_and_samples_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

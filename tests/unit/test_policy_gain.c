@@ -107,7 +107,7 @@ static void both_are_near_the_best_schedule(void **state)
 }
 
 /* An imbalance that has lasted is worth a map if the run lasts. */
-static void the_steps_that_are_left_decide(void **state)
+static void the_remaining_steps_decide(void **state)
 {
     static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
     (void)state;
@@ -156,7 +156,7 @@ static eqp_policy uneven(double repair_cost, double repair_reached)
     return policy;
 }
 
-static void gain_takes_what_was_best_so_far(void **state)
+static void gain_takes_the_best_remedy_so_far(void **state)
 {
     eqp_policy policy = uneven(0.1, 0.02);
     (void)state;
@@ -231,8 +231,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_are_near_the_best_schedule),
-        cmocka_unit_test(the_steps_that_are_left_decide),
-        cmocka_unit_test(gain_takes_what_was_best_so_far),
+        cmocka_unit_test(the_remaining_steps_decide),
+        cmocka_unit_test(gain_takes_the_best_remedy_so_far),
         cmocka_unit_test(a_hiccup_is_no_gain),
         cmocka_unit_test(gain_announces_a_map),
     };

@@ -157,7 +157,7 @@ static void without_noise_nothing_is_lost(void **state)
 }
 
 /* The load of one rank grows in every map; the noise of the others equals what that amounts to in 100 steps. */
-static void averages_find_a_rank_that_hides(void **state)
+static void averages_find_a_hidden_rank(void **state)
 {
     const world w = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = true};
     double load[MOST_RANKS];
@@ -178,7 +178,7 @@ static void averages_find_a_rank_that_hides(void **state)
     eqp__rank_noise_free(&noise);
 }
 
-static void a_rank_alone_hides_nothing(void **state)
+static void one_rank_has_nothing_to_hide(void **state)
 {
     eqp_rank_noise noise;
     (void)state;
@@ -218,7 +218,7 @@ static void the_rate_of_false_alarms_is_the_callers(void **state)
     assert_int_equal(maps[2], 1);
 }
 
-static void rates_that_cannot_be_are_refused(void **state)
+static void invalid_rates_are_refused(void **state)
 {
     static const double wrong[] = {0.0, -1.0, 1.5, NAN};
     (void)state;
@@ -242,10 +242,10 @@ static void normal_quantiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_even_run_keeps_its_map),        cmocka_unit_test(noise_does_not_hide_that_maps_age),
-        cmocka_unit_test(without_noise_nothing_is_lost),    cmocka_unit_test(averages_find_a_rank_that_hides),
-        cmocka_unit_test(a_rank_alone_hides_nothing),       cmocka_unit_test(the_rate_of_false_alarms_is_the_callers),
-        cmocka_unit_test(rates_that_cannot_be_are_refused), cmocka_unit_test(normal_quantiles),
+        cmocka_unit_test(an_even_run_keeps_its_map),     cmocka_unit_test(noise_does_not_hide_that_maps_age),
+        cmocka_unit_test(without_noise_nothing_is_lost), cmocka_unit_test(averages_find_a_hidden_rank),
+        cmocka_unit_test(one_rank_has_nothing_to_hide),  cmocka_unit_test(the_rate_of_false_alarms_is_the_callers),
+        cmocka_unit_test(invalid_rates_are_refused),     cmocka_unit_test(normal_quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static eqp_part_speeds declared(const eqp_share_options *choice)
     return (eqp_part_speeds){choice->nspeeds, choice->speed};
 }
 
-static void words_say_what_is_wanted(void **state)
+static void words_select_the_shares(void **state)
 {
     eqp_share_options choice = choice_of("equal");
 
@@ -181,7 +181,7 @@ static int count_maps(const char *word, bool automatic, int steps, double swing)
     return maps;
 }
 
-static void a_map_is_due_when_speeds_turn_out_to_be_others(void **state)
+static void a_map_is_due_when_speeds_differ(void **state)
 {
     (void)state;
     assert_int_equal(count_maps("measured", true, 50, 0.0), 1); /* the first one knew nothing */
@@ -193,7 +193,7 @@ static void a_map_is_due_when_speeds_turn_out_to_be_others(void **state)
 }
 
 /* A size is the work of one evaluation, however many a step takes. */
-static void evaluations_of_a_step_are_one_size(void **state)
+static void sizes_are_per_evaluation(void **state)
 {
     const eqp_share_options choice = choice_of("model");
     eqp_rank_shares *shares[2] = {NULL, NULL};
@@ -223,7 +223,7 @@ static void evaluations_of_a_step_are_one_size(void **state)
 }
 
 /* Rows that say nothing leave the speeds as they are, and never make them useless. */
-static void what_is_no_time_teaches_nothing(void **state)
+static void invalid_times_are_ignored(void **state)
 {
     static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};
     const eqp_share_options choice = choice_of("measured");
@@ -249,7 +249,7 @@ static void what_is_no_time_teaches_nothing(void **state)
     }
 }
 
-static void nothing_is_learnt_where_nothing_is_to_be(void **state)
+static void equal_shares_learn_nothing(void **state)
 {
     eqp_share_options choice = choice_of("speeds:1,3");
     eqp_rank_row row[RANKS] = {{0}};
@@ -272,7 +272,7 @@ static void nothing_is_learnt_where_nothing_is_to_be(void **state)
     app_share_free(&choice);
 }
 
-static void imbalance_is_beside_the_shares(void **state)
+static void imbalance_is_relative_to_the_shares(void **state)
 {
     static const double load[] = {1, 3, 1, 3}, none[] = {0, 0}, unlike[] = {0.5, 1.5};
     const eqp_part_speeds speeds = {2, unlike}, alike = {0, NULL};
@@ -286,15 +286,15 @@ static void imbalance_is_beside_the_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_say_what_is_wanted),
+        cmocka_unit_test(words_select_the_shares),
         cmocka_unit_test(a_wrong_word_changes_nothing),
         cmocka_unit_test(speeds_are_measured),
         cmocka_unit_test(a_speed_that_depends_on_size_takes_a_model),
-        cmocka_unit_test(a_map_is_due_when_speeds_turn_out_to_be_others),
-        cmocka_unit_test(evaluations_of_a_step_are_one_size),
-        cmocka_unit_test(what_is_no_time_teaches_nothing),
-        cmocka_unit_test(nothing_is_learnt_where_nothing_is_to_be),
-        cmocka_unit_test(imbalance_is_beside_the_shares),
+        cmocka_unit_test(a_map_is_due_when_speeds_differ),
+        cmocka_unit_test(sizes_are_per_evaluation),
+        cmocka_unit_test(invalid_times_are_ignored),
+        cmocka_unit_test(equal_shares_learn_nothing),
+        cmocka_unit_test(imbalance_is_relative_to_the_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
