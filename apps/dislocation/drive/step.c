@@ -141,6 +141,7 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
     sim->fastest = -low;
 done:
     sim->work = work;
+    sim->failed = EQP_OK; /* all ranks have it in code */
     eqp_timings_clear(sim->evaluator.timings);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: moving on: %s", eqp_error_text(code));

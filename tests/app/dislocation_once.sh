@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every near pair of segments is computed once: as many pairs as a count by the definition, and the forces of one rank, by
+# every way in which data travel and work is shared, at the start and after steps in which nodes come and go.
+source "$(dirname "$0")/lib.sh"
+same=$1
+network=(--generate 'chains:n=6,box=6000,maxseg=500' --cells 5 --r-tol 20 --rann 60 --stress '0,0,0,5e8,5e8,0' --quiet)
+split='--sample-rate 0.2 --imbalance-tol 0.0005'
+
+# pairs DATA CELLS: near pairs of a network. A segment belongs to its end with the lower tag; it lies in the cell of the
+# middle of the box around that node's segments; those of a cell and of the 26 around it are near.
+cat >pairs.py <<'END'
+import itertools, sys
+
+text, cells = open(sys.argv[1]).read(), int(sys.argv[2])
+low, high = ([float(w) for w in text.split(key + " = [")[1].split("]")[0].split()]
+             for key in ("minCoordinates", "maxCoordinates"))
+edge = [h - l for l, h in zip(low, high)]
+lines = [line.split() for line in text.split("nodalData =")[1].splitlines() if line.strip() and "#" not in line]
+nodes, at = {}, 0
+while at < len(lines):
+    tag, x, y, z, narms, _ = lines[at]
+    arms = [lines[at + 1 + 2 * k][0] for k in range(int(narms))]
+    nodes[tuple(map(int, tag.split(",")))] = ([float(x), float(y), float(z)],
+                                              [tuple(map(int, arm.split(","))) for arm in arms])
+    at += 1 + 2 * int(narms)
+inside = {}
+for tag, (x, arms) in nodes.items():
+    ways = [[q - p - e * round((q - p) / e) for p, q, e in zip(x, nodes[arm][0], edge)] for arm in arms if arm > tag]
+    if ways:
+        middle = [p + (min(0, *w) + max(0, *w)) / 2 for p, w in zip(x, zip(*ways))]
+        cell = tuple(int((m - l) % e / e * cells) for m, l, e in zip(middle, low, edge))
+        inside[cell] = inside.get(cell, 0) + len(ways)
+pairs = 0
+for cell, n in inside.items():
+    near = {tuple((c + s) % cells for c, s in zip(cell, step)) for step in itertools.product((-1, 0, 1), repeat=3)}
+    pairs += n * (n - 1) + sum(n * inside.get(other, 0) for other in near - {cell})
+print(pairs // 2)
+END
+
+# steps DIR KEY: of all steps of a report
+steps()
+{
+    python3 -c 'import json, sys; print([s[sys.argv[2]] for s in json.load(open(sys.argv[1] + "/report.json"))["steps"]])' "$@"
+}
+
+# check NAME TOLERANCE: a run's pairs, nodes and forces are those of one rank
+check()
+{
+    local key
+    for key in interactions parallel_pairs nodes segments deferred; do
+        [ "$(steps "$1" $key)" = "$(steps one $key)" ] || fail "$1: other $key than one rank: $(steps "$1" $key)"
+    done
+    "$same" one.hdf5 forces.hdf5 "$2" || fail "$1: other forces than one rank"
+}
+
+for cells in 3 5; do
+    expect 1 "${network[@]}" --cells "$cells" --steps 6 --report count --output end.data --output-every 6
+    expect 1 "${network[@]}" --cells "$cells" --steps 0 --output begin.data
+    expected="$(python3 pairs.py begin.data "$cells") $(python3 pairs.py end_000006.data "$cells")"
+    counted=$(python3 -c 'import json; s = json.load(open("count/report.json"))["steps"]; print(*(s[i]["interactions"] for i in (0, 6)))')
+    [ "$counted" = "$expected" ] || fail "$cells cells: $counted pairs at first and at last, not $expected"
+done
+
+# Forces at the start, which differ by the order of sums alone.
+expect 1 "${network[@]}" --steps 0 --forces one.hdf5 --report one
+while read -r ranks method options; do
+    # shellcheck disable=SC2086
+    expect "$ranks" "${network[@]}" --steps 0 --balance "$method" $options --forces forces.hdf5 --report first </dev/null
+    check first 1e-12
+done <<END
+3 interaction $split --exchange two-stage+broadcast/2
+7 tiles:aspect=20 $split --sample-rate 0.6 --exchange log+node/4
+3 none --schedule self
+END
+
+# After steps that change the network.
+expect 1 "${network[@]}" --steps 6 --forces one.hdf5 --report one
+made=$(steps one split)$(steps one collided)$(steps one refined)
+[[ "$made" == *[1-9]* && "$(steps one coarsened)" == *[1-9]* ]] || fail "nodes do not come and go"
+while read -r ranks method options; do
+    # shellcheck disable=SC2086
+    expect "$ranks" "${network[@]}" --steps 6 --balance "$method" $options --forces forces.hdf5 --report run </dev/null
+    check run 1e-8
+    [[ "$options" != *sample-rate* ]] || [[ "$(steps run split_owners)" == *[1-9]* ]] || fail "$method shares no owner"
+done <<END
+2 count --exchange two-stage
+3 sectioning --rebalance 1 --exchange direct+broadcast/2
+4 bisection --rebalance 1 --exchange direct+node/2
+7 interaction $split
+3 interaction $split --rebalance 2 --exchange log+broadcast/4+node/4
+7 sfc:split,even=step $split --rebalance 2 --exchange log
+3 tiles:aspect=20 $split --sample-rate 0.6 --rebalance 2 --exchange two-stage --schedule self
+3 bisection --rebalance 1 --schedule awf-c
+3 interaction --sample-strategy random --rebalance 3
+END
+
+# No rank holds everything: nodes, and segments with those of others.
+expect 7 --generate chains:n=60,box=20000,maxseg=600 --steps 0 --cells 10 --balance sfc --quiet --report large
+python3 - <<'END' || fail "a rank of seven holds too much"
+import csv, json
+
+step = json.load(open("large/report.json"))["steps"][0]
+for rank in csv.DictReader(open("large/loads.csv")):
+    assert 4 * int(rank["particles"]) < step["nodes"], rank
+    assert 3 * (int(rank["targets"]) + int(rank["ghosts"])) < 2 * step["segments"], rank
+END
+finish

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank that runs out of memory anywhere in the dislocation app: all ranks return the same code, none waits, and
+ * nothing is lost. */
+#include "harness.h"
+
+#include "simulation.h"
+#include "stealing.h"
+
+#include "failing_ranks.h"
+
+#define CHAINS "--generate=chains:n=2,box=4000,maxseg=600"
+#define SMALL "--cells=3", "--far-order=2", "--stress=0,0,0,5e8,5e8,0", "--costs=nominal"
+
+typedef struct scene {
+    dd_settings settings;
+    dd_simulation sim;
+} scene;
+
+static void parse(dd_settings *settings, int argc, const char *const *words)
+{
+    eqp_message message = {""};
+    app_action action;
+
+    CHECK_EQUAL(app_options_parse(dd_settings_table(), argc, (char **)(uintptr_t)words, settings, settings->given,
+                                  &action, &message),
+                EQP_OK);
+    CHECK_EQUAL(dd_settings_complete(settings, &message), EQP_OK);
+}
+
+/* Input, first map, two steps with a new map before each, the files of a restart. */
+static int run(MPI_Comm comm, void *user)
+{
+    scene *s = user;
+    eqp_message message = {""};
+    int code;
+
+    failing_ranks_begin();
+    code = dd_simulation_create(comm, &s->settings, &s->sim, &message);
+    if (code == EQP_OK) {
+        for (int step = 0; step < 2 && code == EQP_OK; step++) {
+            code = dd_simulation_step(&s->sim, &message);
+        }
+        dd_simulation_free(&s->sim);
+    }
+    failing_ranks_end();
+    return code;
+}
+
+static void runs_fail_on_all_ranks(MPI_Comm comm)
+{
+    static const char *const words[] = {"test",
+                                        CHAINS,
+                                        "--balance=tiles:aspect=20",
+                                        "--sample-rate=0.6",
+                                        "--imbalance-tol=0.0005",
+                                        "--rebalance=1",
+                                        "--steps=2",
+                                        "--r-tol=20",
+                                        "--rann=60",
+                                        SMALL};
+    static scene s;
+
+    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    CHECK(failing_ranks_check(comm, run, &s) > 100);
+    app_run_settings_free(&s.settings.run);
+}
+
+static int evaluate(MPI_Comm comm, void *user)
+{
+    scene *s = user;
+    int code;
+
+    (void)comm;
+    eqp_timings_clear(s->sim.evaluator.timings);
+    failing_ranks_begin();
+    code = dd_evaluate(&s->sim.evaluator, &s->sim.domain, &s->sim.halo, &s->sim.stage, EQP_OK);
+    failing_ranks_end();
+    return code;
+}
+
+/* Pairs that ranks take from each other. */
+static void handed_out_pairs_fail_on_all_ranks(MPI_Comm comm)
+{
+    static const char *const words[] = {"test", CHAINS, "--balance=none", "--steps=0", "--schedule=self", SMALL};
+    static scene s;
+    eqp_message message = {""};
+
+    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    CHECK_EQUAL(dd_simulation_create(comm, &s.settings, &s.sim, &message), EQP_OK);
+    CHECK(failing_ranks_check(comm, evaluate, &s) > 5);
+    dd_simulation_free(&s.sim);
+    app_run_settings_free(&s.settings.run);
+}
+
+static int compare(MPI_Comm comm, void *user)
+{
+    static const eqp_network network = EQP_NETWORK_DEFAULTS;
+    scene *s = user;
+    const app_run_settings *run = &s->settings.run;
+    const eqp_comparison comparison = {.nchoices = run->ncompare,
+                                       .choice = run->compare,
+                                       .ncounts = run->nparts_list,
+                                       .parts = run->parts,
+                                       .network = &network};
+    eqp_compared *rows = NULL;
+    eqp_message message = {""};
+    int code;
+
+    (void)comm;
+    CHECK_EQUAL(dd_plan(&s->sim), EQP_OK);
+    CHECK_EQUAL(dd_forces(&s->sim), EQP_OK);
+    eqp_timings_clear(s->sim.evaluator.timings);
+    failing_ranks_begin();
+    code = eqp_balancer_compare(s->sim.balancer, &comparison, &rows, &message);
+    failing_ranks_end();
+    free(rows);
+    return code;
+}
+
+static void comparisons_fail_on_all_ranks(MPI_Comm comm)
+{
+    static const char *const words[] = {"test",      CHAINS, "--steps=0", "--compare=sfc,tiles:rate=0.6,sectioning",
+                                        "--parts=5", SMALL};
+    static scene s;
+    eqp_message message = {""};
+
+    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    CHECK_EQUAL(dd_simulation_create(comm, &s.settings, &s.sim, &message), EQP_OK);
+    CHECK(failing_ranks_check(comm, compare, &s) > 20);
+    dd_simulation_free(&s.sim);
+    app_run_settings_free(&s.settings.run);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {MPI_TEST(runs_fail_on_all_ranks), MPI_TEST(handed_out_pairs_fail_on_all_ranks),
+                                     MPI_TEST(comparisons_fail_on_all_ranks)};
+
+    if (!failing_malloc_only_ours()) {
+        printf("skipped: this system does not let a program fail its own allocations\n");
+        return 77;
+    }
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
