@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every near pair of segments is computed once: as many pairs as a count by the definition, and the forces of one rank, by
 # every way in which data travel and work is shared, at the start and after steps in which nodes come and go.
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=6,box=6000,maxseg=500' --cells 5 --r-tol 20 --rann 60 --stress '0,0,0,5e8,5e8,0' --quiet)
 split='--sample-rate 0.2 --imbalance-tol 0.0005'

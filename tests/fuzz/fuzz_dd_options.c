@@ -4,7 +4,7 @@
 
 #include "drive/settings.h"
 
-#include "physics/network/check.h"
+#include "../unit/dd_check.h"
 
 #include <equipoise/more/paradis.h>
 

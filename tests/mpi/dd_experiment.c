@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dd_experiment.h"
 
+#include "dd_sound.h"
+
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -154,7 +156,7 @@ bool dd_experiment_step(dd_experiment *e)
     code = dd_simulation_step(&e->sim, &e->message);
     CHECK(code == EQP_OK, "step %lld: %s", (long long)e->sim.now.common.step, e->message.text);
     if (code == EQP_OK) {
-        code = dd_topology_check(&e->sim.domain, &e->message);
+        code = dd_check_sound(&e->sim.domain, &e->message);
         CHECK(code == EQP_OK, "after step %lld: %s", (long long)e->sim.now.common.step, e->message.text);
     }
     if (code != EQP_OK) {

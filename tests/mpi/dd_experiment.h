@@ -52,7 +52,7 @@ void dd_experiment_begin(dd_experiment *e, MPI_Comm comm, const char *path, cons
 /* The same of a scene, for which it writes a file that goes as soon as it was read. */
 void dd_experiment_of(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char *options);
 void dd_experiment_end(dd_experiment *e);
-/* A step, and dd_topology_check() of the network after it. false: it failed, and the run has ended. */
+/* A step, and dd_check_sound() of the network after it. false: it failed, and the run has ended. */
 bool dd_experiment_step(dd_experiment *e);
 
 /* A segment as seen from one of its ends. */

@@ -2,6 +2,7 @@
 /* A tangle whose nodes are shaken, so that segments meet, shrink and grow: after every step the network is sound, and
  * it is the same to the last bit for every number of ranks and wherever the nodes live, also when they move between
  * steps. Close pairs are those that brute force finds. */
+#include "dd_sound.h"
 #include "harness.h"
 
 #include "topology/topology.h"
@@ -104,7 +105,7 @@ static void make_domain(MPI_Comm comm, const scene *from, int seed, dd_domain *d
     dd_network_free(&all);
     CHECK_EQUAL(dd_domain_connect(domain, &message), EQP_OK);
     dd_network_sort(&domain->network);
-    CHECK_EQUAL(dd_topology_check(domain, &message), EQP_OK);
+    CHECK_EQUAL(dd_check_sound(domain, &message), EQP_OK);
 }
 
 static void shake(dd_domain *domain, double way, uint64_t step)
@@ -214,7 +215,7 @@ static story live(MPI_Comm comm, const scene *from, int seed, bool wanders)
         CHECK_EQUAL(dd_topology_step(&domain, EQP_OK, &rules, &mover, true, s, &closes, 0, NULL, &told.counts[s],
                                      told.area[s], &message),
                     EQP_OK);
-        if (dd_topology_check(&domain, &message) != EQP_OK) {
+        if (dd_check_sound(&domain, &message) != EQP_OK) {
             fprintf(stderr, "%s, step %d: %s\n", from->text != NULL ? from->text : "screws", s, message.text);
             CHECK(0);
         }
@@ -362,48 +363,6 @@ static void close_pairs_are_those_of_brute_force(MPI_Comm comm)
     eqp_comm_free(&self);
 }
 
-/* What the check is there for. */
-static void faults_are_seen_on_all_ranks(MPI_Comm comm)
-{
-    for (int fault = 0; fault < 6; fault++) {
-        const dd_tag victim = DD_TAG(0, 5);
-        dd_domain domain;
-        eqp_message message = {""};
-        make_domain(comm, &scenes[0], 1, &domain);
-        const int64_t place = dd_network_find(&domain.network, victim);
-        dd_node *node = place < 0 ? NULL : &domain.network.node[place];
-        const int nranks = domain.nranks;
-        if (fault == 4) {
-            domain.next_tag += (dd_tag)domain.rank;
-        }
-        if (node != NULL) {
-            switch (fault) {
-            case 0:
-                node->arm[0].home = nranks > 1 ? (node->arm[0].home + 1) % nranks : 1;
-                break;
-            case 1:
-                node->arm[0].burgers[1] += 0.5;
-                break;
-            case 2:
-                node->arm[1].tag = DD_TAG(1000, 0);
-                break;
-            case 3:
-                node->home = domain.rank + 1;
-                break;
-            case 5:
-                dd_network_remove(&domain.network, place);
-                break;
-            default:
-                break;
-            }
-        }
-        CHECK_EQUAL(dd_topology_check(&domain, &message), fault == 4 && nranks == 1 ? EQP_OK : EQP_ERR_DATA);
-        CHECK((fault == 4 && nranks == 1) || strlen(message.text) > 0);
-        CHECK(fault == 4 || fault == 5 || strncmp(message.text, "node 0,", 7) == 0);
-        dd_domain_free(&domain);
-    }
-}
-
 static const scene small = {
     "loops:n=2,box=1000,maxseg=200,radius=200,seed=1", {.max_seg = 180, .min_seg = 60, .r_tol = 5, .rann = 50}, 50};
 
@@ -425,9 +384,6 @@ static int one_step(MPI_Comm comm, void *user)
     find_closes(&domain, 2 * rules.rann, &closes);
     failing_ranks_begin();
     code = dd_topology_step(&domain, EQP_OK, &rules, &mover, true, 0, &closes, 0, NULL, &counts, area, &message);
-    if (code == EQP_OK) {
-        code = dd_topology_check(&domain, &message);
-    }
     failing_ranks_end();
     dd_closes_free(&closes);
     dd_domain_free(&domain);
@@ -446,7 +402,6 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(networks_depend_on_no_home),
         MPI_TEST(close_pairs_are_those_of_brute_force),
-        MPI_TEST(faults_are_seen_on_all_ranks),
         MPI_TEST(lack_of_memory_reaches_all_ranks),
     };
 

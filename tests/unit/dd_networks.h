@@ -14,9 +14,10 @@
 #include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
-#include "network/check.h"
+#include "dd_check.h"
+#include "dd_serial.h"
+
 #include "network/node.h"
-#include "network/serial.h"
 #include "network/vector.h"
 
 static inline void dd_test_node(dd_network *network, dd_tag tag, double x, double y, double z, int constraint)

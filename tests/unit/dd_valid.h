@@ -3,7 +3,7 @@
 #ifndef DD_VALID_H
 #define DD_VALID_H
 
-#include "network/check.h"
+#include "dd_check.h"
 #include "network/node.h"
 
 #include <math.h>

@@ -6,9 +6,6 @@
 
 #include "failing_malloc.h"
 
-static const double free_box[3] = {0, 0, 0}, cube[3] = {100, 100, 100};
-static const double b[3] = {1, 1, 0};
-
 static void arms_come_and_go_in_order(void **state)
 {
     (void)state;
@@ -87,146 +84,6 @@ static void networks_find_what_was_added_and_not_removed(void **state)
     dd_network_free(&network);
 }
 
-/* A triangle 0,1 0,2 0,3 and a line from a pinned 2,7 to it and on. */
-static void make(dd_network *network)
-{
-    const double n[3] = {0, 0, 1};
-    dd_network_init(network);
-    dd_test_node(network, DD_TAG(0, 1), 0, 0, 0, DD_FREE);
-    dd_test_node(network, DD_TAG(0, 2), 10, 0, 0, DD_FREE);
-    dd_test_node(network, DD_TAG(0, 3), 0, 10, 0, DD_FREE);
-    dd_test_node(network, DD_TAG(2, 7), -10, -10, 0, DD_PINNED);
-    dd_test_node(network, DD_TAG(2, 8), -20, -10, 0, DD_SURFACE);
-    for (int i = 0; i < 3; i++) {
-        dd_test_join(network, DD_TAG(0, 1 + i), DD_TAG(0, 1 + (i + 1) % 3), b, n);
-    }
-    dd_test_join(network, DD_TAG(2, 7), DD_TAG(2, 8), b, NULL);
-}
-
-enum fault {
-    ONE_ARM,
-    NO_REVERSE,
-    NOT_OPPOSITE,
-    OTHER_PLANE,
-    NO_NODE,
-    SUM,
-    NO_LENGTH,
-    TOO_LONG,
-    SELF,
-    TWICE,
-    NO_BURGERS,
-    NO_UNIT,
-    NAN_X,
-    NAN_V,
-    NAN_BURGERS,
-    NAN_FORCE,
-    TOO_MANY,
-    FAULTS
-};
-
-/* Breaks the network in one way. */
-static void spoil(dd_network *network, enum fault fault)
-{
-    dd_node *one = dd_test_find(network, DD_TAG(0, 1)), *two = dd_test_find(network, DD_TAG(0, 2));
-    dd_node *end = dd_test_find(network, DD_TAG(2, 7));
-    dd_arm *arm = dd_node_find_arm(one, two->tag), *back = dd_node_find_arm(two, one->tag);
-    switch (fault) {
-    case ONE_ARM:
-        end->constraint = DD_FREE;
-        break;
-    case NO_REVERSE:
-        dd_node_remove_arm(two, back);
-        break;
-    case NOT_OPPOSITE:
-        back->burgers[2] = 0.5;
-        break;
-    case OTHER_PLANE:
-        dd_v3_copy(back->normal, (const double[3]){0, 1, 0});
-        break;
-    case NO_NODE:
-        arm->tag = DD_TAG(5, 5);
-        break;
-    case SUM:
-        arm->burgers[0] = 2;
-        back->burgers[0] = -2;
-        break;
-    case NO_LENGTH:
-        dd_v3_copy(two->x, one->x);
-        break;
-    case TOO_LONG:
-        two->x[0] = 49;
-        two->x[1] = 49;
-        break;
-    case SELF:
-        arm->tag = one->tag;
-        break;
-    case TWICE:
-        assert_int_equal(dd_node_add_arm(one, two->tag, &arm), EQP_OK);
-        arm->burgers[0] = 1;
-        break;
-    case NO_BURGERS:
-        memset(arm->burgers, 0, sizeof arm->burgers);
-        break;
-    case NO_UNIT:
-        arm->normal[2] = 0.5;
-        break;
-    case NAN_X:
-        one->x[1] = NAN;
-        break;
-    case NAN_V:
-        one->v[2] = INFINITY;
-        break;
-    case NAN_BURGERS:
-        arm->burgers[1] = NAN;
-        break;
-    case NAN_FORCE:
-        arm->force[0] = NAN;
-        break;
-    case TOO_MANY:
-        for (uint64_t i = 0; i < DD_MOST_ARMS; i++) {
-            assert_int_equal(dd_node_add_arm(one, DD_TAG(9, i), &arm), EQP_OK);
-        }
-        break;
-    case FAULTS:
-        break;
-    }
-}
-
-static void every_fault_is_found_and_named(void **state)
-{
-    (void)state;
-    for (int fault = 0; fault <= FAULTS; fault++) {
-        dd_network network;
-        eqp_message message = {""};
-        make(&network);
-        spoil(&network, (enum fault)fault);
-        const int code = dd_network_check(&network, cube, &message);
-        assert_int_equal(dd_network_check(&network, cube, NULL), code);
-        if (fault == FAULTS) {
-            assert_int_equal(code, EQP_OK);
-        } else {
-            const char *where = fault == ONE_ARM ? "node 2,7" : "node 0,";
-            if (code != EQP_ERR_DATA || strncmp(message.text, where, strlen(where)) != 0) {
-                fail_msg("fault %d: %d %s", fault, code, message.text);
-            }
-        }
-        if (fault == TOO_LONG) {
-            assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
-        }
-        dd_network_free(&network);
-    }
-}
-
-static void a_plane_has_two_sides(void **state)
-{
-    (void)state;
-    dd_network network;
-    make(&network);
-    network.node[0].arm[0].normal[2] = -1;
-    assert_int_equal(dd_network_check(&network, cube, NULL), EQP_OK);
-    dd_network_free(&network);
-}
-
 static void failing_allocations_change_nothing(void **state)
 {
     (void)state;
@@ -264,8 +121,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arms_come_and_go_in_order),
         cmocka_unit_test(networks_find_what_was_added_and_not_removed),
-        cmocka_unit_test(every_fault_is_found_and_named),
-        cmocka_unit_test(a_plane_has_two_sides),
         cmocka_unit_test(failing_allocations_change_nothing),
     };
 

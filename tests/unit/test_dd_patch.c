@@ -6,7 +6,7 @@
 #include "network/rewire.h"
 #include "network/split.h"
 
-static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 
 static dd_rules rules_of(double max_seg, double rann)
 {
@@ -74,41 +74,6 @@ static void a_patch_holds_its_nodes_once_and_not_too_many(void **state)
     dd_patch_free(&patch);
     dd_patch_free(&patch); /* twice does no harm */
     dd_network_free(&network);
-}
-
-static void what_does_not_fit_the_network_is_not_written(void **state)
-{
-    (void)state;
-    const double b[3] = {1, 0, 0};
-    const dd_rules rules = rules_of(30, 1);
-    for (int fault = 0; fault < 3; fault++) {
-        dd_network network;
-        dd_serial serial;
-        dd_patch patch;
-        bool done = false;
-        const dd_tag tag[2] = {1, 2};
-        dd_network_init(&network);
-        dd_test_node(&network, 1, 0, 0, 0, DD_PINNED);
-        dd_test_node(&network, 2, 40, 0, 0, DD_PINNED);
-        dd_test_node(&network, 3, 0, 40, 0, DD_PINNED);
-        dd_test_join(&network, 1, 2, b, NULL);
-        dd_serial_init(&serial, &network, corner, free_box, &rules, 7);
-        dd_patch_init(&patch, corner, free_box);
-        assert_int_equal(dd_serial_gather(&serial, tag, 2, false, &patch), EQP_OK);
-        if (fault == 1) {
-            patch.new_tag[0] = 3; /* taken */
-        }
-        assert_int_equal(dd_refine(&patch, 1, 2, &done), EQP_OK);
-        assert_true(done);
-        if (fault == 2) {
-            dd_network_remove(&network, dd_network_find(&network, 2));
-        }
-        assert_int_equal(dd_serial_apply(&serial, &patch), fault ? EQP_ERR_DATA : EQP_OK);
-        assert_int_equal(network.n, fault == 2 ? 2 : fault ? 3 : 4);
-        assert_int_equal(dd_test_find(&network, 1)->arm[0].tag, fault ? 2 : DD_TAG(7, 0));
-        dd_patch_free(&patch);
-        dd_network_free(&network);
-    }
 }
 
 static void planes_hold_line_and_burgers_vector(void **state)
@@ -196,7 +161,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_fold_into_the_box),
         cmocka_unit_test(a_patch_holds_its_nodes_once_and_not_too_many),
-        cmocka_unit_test(what_does_not_fit_the_network_is_not_written),
         cmocka_unit_test(planes_hold_line_and_burgers_vector),
         cmocka_unit_test(a_stirred_tangle_stays_a_network),
     };

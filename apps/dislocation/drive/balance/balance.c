@@ -128,9 +128,8 @@ static int walls_due(const dd_simulation *sim)
     } else if (policy->mode == EQP_POLICY_NEVER) {
         every = 0;
     }
-    return sim->now.common.step > sim->input.control.first_step
-               ? dd_walls_turn(bisection, every, sim->now.common.step)
-               : -1;
+    return sim->now.common.step > sim->input.control.first_step ? dd_walls_turn(bisection, every, sim->now.common.step)
+                                                                : -1;
 }
 
 int dd_balance_follow(dd_simulation *sim)

@@ -23,7 +23,8 @@ int dd_balance(dd_simulation *sim, eqp_message *message);
  * Collective. */
 int dd_balance_follow(dd_simulation *sim);
 
-/* After a step: its work to the balancer and into sim->now and sim->row. Collective; fails with sim->failed of a rank. */
+/* After a step: its work to the balancer and into sim->now and sim->row. Collective; fails with sim->failed of a rank.
+ */
 int dd_balance_record(dd_simulation *sim);
 
 #endif

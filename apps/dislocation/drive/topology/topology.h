@@ -46,9 +46,4 @@ int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const d
                      int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
                      double area[9], eqp_message *message);
 
-/* What must be true of the network at any time: dd_node_check() of all nodes with their neighbours, and that every
- * node lives where its neighbours think, once. Fetches every neighbour once. EQP_ERR_DATA with the node's tag.
- * Collective. */
-int dd_topology_check(const dd_domain *domain, eqp_message *message);
-
 #endif

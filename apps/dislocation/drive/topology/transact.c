@@ -40,20 +40,6 @@ int dd__operation_order(const dd_operation *a, const dd_operation *b)
     return (a->nbase > b->nbase) - (a->nbase < b->nbase);
 }
 
-static int check_operation(const dd_domain *domain, const dd_operation *operation)
-{
-    bool good = operation->nbase >= 1 && operation->nbase <= DD_OPERATION_BASES && operation->nnew >= 0 &&
-                operation->nnew <= DD_PATCH_NEW;
-
-    for (int b = 0; b < operation->nbase && good; b++) {
-        good = operation->home[b] >= 0 && operation->home[b] < domain->nranks;
-        for (int c = 0; c < b; c++) {
-            good = good && operation->base[b] != operation->base[c];
-        }
-    }
-    return good ? EQP_OK : EQP_ERR_ARGUMENT;
-}
-
 static int compare_entries(const void *left, const void *right)
 {
     return dd__operation_order(&((const dd_entry *)left)->operation, &((const dd_entry *)right)->operation);
@@ -86,7 +72,7 @@ static int read_operations(dd_transaction *t, dd_inbox *in)
     return EQP_OK;
 }
 
-/* Operations to the ranks where they are to run. */
+/* Operations to the ranks where they run. */
 static int collect(dd_transaction *t, int64_t n, const dd_operation *wanted)
 {
     dd_outbox out = {0};
@@ -94,14 +80,6 @@ static int collect(dd_transaction *t, int64_t n, const dd_operation *wanted)
     int code;
 
     for (int64_t i = 0; i < n; i++) {
-        code = check_operation(t->domain, &wanted[i]);
-        if (code != EQP_OK) {
-            eqp_message_set(&t->message, "operation of kind %d at node %u,%u: cannot be", wanted[i].kind,
-                            DD_TAG_DOMAIN(wanted[i].base[0]), DD_TAG_INDEX(wanted[i].base[0]));
-            t->fault = code;
-            dd_outbox_fail(&out, code);
-            break;
-        }
         dd_outbox_add(&out, wanted[i].home[0], &wanted[i], sizeof wanted[i]);
     }
     EQP_TRY(dd_outbox_deliver(t->domain->comm, &out, &in));
@@ -326,18 +304,15 @@ done:
 
 static int count(const dd_transaction *t, dd_transact_counts *counts)
 {
-    int64_t number[DD_ENTRY_DONE + 1] = {0};
+    int64_t number[2] = {0, 0};
     int code;
 
     for (int64_t i = 0; i < t->n; i++) {
-        number[t->entry[i].state]++;
+        number[0] += t->entry[i].state == DD_ENTRY_DONE;
+        number[1] += t->entry[i].state == DD_ENTRY_LOST;
     }
-    EQP_TRY(eqp_sum_int64(t->domain->comm, DD_ENTRY_DONE + 1, number));
-    *counts = (dd_transact_counts){.done = number[DD_ENTRY_DONE],
-                                   .idle = number[DD_ENTRY_IDLE],
-                                   .lost = number[DD_ENTRY_LOST],
-                                   .gone = number[DD_ENTRY_GONE]};
-    counts->proposed = counts->done + counts->idle + counts->lost + counts->gone;
+    EQP_TRY(eqp_sum_int64(t->domain->comm, 2, number));
+    *counts = (dd_transact_counts){.done = number[0], .lost = number[1]};
 done:
     return code;
 }

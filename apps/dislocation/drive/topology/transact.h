@@ -32,13 +32,10 @@ uint64_t dd_operation_key(uint64_t step, const dd_operation *operation);
 typedef int (*dd_operation_fn)(const dd_operation *operation, dd_patch *patch, void *context, bool *done,
                                eqp_message *message);
 
-/* Over all ranks; what several ranks proposed counts once. */
+/* Operations of all ranks; one that several ranks propose counts once. */
 typedef struct dd_transact_counts {
-    int64_t proposed; /* = done + idle + lost + gone */
-    int64_t done;
-    int64_t idle; /* went ahead and did nothing */
-    int64_t lost; /* others went first in all rounds: ask again */
-    int64_t gone; /* a base node is no more */
+    int64_t done; /* that changed something */
+    int64_t lost; /* to others, in all rounds */
 } dd_transact_counts;
 
 /* In each round every operation that may go ahead is carried out; those that lost contend again in the next, with the
@@ -46,9 +43,9 @@ typedef struct dd_transact_counts {
  * behind those that were reserved, used or not. The order of network's nodes changes; homes of others do not.
  * wanted: [n] (borrowed), any that this rank knows of, also those that run elsewhere. rounds: at most; >= 1, the same
  * on all ranks. counts: unchanged on error.
- * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT (an operation that cannot be), EQP_ERR_OVERFLOW (no tags left, a patch that
- * is too large), EQP_ERR_INTERNAL (an arm to nowhere), or an operation's code; after an error the domain is good for
- * dd_domain_free() only. Collective; the same code on all ranks. */
+ * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no tags left, a patch that is too large), EQP_ERR_INTERNAL (an arm to
+ * nowhere), or an operation's code; after an error the domain is good for dd_domain_free() only. Collective; the same
+ * code on all ranks. */
 int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message);
 

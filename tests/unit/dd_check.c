@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "check.h"
+#include "dd_check.h"
 
-#include "vector.h"
+#include "network/vector.h"
 
 #include <equipoise/more/base.h>
 
@@ -102,7 +102,8 @@ static const char *arm_fault(const dd_node *node, int i, const dd_node *neighbou
     return length_fault(node, neighbour, box);
 }
 
-int dd_node_check(const dd_node *node, const dd_node *const *neighbour, const double box[3], eqp_message *message)
+static int dd_node_check(const dd_node *node, const dd_node *const *neighbour, const double box[3],
+                         eqp_message *message)
 {
     double sum[3];
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "serial.h"
+#include "dd_serial.h"
 
-#include "collide.h"
-#include "cross_slip.h"
-#include "remesh.h"
-#include "slip.h"
-#include "vector.h"
+#include "network/collide.h"
+#include "network/cross_slip.h"
+#include "network/remesh.h"
+#include "network/slip.h"
+#include "network/vector.h"
 
 #include <equipoise/more/base.h>
 
@@ -83,12 +83,6 @@ int dd_serial_apply(dd_serial *serial, dd_patch *patch)
     dd_network *network = serial->network;
     int code;
 
-    for (int i = 0; i < patch->n; i++) {
-        const dd_patch_node *at = &patch->at[i];
-        if (!at->created && dd_network_find(network, at->node.tag) < 0) {
-            return EQP_ERR_DATA;
-        }
-    }
     EQP_TRY(add_created(network, patch));
     for (int i = 0; i < patch->n; i++) {
         dd_patch_node *at = &patch->at[i];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations on a whole network, one after another in the order of tags, candidates by brute force: for tests, and
- * as the reference of faster drivers. */
+/* The operations on a whole network, one after another in the order of tags; candidates by brute force. */
 #ifndef DD_SERIAL_H
 #define DD_SERIAL_H
 
-#include "node.h"
-#include "patch.h"
-#include "rules.h"
-#include "split.h"
+#include "network/node.h"
+#include "network/patch.h"
+#include "network/rules.h"
+#include "network/split.h"
 
 typedef struct dd_serial {
     dd_network *network; /* borrowed */
@@ -26,8 +25,7 @@ void dd_serial_init(dd_serial *serial, dd_network *network, const double low[3],
  * neighbours if wished. Tags without a node are left out. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW: the patch holds a
  * part and is good for dd_patch_free() only. */
 int dd_serial_gather(const dd_serial *serial, const dd_tag *tag, int n, bool neighbours, dd_patch *patch);
-/* Writes what a patch changed back, taking its nodes over. EQP_OK, or EQP_ERR_MEMORY and EQP_ERR_DATA (a new tag is
- * taken, a changed node is not there): nothing has changed. */
+/* Writes the changes of a patch back and takes its nodes over. EQP_OK, or EQP_ERR_MEMORY: nothing has changed. */
 int dd_serial_apply(dd_serial *serial, dd_patch *patch);
 
 /* One pass over the segments (nodes, pairs) there are at the start. done: operations that did something, added. On
