@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the steps work on. */
+/* The run that steps work on. */
 typedef struct running {
     dd_simulation *sim;
     app_record *record;
@@ -70,7 +70,7 @@ static int write_forces(void *user, const char *path, eqp_message *message)
     return dd_output_forces(&((running *)user)->sim->domain, path, message);
 }
 
-/* Steps until the last one, of the command line or the control file, or until a signal. */
+/* Steps until the last one, or until a signal. */
 static int run(dd_simulation *sim, app_record *record, const char *restart, int *stopped, eqp_message *message)
 {
     running user = {sim, record};
@@ -94,7 +94,7 @@ static int run(dd_simulation *sim, app_record *record, const char *restart, int 
     return app_run_steps(&steps, stopped, message);
 }
 
-/* Before the table of the steps. */
+/* First line, before the table of steps. */
 static void print_title(const dd_simulation *sim)
 {
     const app_run_settings *settings = &sim->settings->run;
@@ -107,7 +107,7 @@ static void print_title(const dd_simulation *sim)
     }
 }
 
-/* After it. */
+/* Lines after the table. */
 static void print_summary(const dd_simulation *sim)
 {
     const dd_step *now = &sim->now;
@@ -122,7 +122,7 @@ static void print_summary(const dd_simulation *sim)
            "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
 }
 
-/* What of the parameters is changed or passed over. */
+/* Notes on changed and ignored parameters. */
 static void print_notes(const dd_simulation *sim)
 {
     for (int i = 0; i < sim->input.notes.n && sim->domain.rank == 0 && !sim->settings->run.quiet; i++) {
@@ -130,7 +130,7 @@ static void print_notes(const dd_simulation *sim)
     }
 }
 
-/* What a run leaves: files, and a note on stderr. */
+/* Writes a run's files, and a note on stderr. */
 static int finish(const dd_simulation *sim, app_record *record, eqp_message *message)
 {
     eqp_message note = {""};
@@ -208,7 +208,7 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
         code = app_compare(&comparison, record, message);
     }
     if (code == EQP_OK) {
-        app_signals_keep(); /* a file that is begun is completed */
+        app_signals_keep(); /* files are completed despite signals */
         code = finish(&sim, record, message);
     }
     if (code == EQP_OK) {
@@ -265,7 +265,7 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     return code;
 }
 
-/* The lists of names, and what the kernels are worth. */
+/* Options that print and exit: lists of names, the check of the kernels. */
 static int answer(const void *values, char **text, eqp_message *message)
 {
     const dd_settings *settings = values;

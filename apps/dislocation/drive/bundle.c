@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of an answer belongs to a target. */
+/* Counts that an answer has for each target. */
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
 
-/* How many of what a bundle has. */
+/* Parts of a bundle, by their numbers of entries. */
 enum { SEGMENTS, ITERATIONS, TOUCHES, TARGETS, RUNS, PARTS };
 
 typedef int32_t pair[2];
@@ -40,14 +40,14 @@ int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t ta
     return EQP_OK;
 }
 
-/* A bundle while it is packed. */
+/* A bundle being packed. */
 typedef struct packer {
     const dd_stage *stage;
     const dd_iterations *list;
-    dd_run *kept; /* all that is touched; owned */
+    dd_run *kept; /* touched segments; owned */
     int64_t nkept, kept_room;
     int64_t n[PARTS];
-    pair *of[PARTS]; /* but for segments; owned */
+    pair *of[PARTS]; /* all parts except segments; owned */
     int64_t room[PARTS];
 } packer;
 
@@ -106,7 +106,7 @@ static int pack_iteration(packer *p, const dd_iteration *iteration)
     return code;
 }
 
-/* Bytes of a bundle with so many of each. */
+/* Bytes of a bundle with n entries in each part. */
 static size_t bundle_bytes(const int64_t n[PARTS])
 {
     size_t bytes = PARTS * sizeof *n + 9 * sizeof(double) * (size_t)n[SEGMENTS];
@@ -160,17 +160,17 @@ done:
     return code;
 }
 
-/* A bundle that has arrived. */
+/* A received bundle. */
 typedef struct opened {
     int64_t n[PARTS];
     double *memory;     /* owned */
-    dd_columns columns; /* forces are 0 but within an iteration */
+    dd_columns columns; /* forces are 0 outside an iteration */
     pair *numbers;      /* owned */
     const pair *of[PARTS];
     size_t answer_bytes;
 } opened;
 
-/* Sizes: none is larger than what is there, so nothing overflows. */
+/* Sizes are bounded by the bytes received, so that nothing overflows. */
 static int check_sizes(const void *data, size_t bytes, opened *o)
 {
     if (bytes < sizeof o->n) {
@@ -254,7 +254,7 @@ done:
     return code;
 }
 
-/* Forces on what an iteration touches go to an answer, and are 0 again. */
+/* Moves the forces on the segments that an iteration touches into the answer and clears them. */
 static void write_forces(const opened *o, int64_t n, const pair *touch, char *to)
 {
     for (int c = 0; c < 6; c++) {
@@ -278,7 +278,7 @@ static void write_counts(const dd_counts *counts, char *to)
     memcpy(to, count, sizeof count);
 }
 
-/* Runs of a target as kernels take them. */
+/* Runs of a target in the form that kernels take. */
 static int runs_of(const pair target, const pair *run, dd_run runs[DD_GRID_SOURCES])
 {
     for (int r = 0; r < target[1]; r++) {

@@ -31,7 +31,7 @@ void dd_domain_fold(const dd_domain *domain, double x[3])
         const double box = domain->box[d];
         if (box > 0) {
             x[d] -= box * floor((x[d] - domain->low[d]) / box);
-            if (x[d] >= domain->low[d] + box) { /* by rounding */
+            if (x[d] >= domain->low[d] + box) { /* rounding */
                 x[d] = domain->low[d];
             }
         }
@@ -63,13 +63,13 @@ int64_t dd_node_bytes(const dd_node *node)
     return (int64_t)sizeof *node + node->narms * (int64_t)sizeof *node->arm;
 }
 
-/* The rank that knows where a tag lives. */
+/* The rank that knows the home of a tag. */
 static int keeper(const dd_domain *domain, dd_tag tag)
 {
     return (int)eqp_random_below(0, tag, 0, (uint64_t)domain->nranks);
 }
 
-/* Where the tags that a keeper is asked about live: as a network of nodes without arms. */
+/* The homes of the tags that this rank keeps: as a network of nodes without arms. */
 static int make_directory(dd_domain *domain, dd_network *directory, eqp_message *message)
 {
     dd_outbox out = {0};
@@ -114,7 +114,7 @@ static int ask(dd_domain *domain, dd_inbox *questions)
     return dd_outbox_deliver(domain->comm, &out, questions);
 }
 
-/* Homes in the order of the questions; -1: there is no such node. */
+/* Homes in the order of the questions; -1: no such node. */
 static int answer(const dd_domain *domain, const dd_network *directory, dd_inbox *questions, dd_inbox *answers)
 {
     dd_outbox out = {0};
@@ -135,7 +135,7 @@ static int answer(const dd_domain *domain, const dd_network *directory, dd_inbox
     return dd_outbox_deliver(domain->comm, &out, answers);
 }
 
-/* Answers of one keeper stand in the order of the questions to it, those of different keepers one after another. */
+/* Answers of a keeper are in the order of the questions to it, those of different keepers one after another. */
 static int read_answers(dd_domain *domain, dd_inbox *answers, eqp_message *message)
 {
     const int *home = (const int *)(const void *)answers->byte;
@@ -166,7 +166,7 @@ static int read_answers(dd_domain *domain, dd_inbox *answers, eqp_message *messa
     return eqp_agree(domain->comm, code, message);
 }
 
-/* New nodes count on from the largest tag of all. */
+/* New nodes continue from the largest tag of all ranks. */
 static int find_next_tag(dd_domain *domain, eqp_message *message)
 {
     uint64_t largest = 0;
@@ -178,7 +178,7 @@ static int find_next_tag(dd_domain *domain, eqp_message *message)
     if (MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, domain->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    /* Ids are signed 64-bit numbers for everybody else, and some room for new ones is needed. */
+    /* Ids are signed 64-bit numbers elsewhere, and new nodes need room. */
     if (largest >= (uint64_t)INT64_MAX - ((uint64_t)1 << 40)) {
         eqp_message_set(message, "node %u,%u: no room for new tags behind it", DD_TAG_DOMAIN(largest),
                         DD_TAG_INDEX(largest));
@@ -208,7 +208,7 @@ done:
     return code;
 }
 
-/* A neighbour's arm is to know a node's new home. */
+/* Tells a neighbour's arm the new home of a node. */
 typedef struct news {
     dd_tag neighbour, moved;
     int home;
@@ -226,7 +226,7 @@ static int hear(dd_domain *domain, const news *heard)
     return EQP_OK;
 }
 
-/* bytes: of the news to other ranks. */
+/* bytes: of messages to other ranks */
 static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
 {
     dd_outbox out = {0};

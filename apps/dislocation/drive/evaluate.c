@@ -38,7 +38,7 @@ void dd_node_force(const dd_node *node, double force[3])
     }
 }
 
-/* Moments of the cells that this rank adds up: all of their segments are here, in the same order on every rank. */
+/* Moments of the cells that this rank sums: all of their segments are here, in the same order on every rank. */
 static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 {
     const dd_far *far = evaluator->waves->far;
@@ -57,7 +57,7 @@ static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
     }
 }
 
-/* Counts start from none. */
+/* Zeroed counts. */
 static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *ncounts)
 {
     int code = eqp_array_reserve(counts, room, n, sizeof **counts);
@@ -69,7 +69,7 @@ static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *n
     return code;
 }
 
-/* The far field needs its kernels for this grid. Collective; the same code on all ranks. */
+/* Makes the kernels of the far field for this grid. Collective; the same code on all ranks. */
 static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
 {
     const dd_grid *grid = &stage->grid;
@@ -86,9 +86,9 @@ done:
     return code;
 }
 
-/* What travels meanwhile: positions out, forces back and their sums, forces on arms out and in. */
+/* Buffers of data that travel: positions out, forces back and their sums, forces on arms out and in. */
 typedef struct cargo {
-    double *out, *mine, *sum, *arms_out, *arms_in; /* parts of one array, of which `out` is the first */
+    double *out, *mine, *sum, *arms_out, *arms_in; /* parts of one array that starts at `out` */
 } cargo;
 
 static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
@@ -126,7 +126,7 @@ static void add_force(const dd_stage *stage, int64_t local, const double force[6
     }
 }
 
-/* What acts on one segment alone. */
+/* Self force, applied stress and far field on one segment. */
 static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, int64_t local)
 {
     const dd_segment segment = dd_stage_segment(stage, local);
@@ -142,7 +142,7 @@ static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int
     }
 }
 
-/* The local segments, cell by cell. */
+/* A pass over the local segments, cell by cell. */
 typedef struct pass {
     dd_evaluator *evaluator;
     const dd_domain *domain;
@@ -151,7 +151,7 @@ typedef struct pass {
     int64_t next; /* target */
 } pass;
 
-/* To the account of the segment's owner. */
+/* Books work to the segment's owner. */
 static int note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
 {
     dd_account(p->evaluator, p->stage, local, target, counts);
@@ -180,7 +180,7 @@ static int one_cell(pass *p, int64_t cell)
     return code;
 }
 
-/* Pairs of those cells that need own segments only, or of all others. */
+/* Pairs of the cells that need own segments only, or of all other cells. */
 static int some_cells(pass *p, bool alone)
 {
     int code = EQP_OK;
@@ -195,7 +195,7 @@ static int some_cells(pass *p, bool alone)
     return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
-/* What acts on each own segment alone. */
+/* Self forces, applied stress and far field on all own segments. */
 static int own_segments(pass *p)
 {
     const dd_stage *stage = p->stage;
@@ -221,7 +221,7 @@ static int own_segments(pass *p)
     return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
-/* The far field's work of a part, in all stages. */
+/* Work of a part in all stages of the far field. */
 static int64_t far_work(const dd_far_parts *parts, int part)
 {
     int64_t work = 0;
@@ -267,7 +267,7 @@ static int make_far(pass *p, int *computed)
     return code;
 }
 
-/* All that own segments need of the far field. Collective. */
+/* The far field of all cells with own segments. Collective. */
 static int finish_far(pass *p, int *computed)
 {
     dd_evaluator *evaluator = p->evaluator;
@@ -288,7 +288,7 @@ static void set_arm(dd_domain *domain, int64_t node, int arm, const double force
     memcpy(domain->network.node[node].arm[arm].force, force, 3 * sizeof *force);
 }
 
-/* Forces of own segments to both ends' arms; the far end may live elsewhere. */
+/* Copies forces of own segments to the arms at both ends; the far end may live elsewhere. */
 static int own_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, double *out)
 {
     for (int64_t s = 0; s < stage->nown; s++) {
@@ -335,7 +335,8 @@ static int64_t bytes_of(const dd_evaluator *evaluator)
     return bytes;
 }
 
-/* Positions of remote segments, and meanwhile all that needs none of them. computed: this rank's code of that. */
+/* Fetches positions of remote segments; meanwhile computes what needs none of them. computed: this rank's code of that.
+ */
 static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 {
     int code = dd_stage_start(p->domain, halo, p->stage, c->out);
@@ -356,7 +357,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     return code;
 }
 
-/* All other pairs, or all if they are handed out, and the far field, whose moments travel meanwhile. */
+/* All other pairs, or all pairs if they are handed out, and the far field, whose moments travel meanwhile. */
 static int compute(pass *p, int *computed)
 {
     const bool has_far = p->evaluator->waves != NULL;
@@ -382,7 +383,7 @@ static int compute(pass *p, int *computed)
     return code;
 }
 
-/* Forces to where segments live and on to their ends. */
+/* Sends forces to the homes of the segments and on to their ends. */
 static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const cargo *c,
                    int computed)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a node sends to its neighbours: where it is and how fast. */
+/* Force on the other end of an arm. */
 #define ARM_BYTES ((int64_t)(3 * sizeof(double)))
 
 /* An arm across ranks. */
@@ -66,7 +66,7 @@ static void sort(crossing *c, int64_t n, int (*compare)(const void *, const void
     }
 }
 
-/* Own places at once; what crosses is collected. */
+/* Finds neighbours that live here and lists the arms that cross. */
 static int64_t split_arms(const dd_domain *domain, dd_halo *halo, crossing *cross)
 {
     int64_t narms = 0, ncross = 0;
@@ -180,7 +180,7 @@ done:
     return code;
 }
 
-/* What arrives must be what this side knows of: nodes by home and tag, arms by rank. */
+/* Arrivals must match this side's lists: nodes by home and tag, arms by rank. */
 static int check_arrivals(const dd_domain *domain, const dd_halo *halo)
 {
     const eqp_route_view nodes = eqp_route_arrivals(halo->nodes), arms = eqp_route_arrivals(halo->arms);
@@ -205,7 +205,7 @@ static int check_arrivals(const dd_domain *domain, const dd_halo *halo)
     return a == arms.n ? EQP_OK : EQP_ERR_INTERNAL;
 }
 
-/* The lists of all that crosses; nothing of it needs others. */
+/* Lists everything that crosses. Local. */
 static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd_blocks *arms)
 {
     crossing *cross = NULL;
@@ -324,7 +324,7 @@ int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in)
     const void *received = NULL;
 
     code = dd_route_send(halo->arms, code, out, &received);
-    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* by rank, as theirs lie */
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* in the order of theirs */
         memcpy(in, (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         in += view.bytes[b] / (int64_t)sizeof *in;
     }

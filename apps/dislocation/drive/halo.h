@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The neighbours of a rank's nodes that live elsewhere. An arm across ranks stands on both sides, so each side knows
- * without asking what the other needs and in which order. */
+/* Neighbours of a rank's nodes that live elsewhere. Both ends know an arm across ranks, so each side knows without
+ * asking which data the other needs, and in which order. */
 #ifndef DD_HALO_H
 #define DD_HALO_H
 
@@ -8,53 +8,55 @@
 
 #include <equipoise/more/route.h>
 
-/* Arms across ranks of one side, by the other end's rank, then by segment: lower tag, higher tag. */
+/* Arms across ranks whose segments belong to one side, by the other end's rank, then by segment: lower tag, higher tag.
+ */
 typedef struct dd_crossings {
     int64_t n;
     int64_t *node;  /* [n] place of the own end */
-    int *arm;       /* [n] which of its arms */
+    int *arm;       /* [n] index of the arm */
     int64_t *count; /* [ranks] */
 } dd_crossings;
 
-/* Places of neighbours: below network.n one of the domain's own nodes, from there on ghosts. */
+/* Places of neighbours: below network.n own nodes, then ghosts. */
 typedef struct dd_halo {
-    int64_t n;       /* own nodes when it was made */
+    int64_t n;       /* own nodes at its creation */
     int64_t nghosts; /* remote neighbours, each once */
-    int numbers;     /* that travel of a node: position, or position and velocity */
+    int numbers;     /* numbers sent for a node: position, or position and velocity */
     int64_t *first;  /* [n + 1] first arm of each own node in `place` */
     int64_t *place;  /* [arms] of each arm's neighbour */
     dd_tag *tag;     /* [nghosts] by home, then by tag */
-    double *x, *v;   /* [nghosts][3] as of the last dd_halo_refresh; v: NULL where only positions travel */
-    /* own nodes that others need, by tag: each is a block */
+    double *x, *v;   /* [nghosts][3] as of the last dd_halo_refresh; v: NULL if only positions travel */
+    /* own nodes that other ranks need, by tag; each is a block */
     int64_t nsend;
     int64_t *send;     /* [nsend] places */
     double *out;       /* [nsend][numbers] scratch */
-    eqp_route *nodes;  /* from there to the ghosts */
+    eqp_route *nodes;  /* from those nodes to the ghosts */
     dd_crossings mine; /* arms across ranks whose segment belongs to the own end */
     dd_crossings theirs;
     eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */
 } dd_halo;
 
-/* Plans, with the domain's plan, and fetches once; the domain's nodes and arms must not change while the halo is used.
- * Forces want positions alone. code: of this rank so far; all ranks return the code of one that has failed, here and
- * below. Collective. */
+/* Plans by the domain's exchange plan and fetches positions once; the domain's nodes and arms must not change while the
+ * halo is in use. code: of this rank so far; all ranks return the code of a rank that failed, here and below.
+ * Collective. */
 int dd_halo_create(const dd_domain *domain, int code, dd_halo *halo);
 /* The same for positions and velocities. */
 int dd_halo_create_moving(const dd_domain *domain, int code, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);
 
-/* Fetches positions of all ghosts, and velocities where these travel. Collective. */
+/* Fetches positions of all ghosts, and their velocities if the halo has them. Collective. */
 int dd_halo_refresh(const dd_domain *domain, dd_halo *halo, int code);
 
-/* A number of each own node to those who know it as a ghost: own [n] (borrowed), ghost [nghosts]. Collective. */
+/* Sends a number of each own node to the ranks that have it as a ghost: own [n] (borrowed), ghost [nghosts].
+ * Collective. */
 int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost);
 
-/* Three numbers for each arm across ranks from whom its segment belongs to: out [mine.n][3] (borrowed), in
- * [theirs.n][3]. Collective. */
+/* Sends three numbers for each arm across ranks from the owner of its segment to the other end: out [mine.n][3]
+ * (borrowed), in [theirs.n][3]. Collective. */
 int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in);
 
-/* Position of the neighbour at a place, and its velocity, of a halo that was made with velocities. Local. */
+/* Position of the neighbour at a place; its velocity, if the halo has velocities. Local. */
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place);
 const double *dd_halo_velocity(const dd_domain *domain, const dd_halo *halo, int64_t place);
 

@@ -80,7 +80,7 @@ void dd_outbox_free(dd_outbox *outbox)
     *outbox = (dd_outbox){0};
 }
 
-/* What a rank's message to another begins with. Messages travel in words: the last one may be filled up. */
+/* Header of a message between two ranks. Messages travel in words; the last one may be padded. */
 typedef struct parcel {
     int64_t from, bytes;
 } parcel;
@@ -90,7 +90,7 @@ static int64_t words_of(int64_t bytes)
     return bytes == 0 ? 0 : (int64_t)(sizeof(parcel) / sizeof(int64_t)) + (bytes + 7) / 8;
 }
 
-/* The pieces by rank, each rank's in the order in which they were written. to: [nwords] ranks, packed: [nwords] */
+/* Sorts pieces by rank and keeps their order within a rank. to: [nwords] ranks, packed: [nwords]. */
 static int pack(const dd_outbox *outbox, int rank, int nranks, int64_t *nwords, int **to, int64_t **packed)
 {
     int64_t *bytes = NULL, *at = NULL, from = 0, n = 0;
@@ -128,7 +128,7 @@ done:
     return code;
 }
 
-/* Takes heads and what fills words up out of what has come, by sending rank. */
+/* Removes headers and padding; fills the inbox by sending rank. */
 static void unpack(int64_t nwords, int64_t *words, dd_inbox *inbox)
 {
     for (int64_t at = 0; at < nwords;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of any length between ranks: written one after another, each for a rank, and delivered all at once. */
+/* Messages of any length between ranks: appended piece by piece and delivered all at once. */
 #ifndef DD_OUTBOX_H
 #define DD_OUTBOX_H
 
@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver returns it on all ranks. */
+/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver() returns it on all ranks. */
 typedef struct dd_outbox {
     char *byte; /* owned */
     int64_t n, room;
@@ -26,7 +26,7 @@ void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node);
 void dd_outbox_fail(dd_outbox *outbox, int code);
 void dd_outbox_free(dd_outbox *outbox);
 
-/* What has arrived, by sending rank. */
+/* Received bytes, by sending rank. */
 typedef struct dd_inbox {
     char *byte; /* owned */
     int64_t n;
@@ -36,17 +36,17 @@ typedef struct dd_inbox {
 
 /* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
-/* The same without a meeting of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone, for its next
- * collective call. */
+/* The same without agreement of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone and belong into
+ * its next collective call. */
 int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
 
 bool dd_inbox_empty(const dd_inbox *inbox);
-/* Rank that the next byte came from. */
+/* Rank that sent the next byte. */
 int dd_inbox_sender(const dd_inbox *inbox);
-/* Takes the next bytes out. EQP_OK, or EQP_ERR_INTERNAL where fewer are left. */
+/* Reads the next bytes. EQP_OK, or EQP_ERR_INTERNAL if fewer are left. */
 int dd_inbox_read(dd_inbox *inbox, void *bytes, size_t size);
-/* Takes a node of dd_outbox_add_node out; *node holds nothing before. Its home is not part of the message: set it.
- * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
+/* Reads a node of dd_outbox_add_node() into an empty *node; the caller sets its home, which does not travel. EQP_OK,
+ * EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
 int dd_inbox_read_node(dd_inbox *inbox, dd_node *node);
 void dd_inbox_free(dd_inbox *inbox);
 

@@ -17,7 +17,7 @@
 #define MOST_SHELLS 50
 #define AT(field) offsetof(dd_settings, field)
 
-/* A positive number of the control file that the command line may give as well. */
+/* A positive number of the control file that the command line can override. */
 #define POSITIVE(name_, field_, argument_, help_)                                                                      \
     {                                                                                                                  \
         .name = (name_), .argument = (argument_), .type = APP_OPTION_REAL, .offset = AT(field_),                       \
@@ -342,7 +342,7 @@ void dd_settings_default_control(eqp_paradis_control *control)
     }
 }
 
-/* The word number i of words separated by '|'. */
+/* Word i of words separated by '|'. */
 static void copy_word(const char *words, int i, char name[EQP_PARADIS_NAME])
 {
     for (; i > 0; i--) {

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
+/* Longest segment as a share of a cell: a longer one reaches beyond the neighbouring cells. */
 #define LONGEST 0.9
 
-/* Near pairs must fit into the cells: those of a control file become fewer where they are too small, those of the
- * command line are meant. The parameters keep theirs, for ParaDiS. */
+/* Near pairs must fit into neighbouring cells. Cells of a control file become fewer if they are too small; those of the
+ * command line stay. The written parameters keep the original numbers, for ParaDiS. */
 static int set_cells(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *control = &sim->input.control;
@@ -90,7 +90,7 @@ static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp
     return EQP_OK;
 }
 
-/* Of a mobility law; DD_NO_CRYSTAL where its screws do not change planes. */
+/* Crystal of a mobility law; DD_NO_CRYSTAL if its screws do not change planes. */
 static dd_crystal crystal_of(const eqp_paradis_control *c)
 {
     const bool fcc = strncmp(c->mobility, "FCC", 3) == 0, bcc = strncmp(c->mobility, "BCC", 3) == 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run: a network that moves under its own and the applied stress, step by step, and the map that says who computes
- * what. */
+/* A run: a network that moves under its own and the applied stress, and the map of its work. */
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
@@ -26,9 +25,9 @@ typedef struct dd_simulation {
     const dd_settings *settings; /* borrowed */
     dd_input input;
     app_words words; /* of a restart's control file, until the first forces are known */
-    app_state state; /* of these */
-    bool resumes;    /* with the homes of its restart file */
-    bool owed;       /* the last step was stopped: its forces are computed by the run that goes on */
+    app_state state; /* of these words */
+    bool resumes;    /* with the homes of the restart file */
+    bool owed;       /* a signal stopped the last step: a restart computes its forces */
     dd_domain domain;
     dd_halo halo;
     dd_stage stage;
@@ -39,8 +38,8 @@ typedef struct dd_simulation {
     dd_loading loading;
     dd_stepper stepper;
     eqp_balancer *balancer;
-    dd_problem problem; /* what it knows of this */
-    eqp_boxes *boxes;   /* sectioning and bisection: nodes live in their boxes; else NULL */
+    dd_problem problem; /* the balancer's view of this run */
+    eqp_boxes *boxes;   /* of sectioning and bisection, where nodes live in boxes; else NULL */
     int signal;         /* that a rank had received when the last step was recorded; 0: none */
     int failed;         /* code of this rank alone; the next collective call that takes one returns it on all ranks */
     double fastest;     /* largest speed of all nodes when the last step was recorded, b/s */

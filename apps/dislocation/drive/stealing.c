@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Iterations of a bundle: more share the segments that travel, fewer are divided better. */
+/* Iterations in a bundle: with more of them segments travel once for several; with fewer the work divides better. */
 #define MOST_GIVEN 8
 
 /* This rank's iterations in an evaluation. */
@@ -19,9 +19,9 @@ typedef struct stealing {
     dd_iterations list;
     int64_t first;   /* number in the whole loop */
     double *memory;  /* of the scratch; owned */
-    dd_columns here; /* the stage's segments, and forces of one iteration, else 0 */
-    int64_t added;   /* so many iterations are in the stage's forces */
-    double **done;   /* [list.n] forces of those that wait for others before them; owned */
+    dd_columns here; /* the stage's segments; forces of one iteration, else 0 */
+    int64_t added;   /* iterations already added to the stage's forces */
+    double **done;   /* [list.n] forces that wait for earlier iterations; owned */
 } stealing;
 
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules, eqp_loop **loop)
@@ -68,7 +68,7 @@ static const dd_run *touches_of(const stealing *h, const dd_iteration *iteration
     return h->list.touch + iteration->touch;
 }
 
-/* Forces of an iteration, as an answer has them, to the stage's. */
+/* Adds the forces of an iteration, in the order of an answer, to the stage's. */
 static void add_done(const stealing *h, const dd_iteration *iteration, const double *force)
 {
     const dd_run *touch = touches_of(h, iteration);
@@ -84,7 +84,7 @@ static void add_done(const stealing *h, const dd_iteration *iteration, const dou
     }
 }
 
-/* Those that waited for the last one. */
+/* Adds the iterations that waited for this one. */
 static void add_waiting(stealing *h)
 {
     for (; h->added < h->list.n && h->done[h->added] != NULL; h->added++) {
@@ -94,7 +94,7 @@ static void add_waiting(stealing *h)
     }
 }
 
-/* Forces of an iteration from the scratch, as an answer has them; NULL: to the stage's. */
+/* Moves the forces of an iteration from the scratch to `done`, in the order of an answer; NULL: to the stage's. */
 static void empty_scratch(const stealing *h, const dd_iteration *iteration, double *done)
 {
     const dd_run *touch = touches_of(h, iteration);
@@ -187,7 +187,7 @@ static int compute_bundle(void *user, int owner, int64_t first, int64_t count, c
     return code;
 }
 
-/* Work on the targets of an iteration that somebody else has done. */
+/* Books work on the targets of an iteration that another rank has computed. */
 static int account_answer(const stealing *h, const dd_iteration *iteration, const char *part)
 {
     int code = EQP_OK;

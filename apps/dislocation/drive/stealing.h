@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pairs that are handed out while forces are computed, on top of any map: a rank computes what the map says, and ranks
- * that are done take over what others have not begun, with the segments that they need for it. */
+/* Pairs that are handed out during an evaluation, on top of any map: a rank computes what the map assigns; ranks that
+ * are done take iterations that other ranks have not begun, with the segments these need. */
 #ifndef DD_STEALING_H
 #define DD_STEALING_H
 
@@ -10,14 +10,15 @@
 
 #include <mpi.h>
 
-/* A loop for dd_evaluator::loop; it learns how fast the ranks are. rules: NULL: the defaults (copied).
- * Collective. */
+/* A loop for dd_evaluator::loop, which learns the speeds of the ranks. rules: NULL: the defaults (copied). Collective.
+ */
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
                    eqp_loop **loop);
 
-/* All pairs, by the evaluator's loop. Remote segments are complete. Forces have the same bits whoever computes what,
- * for the same ranks and map. Work and time are the batches' of who computes, the accounts of owners stay where they
- * are; evaluator->helped is set. computed: this rank's code so far. The same code on all ranks. Collective. */
+/* Computes all pairs by the evaluator's loop. Remote segments must be complete. For the same ranks and map, forces have
+ * the same bits whichever rank computes which pairs. Time and work are booked where pairs are computed, the accounts of
+ * owners at their owners; evaluator->helped is set. computed: this rank's code so far. The same code on all ranks.
+ * Collective. */
 int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed);
 
 #endif

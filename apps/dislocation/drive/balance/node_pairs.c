@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What a segment meets in a cell; of its own cell only what comes after it. */
+/* Pairs of a segment with a cell; in its own cell with the segments after it. */
 static void meet(const dd_node_pairs *node_pairs, int64_t local, bool own, int64_t cell, dd_meeting *meeting)
 {
     const dd_stage *stage = node_pairs->stage;
@@ -43,7 +43,7 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
     return code;
 }
 
-/* Nodes that ranks share need not find all their partners here: a stage as if nobody shared any. */
+/* Not all partners of shared nodes need to be here: fetches a stage as if no node were shared. */
 static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cells[3], dd_stage *whole)
 {
     const int64_t n = domain->network.n;
@@ -81,7 +81,7 @@ done:
     return code;
 }
 
-/* Pairs of a node: they were counted when they were computed; of one that ranks share nobody has counted all. */
+/* Pairs of a node: counted by the evaluation, unless ranks share the node. */
 static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *counts)
 {
     int64_t cells[DD_GRID_SOURCES];
@@ -102,7 +102,7 @@ static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *count
     return code;
 }
 
-/* What a node does if it is computed whole; runs are those of this stage. */
+/* Work of a node computed whole; runs are those of this stage. */
 static int count_whole(dd_node_pairs *node_pairs, int64_t node)
 {
     const dd_stage *stage = node_pairs->stage;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Walls move a little at a time: so often before it counts. As they do not come to rest, the best of the last few
- * places is taken. */
+/* Walls move a little at a time: moves before their load counts. As they do not come to rest, the best of the last few
+ * positions is taken. */
 #define WALL_MOVES 30
 #define WALL_CHOICE 5
 
@@ -30,7 +30,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
         code = dd_survey_names(&sim->domain, key, list);
     }
     code = eqp_agree(sim->comm, code, NULL);
-    if (code == EQP_OK && kind == EQP_SURVEY_WORK) { /* what the last evaluation has counted */
+    if (code == EQP_OK && kind == EQP_SURVEY_WORK) { /* counts of the last evaluation */
         code = dd_survey(&sim->domain, &sim->stage, &sim->evaluator, (uint64_t)sim->settings->run.seed, key, list);
     }
     free(key);
@@ -86,7 +86,7 @@ static void base(void *user, int nparts, double *seconds)
     dd_evaluator_base(p->grid, &p->costs, nparts, seconds);
 }
 
-/* Owners as walls see them. */
+/* Owners with their loads. */
 typedef struct weighed {
     const double *speed; /* [parts] */
     int64_t n;
@@ -94,7 +94,7 @@ typedef struct weighed {
     const double *seconds; /* [n] */
 } weighed;
 
-/* What the boxes cost by the model at their speeds: [parts], and the most of it. */
+/* Loads of the boxes by the cost model at their speeds: [parts], and the largest. */
 static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighed *owners, double *loads, double *most)
 {
     const int nparts = eqp_boxes_parts(boxes);
@@ -114,7 +114,7 @@ static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighe
     return code;
 }
 
-/* The walls as they are after so many moves on a network that does not change. */
+/* Walls after WALL_MOVES moves on a network that does not change. */
 static int move_boxes(const dd_problem *p, const weighed *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
 {
     double most = 0.0, least = INFINITY;
@@ -182,7 +182,7 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-/* Seconds on a core of a machine with AVX-512; calls and handshakes as tests/steps counts them: each route tells its
+/* Seconds on a core of a machine with AVX-512; calls and handshakes as counted by tests/steps: each route announces its
  * blocks before their data. */
 static const eqp_overhead overhead = {.held = 5e-7,
                                       .ghost = 7e-8,
@@ -193,8 +193,8 @@ static const eqp_overhead overhead = {.held = 5e-7,
                                       .gathered = (int)sizeof(dd_rank_row),
                                       .handshakes = 1};
 
-/* Least squares of the peaks of processes with 80 to 4800 nodes, by glibc: messages are in what a ghost takes. Fixed:
- * the program, its libraries and MPI. */
+/* Least squares fit of peak memory of processes with 80 to 4800 nodes, with glibc; messages are included in ghosts.
+ * Fixed: the program, its libraries and MPI. */
 static const eqp_memory memory = {.fixed = 2.67e7, .held = 2230, .ghost = 850};
 
 eqp_problem dd_problem_functions(dd_problem *problem)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A network as the balancer sees it (<equipoise/problem.h>): owners are nodes with the segments that they own,
- * interactions are pairs of segments, what they touch are nodes. */
+/* A network as the balancer sees it (<equipoise/problem.h>): owners are nodes with the segments they own, interactions
+ * are pairs of segments, ghosts are segments. */
 #ifndef DD_PROBLEM_H
 #define DD_PROBLEM_H
 
@@ -8,7 +8,7 @@
 
 struct dd_simulation;
 
-/* Set `sim` (borrowed), the rest is zero; must stay where it is while its balancer lives. */
+/* Set `sim` (borrowed), the rest is zero. Must not move while its balancer lives. */
 typedef struct dd_problem {
     struct dd_simulation *sim;
     /* Between open and close: */
@@ -17,10 +17,10 @@ typedef struct dd_problem {
     const dd_grid *grid;
 } dd_problem;
 
-/* The functions, for the state of a simulation after an evaluation. To close it frees the stage, since to make a map
- * takes room: forces can be computed again when that is planned anew. advance: motion alone, as nodes that come and go
- * with the topology would leave placements without owners and owners without placements. assign: sectioning and
- * bisection, after as many moves of their walls as a run would have made. */
+/* The functions, for the state of a simulation after an evaluation. Closing frees the stage, since making a map takes
+ * memory; the next plan makes it again. advance: motion only, since nodes that the topology creates or removes would
+ * leave placements and owners unmatched. assign: sectioning and bisection, after as many wall moves as a run would have
+ * made. */
 eqp_problem dd_problem_functions(dd_problem *problem);
 
 #endif

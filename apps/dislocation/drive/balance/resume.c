@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A node's place along the curve, with the owner of the map's table that it is, -1: none, and its home. */
+/* A node's place along the curve, with its index in the map's table of owners (-1: none) and its home. */
 static int node_runs(const dd_simulation *sim, app_run_of_keys **runs)
 {
     const dd_network *network = &sim->domain.network;

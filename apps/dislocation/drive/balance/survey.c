@@ -60,26 +60,26 @@ done:
     return code;
 }
 
-/* What a survey looks at. */
+/* A survey in progress. */
 typedef struct surveyor {
     const dd_domain *domain;
     const dd_stage *stage;
     const dd_evaluator *evaluator;
     eqp_survey *survey;
-    uint64_t pin_below; /* of whom keys are small, as the survey's detail says of interactions */
-    uint64_t *pin_key;  /* [local segments] of each segment's owner */
+    uint64_t pin_below; /* owners with smaller keys are pins: see the survey's detail of interactions */
+    uint64_t *pin_key;  /* [local segments] key of each segment's owner */
     uint64_t seed;
 } surveyor;
 
-/* An owner's segments, which lie one after another, and those of its source cells that are computed here. */
+/* An owner's segments, which are consecutive, and its source cells computed here. */
 typedef struct lot {
     int64_t first, n; /* local segments */
     uint32_t sources; /* bits */
-    bool tiles;       /* to be kept */
+    bool tiles;       /* tiles are added */
 } lot;
 
-/* The owners in a source cell that are sampled as pins, each once; those with the smallest keys stand for the tile, so
- * that all who see the cell name the same ones. */
+/* Adds the owners in a source cell that are pins, each once. The smallest keys are the tile's pins, so that all ranks
+ * with the cell choose the same ones. */
 static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[EQP_TILE_PINS])
 {
     const dd_stage *stage = s->stage;
@@ -109,7 +109,7 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
     return code;
 }
 
-/* Nanoseconds of a segment's pairs with a range of others, and of the run that they are. */
+/* Nanoseconds of a segment's pairs with a run of segments, kernel call included. */
 static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end)
 {
     const dd_segment segment = dd_stage_segment(s->stage, local);
@@ -122,7 +122,7 @@ static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end
     return eqp_survey_weigh(s->survey, count);
 }
 
-/* All that an owner does with one source cell; of its own cell a segment meets what comes after it. */
+/* Adds the work of an owner with one source cell; in its own cell a segment has pairs with those after it. */
 static int add_source(const surveyor *s, const lot *of, int64_t source, bool own_cell, int64_t *interactions)
 {
     const dd_stage *stage = s->stage;
@@ -145,7 +145,7 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
     return code;
 }
 
-/* Pins, tiles and their number of an owner. */
+/* Adds pins and tiles of an owner, and counts its interactions. */
 static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
 {
     int64_t sources[DD_GRID_SOURCES];
@@ -170,7 +170,7 @@ static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
     return code;
 }
 
-/* An own node as an owner of which nothing is known but who it is. */
+/* An own node as an owner without work. */
 static eqp_owner name_node(const dd_domain *domain, int64_t node, uint64_t key)
 {
     const dd_node *of = &domain->network.node[node];
@@ -199,7 +199,7 @@ int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *s
     return code;
 }
 
-/* own: its first own segment. Of nodes that ranks share the pairs come later, with the shares. */
+/* own: its first own segment. Pairs of shared nodes come later, with the shares. */
 static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, int64_t nown)
 {
     const dd_node *of = &s->domain->network.node[node];
@@ -225,7 +225,7 @@ static int add_nodes(const surveyor *s, const uint64_t *keys)
     int64_t own = 0;
     int code = EQP_OK;
 
-    for (int64_t node = 0; node < s->domain->network.n && code == EQP_OK; node++) { /* as own segments lie */
+    for (int64_t node = 0; node < s->domain->network.n && code == EQP_OK; node++) { /* in the order of own segments */
         const int64_t first = own;
         while (own < stage->nown && stage->own_node[own] == node) {
             own++;
@@ -235,7 +235,7 @@ static int add_nodes(const surveyor *s, const uint64_t *keys)
     return code;
 }
 
-/* A share with its segments, from the first of its targets on. */
+/* Adds a share with its segments, from the first of its targets on. */
 static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64_t key)
 {
     const dd_stage *stage = s->stage;
@@ -262,7 +262,7 @@ static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64
     return code == EQP_OK ? eqp_survey_add_owner(s->survey, &owner) : code;
 }
 
-/* Curve keys of the shares' owners, by their segments' first ends. */
+/* Curve keys of the shares' owners, at the first ends of their segments. */
 static int share_keys(const surveyor *s, uint64_t **keys)
 {
     const dd_stage *stage = s->stage;
@@ -301,7 +301,7 @@ static int add_shares(const surveyor *s)
     return code;
 }
 
-/* Tiles of all ranks' targets, and owners in their cells. */
+/* Sums over ranks: tiles of the targets, owners in their source cells. */
 static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
 {
     const dd_stage *stage = s->stage;
@@ -337,7 +337,7 @@ static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
     return code;
 }
 
-/* An interaction is a tile, which meets many: that many times fewer pins of each are wanted. */
+/* An interaction is a tile with many owners: fewer pins of each suffice. */
 static int choose_pins(surveyor *s)
 {
     const uint64_t below = eqp_survey_pin_below(s->survey);
@@ -358,7 +358,7 @@ static int add_all(surveyor *s, const uint64_t *keys)
 {
     int code = eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key);
 
-    if (code == EQP_OK) { /* exactly, as owners are large */
+    if (code == EQP_OK) { /* exactly, since owners are large */
         code = eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n);
     }
     EQP_TRY(code);

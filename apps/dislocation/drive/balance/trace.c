@@ -16,7 +16,7 @@ const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
 const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 
 #define NODE_BYTES 24  /* a position */
-#define FORCE_BYTES 48 /* on both ends of a segment */
+#define FORCE_BYTES 48 /* forces on both ends of a segment */
 #define ARM_BYTES 24   /* a force */
 
 /* Blocks of segments travel out and back. */
@@ -28,16 +28,17 @@ typedef struct tracer {
     const eqp_map *map;
     const eqp_placement *placement;
     eqp_evaluation *evaluation;
-    dd_far_parts far;  /* who computes the far field */
+    dd_far_parts far;  /* parts of the far field */
     dd_counts *load;   /* [nparts] */
-    dd_counts *early;  /* [nparts] of it, while segments travel; NULL where nothing is computed then, or loads only */
-    dd_counts *late;   /* [nparts] while moments of cells travel */
-    int *least;        /* [cells] where their segments live: smallest part, then [cells] largest one with a minus */
-    eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
-    eqp_needs *needed; /* cells whose segments parts need */
-    int *ghost_home;   /* [ghosts] where neighbours of own nodes are to live; NULL: loads only */
-    dd_tallies lives;  /* segments of cells by home */
-    dd_tallies arms;   /* arms across parts, by their parts */
+    dd_counts *early;  /* [nparts] share of load that overlaps with the exchange of segments; NULL if there is none, or
+                          loads only */
+    dd_counts *late;   /* [nparts] share that overlaps with the exchange of moments */
+    int *least;        /* [cells] smallest part with segments in the cell, then [cells] minus the largest */
+    eqp_needs *whole;  /* cells in which a part computes all pairs of a node; NULL: loads only */
+    eqp_needs *needed; /* cells whose segments a part needs */
+    int *ghost_home;   /* [ghosts] new homes of neighbours; NULL: loads only */
+    dd_tallies lives;  /* segments by cell and home */
+    dd_tallies arms;   /* arms between parts */
 } tracer;
 
 static void add_work(dd_counts *load, const dd_counts *work)
@@ -47,7 +48,7 @@ static void add_work(dd_counts *load, const dd_counts *work)
     }
 }
 
-/* Whether no segment of a cell and of those around it lives elsewhere. */
+/* True if the segments of a cell and of its neighbours all live on one part. */
 static bool is_alone(const tracer *t, int64_t cell, int part)
 {
     const dd_grid *grid = &t->node_pairs->stage->grid;
@@ -62,8 +63,8 @@ static bool is_alone(const tracer *t, int64_t cell, int part)
     return alone;
 }
 
-/* Pairs of a node's segments are computed while segments travel, or, if these are needed, while moments do. What its
- * segments do alone comes after the far field, if there is any. */
+/* Pairs of a node's segments overlap with the exchange of segments or, if they need these, with that of moments. Forces
+ * on single segments come after the far field, if there is one. */
 static void note_meanwhile(tracer *t, int64_t node, int part, const dd_counts *work)
 {
     if (t->early != NULL) {
@@ -81,7 +82,7 @@ static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
     return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
 }
 
-/* A node that one part computes whole: where it lives. */
+/* A node that its home computes whole. */
 static int trace_whole(tracer *t, int64_t node)
 {
     const int home = t->placement[node].home;
@@ -91,7 +92,7 @@ static int trace_whole(tracer *t, int64_t node)
     return need_cell(t, t->whole, t->node_pairs->cell[node], home);
 }
 
-/* A part gets a node's own cell for the node's sake: as much of it as lives where the node does. */
+/* A part needs a node's own cell for the node's sake: the segments that live with the node. */
 static int need_own_cell(tracer *t, int64_t node, int part)
 {
     const int home = t->placement[node].home;
@@ -106,7 +107,7 @@ static int need_own_cell(tracer *t, int64_t node, int part)
     return code;
 }
 
-/* A node that parts share, source cell by source cell. What its segments do alone is done at home. */
+/* A shared node, source cell by source cell. Forces on its single segments are computed at home. */
 static int trace_split(tracer *t, int64_t node)
 {
     dd_node_pairs *node_pairs = t->node_pairs;
@@ -135,7 +136,7 @@ static int trace_split(tracer *t, int64_t node)
     return code;
 }
 
-/* What this rank's nodes are to compute, and where their segments live. */
+/* Work of this rank's nodes, and the homes of their segments. */
 static int trace_nodes(tracer *t)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -143,7 +144,7 @@ static int trace_nodes(tracer *t)
 
     for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) {
         const int64_t nsegments = node_pairs->first[i + 1] - node_pairs->first[i];
-        if (nsegments > 0) { /* others own all of its segments and do their pairs */
+        if (nsegments > 0) { /* else its neighbours own all of its segments */
             code = t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
             if (code == EQP_OK && t->whole != NULL) {
                 code =
@@ -154,7 +155,7 @@ static int trace_nodes(tracer *t)
     return code;
 }
 
-/* The far field of all cells. This rank speaks for a run of the parts. */
+/* Work of the far field. This rank speaks for a range of the parts. */
 static void trace_far(tracer *t)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -184,7 +185,7 @@ static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
     return code;
 }
 
-/* In which parts the segments of every cell will live, by the nodes of all ranks. */
+/* Finds the parts that hold the segments of every cell, by the nodes of all ranks. */
 static int find_lives(tracer *t)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -214,7 +215,7 @@ done:
     return code;
 }
 
-/* A whole owner needs its own cell and those around it. */
+/* A node computed whole needs its own cell and the forward neighbours. */
 static int spread_whole(tracer *t)
 {
     eqp_needs_view at;
@@ -232,7 +233,7 @@ static int spread_whole(tracer *t)
     return code;
 }
 
-/* Needs as numbers of cell and part, and the rank that speaks for each cell. */
+/* Needs as numbers of cell and part, and the rank that collects each cell. */
 static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
 {
     eqp_needs_view view;
@@ -252,7 +253,7 @@ done:
     return code;
 }
 
-/* All needs of a cell to the rank that speaks for it. */
+/* Sends all needs of a cell to the rank that collects it. */
 static int gather_needs(tracer *t)
 {
     const MPI_Comm comm = t->node_pairs->domain->comm;
@@ -280,7 +281,7 @@ static int gather_needs(tracer *t)
     return code;
 }
 
-/* The ends of a block of segments go to those who compute pairs of its cell, and forces come back from them. */
+/* The ends of a block of segments go to the parts that compute pairs of its cell; forces come back. */
 static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
 {
     const int64_t bytes[] = {DD_END_BYTES * lives->ends, FORCE_BYTES * lives->amount};
@@ -304,7 +305,7 @@ typedef struct cell_homes {
     int64_t n;
 } cell_homes;
 
-/* The one that adds its moments up: of those with most of its segments the first. */
+/* The part that sums a cell's moments: the first of those with most of its segments. */
 static int choose_home(const cell_homes *lives)
 {
     int64_t best = 0;
@@ -315,8 +316,8 @@ static int choose_home(const cell_homes *lives)
     return dd_tally_part(lives->of[best].number);
 }
 
-/* A chunk of a cell's moments to the part that transforms it, and of its local expansion to all who have segments
- * there. */
+/* A chunk of a cell's moments goes to the part that transforms it, a chunk of the local expansion to all parts with
+ * segments in the cell. */
 static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home, const cell_homes *lives)
 {
     const dd_far_parts *far = &t->far;
@@ -336,7 +337,7 @@ done:
     return code;
 }
 
-/* The home gets all of the cell's segments. */
+/* The summing part needs all of the cell's segments. */
 static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
 {
     const int home = choose_home(lives);
@@ -353,7 +354,7 @@ static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
     return code;
 }
 
-/* Columns of wave numbers between parts: this rank speaks for every nth item, n being the number of ranks. */
+/* Columns of wave numbers between parts: this rank speaks for every nranks-th item. */
 static int declare_columns(const tracer *t)
 {
     const dd_far_parts *far = &t->far;
@@ -391,7 +392,7 @@ static int declare_far_cells(const tracer *t)
     return code;
 }
 
-/* The cells that this rank speaks for: those that have segments and those that are needed, both ascending. */
+/* The cells that this rank collects: those with segments and those that are needed, both ascending. */
 static int declare_segments(const tracer *t)
 {
     eqp_needs_view view;
@@ -410,7 +411,7 @@ static int declare_segments(const tracer *t)
     return code;
 }
 
-/* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
+/* Fetches the new homes of neighbours that live elsewhere now. */
 static int fetch_homes(tracer *t)
 {
     const dd_domain *domain = t->node_pairs->domain;
@@ -436,7 +437,7 @@ done:
     return EQP_OK;
 }
 
-/* Where the neighbour at a place is to live. */
+/* New home of the neighbour at a place. */
 static int home_at(const tracer *t, int64_t place)
 {
     const int64_t n = t->node_pairs->halo->n;
@@ -444,8 +445,7 @@ static int home_at(const tracer *t, int64_t place)
     return place < n ? t->placement[place].home : t->ghost_home[place - n];
 }
 
-/* The blocks in which a node is an end: that of its own segments, and those of the neighbours whose segments end in it,
- * each once. */
+/* The blocks with a node as an end: of its own segments, and of neighbours whose segments end in it; each once. */
 static int trace_ends(tracer *t, int64_t i)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -511,7 +511,7 @@ static int trace_segments(tracer *t)
     return code;
 }
 
-/* A node's position goes to the homes of its neighbours, and forces on the far ends of its own segments too. */
+/* A node's position goes to the homes of its neighbours; forces on the far ends of its own segments too. */
 static int declare_node(tracer *t, int64_t i, int64_t block)
 {
     const dd_node *node = &t->node_pairs->domain->network.node[i];
@@ -576,7 +576,7 @@ int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, c
     int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
 
     dd_far_parts_init(&t.far, &node_pairs->stage->grid, nparts);
-    if (!loads_only && node_pairs->evaluator->loop == NULL) { /* what is handed out waits for all that travels */
+    if (!loads_only && node_pairs->evaluator->loop == NULL) { /* handed out pairs wait for all data */
         const int found = find_lives(&t);
         code = code == EQP_OK ? found : code;
     }

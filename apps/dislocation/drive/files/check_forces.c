@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than any line of the result. */
+/* Longer than any output line. */
 #define LINE_ROOM 128
 
 static int write_text(const dd_check *check, char **text)

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Segments that are looked at, at most. */
+/* Most segments in the sample. */
 #define SAMPLES 96
-/* Components of a stress that is linear in the place. */
+/* Components of a stress that is linear in position. */
 #define SHAPES 24
 #define TEXT_ROOM 256
 
-/* A segment, by the image whose middle is next to the middle of its cell, and the far forces on its ends. */
+/* A segment, at the image whose middle is nearest to the middle of its cell, and the far forces on its ends. */
 typedef struct known {
     int64_t cell;
     dd_segment_key key;
@@ -25,10 +25,10 @@ typedef struct known {
     double far[6];
 } known;
 
-/* What is compared on this rank. */
+/* The comparison on this rank. */
 typedef struct checked {
     const dd_simulation *sim;
-    dd_medium medium; /* without a box: images are placed here */
+    dd_medium medium; /* without a box: images are explicit */
     int64_t n;
     const known *all; /* [n] by cell */
     dd_columns columns;
@@ -56,7 +56,7 @@ static void cell_at(const dd_grid *grid, int64_t cell, int64_t at[3])
     at[2] = cell % grid->n[2];
 }
 
-/* A segment of the network where its cell is. */
+/* Moves a segment to the image nearest to its cell. */
 static dd_segment fold(const dd_domain *domain, const dd_grid *grid, int64_t cell, const dd_segment *segment)
 {
     dd_segment s = *segment;
@@ -125,7 +125,7 @@ static int set_columns(checked *c, double **memory)
     return code;
 }
 
-/* Whether a cell's image is near another cell. */
+/* True if a cell's image is near another cell. */
 static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int64_t image[3])
 {
     int64_t a[3], b[3];
@@ -139,12 +139,12 @@ static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int6
     return near;
 }
 
-/* What one image of the box does to a segment. */
+/* Adds the forces of one image of the box on a segment. */
 static void add_image(const checked *c, const known *target, const int64_t image[3], double force[6])
 {
     const dd_domain *domain = &c->sim->domain;
     const bool next = llabs(image[0]) <= 1 && llabs(image[1]) <= 1 && llabs(image[2]) <= 1;
-    dd_segment moved = target->at; /* instead of all others the other way */
+    dd_segment moved = target->at; /* instead of all sources the other way */
     dd_pair_counts counts = {0, 0};
 
     for (int d = 0; d < 3; d++) {
@@ -167,7 +167,7 @@ static const known *sample(const checked *c, int64_t i)
     return &c->all[i * c->n / c->nsamples];
 }
 
-/* Samples in turn. */
+/* Ranks take samples in turn. */
 static int add_all(checked *c, int shells)
 {
     int64_t most[3], image[3];
@@ -190,7 +190,8 @@ done:
     return code;
 }
 
-/* Forces on a segment of one component of a stress that is uniform, or grows along an axis from the box's middle. */
+/* Forces on a segment by one component of a stress that is uniform, or grows along an axis from the middle of the box.
+ */
 static void shape_force(const dd_domain *domain, const dd_segment *s, int shape, double force[6])
 {
     double stress[6] = {0.0}, both[6], of[2];
@@ -225,7 +226,7 @@ static void subtract(int64_t n, double factor, const double *a, double *from)
     }
 }
 
-/* Takes the best fit of a linear stress off the errors [6 samples]: by Gram and Schmidt, twice. */
+/* Subtracts the best fit of a linear stress from the errors [6 samples]: by Gram and Schmidt, twice. */
 static int take_shapes(const checked *c, double *error)
 {
     const int64_t n = 6 * c->nsamples;

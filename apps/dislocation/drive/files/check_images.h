@@ -5,10 +5,10 @@
 
 #include "../simulation.h"
 
-/* Of some segments of the network, far forces are compared with those of all segments and images up to `shells` boxes
- * away that are not near, one by one. Direct sums depend on the outer shape of the shells by a stress that is linear in
- * the place (uniform for closed loops): the error is given with it and without. *text on all ranks, to be freed.
- * Memory: all segments on every rank. Collective. */
+/* Compares the far forces on a sample of segments with the direct sums over all segments and images up to `shells`
+ * boxes away that are not near. Direct sums depend on the outer shape of the shells by a stress that is linear in
+ * position (uniform for closed loops): the error is given with it and without. *text on all ranks, to be freed. Memory:
+ * all segments on every rank. Collective. */
 int dd_check_images(const dd_simulation *sim, int shells, char **text);
 
 #endif

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of the largest mobility, what one of 0 becomes: ParaDiS divides by it, and goes on with a drag without end. */
+/* A mobility of 0 becomes this share of the largest one: ParaDiS divides by it and goes on with an infinite drag. */
 #define STANDS_STILL 1e-6
 
-/* Keys that change what is computed, unless they have the value that switches them off. */
+/* Keys that change results, unless they have the value that switches them off. */
 static const struct {
     const char *key, *off, *what;
     bool refused;
@@ -37,7 +37,7 @@ eqp_message *dd_notes_next(dd_notes *notes)
     return &notes->line[notes->n - 1];
 }
 
-/* Numbers by their value; below 0 ParaDiS decides by itself. */
+/* Numbers are compared by value; a negative one leaves the choice to ParaDiS. */
 static bool is_off(const char *value, const char *off)
 {
     char *end;
@@ -78,7 +78,7 @@ static void mend_mobilities(const char *from, eqp_paradis_control *c, dd_notes *
     } mobility[] = {
         {"MobScrew", &c->mobility_screw, (reads & DD_READS_MOBILITIES) != 0},
         {"MobEdge", &c->mobility_edge, (reads & DD_READS_MOBILITIES) != 0},
-        /* An FCC law without climb is one of glide. */
+        /* An FCC law without climb is a law of glide. */
         {"MobClimb", &c->mobility_climb, (reads & DD_READS_CLIMB) != 0 && strncasecmp(c->mobility, "BCC", 3) == 0}};
     const double most = fmax(c->mobility_climb, fmax(c->mobility_screw, c->mobility_edge));
 
@@ -119,7 +119,7 @@ static bool has_multipoles(const eqp_paradis_control *control)
     return n >= 4 && (n & (n - 1)) == 0 && control->cells[1] == n && control->cells[2] == n;
 }
 
-/* The table of images for these elastic constants, and how it is made. */
+/* The table of images for these elastic constants, and the command that makes it. */
 static void name_table(const eqp_paradis_control *control, char name[EQP_PARADIS_NAME], char making[256])
 {
     const int periodic =
@@ -141,7 +141,7 @@ int dd_foreign_complete(const eqp_paradis_control *control, char **others)
 
     name_table(control, name, making);
     if (eqp_paradis_control_find(control, "fmEnabled", value)) {
-        /* the comment is lost when a file is read: it stands above the table that it is about */
+        /* comments are not read: this one is written above its table again */
         value[0] = '\0';
         (void)eqp_paradis_control_find(control, "fmCorrectionTbl", value);
     } else if (has_multipoles(control)) {

@@ -17,17 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes that are read at once. */
+/* Nodes read at a time. */
 #define BLOCK 4096
 
-/* Wanted segments in a cell: with fewer, runs are too short for the kernels and the far field takes over. */
+/* Target number of segments in a cell: with fewer, runs are too short for the kernels and the far field dominates. */
 #define SEGMENTS_PER_CELL 30.0
 
-/* Segments of an input are often as long as its code allows: they may stretch that much before they are cut. */
+/* Segments of an input are often as long as its code allows: they may stretch this much before they are cut. */
 #define STRETCH 1.25
 #define CELLS_MOST 1000
 
-/* Says which input a message about a node belongs to. */
+/* Prefixes a message about a node with its input. */
 static void name_input(const char *name, eqp_message *message)
 {
     const eqp_message what = *message;
@@ -91,7 +91,7 @@ uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], 
     return app_checksum_row(place, 0, 5, word);
 }
 
-/* Without normals, which are brought to unit length when they are read. */
+/* Normals are not included, since reading normalizes them. */
 uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3])
 {
     uint64_t word[4] = {tag};
@@ -105,7 +105,7 @@ void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
     snprintf(text, EQP_PARADIS_NAME, "%016llx", (unsigned long long)sum);
 }
 
-/* A node of a file as one of the network. */
+/* Converts a node of a file. */
 static int make_node(const dd_domain *domain, const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order,
                      dd_node *node)
 {
@@ -126,7 +126,7 @@ static int make_node(const dd_domain *domain, const eqp_paradis_node *from, cons
     return code;
 }
 
-/* The nodes of a block, which begins with number `at`, that belong to this rank. */
+/* Adds the nodes of a block, which starts at node `at`, that belong to this rank. */
 static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
                       uint64_t *checksum, eqp_message *message)
 {
@@ -157,7 +157,7 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
     return code;
 }
 
-/* Every rank goes through the file up to the end of its slice; the last one sees whether the file is whole. */
+/* Every rank reads the file up to the end of its slice; the last one sees whether it is complete. */
 static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *checksum, eqp_message *message)
 {
     const int64_t total = eqp_paradis_get_header(reader)->nnodes;
@@ -204,7 +204,7 @@ done:
     return code;
 }
 
-/* Parameters as far as they are known before the network: the file's, and the command line's on top. */
+/* Parameters known before the network: the file's, overridden by the command line. */
 static int read_control(const dd_settings *settings, const char *path, dd_input *input, eqp_message *message)
 {
     eqp_paradis_control *const control = &input->control;
@@ -257,7 +257,7 @@ static int find_last_step(const dd_settings *settings, const char *path, dd_inpu
     return EQP_OK;
 }
 
-/* Cells as small as the longest segment allows, but not emptier than is good for them. */
+/* Cells as small as the longest segment allows, but with enough segments. */
 static void choose_cells(const dd_domain *domain, int64_t segments, double longest, eqp_paradis_control *control)
 {
     const double wanted = (double)segments / SEGMENTS_PER_CELL;
@@ -275,7 +275,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, double longe
     }
 }
 
-/* Names and numbers that choose a law: what this program does not know must not silently become something else. */
+/* Unknown names and numbers of laws are refused rather than replaced. */
 static int check_choices(const char *from, const eqp_paradis_control *control, dd_notes *notes, eqp_message *message)
 {
     dd_mobility_law law;
@@ -305,7 +305,7 @@ static int check_choices(const char *from, const eqp_paradis_control *control, d
     return EQP_OK;
 }
 
-/* The longest segment where nobody says: room to stretch beyond those of the input, as far as cells allow. */
+/* Default maxSeg: room to stretch beyond the segments of the input, as far as cells allow. */
 static double default_max_seg(const dd_domain *domain, const eqp_paradis_control *control, double longest)
 {
     double most = STRETCH * longest;
@@ -359,7 +359,8 @@ done:
     return code;
 }
 
-/* Are the parameters of a restart those of its network? Older versions, and ParaDiS, do not say. Collective. */
+/* Checks that the parameters of a restart belong to its network. Older versions and ParaDiS write no checksum.
+ * Collective. */
 static int check_pair(const dd_domain *domain, const char *data, const char *ctrl, const char *named, uint64_t part,
                       eqp_message *message)
 {

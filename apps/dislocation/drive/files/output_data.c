@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 4096 /* nodes on the way to rank 0 */
+#define BLOCK 4096 /* nodes sent to rank 0 at a time */
 
-/* This rank's run of nodes in the order of the file, copies. */
+/* This rank's range of nodes in the order of the file: copies. */
 typedef struct run {
     int64_t n, room;
     dd_node *node; /* [room] owned */
@@ -44,7 +44,7 @@ static int compare_keys(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The first place that each rank's run begins with: equally many nodes to each. */
+/* The first place of each rank's range: equal numbers of nodes. */
 static int cut_runs(const dd_domain *domain, uint64_t *cut)
 {
     const dd_network *network = &domain->network;
@@ -117,12 +117,12 @@ done:
     return code;
 }
 
-/* A `.data` file in the making; rank 0 has the writer. */
+/* A `.data` file being written; rank 0 has the writer. */
 typedef struct data_file {
     run run;
     eqp_paradis_writer *writer;
-    eqp_paradis_node *node; /* [node_room] a block */
-    eqp_paradis_arm *arm;   /* [arm_room] theirs */
+    eqp_paradis_node *node; /* [node_room] of a block */
+    eqp_paradis_arm *arm;   /* [arm_room] their arms */
     int64_t n, narms, node_room, arm_room;
 } data_file;
 
@@ -180,7 +180,7 @@ static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
     return code;
 }
 
-/* Rank 0 begins both files. */
+/* Rank 0 opens both files. */
 static int begin(const dd_domain *domain, const char *path, const eqp_paradis_control *control, const char *ctrl,
                  eqp_paradis_writer **writer, eqp_message *message)
 {
@@ -198,7 +198,7 @@ static int begin(const dd_domain *domain, const char *path, const eqp_paradis_co
     return eqp_agree(domain->comm, code, message);
 }
 
-/* Parameters from which a run goes on. */
+/* Parameters for a restart. */
 static eqp_paradis_control control_of(const dd_input *input, const dd_moment *now)
 {
     eqp_paradis_control control = input->control;
@@ -215,7 +215,7 @@ static eqp_paradis_control control_of(const dd_input *input, const dd_moment *no
     return control;
 }
 
-/* Of the nodes as they will be read. */
+/* Checksum of the nodes as they will be read. */
 static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARADIS_NAME])
 {
     uint64_t sum = 0;
@@ -263,7 +263,7 @@ static int write_pair(const dd_domain *domain, eqp_paradis_control *control, con
     return eqp_agree(domain->comm, code, message);
 }
 
-/* What the control file has besides its keys, then the moment's lines: owned by the caller. */
+/* The control file's other statements, then the moment's lines: owned by the caller. */
 static int other_lines(const eqp_paradis_control *control, const dd_moment *now, char **others)
 {
     const char *const lines = now->lines != NULL ? now->lines : "";
@@ -293,7 +293,7 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
         code = other_lines(&control, now, &others);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    control.others = others; /* a copy: those of the input stay where they are */
+    control.others = others; /* a copy: the input keeps its own */
     EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
 done:
     if (code != EQP_OK && what.text[0] == '\0') {

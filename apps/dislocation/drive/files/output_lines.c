@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 16384 /* segments on the way to rank 0 */
+#define BLOCK 16384 /* segments sent to rank 0 at a time */
 
-/* A segment on its way. */
+/* A segment in transit. */
 typedef struct line {
     double x[2][3], v[2][3], burgers[3];
 } line;
 
-/* A segment of this rank: an arm of a node that owns it. */
+/* A segment of this rank: an arm of its owner. */
 typedef struct owned {
-    int64_t node, neighbour; /* places in the halo's sense */
+    int64_t node, neighbour; /* places as in the halo */
     int arm;
 } owned;
 
-/* A `.vtp` file in the making; rank 0 has the writer and the arrays of a block. */
+/* A `.vtp` file being written; rank 0 has the writer and the arrays of a block. */
 typedef struct lines_file {
     const dd_domain *domain;
     const dd_halo *halo;

@@ -44,7 +44,7 @@ int dd_record_create(const dd_simulation *sim, const char *command, app_record *
     return app_record_create(sim->comm, &head, record, message);
 }
 
-/* A segment from an arm of its own node; false where it is not to be shown, or belongs to the other end. */
+/* A segment from an arm of its owner; false if it is not shown, or belongs to the other end. */
 static bool take_segment(const app_record *record, const dd_simulation *sim, int64_t i, int k, app_sample *sample)
 {
     const dd_domain *domain = &sim->domain;
@@ -65,7 +65,7 @@ static bool take_segment(const app_record *record, const dd_simulation *sim, int
     return true;
 }
 
-/* Some segments, by the rank that their node lives on. Collective. */
+/* A sample of segments, by the rank of their owner. Collective. */
 static int show(app_record *record, const dd_simulation *sim, int code, eqp_message *message)
 {
     const dd_network *network = &sim->domain.network;

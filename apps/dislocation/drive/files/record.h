@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the record of a run says of dislocations, beside what it says of every app. */
+/* The record's columns for dislocations, besides those of every app. */
 #ifndef DD_RECORD_H
 #define DD_RECORD_H
 

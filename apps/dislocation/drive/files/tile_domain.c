@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* How tags of copies follow from those of all ranks: from the largest domain and the largest index. */
+/* Plans the tags of copies, from the largest domain and the largest index of all ranks. */
 static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, eqp_message *message)
 {
     uint32_t largest[2] = {0, 0};
@@ -36,7 +36,7 @@ static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, 
     return code;
 }
 
-/* Ghosts stand among the nodes that are copied, without arms: only where they are matters. */
+/* Ghosts are copied along without arms, for their positions. */
 static int add_ghosts(const dd_halo *halo, dd_network *base)
 {
     int code = EQP_OK;
@@ -69,7 +69,7 @@ static int add_tile(const dd_tiling *tiling, const dd_network *base, const dd_ha
 
 static int copy(dd_domain *domain, const dd_tiling *tiling, const dd_halo *halo, int64_t total)
 {
-    dd_network base = domain->network; /* taken over */
+    dd_network base = domain->network; /* moved */
     int code;
 
     dd_network_init(&domain->network);

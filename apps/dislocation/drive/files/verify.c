@@ -12,18 +12,18 @@
 /* Burgers vectors that differ by less than this share are the same: files hold ten digits. */
 #define SAME_BURGERS 1e-4
 
-/* An arm as its neighbour hears of it. */
+/* An arm's data for its neighbour. */
 typedef struct claim {
     dd_tag node, neighbour;
     double x[3], burgers[3];
 } claim;
 
-/* What was found: the fault of the lowest tag counts, so that it does not depend on the ranks. */
+/* Results of the check: the fault with the lowest tag counts, so that it does not depend on the ranks. */
 typedef struct findings {
     double longest;
-    dd_tag node, neighbour; /* of the fault; DD_NO_TAG: none */
+    dd_tag node, neighbour; /* of the fault; DD_NO_TAG: no fault */
     const char *what;
-    double limit; /* of a length, b; 0: it says nothing */
+    double limit; /* of a length, b; 0: not about a length */
 } findings;
 
 static void refuse(const claim *c, const char *what, double limit, findings *f)
@@ -36,7 +36,7 @@ static void refuse(const claim *c, const char *what, double limit, findings *f)
     }
 }
 
-/* Half of the shortest periodic edge; infinite where nothing is periodic. */
+/* Half of the shortest periodic edge; infinite without periodic directions. */
 static double half_box(const dd_domain *domain)
 {
     double half = INFINITY;
@@ -49,7 +49,7 @@ static double half_box(const dd_domain *domain)
     return half;
 }
 
-/* On the rank of the neighbour. */
+/* Checks an arm on the rank of its neighbour. */
 static void check_claim(const dd_domain *domain, const claim *c, findings *f)
 {
     const int64_t place = dd_network_find(&domain->network, c->neighbour);
@@ -82,7 +82,7 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
     f->longest = fmax(f->longest, length);
 }
 
-/* Claims to the own rank are checked at once, others are sent. */
+/* Arms to neighbours here are checked at once, others are sent. */
 static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
 {
     for (int64_t i = 0; i < domain->network.n; i++) {
@@ -102,7 +102,7 @@ static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
     }
 }
 
-/* All ranks fail if one has found a fault. */
+/* All ranks fail if any has found a fault. */
 static int judge(const dd_domain *domain, const findings *f, eqp_message *message)
 {
     uint64_t lowest = f->node;

@@ -3,11 +3,11 @@
 
 #include "../../../shell/run_files.h"
 
-/* A part below this many cells spends more on messages than on work. */
+/* A part with fewer cells spends more on messages than on work. */
 #define LEAST_CELLS 32
-/* Components are transformed so many at a time. */
+/* Components transformed together. */
 #define LEAST_COMPONENTS 16
-/* What the stages take of the whole, in sixths. */
+/* Shares of the stages in the whole work, in sixths. */
 static const int sixths[DD_FAR_STAGES] = {1, 4, 1};
 
 static dd_far_slice slice(int64_t n, int64_t which, int64_t nslices)

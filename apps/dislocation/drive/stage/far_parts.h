@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who computes the far field, whatever the assignment of nodes. Three stages of work: planes of cells forward, columns
- * of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than planes have work;
- * a plane and a chunk are an item. The first parts compute, as many as have enough cells, each a run of items and a run
- * of columns. */
+/* Division of the far field among ranks, independent of the assignment of nodes. Three stages of work: planes of cells
+ * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than
+ * planes have work; a plane and a chunk are an item. The first parts compute, as many as have enough cells, each a
+ * range of items and a range of columns. */
 #ifndef DD_FAR_PARTS_H
 #define DD_FAR_PARTS_H
 
@@ -11,7 +11,7 @@
 
 typedef struct dd_far_parts {
     dd_far_sizes sizes;
-    int nparts; /* that compute; 0: nothing is far */
+    int nparts; /* parts that compute; 0: nothing is far */
     int nchunks;
 } dd_far_parts;
 
@@ -21,17 +21,17 @@ typedef struct dd_far_slice {
     int64_t first, n;
 } dd_far_slice;
 
-/* Of nparts parts. Local. */
+/* Divides the far field of a grid among nparts parts. Local. */
 void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts);
 
-/* The items, plane x nchunks + chunk, and the columns of a part: none of one that does not compute. Local. */
+/* The items, plane x nchunks + chunk, and the columns of a part; empty for a part that does not compute. Local. */
 dd_far_slice dd_far_parts_items(const dd_far_parts *parts, int part);
 dd_far_slice dd_far_parts_columns(const dd_far_parts *parts, int part);
 /* The part of an item. Local. */
 int dd_far_parts_owner(const dd_far_parts *parts, int64_t item);
-/* A chunk of so many components: all moments or all numbers of a local expansion. Local. */
+/* Components of a chunk, out of all moments or all numbers of a local expansion. Local. */
 dd_far_slice dd_far_parts_chunk(const dd_far_parts *parts, int64_t ncomponents, int64_t chunk);
-/* What a part has to do in a stage, in units of all that is done for a cell. Local. */
+/* Work of a part in a stage, in units of the work of one cell in all stages. Local. */
 int64_t dd_far_parts_work(const dd_far_parts *parts, int part, int stage);
 
 #endif

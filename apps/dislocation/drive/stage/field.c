@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As MPI_MAXLOC has it: of equal counts the lowest rank. */
+/* Of equal counts MPI_MAXLOC takes the lowest rank. */
 struct dd_claim {
     int segments, rank;
 };
@@ -94,7 +94,7 @@ int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
     return code;
 }
 
-/* The item in which a cell's chunk is transformed. */
+/* The item that transforms a cell's chunk. */
 static int64_t item_of(const dd_field *field, int64_t cell, int64_t chunk)
 {
     return cell / field->parts.sizes.ncells * field->parts.nchunks + chunk;
@@ -138,7 +138,7 @@ typedef struct wish {
     int64_t rank;
 } wish;
 
-/* By block, so that find_wish() can look, then by rank, as a route wants it. */
+/* By block, for find_wish(), then by rank, for the route. */
 static int compare_wishes(const void *left, const void *right)
 {
     const wish *a = left, *b = right;
@@ -149,7 +149,7 @@ static int compare_wishes(const void *left, const void *right)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* To all who compute for own cells; wishes: those that arrive here, sorted. */
+/* Tells the ranks that compute cells with own segments. wishes: those received here, sorted. */
 static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *nwishes, wish **wishes)
 {
     const int nchunks = field->parts.nchunks;
@@ -174,7 +174,7 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
     return code;
 }
 
-/* The first wish of a block or behind it. */
+/* The first wish at or after a block. */
 static int64_t find_wish(int64_t n, const wish *wishes, int64_t block)
 {
     int64_t low = 0, high = n;
@@ -190,7 +190,7 @@ static int64_t find_wish(int64_t n, const wish *wishes, int64_t block)
     return low;
 }
 
-/* All cells of the items of this rank, item by item: those that nobody wants go nowhere. */
+/* Blocks of all cells of this rank's items, item by item; some go nowhere. */
 static int plan_local(const dd_domain *domain, dd_field *field)
 {
     const int64_t ncells = field->parts.sizes.ncells, nchunks = field->parts.nchunks;
@@ -250,7 +250,7 @@ static bool has_item(const dd_waves *waves, int64_t item)
     return item >= waves->items.first && item < waves->items.first + waves->items.n;
 }
 
-/* A chunk of a cell's moments to its place among those of the items. */
+/* Copies a chunk of a cell's moments to its place among those of the items. */
 static void take(const dd_field *field, const dd_waves *waves, int64_t block, const void *from)
 {
     const int64_t cell = block / field->parts.nchunks, chunk = block % field->parts.nchunks;
@@ -297,7 +297,7 @@ static int64_t find_live(const dd_field *field, int64_t cell)
     return low;
 }
 
-/* A chunk of the local expansion of a cell with own segments. */
+/* Copies a chunk of the local expansion of a cell with own segments. */
 static void give(dd_field *field, int64_t live, int64_t chunk, const void *from)
 {
     const dd_far_slice of = chunk_of(field, true, chunk);

@@ -65,7 +65,7 @@ int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const
     return dd_grid_cell(grid, middle);
 }
 
-/* A neighbour's coordinate; false: there is no cell. */
+/* A neighbour's coordinate; false: outside the grid. */
 static bool step_to(const dd_grid *grid, int d, int64_t from, int by, int64_t *to)
 {
     *to = from + by;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The regular grid of cells that says which segments are near: those in a cell and its 26 neighbours. */
+/* The regular grid of cells that defines near segments: those in a cell and its 26 neighbours. */
 #ifndef DD_GRID_H
 #define DD_GRID_H
 
@@ -17,31 +17,30 @@ typedef struct dd_cells {
     int64_t first, last; /* both inclusive */
 } dd_cells;
 
-/* A row of three cells may fall into two runs at a periodic boundary. */
+/* A row of three cells may consist of two runs at a periodic boundary. */
 #define DD_GRID_RUNS 10
 
 void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
 
-/* The cell of a position; positions beyond a free boundary belong to the cells there. */
+/* The cell of a position; positions beyond a free boundary belong to the cells at it. */
 int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
 
-/* The cell of an own node that owns segments, and so of these: that of the middle of the box around them. They reach
- * beyond it by half their length, or by all of it if the node owns two in opposite directions. Local. */
+/* The cell of an own node and of the segments it owns: that of the middle of the box around them. Segments reach beyond
+ * the cell by half their length, or by all of it if the node owns two in opposite directions. Local. */
 int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const dd_halo *halo, int64_t node);
 
-/* Whether any cell, or an image of one, is neither the same as another nor its neighbour. */
+/* True if any cell, or an image of one, is neither the same as another nor its neighbour. */
 bool dd_grid_has_far(const dd_grid *grid);
 
-/* The half of a cell's neighbourhood that it is in charge of: 13 of its 26 neighbours, so that of two neighbours
- * exactly one is in charge of the pair. Runs of consecutive cells, disjoint. Returns how many. */
+/* Forward neighbours: 13 of a cell's 26 neighbours, so that of two neighbours exactly one has the other as a forward
+ * neighbour. Disjoint runs of consecutive cells. Returns their number. */
 int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUNS]);
 
-/* The cells whose segments those of a cell meet: itself, then the forward neighbours in the order of their runs.
- * Returns how many. */
+/* Source cells of a cell: itself, then its forward neighbours in the order of their runs. Returns their number. */
 #define DD_GRID_SOURCES 14
 int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES]);
 
-/* How many cells it is from one to another in each direction, by the nearest image. */
+/* Cells from one to another in each direction, by the nearest image. */
 void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
 
 #endif

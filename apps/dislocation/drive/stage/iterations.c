@@ -14,7 +14,7 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
     if (code != EQP_OK) {
         return code;
     }
-    /* Those that it meets; most come behind what is there. */
+    /* The runs that it meets; most runs come after all others. */
     while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
         low--;
         high = (*runs)[low].first > end ? low : high;
@@ -52,15 +52,15 @@ int dd_iteration_runs(const dd_stage *stage, const dd_target *target, int64_t *c
     return dd_stage_target_runs(stage, target, *cell, runs);
 }
 
-/* The list while it grows. */
+/* The list in progress. */
 typedef struct maker {
     const dd_stage *stage;
     dd_iterations *list;
-    dd_run *touch; /* of the present iteration; owned */
+    dd_run *touch; /* of the current iteration; owned */
     int64_t ntouches, touch_room;
-    int64_t whole;       /* cell of a target that meets all that those behind it do; -1: none */
-    int64_t whole_pairs; /* of it, and its place: those behind it meet one less for each place */
-    int64_t pairs;       /* of the present iteration */
+    int64_t whole;       /* cell of a target whose partners include those of all targets after it; -1: none */
+    int64_t whole_pairs; /* pairs of that target plus its place: each later target has one pair less for each place */
+    int64_t pairs;       /* of the current iteration */
 } maker;
 
 static int touch(maker *m, dd_run run)
@@ -68,7 +68,7 @@ static int touch(maker *m, dd_run run)
     return dd_runs_add(&m->touch, &m->ntouches, &m->touch_room, run);
 }
 
-/* What a target touches: of those of a cell that are computed here alone only the first has anything new. */
+/* Segments that a target touches: in a cell computed here alone only its first target adds any. */
 static int touch_target(maker *m, const dd_target *target, int64_t *cell)
 {
     dd_run runs[DD_GRID_SOURCES];
@@ -95,7 +95,7 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
     return code;
 }
 
-/* The targets before `end` as an iteration, unless they meet nobody. */
+/* Appends the targets before `end` as an iteration, unless they have no pairs. */
 static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
 {
     dd_iterations *list = m->list;

@@ -28,7 +28,7 @@ void dd_needs_free(dd_needs *needs)
     *needs = (dd_needs){0};
 }
 
-/* The source cells of a cell, or of some of its owners only those of them that are given: a bit each. */
+/* Marks the source cells of a cell, or those of them whose bits are given. */
 static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint64_t *bits)
 {
     int64_t sources[DD_GRID_SOURCES];
@@ -50,7 +50,7 @@ static void mark(const dd_domain *domain, const dd_halo *halo, const dd_grid *gr
         const dd_node *node = &domain->network.node[i];
         if (node->split < 0 && dd_node_owns_segments(node)) {
             const int64_t cell = dd_grid_cell_of_node(grid, domain, halo, i);
-            if (cell != before) { /* neighbours on a line mostly share one */
+            if (cell != before) { /* neighbours on a line mostly share a cell */
                 mark_sources(grid, cell, UINT32_MAX, bits);
             }
             before = cell;

@@ -31,7 +31,7 @@ int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64
     return n;
 }
 
-/* A share for every rank that computes anything of an own node. */
+/* A share for every rank that computes any interactions of an own node. */
 static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map,
                        int64_t place, int64_t *room, int64_t *rank_room, dd_shares *shares)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What does not change of a segment that arrives. */
+/* Constant data of a remote segment. */
 typedef struct bundle {
     dd_segment_key key;
     double burgers[3], unused;
@@ -17,7 +17,7 @@ typedef struct bundle {
 
 _Static_assert(sizeof(bundle) == sizeof(dd_six), "a bundle travels like six numbers");
 
-/* A local segment while the order is found. */
+/* A local segment while they are sorted. */
 typedef struct entry {
     dd_segment_key key;
     int64_t cell;
@@ -72,7 +72,7 @@ done:
     return code;
 }
 
-/* Which of the halo's arms each own segment is: by a table from (node, arm), as the halo's order is another. */
+/* Finds the halo's arm of each own segment, by a table from (node, arm). */
 static int find_crossings(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
 {
     const dd_crossings *mine = &halo->mine;
@@ -96,7 +96,7 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
     return (dd_segment_key){node->tag, node->arm[stage->own_arm[own]].tag};
 }
 
-/* The own segments in order. */
+/* Sorts the own segments. */
 static int sort_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage, entry **entries)
 {
     int code;
@@ -125,7 +125,7 @@ done:
     return code;
 }
 
-/* Own cells that others need, while they are listed. */
+/* Own cells that other ranks need, being listed. */
 typedef struct listing {
     const dd_domain *domain;
     const dd_halo *halo;
@@ -136,7 +136,7 @@ typedef struct listing {
     dd_end *end; /* [2 own segments] scratch; owned */
 } listing;
 
-/* The nodes in which the segments of a block end: returns how many. */
+/* Lists the ends of a block's segments; returns their number. */
 static int64_t list_ends(listing *l, int64_t first, int64_t end, dd_stage *stage)
 {
     int64_t n = 0;
@@ -169,7 +169,7 @@ static void list_block(listing *l, int64_t first, int64_t end, dd_stage *stage)
     dd_blocks_add(&l->ends, cell, list_ends(l, first, end, stage) * DD_END_BYTES);
 }
 
-/* Cells as blocks, with the segments in them and their ends. */
+/* Lists cells as blocks, with their segments and ends. */
 static void list_blocks(listing *l, dd_stage *stage)
 {
     const dd_domain *domain = l->domain;
@@ -213,7 +213,7 @@ done:
     return code;
 }
 
-/* Who sends what to whom; own segments are listed and sorted while ranks hear of each other's cells. */
+/* Plans the routes; own segments are listed and sorted while ranks exchange their needs. */
 static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, entry **entries,
                        dd_stage *stage)
 {
@@ -233,7 +233,7 @@ done:
     return code;
 }
 
-/* How many segments each block brings. */
+/* Counts the segments of each block. */
 static int count_ghosts(dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
@@ -250,7 +250,7 @@ static int count_ghosts(dd_stage *stage)
     return code;
 }
 
-/* Bundles of the segments that arrive: borrowed from the route. */
+/* Fetches the constant data of remote segments: borrowed from the route. */
 static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **bundles)
 {
     bundle *out = NULL;
@@ -270,7 +270,7 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **b
     return code;
 }
 
-/* Own and remote segments in one order. */
+/* Merges own and remote segments into one order. */
 static int merge(dd_stage *stage, const void *bundles, entry **entries)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
@@ -350,7 +350,7 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
     }
 }
 
-/* The share of a local segment's owner, if it has one: shares lie in the order of the segments. */
+/* The share of a local segment's owner, -1: none. Shares are in the order of the segments. */
 static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
 {
     while (*next < shares->n && (shares->share[*next].cell < e->cell ||
@@ -360,7 +360,7 @@ static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
     return *next < shares->n && shares->share[*next].owner == e->key.owner ? *next : -1;
 }
 
-/* Segments that this rank computes pairs of: their number, or with a place for them also which they are. */
+/* Lists the segments whose pairs this rank computes; returns their number. target: NULL: count only. */
 static int64_t list_targets(const dd_domain *domain, const entry *entries, const dd_stage *stage, dd_target *target)
 {
     int64_t n = 0, next = 0;
@@ -388,7 +388,7 @@ done:
     return code;
 }
 
-/* Cells whose owners can be computed before anything has arrived. */
+/* Finds the cells whose owners need no remote segments. */
 static void find_alone(dd_stage *stage)
 {
     const dd_grid *grid = &stage->grid;
@@ -406,7 +406,7 @@ static void find_alone(dd_stage *stage)
     }
 }
 
-/* Everything after the route is known. */
+/* Everything after the routes are planned. */
 static int take_in(const dd_domain *domain, const dd_halo *halo, const void *bundles, entry **entries, dd_stage *stage)
 {
     int code;

@@ -32,10 +32,11 @@ static int64_t find(const dd_end *ends, int64_t n, dd_tag tag)
     const dd_end key = {.tag = tag};
     const dd_end *at = bsearch(&key, ends, (size_t)n, sizeof *ends, compare);
 
-    return at - ends; /* every end is in the list that was made of them */
+    return at - ends; /* every end is in the list, which is made of all ends */
 }
 
-/* Of one block; first: its first end in what arrives. Returns how many ends it has. ends: room for two per segment. */
+/* Finds the ends of one block; first: index of its first end. Returns its number of ends. ends: room for two per
+ * segment. */
 static int64_t find_in_block(dd_stage *stage, int64_t block, int64_t first, dd_end *ends)
 {
     const int64_t from = stage->ghost_first[block], n = stage->ghost_first[block + 1] - from;

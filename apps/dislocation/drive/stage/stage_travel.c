@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The far end by the nearest periodic image: the same numbers on every rank that has the nodes. */
+/* Places the far end by the nearest periodic image: the same numbers on every rank. */
 static void place(const dd_domain *domain, const double owner[3], const double other[3], const dd_stage *stage,
                   int64_t local)
 {
@@ -86,7 +86,7 @@ int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
     }
     const int started = eqp_route_back_start(stage->route, mine);
     code = eqp_route_back_finish(stage->route, sum);
-    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: all ranks know why */
+    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* nothing was sent: all ranks know why */
     for (int64_t i = 0; i < stage->nsend; i++) {
         for (int c = 0; c < 6; c++) {
             stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];
@@ -140,7 +140,7 @@ int dd_stage_target_runs(const dd_stage *stage, const dd_target *target, int64_t
     return n;
 }
 
-/* The last of n ascending numbers that is not above a value, and of equal ones the last. */
+/* The last of n ascending numbers not above a value. */
 static int64_t find_last(const int64_t *first, int64_t n, int64_t value)
 {
     int64_t low = 0, high = n;

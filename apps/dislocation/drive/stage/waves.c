@@ -23,7 +23,7 @@ static dd_far_slice chunk_of(const dd_waves *w, bool local, int64_t item)
     return dd_far_parts_chunk(&w->parts, ncomponents(w, local), item % w->parts.nchunks);
 }
 
-/* Components of the items of this rank before one. */
+/* Components of this rank's items before one. */
 static int64_t before(const dd_waves *w, bool local, int64_t item)
 {
     int64_t n = 0;
@@ -78,7 +78,7 @@ done:
     return code;
 }
 
-/* Where columns are found: those of the moments change with each trip. */
+/* Sets the places of columns; those of moments change with each exchange. */
 static void set_runs(dd_waves *w)
 {
     double *next = w->columns_out;
@@ -113,7 +113,7 @@ static int plan(const dd_domain *domain, int code, dd_waves *w)
         dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
         dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
     }
-    if (w->parts.nparts == 1) { /* nothing travels, on all ranks */
+    if (w->parts.nparts == 1) { /* nothing travels on any rank */
         code = eqp_agree(domain->comm, out.code, NULL);
     } else {
         EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
@@ -199,7 +199,7 @@ static int columns(dd_waves *w)
     return code;
 }
 
-/* Columns of an item: own ones, and those that others have sent. next: [parts] which block of a part comes next. */
+/* Joins the columns of an item, own and received ones. next: [parts] the next block of a part. */
 static void join(const dd_waves *w, int64_t item, const char *received, const int64_t *offset, int64_t *next)
 {
     const int64_t n = 2 * chunk_of(w, true, item).n;
@@ -211,7 +211,7 @@ static void join(const dd_waves *w, int64_t item, const char *received, const in
         if (p == w->rank) {
             const int64_t place = w->parts.nchunks + item % w->parts.nchunks;
             from = w->at[place * w->parts.sizes.nplanes + item / w->parts.nchunks];
-        } else { /* blocks come by home, then by item */
+        } else { /* blocks arrive by home, then by item */
             from = received + offset[next[p]++];
         }
         memcpy(to, from, (size_t)(of.n * n * BYTES));
@@ -244,7 +244,7 @@ int dd_waves_compute(dd_waves *waves, int stage)
     return stage == DD_FAR_FORWARD ? forward(waves) : (stage == DD_FAR_COLUMNS ? columns(waves) : back(waves));
 }
 
-/* Where the columns of moments lie now. */
+/* Sets the places of the columns of moments. */
 static void place_columns(dd_waves *w, char *received)
 {
     const eqp_route_view view = w->to_columns == NULL ? (eqp_route_view){.n = 0} : eqp_route_arrivals(w->to_columns);

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adding and taking it away rounds to the nearest whole number: in loops that a compiler vectorises on any machine,
- * which rint() is not. */
+/* Adding and subtracting it rounds to the nearest integer, in loops that compilers vectorise on any machine, unlike
+ * rint(). */
 #define ROUND 6755399441055744.0 /* 1.5 x 2^52 */
 
-/* Balls looked at before the near ones are listed. */
+/* Balls examined before the near ones are listed. */
 #define BLOCK 64
 
-#define MOST_BINS 1024 /* in a direction */
+#define MOST_BINS 1024 /* per direction */
 
 static int64_t bin_along(const dd_bins *bins, int d, double x)
 {
@@ -34,7 +34,7 @@ static int64_t bin_of(const dd_bins *bins, const double x[3])
     return (bin_along(bins, 0, x[0]) * bins->n[1] + bin_along(bins, 1, x[1])) * bins->n[2] + bin_along(bins, 2, x[2]);
 }
 
-/* The periodic box, or as far as the balls go. */
+/* The periodic box, or the extent of the balls. */
 static void measure(const dd_domain *domain, const dd_balls *balls, dd_bins *bins)
 {
     for (int d = 0; d < 3; d++) {
@@ -53,7 +53,7 @@ static void measure(const dd_domain *domain, const dd_balls *balls, dd_bins *bin
     }
 }
 
-/* As many as may be: not narrower than two balls and what lies between, not many more than there are balls. */
+/* The smallest bins that hold two balls and the reach between them, but not many more bins than balls. */
 static void choose_widths(const dd_balls *balls, dd_bins *bins)
 {
     double width = bins->reach, largest = 0, total;
@@ -61,7 +61,7 @@ static void choose_widths(const dd_balls *balls, dd_bins *bins)
     for (int64_t i = 0; i < balls->n; i++) {
         largest = fmax(largest, balls->radius[i]);
     }
-    /* A little more, for what rounding does at the walls of bins. */
+    /* A little wider, for rounding at the walls of bins. */
     width = fmax((width + 2 * largest) * (1 + 1e-9), DBL_MIN);
     do {
         total = 1;
@@ -77,7 +77,7 @@ static void sort(const dd_balls *balls, dd_bins *bins)
 {
     const int64_t nbins = bins->n[0] * bins->n[1] * bins->n[2];
 
-    /* first[b + 1] counts, then tells where the next of bin b goes, and ends as the end of b. */
+    /* first[b + 1] counts, then points to the next free place of bin b, and ends as the end of b. */
     for (int64_t i = 0; i < balls->n; i++) {
         const double x[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]};
         bins->first[bin_of(bins, x) + 1]++;
@@ -129,11 +129,11 @@ void dd_bins_free(dd_bins *bins)
     *bins = (dd_bins){0};
 }
 
-/* Bins along one direction that touch one, each once. Returns how many. */
+/* Bins along one direction that touch a given one, each once. Returns their number. */
 static int touching(const dd_bins *bins, int d, int64_t at, int64_t list[3])
 {
     const int64_t n = bins->n[d];
-    const bool around = bins->box[d] > 0 && n > 2; /* else both neighbours are the same bin, or it itself */
+    const bool around = bins->box[d] > 0 && n > 2; /* else both neighbours are one bin */
     int found = 0;
 
     for (int64_t b = at - 1; b <= at + 1; b++) {
@@ -149,7 +149,7 @@ static inline double nearest(double offset, double edge, double per_edge)
     return offset - edge * (offset * per_edge + ROUND - ROUND);
 }
 
-/* Appends those of a range. */
+/* Appends the near balls of a range. */
 static int64_t near_in_range(const dd_bins *bins, const double at[3], double radius, int64_t first, int64_t n,
                              int64_t *near)
 {
@@ -190,7 +190,7 @@ int64_t dd_bins_near(const dd_bins *bins, const double x[3], double radius, int6
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
             const int64_t row = (list[0][i] * bins->n[1] + list[1][j]) * bins->n[2];
-            /* Bins that follow each other are one range. */
+            /* Consecutive bins are one range. */
             for (int k = 0; k < n[2];) {
                 const int64_t first = bins->first[row + list[2][k]];
                 while (k + 1 < n[2] && list[2][k + 1] == list[2][k] + 1) {

@@ -28,7 +28,7 @@ typedef struct question {
 typedef struct answer {
     int64_t entry;
     int base;
-    int narms; /* names that follow; -1: there is no such node */
+    int narms; /* names that follow; -1: no such node */
 } answer;
 
 typedef struct name {
@@ -71,7 +71,7 @@ static int read_answers(dd_transaction *t, dd_inbox *in)
     return code;
 }
 
-/* Base nodes that are still there, and who their neighbours are. */
+/* Asks which base nodes still exist, and for the names of their neighbours. */
 static int ask(dd_transaction *t)
 {
     dd_outbox out = {0};
@@ -119,7 +119,7 @@ static int compare_members(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Members in the order of their patches, each node once in each; those of operations that are gone go. */
+/* Sorts members by their patches and keeps each node once in each; drops those of operations that are gone. */
 static void order_members(dd_transaction *t)
 {
     int64_t kept = 0;
@@ -152,7 +152,7 @@ int dd__claims_meet(dd_transaction *t)
     return code;
 }
 
-/* An operation wants a node. */
+/* An operation's claim to a node. */
 typedef struct claim {
     dd_operation operation;
     dd_tag tag;
@@ -192,7 +192,7 @@ static int read_claims(dd_inbox *in, int64_t *n, claim **claims)
     return code;
 }
 
-/* Grants each node to the first of those that want it. */
+/* Grants each node to the first operation that claims it. */
 static int judge(dd_transaction *t, dd_inbox *in, dd_outbox *out)
 {
     const dd_network *network = &t->domain->network;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal to transact.c: operations that contend for nodes. */
+/* Internal to transact.c: contention of operations for nodes. */
 #ifndef DD_CLAIMS_H
 #define DD_CLAIMS_H
 
@@ -7,7 +7,7 @@
 
 enum { DD_ENTRY_WAITING, DD_ENTRY_GONE, DD_ENTRY_LOST, DD_ENTRY_IDLE, DD_ENTRY_DONE };
 
-/* An operation that this rank runs if it may. */
+/* An operation that this rank runs if it gets its nodes. */
 typedef struct dd_entry {
     dd_operation operation;
     int64_t first, n; /* its members */
@@ -21,12 +21,12 @@ typedef struct dd_member {
     int64_t order; /* in the patch */
     dd_tag tag;
     int home;
-    dd_node node; /* owned; there once it is granted */
+    dd_node node; /* owned; set once it is granted */
 } dd_member;
 
 typedef struct dd_transaction {
     dd_domain *domain;
-    int fault; /* of this rank itself, with its message */
+    int fault; /* code of this rank itself, with its message */
     eqp_message message;
     dd_entry *entry; /* [n] owned, in the order of dd__operation_order() */
     int64_t n, room;
@@ -34,12 +34,13 @@ typedef struct dd_transaction {
     int64_t nmembers, member_room;
 } dd_transaction;
 
-/* The order in which operations go ahead: as of strcmp(). Operations that are equal are the same one. */
+/* The priority of operations: as of strcmp(). Equal operations are the same one. */
 int dd__operation_order(const dd_operation *a, const dd_operation *b);
 
-/* Makes the members of entries that wait, and still can: base nodes, neighbours where wanted. Collective. */
+/* Finds the members of waiting entries: base nodes and, if needed, neighbours; entries whose base nodes are gone are
+ * marked. Collective. */
 int dd__claims_meet(dd_transaction *t);
-/* Asks for all members; entries that do not get all of theirs have lost, the others have them. Collective. */
+/* Claims all members: an entry either gets all of its nodes or is marked as lost. Collective. */
 int dd__claims_contend(dd_transaction *t);
 
 #endif

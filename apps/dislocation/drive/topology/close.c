@@ -16,7 +16,7 @@ void dd_closes_free(dd_closes *closes)
     *closes = (dd_closes){0};
 }
 
-/* Whether they come closer than reach; positions of the second by the image that is nearest to the first. */
+/* True if two segments come closer than reach; the second is taken at the image nearest to the first. */
 static bool are_close(const dd_stage *stage, const dd_balls *balls, int64_t i, int64_t j, const double box[3],
                       double reach)
 {
@@ -37,7 +37,7 @@ static bool have_common_node(const dd_segment_key *a, const dd_segment_key *b)
     return a->owner == b->owner || a->owner == b->other || a->other == b->owner || a->other == b->other;
 }
 
-/* Where the ends of a local segment live; -1: not known here. */
+/* Homes of the ends of a local segment; -1: not known here. */
 static void homes(const dd_domain *domain, const dd_stage *stage, int64_t local, int home[2])
 {
     const int64_t source = stage->source[local];
@@ -71,7 +71,7 @@ static int append(const dd_domain *domain, const dd_stage *stage, int64_t i, int
     return EQP_OK;
 }
 
-/* Whether a target has pairs with a segment. */
+/* True if a target has pairs with a segment. */
 static bool is_charged(const dd_run *runs, int nruns, int64_t local)
 {
     for (int r = 0; r < nruns; r++) {
@@ -104,7 +104,7 @@ static int search(const dd_domain *domain, const dd_stage *stage, const dd_balls
     return code;
 }
 
-/* Around each segment. */
+/* A ball around each segment. */
 static void make_balls(const dd_stage *stage, double *column, dd_balls *balls)
 {
     *balls = (dd_balls){stage->n, {column, column + stage->n, column + 2 * stage->n}, column + 3 * stage->n};
@@ -140,7 +140,7 @@ done:
     return code;
 }
 
-/* Asks the home of a segment's owner where its other end lives. */
+/* Asks the home of a segment's owner for the home of its other end. */
 typedef struct question {
     int64_t place; /* in dd_close.home of all pairs */
     dd_tag owner, other;

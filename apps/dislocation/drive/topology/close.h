@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments that come so close that they may touch. */
+/* Pairs of segments so close that they may touch. */
 #ifndef DD_CLOSE_H
 #define DD_CLOSE_H
 
 #include "../stage/stage.h"
 
-/* Two segments without a common node, by the tags of their ends: the lower of the two first, in each its owner. */
+/* Two segments without a common node, by the tags of their ends: the lower segment first, in each its owner. */
 typedef struct dd_close {
     dd_tag tag[4];
     int home[4]; /* of the four nodes */
@@ -18,10 +18,10 @@ typedef struct dd_closes {
 
 void dd_closes_free(dd_closes *closes);
 
-/* All pairs of near segments that are closer than reach, as the stage has them: with positions of its last refresh, and
- * for a domain whose topology has not changed since it was created. Several ranks may find the same pair if they share
- * its owner. *closes: zeroed or a former one, whose pairs are replaced. O(segments + pairs) where segments
- * are short. Collective; EQP_OK, or a code of this rank, which the others need not have. */
+/* All pairs of near segments closer than reach, at the positions of the stage's last refresh, for a domain whose
+ * topology has not changed since the stage was created. Sharers of an owner may each find the same pair. *closes:
+ * zeroed, or a former list, which is replaced. O(segments + pairs) if segments are short. Collective; EQP_OK, or a code
+ * of this rank alone. */
 int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most candidates go ahead in two or three; crowds of them, as where two lines touch along some length, take more. */
+/* Most candidates go ahead in two or three rounds; crowds, as when two lines touch along a length, take more. */
 #define ROUNDS 6
 
 const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "cross slip", "collide", "zip", "coarsen", "refine"};
@@ -41,9 +41,9 @@ typedef struct topology {
     dd_halo halo;
     dd_operation *wanted; /* [n] owned */
     int64_t n, room;
-    dd_topology_counts own; /* but for those that are lost: what this rank carried out */
+    dd_topology_counts own; /* carried out by this rank; except lost: of all ranks */
     dd_slip slip;
-    double area[9]; /* swept by it */
+    double area[9]; /* swept by the operations */
 } topology;
 
 static void tally(dd_topology_counts *counts, int kind, const dd_patch *patch)
@@ -232,7 +232,7 @@ static int want_coarsening(topology *t)
     return code;
 }
 
-/* Either end of a segment may wish its cut, and neither can see the other's bend: both may ask. */
+/* Either end of a segment may ask for a cut without knowing the other's bend: both may ask. */
 static int want_refining(topology *t)
 {
     int code = EQP_OK;
@@ -246,7 +246,7 @@ static int want_refining(topology *t)
             bend = dd_bend_area(node, to[0], to[1], velocity_of(t, p, 0), velocity_of(t, p, 1));
         }
         for (int k = 0; k < node->narms && code == EQP_OK; k++) {
-            const int own = node->tag > node->arm[k].tag; /* the owner comes first, whoever asks */
+            const int own = node->tag > node->arm[k].tag; /* the owner comes first, whichever end asks */
             dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nbase = 2, .nnew = 1};
             double along[3];
             reach(t, p, k, along);
@@ -263,13 +263,14 @@ static int want_refining(topology *t)
     return code;
 }
 
-/* One after the other, each on what the one before has left. */
+/* Phases in order, each on the network that the one before leaves. */
 static int (*const phases[])(topology *t) = {want_splits, want_cross_slips, want_touches, want_coarsening,
                                              want_refining};
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
-/* What the phases from the given one on would do to the network as it is, for which neighbours have to be seen. first:
- * [PHASES + 1] into what is wanted; any: of all ranks. code: of this rank so far. sum: [nsums] added up on the way. */
+/* Lists the operations of the phases from `from` on, for the present network; neighbours are fetched first. first:
+ * [PHASES + 1] into the list; any: of all ranks. code: of this rank so far. sum: [nsums] summed over ranks on the way.
+ */
 static int look(topology *t, int code, int from, int64_t *first, double *any, int nsums, double *sum)
 {
     double number[EQP_MEET_SUMS] = {0.0};
@@ -295,7 +296,7 @@ done:
     return code;
 }
 
-/* Carries out what is wanted up to and with the first phase that changes anything: returns the next one in *from. */
+/* Carries out listed operations up to the first phase that changes anything; *from is the next phase. */
 static int carry_out(topology *t, int *from, const int64_t *first, const double *any, bool *changed)
 {
     dd_transact_counts counts = {.done = 0};

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags' indices stay below this: readers of ParaDiS files take them for int. */
+/* Limit of tag indices: readers of ParaDiS files take them for int. */
 #define INDEX_END ((uint64_t)1 << 31)
 
 uint64_t dd_operation_key(uint64_t step, const dd_operation *operation)
@@ -72,7 +72,7 @@ static int read_operations(dd_transaction *t, dd_inbox *in)
     return EQP_OK;
 }
 
-/* Operations to the ranks where they run. */
+/* Sends operations to the ranks that run them. */
 static int collect(dd_transaction *t, int64_t n, const dd_operation *wanted)
 {
     dd_outbox out = {0};
@@ -89,7 +89,7 @@ done:
     return code;
 }
 
-/* An operation that goes ahead and asks for new tags. */
+/* An operation that goes ahead and needs new tags. */
 typedef struct ticket {
     dd_operation operation;
     int64_t entry;
@@ -101,7 +101,7 @@ static int compare_tickets(const void *left, const void *right)
     return dd__operation_order(&((const ticket *)left)->operation, &((const ticket *)right)->operation);
 }
 
-/* The tag that is so many behind another one. */
+/* The tag `number` places after another one. */
 static dd_tag tag_behind(dd_tag tag, int64_t number)
 {
     const uint64_t index = (uint64_t)DD_TAG_INDEX(tag) + (uint64_t)number;
@@ -122,7 +122,7 @@ static int tickets_of(const dd_transaction *t, int64_t *n, ticket **mine)
     return code;
 }
 
-/* New tags by key: all ranks count the same way. */
+/* Assigns new tags by key: all ranks count alike. */
 static int number(dd_transaction *t)
 {
     ticket *mine = NULL, *all = NULL;
@@ -151,7 +151,7 @@ done:
     return code;
 }
 
-/* What is made anew goes, when a late map comes, where that goes of which it was made. */
+/* The label of new nodes, so that a late map moves them with the nodes they were made of. */
 static int64_t label_of(const dd_patch *patch)
 {
     for (int i = 0; i < patch->n; i++) {
@@ -162,7 +162,7 @@ static int64_t label_of(const dd_patch *patch)
     return 0;
 }
 
-/* Homes of everything that may have been joined anew. */
+/* Sets the homes of new nodes, and of neighbours in changed arms. */
 static void settle(dd_patch *patch, int rank)
 {
     for (int i = 0; i < patch->n; i++) {
@@ -184,7 +184,7 @@ static void settle(dd_patch *patch, int rank)
     }
 }
 
-/* What becomes of a node. */
+/* The result of an operation for a node. */
 typedef struct result {
     dd_tag tag;
     int64_t deleted; /* 0: the node follows */
@@ -280,7 +280,7 @@ static int apply_results(dd_domain *domain, dd_inbox *in)
     return code;
 }
 
-/* Runs what goes ahead, and brings what comes of it home. */
+/* Runs the operations that go ahead and sends the results home. */
 static int carry_out(dd_transaction *t, dd_operation_fn run, void *context)
 {
     dd_outbox out = {0};
@@ -317,7 +317,7 @@ done:
     return code;
 }
 
-/* Those that stopped because another rank did hear why. */
+/* Passes the message of the failing rank to all ranks. */
 static int explain(dd_transaction *t, int code, eqp_message *message)
 {
     const int mine = t->fault == EQP_OK ? EQP_ERR_REMOTE : t->fault;
@@ -337,7 +337,7 @@ static void drop_members(dd_transaction *t)
     t->nmembers = 0;
 }
 
-/* Those that lost have another try. */
+/* One round: operations that lost before try again. */
 static int contend_once(dd_transaction *t, dd_operation_fn run, void *context)
 {
     int code;
