@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be said of one node without the others. */
+/* Checks of one node without the rest of the network. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/paradis.h>
 
@@ -83,7 +83,7 @@ void eqp_paradis_fold(const double min[3], const double max[3], const bool perio
             continue;
         }
         x[d] -= edge * floor((x[d] - min[d]) / edge);
-        /* Rounding may have left it on the upper side, or beside the box. */
+        /* Rounding may have left it on the upper side, or outside the box. */
         if (!(x[d] >= min[d] && x[d] < max[d])) {
             x[d] = min[d];
         }

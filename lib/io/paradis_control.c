@@ -23,7 +23,7 @@ typedef enum kind {
     INT,     /* int */
     LONG,    /* int64_t */
     REAL,    /* double */
-    DERIVED, /* double; NaN or, in a file, 0 (not Ecore) and below: follows from others */
+    DERIVED, /* double; NaN or, in a file, 0 (not Ecore) and below: follows from other parameters */
     NAME     /* char [EQP_PARADIS_NAME] */
 } kind;
 
@@ -317,7 +317,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
                 memcpy(first, control->checksum, sizeof first);
             }
             if (rc == EQP_OK && r->at == AT(direction) && is_zero(control->direction)) {
-                rc = eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no direction", s.key);
+                rc = eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: must not be zero", s.key);
             }
         } else {
             eqp_message_set(ignored, "%s%s%s", ignored->text, *nignored > 0 ? ", " : "", s.key);
@@ -420,7 +420,7 @@ void eqp_paradis_control_free(eqp_paradis_control *control)
     }
 }
 
-/* Values that did not come from a file, or follow from others. */
+/* Values that did not come from a file, or follow from other ones. */
 static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *message)
 {
     const void *at = (const char *)c + r->at;
@@ -468,7 +468,7 @@ static int check_lengths(const eqp_paradis_control *c, const double *box, eqp_me
         }
     }
     if (is_zero(c->direction)) {
-        eqp_message_set(message, "edotdir: is no direction");
+        eqp_message_set(message, "edotdir: must not be zero");
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
@@ -550,7 +550,7 @@ static void put_row(FILE *to, const char *prefix, const eqp_paradis_control *con
     }
 }
 
-/* What the reader would refuse must not be written. */
+/* A value that the reader would refuse must not be written. */
 int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_message *message)
 {
     for (int i = 0; i < ROWS; i++) {

@@ -22,7 +22,7 @@ struct eqp_paradis_reader {
     char *base;    /* what the names of several files have in common; owned */
     int file;      /* number of the open one */
     int64_t nread; /* nodes so far */
-    bool file_new; /* nothing of this file has been read; only behind the first */
+    bool file_new; /* this file has not been read yet; only after the first */
     bool failed;
     eqp_paradis_node *node; /* [room_nodes] owned */
     eqp_paradis_arm *arm;   /* [room_arms] owned */
@@ -60,7 +60,7 @@ static int find_file(const char *base, const char *suffix, char **found)
     return EQP_OK;
 }
 
-/* Where the first file is, and what it has in common with others. */
+/* Place of the first file, and its common part with the other files. */
 static int find_first(const char *path, char **first, char **base)
 {
     static const char *const ending[] = {".0", ".0.gz"};
@@ -257,7 +257,7 @@ static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis
     return EQP_OK;
 }
 
-/* Of the comment before the node. */
+/* From the comment before the node. */
 static int parse_velocity(eqp_paradis_reader *r, eqp_paradis_node *node, eqp_message *message)
 {
     char *at = r->lines.velocity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands before the nodes of a `.data` file. */
+/* The statements before the nodes of a `.data` file. */
 #include "io/internal.h"
 #include "io/paradis_text.h"
 
@@ -9,7 +9,7 @@
 
 enum { MOST_DOMAINS = 1000000, MOST_FILES = 1000000 };
 
-/* What the statements before the nodes have said. */
+/* Values of the statements before the nodes. */
 typedef struct progress {
     bool has_version, has_min, has_max, has_count, has_geometry;
 } progress;
@@ -75,7 +75,7 @@ static int check_header(const eqp__lines *l, const eqp_paradis_header *h, const 
     return EQP_OK;
 }
 
-/* How many numbers the bounds of all domains are. */
+/* Number of bounds of all domains. */
 static int64_t domain_numbers(const eqp_paradis_header *h)
 {
     int64_t nx = h->geometry[0], ny = h->geometry[1], nz = h->geometry[2];

@@ -43,7 +43,7 @@ int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
     }
     if (rc == EQP_OK) {
         fd = -1; /* gzclose() closes it */
-        /* What is not packed comes through as it is. */
+        /* Text that is not packed passes unchanged. */
         l.packed = gzdirect(l.file) == 0;
         *lines = l;
     } else {
@@ -169,7 +169,7 @@ static char *skip_blanks(char *p)
     return p;
 }
 
-/* More than this of statements that nobody knows is no file of parameters. */
+/* A file with more than this of unknown statements is not a file of parameters. */
 #define MOST_KEPT (1 << 20)
 
 static int keep_line(eqp__lines *l, const char *text, eqp_message *message)

@@ -244,7 +244,7 @@ noted 'noted.ctrl: passed over: includeInertia, rotationMatrix$' 'includeInertia
 noted 'noted.ctrl: MobScrew: 0 is taken as 1e-05' 'mobilityLaw = "BCC_0"' 'MobScrew = 0' 'MobEdge = 10' 'MobClimb = 1'
 noted '64 x 64 x 64 cells would be too small for segments of 800 b: 8 x 8 x 8 are taken' 'numXcells = 64' 'numYcells = 64' \
     'numZcells = 64'
-noted 'loadType: 6 stands for' 'loadType = 6'
+noted 'loadType: 6 is a user-defined curve' 'loadType = 6'
 noted '' 'loadType = 4' 'eAmp = 1e-4' 'eRate = 1e5'
 noted 'zBoundType = 1: free surfaces' 'zBoundType = 1'
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dislocation networks made by hand, runs of them that look after every step, and what is to be seen of them. */
+/* Small dislocation networks made by hand, runs of them that are checked after every step, and their measures. */
 #ifndef DD_EXPERIMENT_H
 #define DD_EXPERIMENT_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Of this rank. */
+/* On this rank. */
 extern int dd_failures;
 
 #define CHECK(condition, ...)                                                                                          \
@@ -22,7 +22,7 @@ extern int dd_failures;
 
 #define DD_SCENE_NODES 64
 
-/* Lines of nodes one after the other; a closed one comes back to its first node, the ends of others are pinned. */
+/* Lines of nodes one after the other; a closed one comes back to its first node, the ends of an open one are pinned. */
 typedef struct dd_scene {
     double box;
     int n;

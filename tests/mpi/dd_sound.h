@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A distributed network as a whole: dd_network_check(), each node on one rank, where all of its neighbours think. */
+/* A distributed network as a whole: dd_network_check(), each node on one rank, the one that all of its neighbours name.
+ */
 #ifndef DD_SOUND_H
 #define DD_SOUND_H
 

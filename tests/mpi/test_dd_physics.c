@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a dislocation run must show to be believed: sources that bow out and multiply, loops that collapse, junctions
+/* Physics of dislocation runs: sources that bow out and multiply, loops that collapse, junctions
  * that form, strain that is the area swept, stress that rises elastically. The network is whole after every step. */
 #include "dd_experiment.h"
 
@@ -56,7 +56,7 @@ typedef struct fate {
 } fate;
 
 /* Until the line rests or is longer than three times the way between its ends, which no arc that rests can be. Nodes
- * rest by the mean velocities of a step: those at its ends swing about them where steps are as long as the stiffest
+ * rest by the mean velocities of a step: nodes at its ends swing about them if steps are as long as the stiffest
  * bend lets them be. */
 static fate source_run(double length, bool screw, double tau)
 {
@@ -136,7 +136,7 @@ static void check_critical_stress(void)
         CHECK(fabs(tau[i] / known - 1) < 0.2, "L = %g, %s: critical stress %g Pa, known %g", source[i].length,
               source[i].screw ? "screw" : "edge", tau[i], known);
     }
-    /* The constant beside the logarithm is the same for all lengths, so that the slope is known better. */
+    /* The constant added to the logarithm is the same for all lengths, so that the slope is known better. */
     for (int screw = 0; screw < 2 && rank == 0; screw++) {
         const int i = screw ? 3 : 0, j = screw ? 4 : 2;
         const double slope =
@@ -260,7 +260,7 @@ static void check_loop(MPI_Comm comm, double tau, bool grows)
         all = dd_all_segments(&e.sim, &n);
         area = enclosed(all, n);
         free(all);
-        /* b n + n b over 2: half of it in the component zx. */
+        /* b n + n b over 2: half of it is in the component zx. */
         CHECK(fabs(2 * strain * volume - (area - before)) <= 1e-9 * fabs(area - before) + 1e-12 * start,
               "step %d: strain says %.12g swept, the polygon %.12g", k, 2 * strain * volume, area - before);
         changes += topology_changes(&e.sim);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The area is brute force: looked at after each step on one rank, after some on others. */
+/* The area by brute force: after each step on one rank, after some steps on several ranks. */
 enum { EVERY = 10 };
 
 typedef struct story {

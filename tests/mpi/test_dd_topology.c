@@ -163,7 +163,7 @@ static uint64_t mix(uint64_t sum, const void *bytes, size_t size)
     return sum;
 }
 
-/* Of all nodes with their arms in their order, but for homes. */
+/* A sum over all nodes with their arms in their order, but for homes. */
 static uint64_t fingerprint(const dd_domain *domain)
 {
     uint64_t sum = 0;
@@ -406,7 +406,7 @@ int main(int argc, char **argv)
     };
 
     if (!failing_malloc_only_ours()) {
-        printf("lack of memory cannot be tested on this system\n");
+        printf("failing allocations cannot be tested on this system\n");
     }
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* What a plane's unit length may be off: some files have four digits. */
+/* Tolerance of a plane's unit length: some files have four digits. */
 #define UNIT 1e-3
-/* What the two arms of one segment may differ by in a component of their planes. */
+/* Tolerance of the difference of the planes of the two arms of one segment, in a component. */
 #define SAME_PLANE 1e-3
 
 static bool is_finite(const double x[3])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must be true of a network between any two operations. */
+/* Checks of a network, valid between any two operations. */
 #ifndef DD_CHECK_H
 #define DD_CHECK_H
 

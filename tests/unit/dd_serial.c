@@ -101,7 +101,7 @@ done:
     return code;
 }
 
-/* What one pass goes through. */
+/* Items of one pass. */
 typedef struct pair {
     dd_tag tag[2];
 } pair;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations on a whole network, one after another in the order of tags; candidates by brute force. */
+/* Runs the operations on a whole network, in the order of tags; candidates by brute force. */
 #ifndef DD_SERIAL_H
 #define DD_SERIAL_H
 
@@ -29,8 +29,8 @@ int dd_serial_gather(const dd_serial *serial, const dd_tag *tag, int n, bool nei
 int dd_serial_apply(dd_serial *serial, dd_patch *patch);
 
 /* One pass over the segments (nodes, pairs) there are at the start. done: operations that did something, added. On
- * error those before it are done. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_ARGUMENT for an inconsistent
- * network. */
+ * error the operations before it are done. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_ARGUMENT for an
+ * inconsistent network. */
 int dd_serial_refine(dd_serial *serial, int64_t *done);
 int dd_serial_coarsen(dd_serial *serial, int64_t *done);
 /* O(segments^2). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every network must obey that a generator, or tiles of one, makes. Include after cmocka.h. */
+/* Rules for every network that a generator, or tiles of one, makes. Include after cmocka.h. */
 #ifndef DD_VALID_H
 #define DD_VALID_H
 

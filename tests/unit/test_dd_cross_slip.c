@@ -98,7 +98,7 @@ static void assert_valid(dd_network *network, const double box[3])
     dd_test_valid(network, box);
 }
 
-/* What of a force along both glide directions lies along one of them. */
+/* The component along one of two glide directions of a force along both. */
 static double share(const crystal *c, int i, double own, double other)
 {
     return fabs(i == 0 ? own + other * dd_v3_dot(c->glide[0], c->glide[1])

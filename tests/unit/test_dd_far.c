@@ -24,7 +24,7 @@ static double uniform(double low, double high)
     return low + (high - low) * eqp_random_uniform(5, 1, draws++);
 }
 
-/* The stress of a line element at R from it: the formula as it stands in the papers, written out once more. */
+/* The stress of a line element at R from it: the formula of the papers, written out again. */
 static void element_stress(const dd_medium *medium, const double R[3], const double b[3], const double dx[3],
                            double s[6])
 {
@@ -154,7 +154,7 @@ static void far_stress(const scene *s, const double x[3], double stress[6])
     free(field);
 }
 
-/* Adds what segments do at x, one by one: images up to `shells` boxes away, near ones or the others. */
+/* Adds what segments do at x, one by one: images up to `shells` boxes away, near ones or far ones. */
 static void add_images(const scene *s, const double x[3], int shells, bool near, double sum[6])
 {
     int64_t to[3];

@@ -127,7 +127,7 @@ static void lengths_are_known(void **state)
     assert_near(check("lines:n=5,box=10000,along112=1") / (5e4 * sqrt(6.0)), 1.0, 1e-9);
     assert_near(check("chains:n=5,box=10000,spread=0") / (5e4 * sqrt(2.0)), 1.0, 1e-9);
     assert_true(check("chains:n=5,box=10000,spread=1") > 1.05 * 5e4 * sqrt(2.0));
-    /* Of the size of a published network of 900 lines, 95400 nodes and segments of at most 800. */
+    /* The size of a published network of 900 lines, 95400 nodes and segments of at most 800. */
     dd_generator real = parse("chains:n=900,box=58824,maxseg=800,spread=0,corners=1");
     int64_t nodes = dd_generator_count(&real) * dd_generator_nodes(&real);
     assert_in_range(nodes, 90000, 100000);

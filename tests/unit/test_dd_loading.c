@@ -193,7 +193,7 @@ static void a_strain_rate_loads(void **state)
     assert_near(loading.stress[XX] / (young * 1e-5), e[0] * e[0], 1e-12);
     assert_near(loading.stress[XY] / (young * 1e-5), e[0] * e[1], 1e-12);
     assert_near(loading.stress[ZZ], 0.0, 0.0);
-    /* What yields does not load. */
+    /* Plastic strain does not load. */
     double along = 0.36 * 1e-6 + 0.64 * 2e-6 + 2.0 * 0.48 * -5e-6;
     assert_near(dd_loading_along(&loading, strain), along, 1e-18);
     dd_loading_advance(&loading, 1e-6, strain, NULL);

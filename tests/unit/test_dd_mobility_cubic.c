@@ -23,7 +23,7 @@ static void fcc_straight(void **state)
         move(&fcc, &s, F, v);
         is(v, 3.0 * mobility[k] / 20.0, 5.0 * mobility[k] / 20.0, 0.0);
     }
-    /* The length of the Burgers vector says nothing about its direction. */
+    /* The length of the Burgers vector does not determine its direction. */
     star s = {0};
     const double twice[3] = {2, 0, 0};
     add(&s, left, twice, Z);
@@ -128,7 +128,7 @@ static void fcc_junctions(void **state)
     is(w, 3 * 4e-4 / 10, 5 * 4e-4 / 10, 0);
     move_in(&m, &three, &f, w);
     is(w, 3 * 4.0 / 15, 5 * 4e-4 / 15, 0);
-    /* By its plane, and by its Burgers vector. */
+    /* Chosen by its plane, and by its Burgers vector. */
     m.law = DD_FCC_LINEAR;
     const star square = straight(3, f.e[0], X, Z);
     const star *both[2] = {&three, &square};

@@ -326,7 +326,7 @@ static void only_differences_of_places_matter(void **state)
     }
 }
 
-/* A list with pairs of all kinds, and of those between kinds. */
+/* A list with pairs of all kinds, and of the boundaries between kinds. */
 static dd_segment draw_any(uint64_t *draw, const dd_segment *target)
 {
     const double kind = dd_draw(draw);
@@ -516,7 +516,7 @@ static void names_are_known(void **state)
     assert_int_not_equal(isa, DD_ISA_AUTO);
 }
 
-/* What dd_check_table() says about a text. */
+/* The result of dd_check_table() for a text. */
 static int check_text(const char *text, dd_check *check, eqp_message *message)
 {
     FILE *file = tmpfile();

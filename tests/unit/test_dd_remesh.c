@@ -123,9 +123,9 @@ static void flat_and_short_ones_go(void **state)
         {0, 0.5, -1, false, true, false, true},  /* shrinks */
         {0, 6, 0, false, true, false, false},    /* a corner */
         {0, 0.5, 0, true, true, false, false},   /* where planes meet */
-        {0, 0.5, 0, true, false, false, true},   /* the same, but nobody minds */
+        {0, 0.5, 0, true, false, false, true},   /* the same, but without glide planes */
         {-5, 0.5, 0, true, true, false, false},  /* where planes meet, and short */
-        {-5, 0.5, 0, true, false, false, true},  /* the same, but nobody minds */
+        {-5, 0.5, 0, true, false, false, true},  /* the same, but without glide planes */
         {-7.5, 0.5, 0, true, true, false, true}, /* debris */
         {-5, 2, 1, false, true, false, true},    /* short and growing */
         {0, 0, 0, false, true, true, false},     /* pinned */

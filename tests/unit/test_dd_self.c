@@ -11,7 +11,7 @@
 #include "elastic/self.h"
 #include "elastic/stress.h"
 
-/* A segment's own stress, integrated along it: sharp near the ends, hence many panels. */
+/* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
 static void elastic_self_force_is_that_of_the_own_stress(void **state)
 {
     enum { PANELS = 60 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What motion and operations sweep is the change of the whole network's area, for every kind of operation, wherever the
- * faces of the box are. */
+/* The area swept by motion and operations is the change of the whole network's area, for every kind of operation,
+ * wherever the faces of the box are. */
 #include "dd_networks.h"
 
 #include "dd_area.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who computes what of cells: where pairs with a source cell are looked up, and the pieces of the far field. */
+/* Division of work by cells: the rank that looks up pairs with a source cell, and the pieces of the far field. */
 #include "stage/far_parts.h"
 #include "stage/share.h"
 

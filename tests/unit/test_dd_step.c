@@ -217,7 +217,7 @@ static void steps_grow_and_shrink(void **state)
         assert_int_equal(dd_stepper_judge(&stepper, 0.0, 0.0, &verdict), EQP_OK);
     }
     assert_near(stepper.dt, 1.0, 0.0);
-    /* What is no number is never accepted nor corrected; at last it is stuck. */
+    /* NaN is never accepted nor corrected; in the end the step is stuck. */
     assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
     for (int k = 0; k < 6; k++) {
         assert_int_equal(dd_stepper_judge(&stepper, k % 2 == 0 ? NAN : INFINITY, 0.0, &verdict), EQP_OK);

@@ -177,7 +177,7 @@ static char *whole_text(const char *path)
     return text;
 }
 
-/* What the format says, byte for byte: other codes have to read it. */
+/* The format, byte for byte: other codes have to read it. */
 static void a_written_file_has_the_format(void **state)
 {
     static const char want[] =

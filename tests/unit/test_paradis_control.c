@@ -46,7 +46,7 @@ static void a_file_replaces_what_it_names(void **state)
     eqp_paradis_control_free(&c);
 }
 
-/* What laws of mobility read: defaults of beryllium, tantalum and vanadium, and each key in its place. */
+/* Parameters of the laws of mobility: defaults of beryllium, tantalum and vanadium, and each key in its place. */
 static void keys_of_mobility(void **state)
 {
     const eqp_paradis_control d = eqp_paradis_control_defaults;
@@ -316,7 +316,7 @@ static void bad_values_name_the_line(void **state)
     refuse("edotdir = [ 1 0 ]\n", EQP_ERR_FORMAT, "edotdir: 2 values instead of 3");
     refuse("edotdir = [ 1 0 0 ] 0\n", EQP_ERR_FORMAT, "edotdir: something follows the list");
     refuse("edotdir = [ 1 [ 0 0 ]\n", EQP_ERR_FORMAT, "edotdir: a bracket in the wrong place");
-    refuse("edotdir = [ 0 0 0 ]\n", EQP_ERR_DATA, "edotdir: is no direction");
+    refuse("edotdir = [ 0 0 0 ]\n", EQP_ERR_DATA, "edotdir: must not be zero");
     refuse("appliedStress = [ 1 2 3 4 5 inf ]\n", EQP_ERR_DATA, "appliedStress: 'inf'");
     refuse("mobilityLaw = \"FCC\n", EQP_ERR_FORMAT, "mobilityLaw: a string without its end");
     refuse("mobilityLaw = [ a b ]\n", EQP_ERR_FORMAT, "mobilityLaw: 2 values");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A disk that is full at any byte, memory that ends at any allocation: the old file survives, nothing is left beside
- * it, one line says why. The limit on the size of files stands for the disk. */
+/* A disk that is full at any byte, memory that ends at any allocation: the old file survives, no other file is left
+ * next to it, one line says why. The limit on the size of files replaces the disk. */
 #include "paradis_files.h"
 
 #include "failing_malloc.h"
@@ -73,7 +73,7 @@ static int write_series(const char *path, eqp_message *message)
     return eqp_vtk_write_series(path, NODES, frame, message);
 }
 
-/* A network at `path` with its parameters beside it. */
+/* A network at `path` with its parameters next to it. */
 static int write_pair(const char *path, eqp_message *message)
 {
     eqp_paradis_writer *writer = NULL;
@@ -108,7 +108,7 @@ static int write_some(int kind, const char *path, eqp_message *message)
     }
 }
 
-/* What is in the folder is the old file and nothing else. */
+/* The folder holds the old file and nothing else. */
 static void check_old(const char *path)
 {
     char text[sizeof old + 1] = "";
@@ -211,7 +211,7 @@ static void what_cannot_be_a_file_is_refused(void **state)
     assert_int_equal(rmdir(in_folder("inner")), 0);
 }
 
-/* What was begun and given up. */
+/* A write that was begun and given up. */
 static void what_is_discarded_leaves_nothing(void **state)
 {
     eqp_paradis_writer *data;
@@ -301,7 +301,7 @@ static void readers_survive_failing_allocations(void **state)
                 assert_true(k > 3);
                 break;
             }
-            /* Where the test itself ran out, nobody has said so. */
+            /* If the test itself ran out of memory there is no message. */
             if (rc != EQP_ERR_MEMORY || (message.text[0] && !strstr(message.text, "out of memory"))) {
                 fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, rc, message.text);
             }

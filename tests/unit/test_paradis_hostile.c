@@ -127,7 +127,7 @@ static void wrong_counts_are_found(void **state)
     change("0 0 0\n", "0 0 0\n7\n", EQP_ERR_FORMAT, "line 41: more than the 3 nodes");
 }
 
-/* Wherever it ends before its last newline: some lines of nodes look like others, but the count does not agree. */
+/* Wherever it ends before its last newline: some lines look like lines of other nodes, but the count does not agree. */
 static void a_truncated_file_is_never_whole(void **state)
 {
     const char *whole = LINE_TEXT;

@@ -5,7 +5,7 @@
 
 #include "evaluate.h"
 
-/* Segments timed together: reading the clock costs as much as a few pairs. */
+/* Segments timed together: reading the clock takes the time of a few pairs. */
 #define DD_BATCH_TARGETS 32
 
 /* Work timed in batches. */

@@ -29,7 +29,7 @@ void dd_domain_free(dd_domain *domain);
 /* Folds a position into the box in periodic directions. Local. */
 void dd_domain_fold(const dd_domain *domain, double x[3]);
 
-/* True if a node owns segments: those to neighbours with higher tags. Local. */
+/* True if a node owns segments: it owns every segment to a neighbour with a higher tag. Local. */
 bool dd_node_owns_segments(const dd_node *node);
 
 /* Bytes that move with a node to another home. Local. */

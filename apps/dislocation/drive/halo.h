@@ -30,7 +30,7 @@ typedef struct dd_halo {
     int64_t nsend;
     int64_t *send;     /* [nsend] places */
     double *out;       /* [nsend][numbers] scratch */
-    eqp_route *nodes;  /* from those nodes to the ghosts */
+    eqp_route *nodes;  /* from these nodes to the ghosts */
     dd_crossings mine; /* arms across ranks whose segment belongs to the own end */
     dd_crossings theirs;
     eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */

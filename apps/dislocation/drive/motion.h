@@ -13,15 +13,15 @@ typedef struct dd_motion {
     dd_stepper stepper;                /* at the start */
 } dd_motion;
 
-/* Notes where the nodes are and predicts where they go. sim->failed is set if this rank lacks memory; the motion is
+/* Notes where the nodes are and predicts where they go. sim->failed is set if this rank is out of memory; the motion is
  * freed by dd_motion_end() in any case. Local. EQP_ERR_DATA on all ranks if a speed is not finite. */
 int dd_motion_begin(dd_simulation *sim, dd_motion *motion);
 
 /* Moves the nodes to their new positions, which stay unfolded. Local. */
 void dd_motion_place(dd_simulation *sim, const dd_motion *motion);
 
-/* Decides by the largest error of all ranks whether the time step holds, and if not where the nodes are to be tried
- * next. Velocities are those at the new positions. Collective. EQP_ERR_STATE if no time step is short enough, else the
+/* Decides by the largest error of all ranks whether the time step holds, and if not where the nodes are tried
+ * next. The velocities belong to the new positions. Collective. EQP_ERR_STATE if no time step is short enough, else the
  * code of a rank that has failed. */
 int dd_motion_judge(dd_simulation *sim, dd_motion *motion, dd_verdict *verdict);
 

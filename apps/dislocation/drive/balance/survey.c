@@ -122,7 +122,7 @@ static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end
     return eqp_survey_weigh(s->survey, count);
 }
 
-/* Adds the work of an owner with one source cell; in its own cell a segment has pairs with those after it. */
+/* Adds the work of an owner with one source cell; in its own cell a segment has pairs with the segments after it. */
 static int add_source(const surveyor *s, const lot *of, int64_t source, bool own_cell, int64_t *interactions)
 {
     const dd_stage *stage = s->stage;

@@ -11,7 +11,7 @@
 int dd_keys(const dd_domain *domain, uint64_t **keys);
 
 /* Default aspect of `tiles`: the cost of a source shared by two parts, in shared targets. A target is a node with its
- * segments; a source is a cell, whose segments a part receives as a whole and whose forces it returns. So the aspect is
+ * segments; a source is a cell: a part receives all of its segments and whose forces it returns. So the aspect is
  * the mean number of nodes with segments in a cell that has any; 1 without segments. O(cells). Collective. */
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect);
 

@@ -305,7 +305,7 @@ typedef struct cell_homes {
     int64_t n;
 } cell_homes;
 
-/* The part that sums a cell's moments: the first of those with most of its segments. */
+/* The part that sums a cell's moments: the first one with the largest number of its segments. */
 static int choose_home(const cell_homes *lives)
 {
     int64_t best = 0;
@@ -392,7 +392,7 @@ static int declare_far_cells(const tracer *t)
     return code;
 }
 
-/* The cells that this rank collects: those with segments and those that are needed, both ascending. */
+/* The cells that this rank collects: cells with segments and cells that are needed, both ascending. */
 static int declare_segments(const tracer *t)
 {
     eqp_needs_view view;

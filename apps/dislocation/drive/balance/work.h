@@ -27,7 +27,7 @@ typedef struct dd_step {
     dd_topology_counts topology;
 } dd_step;
 
-/* What this rank has done since the last step was recorded. */
+/* Work of this rank since the last step was recorded. */
 typedef struct dd_work {
     dd_rank_row row;
     int64_t count[DD_KINDS];  /* of all evaluations */

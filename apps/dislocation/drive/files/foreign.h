@@ -20,9 +20,9 @@ eqp_message *dd_notes_next(dd_notes *notes);
  * EQP_ERR_ARGUMENT with a message for anisotropy and inclusions. from: the file's name. */
 int dd_foreign_check(const char *from, eqp_paradis_control *control, dd_notes *notes, eqp_message *message);
 
-/* The other statements, with those that ParaDiS needs for its far field if there are none: fast multipoles, which need
- * the same power of two of cells in all directions, else its tables of stress. *others: owned by the caller, unchanged
- * on error. EQP_OK or EQP_ERR_MEMORY. */
+/* The other statements, and the ones that ParaDiS needs for its far field if the file has none: fast multipoles, which
+ * need the same power of two of cells in all directions, else its tables of stress. *others: owned by the caller,
+ * unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
 int dd_foreign_complete(const eqp_paradis_control *control, char **others);
 
 #endif

@@ -294,8 +294,7 @@ static int check_choices(const char *from, const eqp_paradis_control *control, d
         return EQP_ERR_ARGUMENT;
     }
     if (control->load_type == 6) {
-        eqp_message_set(dd_notes_next(notes), "%s: loadType: 6 stands for a curve of one's own: the stress stays",
-                        from);
+        eqp_message_set(dd_notes_next(notes), "%s: loadType: 6 is a user-defined curve: the stress stays", from);
     } else if (control->load_type != 0 && control->load_type != 1 && control->load_type != 4) {
         eqp_message_set(message,
                         "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate, nor 4, cycles of strain",

@@ -31,7 +31,7 @@ static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, 
     if (code == EQP_ERR_ARGUMENT) {
         eqp_message_set(message, "dislocation: --tile: the box is not periodic in a direction in which it is repeated");
     } else if (code != EQP_OK) {
-        eqp_message_set(message, "dislocation: --tile: so many copies need more tags than there are");
+        eqp_message_set(message, "dislocation: --tile: the copies need more tags than there are");
     }
     return code;
 }

@@ -82,7 +82,7 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
     f->longest = fmax(f->longest, length);
 }
 
-/* Arms to neighbours here are checked at once, others are sent. */
+/* Arms to neighbours on this rank are checked at once, the other arms are sent. */
 static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
 {
     for (int64_t i = 0; i < domain->network.n; i++) {

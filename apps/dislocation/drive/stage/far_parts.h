@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Division of the far field among ranks, independent of the assignment of nodes. Three stages of work: planes of cells
  * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than
- * planes have work; a plane and a chunk are an item. The first parts compute, as many as have enough cells, each a
+ * planes have work; a plane and a chunk are an item. The first parts that have enough cells compute, each a
  * range of items and a range of columns. */
 #ifndef DD_FAR_PARTS_H
 #define DD_FAR_PARTS_H

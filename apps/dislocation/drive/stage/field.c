@@ -149,7 +149,7 @@ static int compare_wishes(const void *left, const void *right)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Tells the ranks that compute cells with own segments. wishes: those received here, sorted. */
+/* Tells the ranks that compute cells with own segments. wishes: received here, sorted. */
 static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *nwishes, wish **wishes)
 {
     const int nchunks = field->parts.nchunks;
@@ -281,7 +281,7 @@ int dd_field_take_moments(dd_field *field, dd_waves *waves)
     return code;
 }
 
-/* The place of a cell among those with own segments. */
+/* The place of a cell among the cells with own segments. */
 static int64_t find_live(const dd_field *field, int64_t cell)
 {
     int64_t low = 0, high = field->nlive;

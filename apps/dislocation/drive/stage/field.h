@@ -11,8 +11,8 @@ typedef struct dd_claim dd_claim;
 
 typedef struct dd_field {
     dd_far_parts parts;
-    int *home; /* [cells] rank that sums a cell's moments: the first of those with most of its segments; -1: the cell is
-                  empty. NULL: no cells are far */
+    int *home; /* [cells] rank that sums a cell's moments: the first one with the largest number of its segments; -1:
+                  the cell is empty. NULL: no cells are far */
     dd_claim *claim; /* [cells] while homes are determined */
     int *segments;   /* [cells] of this rank, while homes are determined */
     MPI_Request request;

@@ -14,7 +14,7 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
     if (code != EQP_OK) {
         return code;
     }
-    /* The runs that it meets; most runs come after all others. */
+    /* The runs that it meets; most runs come at the end. */
     while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
         low--;
         high = (*runs)[low].first > end ? low : high;

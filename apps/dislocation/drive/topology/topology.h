@@ -25,7 +25,7 @@ extern const char *const dd_topology_names[DD_TOPOLOGY_KINDS];
 typedef struct dd_topology_counts {
     int64_t done[DD_TOPOLOGY_KINDS];
     int64_t created, deleted; /* nodes */
-    int64_t lost;             /* operations that lost their nodes to others, until the next step */
+    int64_t lost;             /* operations that lost their nodes to other operations, until the next step */
 } dd_topology_counts;
 
 /* Motion of nodes after a split, and the medium (both borrowed as long as the mover is in use); noise: a speed that
@@ -34,7 +34,7 @@ dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium,
 
 /* Splits, cross slip, collisions, then remeshing: coarsens, then refines; each in a few rounds until none loses. The
  * resulting network does not depend on the ranks or on where nodes live, to the last bit. Uses the present positions
- * and velocities, and the arms' forces, which must be those at these positions; forces must be computed again
+ * and velocities, and the arms' forces, which must belong to these positions; forces must be computed again
  * afterwards. If anything was done nodes are sorted by tag, else they keep their places. mover: NULL: no splits and no
  * cross slip. split: whether nodes may split in this step, the same on all ranks. step: its number, the same on all
  * ranks. closes: candidates for collisions, from dd_close_find() for this network (borrowed); NULL: no collisions and

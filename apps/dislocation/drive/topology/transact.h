@@ -36,10 +36,10 @@ typedef int (*dd_operation_fn)(const dd_operation *operation, dd_patch *patch, v
 /* Operations of all ranks; one that several ranks propose counts once. */
 typedef struct dd_transact_counts {
     int64_t done; /* that changed something */
-    int64_t lost; /* to others, in all rounds */
+    int64_t lost; /* to other operations, in all rounds */
 } dd_transact_counts;
 
-/* In each round every operation that has all of its nodes is carried out; the others compete again in the next round,
+/* In each round every operation that has all of its nodes is carried out; the rest compete again in the next round,
  * on the network as it is then. New nodes live where their operation ran. New tags go to operations by key, and
  * next_tag moves past all reserved ones, used or not. The order of the network's nodes changes; homes of other nodes do
  * not. wanted: [n] (borrowed), all that this rank knows of, also those that run elsewhere. rounds: at most; >= 1, the

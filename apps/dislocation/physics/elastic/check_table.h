@@ -12,7 +12,7 @@
 
 #define DD_CHECK_NAME 40
 
-/* What became of the rows of one category. */
+/* Results of the rows of one category. */
 typedef struct dd_check_row {
     char category[DD_CHECK_NAME];
     int64_t rows;

@@ -285,7 +285,7 @@ INLINE void add_segment(const dd_far *far, int64_t cell, const dd_segment *segme
     }
 }
 
-/* What the core adds to J: a^2 / 2 times the divergence of G. */
+/* The core adds to J: a^2 / 2 times the divergence of G. */
 static void add_core(const dd_far *far, int n, double *raw)
 {
     const double half = 0.5 * far->core * far->core;

@@ -9,17 +9,17 @@
  *     s_ab = mu/4pi (e_ima d_i phi_mb + e_imb d_i phi_ma) + mu/(4pi (1 - nu)) (d_a d_b psi - 2 delta_ab div g/R),
  * up to (a/R)^4. About a cell's centre psi = xi . G + J, where G_i = sum g_i / R and J is harmonic. Each potential has
  * (order + 1)^2 independent derivatives; cells act on each other by a convolution over the grid, which a Fourier
- * transform over cells makes a product. Its cost is that of the cells times their logarithm.
+ * transform over cells makes a product. Its cost is proportional to the number of cells times its logarithm.
  *
  * Where all directions are periodic the kernels are sums over the whole lattice (Ewald's method: P. P. Ewald, Ann.
  * Phys. 369 (1921) 253). Their Fourier component of wave number 0 is left out: the stress of a box, near pairs
- * included, has no mean, whatever the plastic strain. The applied stress is the mean. Where some directions are free
- * and others periodic, images count up to DD_FAR_IMAGE_CELLS cells or a box away, whichever is more.
+ * included, has no mean, whatever the plastic strain. The applied stress is the mean. If some directions are free
+ * and some periodic, images count up to DD_FAR_IMAGE_CELLS cells or a box away, the larger of both.
  *
  * How to use it. Sources: raw moments of a cell start from zeros, dd_far_add_segment() adds segments to them,
  * dd_far_close() makes moments of them. A plane is all cells of one x; planes are transformed along y and z
  * (dd_far_plane_forward()), which makes columns of one wave number each; columns take their kernel
- * (dd_far_column()), and planes return (dd_far_plane_inverse()). What comes out for a cell is opened by
+ * (dd_far_column()), and planes return (dd_far_plane_inverse()). The result for a cell is opened by
  * dd_far_open() and acts on segments there by dd_far_force(). Planes, columns and runs of components are independent of
  * each other; the same moments give the same bits, whoever computes which. dd_far_solve() does it all at once. */
 #ifndef DD_FAR_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the far field have in common. Lengths are in units of dd_far.unit.
+/* Shared by the files of the far field. Lengths are in units of dd_far.unit.
  *
  * Derivatives are numbered by how often they are taken along x, y, z. A full list has all up to an order; a slim one
  * those that are independent where a function is harmonic: at most once along z. */
@@ -20,7 +20,7 @@ enum {
 
 typedef double pack __attribute__((__vector_size__(PACK * sizeof(double)), __aligned__(8)));
 
-/* What is compiled once for each instruction set; none fuses operations, so that all give the same bits. */
+/* Functions compiled once for each instruction set; operations are not fused, so that all sets give the same bits. */
 #define INLINE __attribute__((__always_inline__)) static inline
 #ifdef __x86_64__
 #define FOR_ISAS(X) X(avx512f) X(avx2)
@@ -41,7 +41,7 @@ struct dd_far {
     int64_t n[3];
     bool periodic[3], whole; /* whole: all directions are periodic */
     int order;
-    int nslim, kernel_order, kernel_slim, kernel_all; /* kernel_all: slim ones, then those twice along z */
+    int nslim, kernel_order, kernel_slim, kernel_all; /* kernel_all: slim ones, then twice along z */
     dd_far_sizes sizes;
     int64_t m[3], half; /* lengths of the transforms; wave numbers along z that count */
     int64_t packs;      /* of PACK wave numbers along x */
@@ -76,7 +76,7 @@ static inline int slim_at(int x, int y, int z)
     return order * order + (z == 0 ? y : order + 1 + y);
 }
 
-/* Among those twice along z. */
+/* Among the derivatives twice along z. */
 static inline int third_at(int x, int y)
 {
     return (x + y) * (x + y + 1) / 2 + y;

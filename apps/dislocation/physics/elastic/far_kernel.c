@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* What exp(-square) leaves out of either part of Ewald's sum: 2e-12. */
+/* Either part of Ewald's sum is cut where exp(-square) is 2e-12. */
 #define SQUARE 27.0
 #define BETA 1.2 /* by the width of a cell: the table then reaches some four cells */
 #define MOST_DERIVATIVES (2 * DD_FAR_MOST_ORDER + 2)
@@ -165,7 +165,7 @@ static void add_layer(int n, const unsigned char *odd, int d, int64_t offset, do
     }
 }
 
-/* What the part of Ewald's sum over wave numbers has at one. */
+/* Term of Ewald's sum over wave numbers at one wave number. */
 static void add_wave(const dd_far *far, const double k[3], double factor, double *kernels)
 {
     const int n = far->kernel_slim, order = far->kernel_order;

@@ -230,7 +230,7 @@ INLINE wave times_i(wave a, int power)
     }
 }
 
-/* A kernel's derivatives twice along z, from those along x and y. */
+/* A kernel's derivatives twice along z, from its derivatives along x and y. */
 INLINE void complete_kernel(const dd_far *far, const pack *slim, pack *all)
 {
     memcpy(all, slim, (size_t)far->kernel_slim * sizeof *all);
@@ -242,7 +242,7 @@ INLINE void complete_kernel(const dd_far *far, const pack *slim, pack *all)
     }
 }
 
-/* What the neutral background adds to them, at wave number 0. */
+/* Contribution of the neutral background to them, at wave number 0. */
 INLINE void add_background(const dd_far *far, pack *kernels)
 {
     double *at = (double *)(void *)kernels;
@@ -382,7 +382,7 @@ INLINE void solve_column(const dd_far *far, bool zero, const double *kernel, col
     }
 }
 
-/* What is compiled for each instruction set. */
+/* Functions compiled for each instruction set. */
 #define FUNCTIONS(NAME, TARGET)                                                                                        \
     TARGET static void forward_##NAME(const dd_far *far, int64_t n, int64_t c, const double *cells, item *plane,       \
                                       item *line, item *scratch, double *columns)                                      \

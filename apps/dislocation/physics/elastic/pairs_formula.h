@@ -15,7 +15,7 @@
  * down to the solid angle of the parallelogram of all R (times 1 / (s sqrt(e))) and logarithms along its edges. A seen
  * from B is the same with y and z exchanged. */
 
-/* Of a number > 0. */
+/* For a number > 0. */
 DD_INLINE REAL dd_root(REAL x)
 {
     return x * INVERSE_ROOT(x);

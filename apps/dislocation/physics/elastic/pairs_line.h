@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Integrals along a straight line, in closed form, for one type of number: see pairs_formula.h for what is to be
+/* Integrals along a straight line, in closed form, for one type of number: see pairs_formula.h for the macros to
  * defined (REAL, MASK, LESS, SELECT, WIDE, INVERSE, INVERSE_ROOT, LOG). No include guard. */
 
 /* Integrals of q^i / Ra^3 and 3 q^i / Ra^5. */
@@ -8,7 +8,7 @@ typedef struct dd_line {
 } dd_line;
 
 /* From q1 to q2, with the inverse roots of g + q1^2, g + q2^2; as distances to the values at infinity, which do not
- * cancel. k2 lacks the logarithm of the ratio. */
+ * cancel. k2 is without the logarithm of the ratio. */
 DD_INLINE dd_line dd_line_without_log(REAL q1, REAL q2, REAL g, REAL ir1, REAL ir2, REAL *ratio)
 {
     const REAL zero = WIDE(0), r1 = (g + q1 * q1) * ir1, r2 = (g + q2 * q2) * ir2;

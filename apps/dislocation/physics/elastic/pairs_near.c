@@ -137,7 +137,7 @@ const dd_gauss *dd_gauss_for(double sum)
 {
     int i = 0;
 
-    /* without branches, which nobody could predict */
+    /* without branches, which would be unpredictable */
     for (unsigned k = 0; k + 1 < sizeof rules / sizeof *rules; k++) {
         i += sum < rules[k].sum;
     }

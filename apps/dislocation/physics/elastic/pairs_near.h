@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every kernel needs for nearly parallel pairs besides the formula, in plain doubles. */
+/* Functions in plain doubles that every kernel needs for nearly parallel pairs besides the formula. */
 #ifndef DD_PAIRS_NEAR_H
 #define DD_PAIRS_NEAR_H
 
@@ -19,7 +19,7 @@
 #define DD_LOPSIDED 1e6
 #define DD_LOPSIDED_AWAY 16
 
-/* The singularity of crossing lines matters where it is less than so many lengths away. */
+/* The singularity of crossing lines matters if it is less than this number of lengths away. */
 #define DD_NEAR_CROSSING 3
 
 /* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */

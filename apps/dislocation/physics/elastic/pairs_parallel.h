@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces between segments that are parallel or nearly so, where the closed form of pairs_formula.h cancels: the
- * integral along B in closed form at points of A, the one along A by quadrature. Included, like pairs_formula.h and
- * after it, once for each type of number. They define besides LANES, LOAD(p) (LANES numbers), GATHER(p, index) (those
- * at index[LANES]), STORE(p, x), FIRST(x) (of the first lane), SUM(x) (of all lanes), BITS(mask) (lane i in bit i),
- * EXP(x).
+ * integral along B in closed form at points of A, the integral along A by quadrature. Included, like pairs_formula.h
+ * and after it, once for each type of number. They define besides LANES, LOAD(p) (LANES numbers), GATHER(p, index)
+ * (numbers at index[LANES]), STORE(p, x), FIRST(x) (of the first lane), SUM(x) (of all lanes), BITS(mask) (lane i in
+ * bit i), EXP(x).
  *
  * Nearly all pairs need few points: they have a lane each, and take their points one by one. The rest takes LANES
  * points of one pair at a time.
@@ -30,7 +30,7 @@ typedef struct dd_near {
 } dd_near;
 #define DD_NEAR_FIELDS (sizeof(dd_near) / sizeof(REAL))
 
-/* What the quadrature adds up: A's traction and y times it, B's and z times it; in the frame of each. */
+/* Sums of the quadrature: A's traction and y times it, B's and z times it; in the frame of each. */
 typedef struct dd_near_sums {
     REAL a1, a3, ay1, ay3, b1, b3, bz1, bz3;
 } dd_near_sums;
@@ -156,7 +156,7 @@ static void dd_near_points(const dd_near *n, int npoints, const dd_near_point *p
     *sums = sum;
 }
 
-/* One pair's places: the first lane of those that dd_points_of_one() is given. */
+/* One pair's places: the first lane of the argument of dd_points_of_one(). */
 typedef struct dd_near_place {
     double la, centre[2], height[2];
     double crossing, up; /* where the lines are closest and, times i, how far the singularity is from there */
@@ -244,8 +244,8 @@ DD_INLINE REAL dd_least(REAL a, REAL b)
     return SELECT(LESS(b, a), b, a);
 }
 
-/* The square of the distance of at +- i up from the middle of A. Twice the distance is at most the sum of those from
- * both ends of A, and hardly less where few points do. */
+/* The square of the distance of at +- i up from the middle of A. Twice the distance is at most the sum of the distances
+ * from both ends of A, and hardly less if few points are enough. */
 DD_INLINE REAL dd_near_square(const dd_near *n, REAL at, REAL up2)
 {
     const REAL off = at - n->la / 2;

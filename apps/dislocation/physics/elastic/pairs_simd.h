@@ -33,10 +33,10 @@ DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, 
     return s;
 }
 
-/* Whether the closed form would lose too many digits, and the quadrature along A not. With the sine s of the angle and
- * the distance rho in units of the shorter length the relative error of the closed form is about 1e-16 (1 + rho^2)^2 /
- * s^3. The quadrature converges unless lines cross within the segments: at sqrt(e) / s from there is the one
- * singularity that it does not care for. Products are rounded so that every instruction set decides alike. */
+/* True if the closed form would lose too many digits, and the quadrature along A would not. With the sine s of the
+ * angle and the distance rho in units of the shorter length the relative error of the closed form is about 1e-16 (1 +
+ * rho^2)^2 / s^3. The quadrature converges unless lines cross within the segments: the one singularity that matters is
+ * at sqrt(e) / s from there. Products are rounded so that every instruction set decides alike. */
 DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd_sources *b)
 {
     const double *u = t->span;
@@ -59,7 +59,7 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     const REAL crossing = ROUNDED(nn * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * both * e);
     /* Far from each other no lines cross within them. */
     const REAL crossed = SELECT(LESS(DD_PARALLEL_FAR * short2, gap2), WIDE(-1), crossing);
-    /* A short segment away from a very long one: where rho says nothing, and points along the short one are exact. */
+    /* A short segment away from a very long one: rho has no meaning, and points along the short one are exact. */
     const REAL along = SELECT(is_longer, dd_rounded_dot(mid, v), dd_rounded_dot(mid, target));
     const REAL long2 = SELECT(is_longer, b->square, WIDE(t->square));
     const REAL away = ROUNDED(mm * long2) - ROUNDED(along * along), least = ROUNDED(DD_LOPSIDED_AWAY * both);

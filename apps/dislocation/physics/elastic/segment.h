@@ -34,7 +34,7 @@ typedef struct dd_run {
     int64_t first, n;
 } dd_run;
 
-/* What was computed: near-parallel pairs take another formula and several times the time. */
+/* Computed pairs: near-parallel pairs take another formula and several times the time. */
 typedef struct dd_pair_counts {
     int64_t general, parallel;
 } dd_pair_counts;

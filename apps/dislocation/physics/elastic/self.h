@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What acts on a segment without any other one: its own stress, its core, the applied stress. Forces in the unit of mu
- * times b^2, on the first end in [0..2], on the second in [3..5]. */
+/* Forces on a segment that do not depend on any other one: of its own stress, its core, the applied stress. In the unit
+ * of mu times b^2, on the first end in [0..2], on the second in [3..5]. */
 #ifndef DD_SELF_H
 #define DD_SELF_H
 

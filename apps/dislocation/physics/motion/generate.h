@@ -17,7 +17,7 @@
 /* The keys that every kind has come first: number of objects, edge of the box, longest segment [b]. */
 enum { DD_KEY_N, DD_KEY_BOX, DD_KEY_MAXSEG, DD_KEY_OWN };
 
-/* What to generate. */
+/* Parameters of a network to generate. */
 typedef app_recipe dd_generator;
 
 /* The kinds, for help texts and tests. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What deforms a crystal and how much it yields. Lengths in b, stresses in the unit of mu (Pa), strains and densities
+/* Loads on a crystal and its plastic strain. Lengths in b, stresses in the unit of mu (Pa), strains and densities
  * per volume in b: a density in 1/b^2. Symmetric tensors: xx yy zz yz zx xy, the components (not twice of them).
  *
  * Sense: a segment from x1 to x2 with Burgers vector b that moves by d sweeps the area A = (x2 - x1) x d and strains

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* What a law reads: bits. */
+/* Parameters that a law reads: bits. */
 enum {
     DD_READS_MOBILITIES = 1,
     DD_READS_CLIMB = 2,
@@ -97,7 +97,7 @@ typedef struct dd_mobility {
  * unchanged. */
 int dd_mobility_find(const char *name, dd_mobility_law *law);
 
-/* Whether nodes of a law stay in the glide planes of their arms. */
+/* True if nodes stay in the glide planes of their arms under this law. */
 bool dd_mobility_glides(dd_mobility_law law);
 
 /* Key of the first parameter that the law reads and that is not positive and finite (cOVERa: not in its range);
@@ -107,17 +107,17 @@ const char *dd_mobility_lacks(const dd_mobility *mobility);
 /* DD_READS_... of a law. */
 unsigned dd_mobility_reads(dd_mobility_law law);
 
-/* Velocity of a node. A pure function of its arguments, O(arms). Arms of no length have no say; pinned directions do
+/* Velocity of a node. A pure function of its arguments, O(arms). Arms of no length do not count; pinned directions do
  * not move, and a node of the surface does not move at all.
  *
- * A linear law, one that is not of those with curves below, is a drag tensor D, sum_j L_j / 2 of its arms' drags per
+ * A linear law (every law but the laws with curves below) is a drag tensor D, sum_j L_j / 2 of its arms' drags per
  * length, and D v = F. A pinned direction leaves the system. Then, in laws that glide, of v stays the part that all
  * glide planes of the arms allow: with one plane a velocity in it, with two along their common line, with three
  * independent ones none. An arm whose normal is 0 restricts nothing. At last |v| becomes |v| / (1 + (|v| /
  * top_speed)^10)^(1/10).
  *
- * Below, b is the direction of an arm's Burgers vector, t that of its line, c = b . t, s = |b x t|, B_x the inverse of
- * mobility x, and I the unit tensor.
+ * Below, b is the direction of an arm's Burgers vector, t the direction of its line, c = b . t, s = |b x t|, B_x the
+ * inverse of mobility x, and I the unit tensor.
  *
  * BCC_0, as W. Cai, V. V. Bulatov, Mater. Sci. Eng. A 387-389 (2004) 277 derive it: D = B_g m m + B_c n n + B_l t t,
  * n = b x t / s, m = n x t, B_g^-2 = B_edge^-2 s^2 + B_screw^-2 c^2, B_c^2 = B_climb^2 s^2 + B_screw^2 c^2,
@@ -128,7 +128,7 @@ unsigned dd_mobility_reads(dd_mobility_law law);
  * have D = B_climb I.
  *
  * BCC_glide: BCC_0 with n the arm's plane and no climb at all, B_climb infinite (1e10 in ParaDiS): nodes of two arms do
- * not move if one is a junction, others along it only.
+ * not move if one is a junction, other nodes along it only.
  *
  * FCC_0: D = I / M, M = M_edge + (M_screw - M_edge) |c|.
  *

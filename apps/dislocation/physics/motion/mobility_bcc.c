@@ -38,7 +38,7 @@ void dd__drag_bcc_0b(const dd_mobility *mobility, const dd_node *node, const dou
     add(drag, &drags, node, to_neighbour, node->narms == 2);
 }
 
-/* No climb at all: its directions leave the system, where drags of 1e10 would drown the others. */
+/* No climb at all: its directions leave the system, because the other drags would be lost beside drags of 1e10. */
 void dd__drag_bcc_glide(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                         dd_drag *drag)
 {

@@ -61,7 +61,7 @@ static int basis(const dd_forbidden *never, double e[3][3])
     dd_forbidden all = *never;
 
     while (all.n < 3) {
-        /* The axis that is farthest from those there are. */
+        /* The axis that is farthest from all directions so far. */
         double best[3] = {0, 0, 0}, longest = 0;
         for (int i = 0; i < 3; i++) {
             double axis[3] = {i == 0, i == 1, i == 2};

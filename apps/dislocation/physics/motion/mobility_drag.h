@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the laws of mobility are made of: an arm's directions, dyads, and the system of drags of a node. */
+/* Elements of the laws of mobility: an arm's directions, dyads, and the system of drags of a node. */
 #ifndef DD_MOBILITY_DRAG_H
 #define DD_MOBILITY_DRAG_H
 
@@ -15,7 +15,7 @@ typedef struct dd_forbidden {
     double along[3][3];
 } dd_forbidden;
 
-/* One more; nothing happens if it lies within 0.01 of those there are: normals that come from positions are not exact.
+/* Adds a direction, unless one within 0.01 of it is there: normals that come from positions are not exact.
  */
 void dd__forbid(dd_forbidden *these, const double direction[3]);
 
@@ -57,7 +57,7 @@ typedef struct dd_half {
 
 dd_half dd__half(const dd_arm *arm, const double to_neighbour[3]);
 
-/* Adds what edges of b with the unit direction e have beside their glide: climb along e x b, and a drag along e. */
+/* Adds the drags of edges of b with the unit direction e other than of glide: climb along e x b, and a drag along e. */
 void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double climb, double line);
 
 /* Likewise of a screw: climb out of the plane of its half, and a drag along b. Sets where it glides, n x b; false: it
@@ -93,7 +93,7 @@ typedef struct dd_split {
 /* false: the half is of a junction, its b not nearest to <111>. */
 bool dd__is_bcc(const dd_half *half);
 
-/* By the planes {110} and {112}; false: of a junction. */
+/* By the planes {110} and {112}; false for a junction. */
 bool dd__split_bcc(const dd_half *half, dd_split *parts);
 
 /* A component of a direction is 0: no <111> or {111}. In such a one the product is at least 0.19, and 1e-6 is far from

@@ -37,7 +37,7 @@ static double slip_choose(slip *s, const double normal[3])
     return most;
 }
 
-/* What is across b becomes edges of two planes, which need not be at right angles. */
+/* The part across b becomes edges of two planes, which need not be at right angles. */
 static void split(const slip *s, const dd_half *half, dd_split *parts)
 {
     double edge[MOST_PLANES][3], across[3] = {0, 0, 0}, longest = -1;
@@ -131,7 +131,7 @@ static void slip_family(slip *s, const double base[3], const double b[3], double
     for (int k = 0; k < (base[0] == base[1] && base[1] == base[2] ? 1 : 3); k++) {
         for (int signs = 0; signs < 4; signs++) {
             const double a[3] = {unit[order[k][0]], unit[order[k][1]], unit[order[k][2]]};
-            /* The first component that is not 0 keeps its sign; that of a component that is 0 says nothing. */
+            /* The first component that is not 0 keeps its sign; a component that is 0 has none. */
             const int first = a[0] != 0 ? 0 : 1, p = first == 0 ? 1 : 0, q = 2;
             double plane[3];
             dd_v3_copy(plane, a);

@@ -65,14 +65,14 @@ int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt);
 /* A new step. \param[in] largest  largest |v| of all nodes, b/s. EQP_OK, EQP_ERR_DATA where that is no finite number. */
 int dd_stepper_begin(dd_stepper *stepper, double largest);
 
-/* What to do with a try whose error and way are these (not a number counts as too large). EQP_ERR_STATE where dt would
+/* Judges a try by its error and way (NaN counts as too large). EQP_ERR_STATE if dt would
  * fall below dt_min: the stepper and the verdict are unchanged then. */
 int dd_stepper_judge(dd_stepper *stepper, double error, double way, dd_verdict *verdict);
 
 /* Positions and velocities: [3 n], x y z of each node (borrowed). */
 
-/* Velocities of a prediction: the mean of those now and when the last step began, as in ParaDiS; v0 where the latter is
- * 0 0 0, which means that there was none, and in the Euler method. */
+/* Velocities of a prediction: the mean of the velocities now and when the last step began, as in ParaDiS; v0 if the
+ * latter is 0 0 0, which means that there was none, and in the Euler method. */
 void dd_step_guess(const dd_stepper *stepper, int64_t n, const double *v0, const double *last, double *v);
 /* x1 = x0 + dt v. */
 void dd_step_predict(int64_t n, const double *x0, const double *v, double dt, double *x1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What motion needs of vectors besides network's. */
+/* Functions of vectors for motion, besides the ones of network. */
 #ifndef DD_MOTION_VECTOR_H
 #define DD_MOTION_VECTOR_H
 

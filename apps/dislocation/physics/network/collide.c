@@ -6,7 +6,7 @@
 
 #include <equipoise/error.h>
 
-/* Arms shorter than this share of rann are none. */
+/* Arms shorter than this share of rann do not count. */
 #define TINY 1e-3
 /* Sine of the angle below which two glide planes are one. Smaller angles would send their common line far away. */
 #define ONE_PLANE 0.1
@@ -15,7 +15,7 @@
  * ends, where all their other arms are short, too, have hardly any drag and take the time step with them. */
 #define NEAR_END 2.0
 
-/* What one segment brings to the meeting. */
+/* One segment of a collision. */
 typedef struct contact {
     dd_patch_node *node;   /* an end; NULL: a point between the ends */
     dd_patch_node *end[2]; /* of the segment */
@@ -169,7 +169,8 @@ static bool is_fixed(const contact *touch)
     return touch->node != NULL && touch->node->node.constraint != DD_FREE;
 }
 
-/* Whether all arms that the touching point has or will have can follow it to x. EQP_ERR_ARGUMENT: one leads nowhere. */
+/* True if all arms that the touching point has or will have can follow it to x. EQP_ERR_ARGUMENT: an arm to a missing
+ * node. */
 static int fits(dd_patch *patch, const dd_rules *rules, const contact *touch, const dd_patch_node *partner,
                 const double x[3], bool *fit)
 {

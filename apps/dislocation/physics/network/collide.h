@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What touches joins: two segments nearer than rann that do not part. Where Burgers vectors of arms that come to lie
- * between the same two nodes cancel, lines annihilate; else they are a junction. *done as in remesh.h. */
+/* Joins segments that touch: two segments nearer than rann that do not part. Where Burgers vectors of arms that come to
+ * lie between the same two nodes cancel, lines annihilate; else they are a junction. *done as in remesh.h. */
 #ifndef DD_COLLIDE_H
 #define DD_COLLIDE_H
 
@@ -8,12 +8,12 @@
 #include "patch.h"
 #include "rules.h"
 
-/* Whether two segments without a common node are nearer than rann, and their nearest points do not part. Positions and
+/* True if two segments without a common node are nearer than rann, and their nearest points do not part. Positions and
  * velocities of their ends, by one choice of images. */
 bool dd_wants_collide(const dd_rules *rules, const double xa[2][3], const double va[2][3], const double xb[2][3],
                       const double vb[2][3]);
 
-/* Whether two arms of one node close like a zip: the end of the shorter is nearer than rann to the longer, but not to
+/* True if two arms of one node close like a zip: the end of the shorter is nearer than rann to the longer, but not to
  * the node, and does not part from it. to_u, to_w: from the node to the other ends; vu, vw, v: velocities of the ends
  * and of the node. */
 bool dd_wants_zip(const dd_rules *rules, const double to_u[3], const double to_w[3], const double vu[3],

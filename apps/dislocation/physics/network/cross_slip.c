@@ -20,7 +20,7 @@
 #define IN_LINE 1e-6
 /* The nucleus over area_min: coarsening leaves it. */
 #define LARGER 1.000001
-/* Arms shorter than this share of min_seg are none. */
+/* Arms shorter than this share of min_seg do not count. */
 #define TINY 1e-4
 
 /* The planes of a screw dislocation. */
@@ -31,7 +31,7 @@ typedef struct slip {
     double screw;                    /* square of a sine */
 } slip;
 
-/* What a node wishes. */
+/* Candidate slips of a node. */
 typedef struct wish {
     slip slip;
     int plane;  /* the better one */
@@ -152,7 +152,7 @@ bool dd_wants_cross_slip(dd_crystal crystal, double mu, const dd_node *node, con
     return find_wish(crystal, mu, node, to, &w);
 }
 
-/* A node with its arms, and where they are to be; places are from where the node is. */
+/* A node with its arms, and their new places, relative to the node's place. */
 typedef struct move {
     dd_patch *patch;
     const dd_mover *mover;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A screw dislocation lies in several glide planes at once, and goes on in that where the force on it is largest: the
- * conditions and thresholds of ParaDiS 4.0 (its user guide, enableCrossSlip), the crystal's axes those of the box.
+/* A screw dislocation lies in several glide planes at once, and goes on in the one where the force on it is largest:
+ * the conditions and thresholds of ParaDiS 4.0 (its user guide, enableCrossSlip), the crystal's axes those of the box.
  * FCC: b along <110>, two {111} planes, screw within 2 degrees. BCC: b along <111>, three {110} planes, within 0.5.
  * *done as in remesh.h. */
 #ifndef DD_CROSS_SLIP_H
@@ -10,11 +10,11 @@
 #include "rules.h"
 #include "split.h"
 
-/* Whether a node wishes to slip: it is free, has two arms with glide planes, and of the force F of both arms along the
- * glide direction g of each plane, |F . g| is larger in another plane than in that of an arm, by more than 1e-4 mu |b|
- * times half of their length. Either both arms (within twice the angle) and the line between their ends are screw and
- * have one plane, or one arm is screw and the other one lies in the better plane already. to1, to2: from the node to
- * the neighbour of arm[0] and of arm[1]; mu: in the unit of the arms' forces over b^2. */
+/* True if a node wishes to slip: it is free, has two arms with glide planes, and of the force F of both arms along the
+ * glide direction g of each plane, |F . g| is larger in another plane than in the plane of an arm, by more than 1e-4 mu
+ * |b| times half of their length. Either both arms (within twice the angle) and the line between their ends are screw
+ * and have one plane, or one arm is screw and the other one lies in the better plane already. to1, to2: from the node
+ * to the neighbour of arm[0] and of arm[1]; mu: in the unit of the arms' forces over b^2. */
 bool dd_wants_cross_slip(dd_crystal crystal, double mu, const dd_node *node, const double to1[3], const double to2[3]);
 
 /* Slips a node, or leaves it. Patch: the node and its two neighbours (tag[0]; those of its arms, in any order), and all

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whether two segments are farther apart than `reach` for sure: the balls around them do not come so near. `between`:
+/* True if two segments are certainly farther apart than `reach`: the balls around them are farther apart. `between`:
  * from one middle to the other by the nearest image; half1, half2: half lengths. No branches: loops over candidates
  * vectorise. */
 static inline bool dd_segments_are_far(const double between[3], double half1, double half2, double reach)

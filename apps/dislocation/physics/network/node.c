@@ -178,7 +178,7 @@ done:
     return EQP_OK;
 }
 
-/* Empties a slot and moves those behind it that could not be found any more (linear probing). */
+/* Empties a slot and moves the entries behind it that could not be found any more (linear probing). */
 static void empty_slot(dd_network *network, int64_t s)
 {
     const int64_t mask = network->nslots - 1;

@@ -47,7 +47,7 @@ typedef struct dd_node {
 int dd_node_add_arm(dd_node *node, dd_tag tag, dd_arm **arm);
 /* The arm towards a neighbour; NULL: none. */
 dd_arm *dd_node_find_arm(const dd_node *node, dd_tag tag);
-/* Takes an arm out; the order of the others stays. */
+/* Takes an arm out; the order of the other arms stays. */
 void dd_node_remove_arm(dd_node *node, dd_arm *arm);
 /* Deep copy of `from` into *to, which holds nothing (is zeroed or freed). EQP_OK or EQP_ERR_MEMORY. */
 int dd_node_copy(dd_node *to, const dd_node *from);

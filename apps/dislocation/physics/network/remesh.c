@@ -13,7 +13,7 @@
 #define DEBRIS_SHARE 0.2
 /* Growth of an area that is rounding, over that by the nodes' speed. */
 #define NO_GROWTH 1e-9
-/* Arms shorter than this share of min_seg are none. */
+/* Arms shorter than this share of min_seg do not count. */
 #define TINY 1e-4
 
 static double area_of(const double to1[3], const double to2[3])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps segments between min_seg and max_seg, and short where the line bends: what ParaDiS calls remesh rule 2. A wish
- * is a pure function of a node or segment; the operation looks again, since others may have changed the network since
- * the wish, and says in *done whether it did anything. *done is unchanged on error, and after an error the patch is
- * good for dd_patch_free() only. Where *done is false nothing in the patch has changed. */
+ * is a pure function of a node or segment; the operation checks it again, because other operations may have changed the
+ * network since the wish, and sets *done if it changed anything. *done is unchanged on error, and after an error the
+ * patch is good for dd_patch_free() only. Where *done is false nothing in the patch has changed. */
 #ifndef DD_REMESH_H
 #define DD_REMESH_H
 
@@ -14,7 +14,7 @@
 double dd_bend_area(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
                     const double v2[3]);
 
-/* Whether to cut a segment: it is longer than max_seg, or longer than 2 min_seg where the line bends by more than
+/* True if a segment is cut: it is longer than max_seg, or longer than 2 min_seg where the line bends by more than
  * area_max. bend: the larger dd_bend_area() of its ends. */
 bool dd_wants_refine(const dd_rules *rules, double length, double bend);
 
@@ -24,10 +24,10 @@ bool dd_wants_refine(const dd_rules *rules, double length, double bend);
  * (no new tag), EQP_ERR_ARGUMENT (only one of the two arms is there). */
 int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done);
 
-/* Whether to take a node out: free, two arms; an arm is shorter than min_seg, or the triangle with its neighbours is
- * smaller than area_min and does not grow; the neighbours are nearer than max_seg to each other; and, with
- * rules->planes, the arms have one glide plane, or one is shorter than b, or both are shorter than a fifth of min_seg.
- * to1, to2: from the node to the neighbour of arm[0] and of arm[1]; v1, v2: these neighbours' velocities. */
+/* True if a node is taken out: it is free with two arms; an arm is shorter than min_seg, or the triangle with its
+ * neighbours is smaller than area_min and does not grow; the neighbours are nearer than max_seg to each other; and,
+ * with rules->planes, the arms have one glide plane, or one is shorter than b, or both are shorter than a fifth of
+ * min_seg. to1, to2: from the node to the neighbour of arm[0] and of arm[1]; v1, v2: these neighbours' velocities. */
 bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double to1[3], const double to2[3],
                       const double v1[3], const double v2[3]);
 

@@ -10,7 +10,7 @@
 /* Sine of the angle below which a vector lies in a plane: glide planes of files have 6 digits and more, nodes leave
  * their planes by rounding and by merging. */
 #define IN_PLANE 0.02
-/* Sine of the angle between line and Burgers vector below which their cross product says nothing (a screw). */
+/* Sine of the angle between line and Burgers vector below which their cross product has no meaning (a screw). */
 #define SCREW 0.02
 /* Share of a periodic edge that an arm may span: less than half, so that it has one nearest image. */
 #define LONGEST 0.4999

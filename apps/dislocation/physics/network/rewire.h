@@ -9,7 +9,7 @@
 /* No Burgers vector of a lattice is shorter; sums of file values with ten digits that cancel are. */
 #define DD_BURGERS_ZERO 1e-4
 
-/* What both arms of a segment hold; burgers and the forces as at `from`. */
+/* Values of both arms of a segment; burgers and the forces as at `from`. */
 typedef struct dd_link {
     double burgers[3], normal[3];
     double force_from[3], force_to[3];

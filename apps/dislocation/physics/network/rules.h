@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whose slip systems count; its axes are those of the box. */
+/* The crystal with its slip systems; its axes are the axes of the box. */
 typedef enum dd_crystal { DD_NO_CRYSTAL, DD_FCC, DD_BCC } dd_crystal;
 
 typedef struct dd_rules {

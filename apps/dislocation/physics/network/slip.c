@@ -16,7 +16,7 @@ void dd_slip_free(dd_slip *slip)
     *slip = (dd_slip){0};
 }
 
-/* Those with both ends in the patch: no operation changes others. */
+/* Segments with both ends in the patch: no operation changes any other segment. */
 static int append(dd_slip *slip, dd_patch *patch)
 {
     for (int i = 0; i < patch->n; i++) {
@@ -84,7 +84,7 @@ static void put(dd_slip *slip, const dd_patch *patch, int64_t i, int end, const 
 }
 
 /* From segment to segment along the nodes that they share; a node that was moved goes the short way. Segments that hang
- * together begin a list of their own: they bound their own surface. queue: placed ones, in turn, then the others. */
+ * together begin a list of their own: they bound their own surface. queue: placed ones, in turn, then the rest. */
 static void unfold(dd_slip *slip, const dd_patch *patch)
 {
     static const double origin[3] = {0.0, 0.0, 0.0};

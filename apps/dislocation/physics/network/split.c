@@ -18,7 +18,7 @@
 #define OPPOSITE (-0.99)
 /* Relative error of the way that a node goes. */
 #define SHARP 1e-9
-/* Arms shorter than this share of rann are none. */
+/* Arms shorter than this share of rann do not count. */
 #define TINY 1e-3
 
 #define MOST_SEGMENTS DD_LOCAL_SEGMENTS
@@ -248,7 +248,7 @@ static void take_lines(const dd_rules *rules, const dd_cluster *whole, const dd_
     }
 }
 
-/* Whether lines of the two nodes would touch again at once, somewhere along them. Where a line jumps as its node goes,
+/* True if lines of the two nodes would touch again at once, somewhere along them. Where a line jumps as its node goes,
  * it does not matter where it was heading for. */
 static bool meet(const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves)
 {

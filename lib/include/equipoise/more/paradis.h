@@ -2,8 +2,8 @@
 /** \file more/paradis.h
  * \brief Dislocation networks as ParaDiS stores them: nodes in `.data` files, parameters in `.ctrl` files.
  *
- * Nothing here communicates. One rank (or every rank for itself) reads a network node by node in blocks, so that nobody
- * has to hold it whole; one rank writes the nodes that it is handed.
+ * Nothing here communicates. One rank (or every rank for itself) reads a network node by node in blocks, so that no
+ * rank has to hold it whole; one rank writes the nodes that it is handed.
  *
  * *Lengths* are in units of b. *Tags* are opaque keys: domain x 2^32 + index, both below 2^31.
  *
@@ -42,7 +42,7 @@ extern "C" {
 #define EQP_PARADIS_TAG(domain, index) ((uint64_t)(uint32_t)(domain) << 32 | (uint32_t)(index))
 
 /** Bits of a node's constraint, as in files of version 5. In version 4 the value 1 means a surface and is read as
- * EQP_PARADIS_SURFACE; all others mean the same. */
+ * EQP_PARADIS_SURFACE; all other bits mean the same. */
 enum eqp_paradis_constraint {
     EQP_PARADIS_FREE = 0,     /**< moves as forces say */
     EQP_PARADIS_PINNED_X = 1, /**< keeps its x */
@@ -69,7 +69,7 @@ typedef struct eqp_paradis_node {
     double velocity[3]; /**< when its last step began, in the writer's unit; 0 0 0 where the file does not say */
 } eqp_paradis_node;
 
-/** What stands before the nodes. */
+/** The statements before the nodes. */
 typedef struct eqp_paradis_header {
     int version;       /**< 4 or 5 */
     int nfiles;        /**< files that hold the nodes (numFileSegments) */
@@ -120,7 +120,7 @@ const char *eqp_paradis_path(const eqp_paradis_reader *reader);
 /** Frees a reader; NULL is legal. */
 void eqp_paradis_close(eqp_paradis_reader *reader);
 
-/** What must be true of a node whatever the rest of the network is: it names every neighbour once and not itself; its
+/** Checks a node without the rest of the network: it names every neighbour once and not itself; its
  * Burgers vectors are not 0; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms
  * or more; and with one arm it is pinned in all directions or lies on a surface. Local, O(arms^2).
  * \param[in]  node     first_arm is not used (borrowed)
@@ -150,7 +150,7 @@ typedef struct eqp_paradis_writer eqp_paradis_writer;
 int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, int64_t ndomains,
                             const double (*domain)[6], eqp_paradis_writer **writer, eqp_message *message);
 
-/** Writes nodes, behind those written before, with all digits: what is read back is the same to the last bit.
+/** Writes more nodes, with all digits: a node that is read back is the same to the last bit.
  * \param[in,out] writer  after an error it can only be discarded
  * \param[in]     n       nodes, >= 0
  * \param[in]     node    [n] (borrowed)
@@ -174,7 +174,7 @@ void eqp_paradis_write_discard(eqp_paradis_writer *writer);
 /** Bytes of a name in a `.ctrl` file, its end included. */
 #define EQP_PARADIS_NAME 64
 
-/** Parameters of a run. A real number that is NaN was not given and follows from others, see
+/** Parameters of a run. A real number that is NaN was not given and follows from other parameters, see
  * eqp_paradis_control_complete(); in a file, 0 and below say so, too (of Ecore, below 0). In brackets: the key in a
  * file, and the default. */
 typedef struct eqp_paradis_control {
@@ -223,13 +223,13 @@ typedef struct eqp_paradis_control {
     double modulus_0;                /**< [MobG0: 49e9] Pa, >= 0: the shear modulus without pressure (BCC_Va_nl) */
     double ta_edge[2];               /**< [TaDragEdge110, ...112: 2.8532e-4] Pa s, >= 0 (BCC_Ta_linear) */
     double ta_screw[3];              /**< [TaDragScrew110, ...112T, ...112AT: 0.034239, 0.017119, 0.11641] Pa s, >= 0 */
-    double ta_line;                  /**< [TaDragLine: 2.8532e-6] Pa s, >= 0 (this and those below: BCC_Ta) */
+    double ta_line;                  /**< [TaDragLine: 2.8532e-6] Pa s, >= 0 (this and all below: BCC_Ta) */
     double ta_climb_edge;            /**< [TaDragClimbEdge: 342.39] Pa s, >= 0 */
     double ta_climb_screw;           /**< [TaDragClimbScrew: 34.239] Pa s, >= 0; of junctions, too */
     double ta_k[3];                  /**< [TaDragParam110K, ...112TK, ...112ATK: 9000, 2200, 10600] MPa, >= 0 */
     double ta_b[3];                  /**< [TaDragParam110B, ...: 0.15, 0.2, 0.5] s / m, >= 0 */
     double ta_alpha[3];              /**< [TaDragParam110alpha, ...: 1, 1.5, 3] MPa s / m, >= 0 */
-    int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate, 4 cycles of strain, others */
+    int load_type;                   /**< [loadType: 0] 0 creep, 1 constant strain rate, 4 cycles of strain, ... */
     double strain_amplitude;         /**< [eAmp: 0] of cycles, >= 0 */
     double strain_rate;              /**< [eRate: 1] 1 / s */
     double direction[3];             /**< [edotdir: 1 0 0] of the load, as stored; not 0 */
@@ -242,19 +242,19 @@ typedef struct eqp_paradis_control {
                                         written again; owned by whoever has read them: eqp_paradis_control_free() */
 } eqp_paradis_control;
 
-/** All defaults; what follows from others, and what is required, is NaN. */
+/** All defaults; required parameters, and parameters that follow from other ones, are NaN. */
 extern const eqp_paradis_control eqp_paradis_control_defaults;
 
-/** Reads a `.ctrl` file: what it says replaces what *control holds, so start with eqp_paradis_control_defaults. Keys
- * are those of the table in eqp_paradis_control, in small or capital letters; others are kept as text if they have the
- * form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the
- * beginning and at the end of the file: once only, or with two values, the file is torn. Local.
+/** Reads a `.ctrl` file: its statements replace the values in *control, so start with eqp_paradis_control_defaults.
+ * Keys are in the table in eqp_paradis_control, in small or capital letters; other keys are kept as text if they have
+ * the form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at
+ * the beginning and at the end of the file: once only, or with two values, the file is torn. Local.
  * \param[in]     path     (borrowed)
- * \param[in,out] control  unchanged on error; its `others` are replaced: eqp_paradis_control_free() it
+ * \param[in,out] control  unchanged on error; its text `others` is replaced: eqp_paradis_control_free() it
  * \param[out]    nignored how many other keys there were; may be NULL; unchanged on error
- * \param[out]    ignored  their names, as many as fit, "fmEnabled, savecn, ..."; may be NULL; unchanged on error
+ * \param[out]    ignored  their names, cut where the message is full, "fmEnabled, savecn, ..."; may be NULL; unchanged on error
  * \param[out]    message  may be NULL; unchanged on success
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_FORMAT for text that is none, EQP_ERR_DATA for a value out of
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_FORMAT for text that is not a control file, EQP_ERR_DATA for a value out of
  * range, EQP_ERR_MEMORY */
 int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                              eqp_message *message);
@@ -264,7 +264,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
  * \param[in]  key      in small or capital letters (borrowed)
  * \param[out] value    without quotes, cut to its room, of a list the first one, the last where the key stands twice;
  *                      unchanged where it does not stand
- * \return whether the key stands among the `others` of *control; false for NULL */
+ * \return true if the key is in the text `others` of *control; false for NULL */
 bool eqp_paradis_control_find(const eqp_paradis_control *control, const char *key, char value[EQP_PARADIS_NAME]);
 
 /** Frees what eqp_paradis_control_read() has allocated. The parameters can be used on; NULL is legal. */
