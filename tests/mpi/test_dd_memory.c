@@ -3,8 +3,8 @@
  * nothing is lost. */
 #include "harness.h"
 
+#include "forces/stealing.h"
 #include "simulation.h"
-#include "stealing.h"
 
 #include "failing_ranks.h"
 

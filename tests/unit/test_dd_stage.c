@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Division of work by cells: the rank that looks up pairs with a source cell, and the pieces of the far field. */
-#include "stage/far_parts.h"
+#include "far/far_parts.h"
 #include "stage/share.h"
 
 #include <math.h>

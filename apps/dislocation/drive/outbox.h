@@ -5,8 +5,11 @@
 
 #include "../physics/network/node.h"
 
+#include <equipoise/error.h>
+
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver() returns it on all ranks. */
 typedef struct dd_outbox {
@@ -49,5 +52,18 @@ int dd_inbox_read(dd_inbox *inbox, void *bytes, size_t size);
  * EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
 int dd_inbox_read_node(dd_inbox *inbox, dd_node *node);
 void dd_inbox_free(dd_inbox *inbox);
+
+/* Relays distributed data through rank 0, a block of one rank at a time, so that rank 0 never holds all of it. */
+typedef struct dd_relay {
+    void *user;
+    int64_t nblocks; /* of this rank */
+    /* Packs block number b for rank 0. */
+    void (*pack)(void *user, int64_t block, dd_outbox *out);
+    /* Rank 0: unpacks a block of any rank; reads the whole inbox. */
+    int (*take)(void *user, dd_inbox *in, eqp_message *message);
+} dd_relay;
+
+/* Blocks arrive by rank, then by number. After an error on any rank the relay ends. Collective. */
+int dd_relay_run(MPI_Comm comm, const dd_relay *relay, eqp_message *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "setup.h"
+#include "simulation.h"
 
 #include "balance/walls.h"
 

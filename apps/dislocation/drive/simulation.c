@@ -3,8 +3,7 @@
 
 #include "balance/balance.h"
 #include "balance/resume.h"
-#include "setup.h"
-#include "stealing.h"
+#include "forces/stealing.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -75,4 +75,8 @@ int dd_forces(dd_simulation *sim);
 /* Largest speed of this rank's nodes, b/s. Local. */
 double dd_fastest(const dd_simulation *sim);
 
+/* Sets medium, kernel, mobility, rules, time step, loading, cells and boxes of a simulation with its input. Local;
+ * EQP_OK or a code with a message. */
+int dd_setup(dd_simulation *sim, eqp_message *message);
+
 #endif

@@ -5,7 +5,7 @@
 #ifndef DD_NODE_PAIRS_H
 #define DD_NODE_PAIRS_H
 
-#include "../evaluate.h"
+#include "../forces/evaluate.h"
 
 /* Pairs of a node's segments with those of one cell. */
 typedef struct dd_meeting {

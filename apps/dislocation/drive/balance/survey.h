@@ -3,7 +3,7 @@
 #ifndef DD_SURVEY_H
 #define DD_SURVEY_H
 
-#include "../evaluate.h"
+#include "../forces/evaluate.h"
 
 #include <equipoise/survey.h>
 

@@ -3,7 +3,6 @@
 
 #include "../../../shell/run_files.h"
 #include "../stage/share.h"
-#include "../tally.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -3,7 +3,7 @@
 #ifndef DD_BALANCE_WORK_H
 #define DD_BALANCE_WORK_H
 
-#include "../evaluate.h"
+#include "../forces/evaluate.h"
 #include "../topology/topology.h"
 
 #include <equipoise/balancer.h>

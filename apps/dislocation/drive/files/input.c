@@ -2,8 +2,6 @@
 #include "input.h"
 
 #include "files.h"
-#include "tile_domain.h"
-#include "verify.h"
 
 #include "../../physics/motion/mobility.h"
 

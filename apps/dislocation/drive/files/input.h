@@ -36,4 +36,16 @@ uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], 
 uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3]);
 void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME]);
 
+/* Replaces the network by a x b x c copies (count) and the box by theirs. Orders continue from tile to tile; call
+ * dd_domain_connect() for new homes. The domain is connected and verified before. EQP_ERR_ARGUMENT for tiles along a
+ * direction that is not periodic, EQP_ERR_OVERFLOW if tags do not suffice, EQP_ERR_MEMORY, with a message. Collective.
+ */
+int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message);
+
+/* Every arm has a reverse arm with the opposite Burgers vector, and a length above 0 and below half the box (else its
+ * nearest image would be ambiguous). EQP_ERR_DATA with a message that begins with the node's tag. After
+ * dd_domain_connect(). Collective. longest: of all segments; may be NULL; nsegments: of all ranks; may be NULL; both
+ * unchanged on error. */
+int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message);
+
 #endif

@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include "files.h"
-#include "output_place.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

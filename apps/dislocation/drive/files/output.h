@@ -38,4 +38,10 @@ int dd_output_series(const dd_domain *domain, const char *output, const app_seri
 /* Datasets ids [n] and forces [n][3]: the sum over each node's arms. Collective. */
 int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message);
 
+/* Nodes of the input in its order, then later nodes by tag. Unique; with gaps. */
+static inline uint64_t dd_output_place(const dd_node *node)
+{
+    return node->order >= 0 ? (uint64_t)node->order : (uint64_t)1 << 63 | node->tag;
+}
+
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
+#include "../outbox.h"
 #include "files.h"
 #include "foreign.h"
-#include "output_place.h"
-#include "relay.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -2,7 +2,7 @@
 #include "output.h"
 
 #include "../halo.h"
-#include "relay.h"
+#include "../outbox.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

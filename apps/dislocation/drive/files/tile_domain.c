@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tile_domain.h"
+#include "input.h"
 
 #include "../halo.h"
 

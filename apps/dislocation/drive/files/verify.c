@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "verify.h"
+#include "input.h"
 
 #include "../outbox.h"
 

@@ -8,9 +8,9 @@
 #define DD_STAGE_H
 
 #include "../../physics/elastic/segment.h"
+#include "../far/field.h"
 #include "../halo.h"
-#include "field.h"
-#include "needs.h"
+#include "share.h"
 
 /* Name of a segment: its owner's tag, then the other end's. */
 typedef struct dd_segment_key {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "field.h"
 
-#include "blocks.h"
+#include "../stage/blocks.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

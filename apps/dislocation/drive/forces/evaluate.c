@@ -2,8 +2,8 @@
 #include "accounts.h"
 #include "stealing.h"
 
+#include "../../physics/elastic/self.h"
 #include "../../shell/run_files.h"
-#include "../physics/elastic/self.h"
 
 #include <equipoise/more/base.h>
 

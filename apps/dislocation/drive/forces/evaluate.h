@@ -4,8 +4,8 @@
 #ifndef DD_EVALUATE_H
 #define DD_EVALUATE_H
 
-#include "../physics/elastic/pairs.h"
-#include "stage/stage.h"
+#include "../../physics/elastic/pairs.h"
+#include "../stage/stage.h"
 #include "work.h"
 
 #include <equipoise/more/loops.h>

@@ -5,7 +5,7 @@
 #ifndef DD_ITERATIONS_H
 #define DD_ITERATIONS_H
 
-#include "stage.h"
+#include "../stage/stage.h"
 
 /* Most targets of an iteration, and pairs after which it gets no more: half a millisecond or so between two looks at
  * messages. Targets of two cells share an iteration only if one has fewer than half of these targets. */

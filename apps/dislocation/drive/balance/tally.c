@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tally.h"
+#include "trace.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

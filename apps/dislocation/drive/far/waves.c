@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "waves.h"
 
-#include "blocks.h"
+#include "../stage/blocks.h"
 
 #include "../../../shell/signals.h"
 

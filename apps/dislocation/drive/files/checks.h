@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --check-forces images: the far field of a run's first forces against direct sums over shells of images. */
-#ifndef DD_CHECK_IMAGES_H
-#define DD_CHECK_IMAGES_H
+/* --check-forces: a user's check of the installed kernels against a table, or of the far field of a run's first forces
+ * against direct sums over shells of images. */
+#ifndef DD_CHECKS_H
+#define DD_CHECKS_H
 
 #include "../simulation.h"
+
+/* Compares the kernel of --isa with the table (see elastic/check_table.h) and puts the result as TSV into *text, owned
+ * by the caller. Local. EQP_OK, or a code with its line. */
+int dd_check_forces(const dd_settings *settings, char **text, eqp_message *message);
 
 /* Compares the far forces on a sample of segments with the direct sums over all segments and images up to `shells`
  * boxes away that are not near. Direct sums depend on the outer shape of the shells by a stress that is linear in

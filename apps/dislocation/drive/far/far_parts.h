@@ -7,7 +7,7 @@
 #define DD_FAR_PARTS_H
 
 #include "../../physics/elastic/far.h"
-#include "grid.h"
+#include "../stage/grid.h"
 
 typedef struct dd_far_parts {
     dd_far_sizes sizes;

@@ -9,7 +9,7 @@
 #define DD_BUNDLE_H
 
 #include "accounts.h"
-#include "stage/iterations.h"
+#include "iterations.h"
 
 /* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK,
  * EQP_ERR_MEMORY, or EQP_ERR_OVERFLOW for 2^31 of anything. Local. */
