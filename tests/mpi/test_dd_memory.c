@@ -8,7 +8,7 @@
 
 #include "failing_ranks.h"
 
-#define CHAINS "--generate=chains:n=2,box=4000,maxseg=600"
+#define CHAINS "--generate=chains:n=1,box=2000,maxseg=600"
 #define SMALL "--cells=3", "--far-order=2", "--stress=0,0,0,5e8,5e8,0", "--costs=nominal"
 
 typedef struct scene {

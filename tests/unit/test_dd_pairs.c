@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "dd_segments.h"
+#include "dd_stress.h"
 #include "elastic/check_table.h"
 #include "elastic/self.h"
-#include "elastic/stress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "dd_segments.h"
+#include "dd_stress.h"
 #include "elastic/self.h"
-#include "elastic/stress.h"
 
 /* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
 static void elastic_self_force_is_that_of_the_own_stress(void **state)

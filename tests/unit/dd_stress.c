@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stress.h"
+#include "dd_stress.h"
 
-#include "pairs_near.h"
+#include "elastic/pairs_near.h"
 
 #include <math.h>
 
@@ -14,7 +14,7 @@
 #define INVERSE_ROOT(x) (1 / sqrt(x))
 #define LOG(x) log(x)
 
-#include "pairs_line.h"
+#include "elastic/pairs_line.h"
 
 void dd_stress_of_segment(const dd_medium *medium, const dd_segment *segment, const double x[3], double stress[6])
 {
