@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State on communicators: messengers, and the sums of a traffic watch. MPI finds such state by keys that are valid in
  * the whole process; these keys are the only global variables of the library, created once and never changed. */
-#include "comm/attached.h"
-
 #include "comm/agree.h"
 #include "comm/messenger.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of all ranks on every rank. */
-#include "comm/gather.h"
-
 #include "comm/agree.h"
 #include "comm/send.h"
 

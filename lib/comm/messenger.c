@@ -10,7 +10,6 @@
 #include "comm/messenger.h"
 
 #include "comm/agree.h"
-#include "comm/attached.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

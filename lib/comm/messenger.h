@@ -25,4 +25,16 @@ void eqp__messenger_trim(eqp_messenger *messenger, int64_t most);
  * *alone: EQP_ERR_MEMORY if this rank cannot hold what came, which the other ranks do not know; else EQP_OK */
 int eqp__messenger_exchange(eqp_messenger *messenger, int code, int nleast, int64_t *least, int *alone);
 
+/* ---- attached.c: messengers and sums of traffic on communicators, freed with them ---- */
+
+/* Purposes of a messenger. Each purpose remembers partners of its own, as its messages repeat from call to call. */
+enum { EQP__STEP_RECORDS, EQP__SINGLE_SENDS, EQP__ROUTE_STAGES, EQP__PURPOSES = 40 };
+
+/* The communicator's messenger for a purpose, created by the first call, which costs one agreement. Collective.
+ * code: this rank's so far; if a messenger has to be created, a failed rank makes the call fail on all ranks */
+int eqp__attached_messenger(MPI_Comm comm, int purpose, int code, eqp_messenger **messenger);
+
+/* Adds bytes sent to a rank to the sums of eqp_traffic_watch(). Local. */
+void eqp__traffic_add(MPI_Comm comm, int to, int64_t bytes);
+
 #endif

@@ -2,7 +2,6 @@
 /* The inspector of a route: descriptions of blocks travel once, stage by stage, and the tables are made from them. */
 #include "comm/route_plan.h"
 
-#include "comm/attached.h"
 #include "comm/messenger.h"
 
 #include <equipoise/more/base.h>

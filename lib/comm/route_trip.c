@@ -2,7 +2,7 @@
 /* The executor of a route: trips along the tables of the inspector. */
 #include "comm/route_tables.h"
 
-#include "comm/attached.h"
+#include "comm/messenger.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -3,7 +3,6 @@
 #include "comm/send.h"
 
 #include "comm/agree.h"
-#include "comm/attached.h"
 #include "comm/messenger.h"
 
 #include <equipoise/more/base.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements to ranks, once: the calls of comm.h for callers inside the library, which pass this rank's code so far. All
+/* Sends and gathers: the calls of comm.h for callers inside the library, which pass this rank's code so far. All
  * of them are collective; a failure anywhere is the result everywhere. */
 #ifndef EQUIPOISE_COMM_SEND_H
 #define EQUIPOISE_COMM_SEND_H
@@ -25,6 +25,10 @@ int eqp__send(MPI_Comm comm, int code, size_t size, const int64_t *count, const 
  * \return also EQP_ERR_ARGUMENT if a rank expects another number of elements than it is sent */
 int eqp__exchange(MPI_Comm comm, int code, size_t size, const int64_t *send_count, const void *send,
                   const int64_t *recv_count, void *recv);
+
+/* eqp_gather_all(). */
+int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
+                    void *recv);
 
 /* Adds up counts; EQP_ERR_ARGUMENT for a negative one, EQP_ERR_OVERFLOW for more bytes than there are addresses. */
 int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Internals of a loop on MPI ranks. */
-#ifndef EQUIPOISE_PAR_SCHEDULE_LOOP_H
-#define EQUIPOISE_PAR_SCHEDULE_LOOP_H
+#ifndef EQUIPOISE_LOOPS_SCHEDULE_LOOP_H
+#define EQUIPOISE_LOOPS_SCHEDULE_LOOP_H
 
 #include "loops/rules.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between the ranks of a loop with a master. A rank that waits for a message serves requests meanwhile, which
  * excludes deadlock. */
-#ifndef EQUIPOISE_PAR_SCHEDULE_TALK_H
-#define EQUIPOISE_PAR_SCHEDULE_TALK_H
+#ifndef EQUIPOISE_LOOPS_SCHEDULE_TALK_H
+#define EQUIPOISE_LOOPS_SCHEDULE_TALK_H
 
 #include "loops/schedule_loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and cuts them alike. */
 #include "comm/agree.h"
-#include "comm/gather.h"
+#include "comm/send.h"
 #include "par/methods.h"
 
 #include <equipoise/more/assign.h>

@@ -2,7 +2,7 @@
 #include "par/relabel_all.h"
 
 #include "comm/agree.h"
-#include "comm/gather.h"
+#include "comm/send.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/base.h>
