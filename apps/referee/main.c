@@ -261,7 +261,6 @@ done:
 /* On rank 0. */
 static int write_all(const referee *r, const rf_result *result, const char *command, eqp_message *message)
 {
-    eqp_message note = {""};
     int code = EQP_OK;
 
     app_signals_keep(); /* a file that is begun is completed */
@@ -269,10 +268,7 @@ static int write_all(const referee *r, const rf_result *result, const char *comm
         EQP_TRY(rf_result_map(result, message));
     }
     if (r->settings.run.report != NULL) {
-        EQP_TRY(rf_result_report(result, command, message, &note));
-        if (note.text[0] != '\0') {
-            fprintf(stderr, "%s\n", note.text);
-        }
+        EQP_TRY(rf_result_report(result, command, message));
     }
     EQP_TRY(print(r, result, message));
 done:

@@ -18,12 +18,6 @@ enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, EXCHANGE, BALANCE, BUSY, NCOLUMNS
 static const char *const column_name[NCOLUMNS] = {
     "step", "rank", "load", "predicted", "particles", "exchange_seconds", "balance_seconds", "busy_seconds"};
 
-/* One step's loads, measured or predicted, as far as its ranks have been read. */
-typedef struct step_sum {
-    double largest, total;
-    bool known; /* of all ranks */
-} step_sum;
-
 /* A file half read. */
 typedef struct reading {
     const char *path;
@@ -32,9 +26,6 @@ typedef struct reading {
     char *field[NCOLUMNS]; /* of the present row; NULL: absent */
     int64_t step;
     int rank;
-    double *load, *total; /* [room] of each rank: of this step; sum of the steps before */
-    int64_t load_room, total_room;
-    step_sum measured, predicted;
     app_loads loads;
     const app_loads_visitor *visitor; /* or NULL */
     eqp_message *message;
@@ -90,35 +81,6 @@ static int read_header(reading *r, char *row)
     return EQP_OK;
 }
 
-/* NaN where it is not known. */
-static double imbalance_of(reading *r, const step_sum *sum)
-{
-    double mean = sum->total / r->loads.ranks;
-    double imbalance = mean > 0.0 ? sum->largest / mean - 1.0 : 0.0;
-
-    if (!sum->known) {
-        return NAN;
-    }
-    r->loads.imbalance_low = fmin(r->loads.imbalance_low, imbalance);
-    r->loads.imbalance_high = fmax(r->loads.imbalance_high, imbalance);
-    return imbalance;
-}
-
-/* All ranks have given their rows. */
-static void end_step(reading *r)
-{
-    const double measured = imbalance_of(r, &r->measured), predicted = imbalance_of(r, &r->predicted);
-
-    r->loads.predicted = r->loads.predicted || r->predicted.known;
-    r->loads.last = r->step;
-    for (int k = 0; k < r->loads.ranks; k++) {
-        r->total[k] += r->load[k];
-    }
-    if (r->visitor && r->visitor->step) {
-        r->visitor->step(r->visitor->user, r->step, measured, predicted);
-    }
-}
-
 /* Rows must come in order: a step's first row has rank 0, and all steps have the ranks of the first one. */
 static int place_row(reading *r, int64_t step, int64_t rank)
 {
@@ -131,7 +93,7 @@ static int place_row(reading *r, int64_t step, int64_t rank)
         if (r->rank + 1 != r->loads.ranks) {
             return refuse(r, "the step before has too few ranks");
         }
-        end_step(r);
+        r->loads.last = r->step;
     }
     if (r->rows == 0) {
         r->loads.first = step;
@@ -141,40 +103,9 @@ static int place_row(reading *r, int64_t step, int64_t rank)
     } else if (rank >= r->loads.ranks) {
         return refuse(r, "the step has more ranks than the one before");
     }
-    if (new_step) {
-        r->measured = r->predicted = (step_sum){.known = true};
-    }
     r->step = step;
     r->rank = (int)rank;
     r->rows++;
-    return EQP_OK;
-}
-
-static void add_to_step(step_sum *sum, double value)
-{
-    sum->known = sum->known && !isnan(value);
-    sum->largest = fmax(sum->largest, value);
-    sum->total += value;
-}
-
-static int add_loads(reading *r, double load, double predicted)
-{
-    int code = eqp_array_reserve(&r->load, &r->load_room, r->rank + 1, sizeof *r->load);
-
-    code = code ? code : eqp_array_reserve(&r->total, &r->total_room, r->rank + 1, sizeof *r->total);
-    if (code) {
-        return code;
-    }
-    r->total[r->rank] = r->step == r->loads.first ? 0.0 : r->total[r->rank];
-    r->load[r->rank] = load;
-    add_to_step(&r->measured, load);
-    add_to_step(&r->predicted, predicted);
-    if (!isfinite(r->total[r->rank] + load) || !isfinite(r->measured.total)) {
-        return refuse(r, "the loads add up to more than a number holds");
-    }
-    if (r->predicted.known && !isfinite(r->predicted.total)) {
-        return refuse(r, "the predicted loads add up to more than a number holds");
-    }
     return EQP_OK;
 }
 
@@ -235,8 +166,7 @@ static int read_row(reading *r, char *row, bool whole)
         return EQP_OK; /* the end of a file that is being written */
     }
     code = code ? code : place_row(r, of.step, of.rank);
-    code = code ? code : add_loads(r, of.load, of.predicted);
-    if (!code && r->visitor && r->visitor->row) {
+    if (!code && r->visitor) {
         code = r->visitor->row(r->visitor->user, &of);
     }
     if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
@@ -281,14 +211,7 @@ static int finish(reading *r)
         return EQP_ERR_DATA;
     }
     if (r->rank + 1 == r->loads.ranks) {
-        end_step(r);
-    }
-    for (int k = 0; k < r->loads.ranks; k++) {
-        r->loads.mean += r->total[k] / r->loads.ranks;
-        r->loads.largest = fmax(r->loads.largest, r->total[k]);
-        if (r->visitor && r->visitor->rank) {
-            r->visitor->rank(r->visitor->user, k, r->total[k]);
-        }
+        r->loads.last = r->step;
     }
     if (r->column[PARTICLES] < 0) {
         r->loads.particles = -1;
@@ -298,7 +221,11 @@ static int finish(reading *r)
 
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message)
 {
-    reading r = {.path = path, .message = message, .visitor = visitor, .loads = {.imbalance_low = INFINITY}};
+    reading r = {
+        .path = path,
+        .message = message,
+        .visitor = visitor,
+    };
     FILE *file = NULL;
     int code = eqp_input_open(path, &file, message);
 
@@ -310,8 +237,6 @@ int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads
     if (!code) {
         *loads = r.loads;
     }
-    free(r.total);
-    free(r.load);
     (void)fclose(file);
     return code;
 }

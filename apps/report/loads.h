@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a loads.csv says about its run: enough to choose axes, and a check that there is something to draw. */
+/* The rows of a loads.csv, and the size of its run. */
 #ifndef APP_LOADS_H
 #define APP_LOADS_H
 
 #include <equipoise/error.h>
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct app_loads {
     int ranks;
     int64_t first, last;                  /* steps */
     int64_t particles;                    /* of all ranks in the first step; -1: the file does not say */
-    double mean;                          /* load of a rank, sum of the steps, mean of the ranks: CPU seconds */
-    double largest;                       /* the same of the rank with the largest */
-    bool predicted;                       /* a load is predicted somewhere */
-    double imbalance_low, imbalance_high; /* of a step, measured and predicted: max / mean - 1 */
 } app_loads;
 
 /* A row: a rank in a step. */
@@ -26,13 +21,9 @@ typedef struct app_load {
     double exchange, balance, busy; /* CPU seconds; 0 where the file does not say */
 } app_load;
 
-/* Called while a file is read, as far as they are not NULL: after each step with its imbalances, max / mean - 1
- * (predicted: NaN where it is not known); and at the end with each rank's load, the sum of all steps in CPU seconds. */
+/* Called with each row as it is read, also those of a last step that is left out: EQP_OK, or a code that ends it. */
 typedef struct app_loads_visitor {
     void *user;
-    void (*step)(void *user, int64_t step, double measured, double predicted);
-    void (*rank)(void *user, int rank, double load);
-    /* Each row as it is read, also those of a last step that is left out. EQP_OK, or a code that ends it. */
     int (*row)(void *user, const app_load *load);
 } app_loads_visitor;
 

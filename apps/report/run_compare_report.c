@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_compare_report.h"
 
-#include "plot.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/whatif.h>
@@ -526,69 +525,4 @@ int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look 
     }
     *text = made;
     return EQP_OK;
-}
-
-/* Whether every number of parts has the same methods in the same order. */
-static bool is_regular(int n, const eqp_compared *rows, const group *first)
-{
-    bool regular = n % first->n == 0;
-
-    for (int i = 0; i < n && regular; i++) {
-        regular = strcmp(rows[i].method, first->row[i % first->n].method) == 0 &&
-                  rows[i].parts == rows[i / first->n * first->n].parts;
-    }
-    return regular;
-}
-
-static int plot_regular(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
-{
-    app_plot_comparison plot = {.dir = dir};
-    const char **label = NULL;
-    int64_t *parts = NULL;
-    app_plot_point *point = NULL;
-    group first = {0, rows};
-    int code = EQP_ERR_ARGUMENT;
-
-    if (n > 0) {
-        first = group_of(n, rows);
-        code = is_regular(n, rows, &first) ? eqp_array_create(&label, first.n, sizeof *label) : EQP_ERR_ARGUMENT;
-    }
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_create(&parts, n / first.n, sizeof *parts));
-    EQP_TRY(eqp_array_create(&point, n, sizeof *point));
-    plot.nmethods = first.n;
-    plot.method = label;
-    plot.nparts = n / first.n;
-    plot.parts = parts;
-    plot.point = point;
-    for (int i = 0; i < n; i++) {
-        const eqp_evaluated *e = &rows[i].evaluated;
-        point[i] = (app_plot_point){e->imbalance, (double)e->ghosts_total, e->step_seconds, e->step_seconds_ideal};
-        label[i % first.n] = rows[i].method;
-        parts[i / first.n] = rows[i].parts;
-    }
-    EQP_TRY(app_plot_compare(&plot, message));
-done:
-    free(point);
-    free(parts);
-    free(label);
-    return code;
-}
-
-/* A run is one point, no line. */
-int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
-{
-    eqp_compared *kept = NULL;
-    int nkept = 0, code;
-
-    EQP_TRY(n > 0 ? eqp_array_create(&kept, n, sizeof *kept) : EQP_ERR_ARGUMENT);
-    for (int i = 0; i < n; i++) {
-        if (strcmp(rows[i].method, AS_RUN) != 0) {
-            kept[nkept++] = rows[i];
-        }
-    }
-    EQP_TRY(plot_regular(dir, nkept, kept, message));
-done:
-    free(kept);
-    return code;
 }

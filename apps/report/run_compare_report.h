@@ -41,9 +41,4 @@ int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *l
  * EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for n < 1. */
 int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look *look, char **text);
 
-/* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency (.png and .svg) into dir, where
- * compare.csv is; leaves compare.gp. Codes as app_plot_loads(); EQP_ERR_ARGUMENT also unless every
- * number of parts has the same methods in the same order. */
-int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message);
-
 #endif

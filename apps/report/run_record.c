@@ -3,7 +3,6 @@
 
 #include "output/file.h"
 #include "page/page.h"
-#include "plot.h"
 #include "run_compare_report.h"
 #include "traffic.h"
 
@@ -536,25 +535,6 @@ static int add_peaks(app_record *record)
     return code;
 }
 
-/* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
-static int plot(const app_record *record, eqp_message *note)
-{
-    const char *dir = record->run->report;
-    size_t room = strlen(dir) + 16;
-    char *path = malloc(room);
-    int drawn = EQP_ERR_MEMORY;
-
-    if (path != NULL && record->nrows > 0) {
-        drawn = app_compare_plot(dir, record->nrows, record->rows, note);
-    } else if (path != NULL) {
-        const app_plot_series series = {record->run->method->name, path};
-        snprintf(path, room, "%s/loads.csv", dir);
-        drawn = app_plot_loads(dir, 1, &series, note);
-    }
-    free(path);
-    return drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
-}
-
 /* run.html: all of it to look at. A help, not a result: what it cannot show is in the files all the same. */
 static int write_page(const app_record *record, eqp_message *message, eqp_message *note)
 {
@@ -593,7 +573,6 @@ static int write_files(app_record *record, const app_record_totals *totals, eqp_
     EQP_TRY(finish_samples(record, message));
     EQP_TRY(eqp_report_finish(record->report, message));
     EQP_TRY(write_page(record, message, note));
-    EQP_TRY(plot(record, note));
 done:
     return code;
 }

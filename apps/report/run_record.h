@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run leaves for people and programs: report.json, loads.csv, plots, the table on the terminal. Rank 0 writes,
+/* What a run leaves for people and programs: report.json, loads.csv, a page, the table on the terminal. Rank 0 writes,
  * each step as it comes: a run that is killed leaves loads.csv up to its last step, and no report.json.
  *
  * An app gives its own fields and columns; those that every mini-app has come first and are filled from the settings,
@@ -79,7 +79,7 @@ typedef struct app_record_totals {
     const eqp_balancer *balancer; /* that has recorded the steps */
 } app_record_totals;
 
-/* Writes the files, if there is a report. Collective. note: a line for stderr that is no failure (no gnuplot); may stay
+/* Writes the files, if there is a report. Collective. note: a line for stderr that is no failure; may stay
  * empty. */
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note);
 

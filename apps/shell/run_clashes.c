@@ -199,17 +199,11 @@ static int add_report(place_list *list, const app__looking *l)
     static const char *const inside[] = {"",
                                          "/report.json",
                                          "/loads.csv",
-                                         "/loads.png",
-                                         "/loads.svg",
-                                         "/imbalance.png",
-                                         "/imbalance.svg",
-                                         "/plots.gp",
                                          "/run.html",
                                          "/samples.bin",
                                          "/traffic.csv",
                                          "/hindsight.csv",
                                          "/compare.csv",
-                                         "/compare.gp",
                                          "/phases.csv"};
     int code = EQP_OK;
 

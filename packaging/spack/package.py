@@ -40,7 +40,6 @@ class Equipoise(MesonPackage):
     depends_on("metis@5: ~int64", when="+metis")
     depends_on("scotch@7: ~int64", when="+scotch")
     depends_on("fortran", type="build", when="+fortran")
-    depends_on("gnuplot", type="run", when="+lib")
 
     # What Spack has not resolved is not taken from the machine: every option is named.
     features = ("lib", "zoltan", "hdf5", "cminpack", "metis", "scotch", "fortran")

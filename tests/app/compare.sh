@@ -77,12 +77,6 @@ END
 
 [ "$(grep -c '\*' said)" -ge 2 ] || fail "no winner is marked: $(cat said)"
 [ "$(tail -n 1 said | grep -c '^This problem scales to ')" -eq 1 ] || fail "the last line says nothing: $(tail -n 1 said)"
-if command -v gnuplot >/dev/null; then
-    for plot in imbalance ghosts time efficiency; do
-        [ "$(head -c 4 "one/compare_$plot.png" | tail -c 3)" = PNG ] || fail "compare_$plot.png is no PNG"
-        tail -n 3 "one/compare_$plot.svg" | grep -q '</svg>' || fail "compare_$plot.svg is not complete"
-    done
-fi
 
 refused needs --generate "$input" --compare sfc
 refused needs --generate "$input" --parts 2

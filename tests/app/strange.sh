@@ -137,27 +137,6 @@ if [ -c /dev/full ]; then
     done
 fi
 
-# A plotter that fails, dies, or never ends costs the plots only.
-mkdir bin
-for body in 'exit 3' 'kill -9 $$' 'trap "" TERM INT; while :; do sleep 1; done'; do
-    printf '#!/bin/sh\n%s\n' "$body" >bin/gnuplot
-    chmod +x bin/gnuplot
-    rm -rf plotted
-    PATH=$PWD/bin:$PATH "$APP" "${some[@]}" --report plotted >out 2>err &
-    pid=$!
-    for _ in $(seq 6000); do
-        [ -f plotted/plots.gp ] && break
-        sleep 0.1
-    done
-    # The results are there by now: whoever waits may stop waiting.
-    sleep 0.5
-    kill -TERM "$pid" 2>/dev/null
-    wait "$pid"
-    status=$?
-    [ "$status" -eq 0 ] && grep -q 'no plots' err && [ -s plotted/report.json ] && [ -s out ] ||
-        fail "status $status with a plotter that does '$body': $(cat err)"
-done
-
 # A file beyond the shell's limit is a failed write; the old file stays. Blocks of 1024 bytes; MPI needs some megabytes.
 # An output goes to the disk in slices: the run takes no more memory with it, where 150,000 whole particles take 65 MB.
 python3 - "$APP" <<'EOF' || fail "memory of an output"

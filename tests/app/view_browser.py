@@ -16,6 +16,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import xml.etree.ElementTree
 
 
 class Browser:
@@ -196,6 +197,31 @@ def check_access(browser):
     assert browser.run("""return performance.getEntriesByType('resource').length""") == 0
 
 
+def check_files(browser):
+    """Every panel saves itself as an SVG without variables of the page, and as a PNG that shows more than one colour."""
+    script = """const done = arguments[arguments.length - 1];
+        (async () => {
+            equipoise.view.drawSpaces();
+            const found = [];
+            for (const panel of document.querySelectorAll('figure')) {
+                const bitmap = await createImageBitmap(await pngFile(panel)), canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+                const context = canvas.getContext('2d');
+                context.drawImage(bitmap, 0, 0);
+                const pixels = new Uint32Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
+                found.push([await svgFile(panel).text(), new Set(pixels).size, bitmap.width]);
+            }
+            return found;
+        })().then(done, error => done(String(error)))"""
+    files = browser.call("POST", browser.session + "/execute/async", {"script": script, "args": []})
+    assert isinstance(files, list) and len(files) >= 6, files
+    for text, colours, width in files:
+        root = xml.etree.ElementTree.fromstring(text)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in text, text[:400]
+        assert colours > 3 and width >= 500, (colours, width, text[:200])
+    named = browser.run("return [...document.querySelectorAll('.save')].map(b => b.getAttribute('aria-label'))")
+    assert len(named) == 2 * len(files) and all(named), named
+
+
 def main(arguments):
     picture = None
     if "--picture" in arguments:
@@ -219,6 +245,7 @@ def main(arguments):
         check_schedule(browser, runs, reports)
         check_samples(browser, runs)
         check_drawing(browser)
+        check_files(browser)
         check_access(browser)
         errors = browser.errors()
         assert not errors, errors

@@ -11,28 +11,6 @@ work=$tmp
 sessions=$(mktemp -d)
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_tmpdir_base=$sessions
 trap 'rm -rf "$work" "$sessions"' EXIT
-# Plots take longer than small runs. A stub of gnuplot writes only the end by which a complete image is recognised
-# (apps/report/plot_draw.c); tests that look at plots set real_plots first.
-if [ -z "${real_plots-}" ]; then
-    mkdir "$sessions/bin"
-    cat >"$sessions/bin/gnuplot" <<'END'
-#!/bin/sh
-# gnuplot -e "first = DESCRIPTOR" SCRIPT
-read -r draws <"$3"
-image=${2#first = }
-case $draws in
-*compare_*) last=$((image + 7)) ;;
-*) last=$((image + 3)) ;;
-esac
-while [ "$image" -lt "$last" ]; do
-    printf '............IEND\256B`\202' >"/dev/fd/$image"
-    printf '............</svg>' >"/dev/fd/$((image + 1))"
-    image=$((image + 2))
-done
-END
-    chmod +x "$sessions/bin/gnuplot"
-    PATH=$sessions/bin:$PATH
-fi
 # The interpreter itself: what PATH has may be a script that looks for it each time.
 python=$(python3 -c 'import sys; print(sys.executable)')
 python3()

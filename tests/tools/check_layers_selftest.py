@@ -164,14 +164,14 @@ class CheckLayers(unittest.TestCase):
                 self.assertEqual(len(found), 1)
 
     def test_outputs_in_a_release_are_not_read(self):
-        for path in ("build-x/lib/x.c", "report/plots.gp", "plots/plots.gp", "plots.gp", "chains.data", "forces.hdf5"):
+        for path in ("build-x/lib/x.c", "report/loads.csv", "plots/loads.csv", "loads.csv", "chains.data", "forces.hdf5"):
             self.assertEqual(violations_of([(path, "#include <nowhere.h>")]), [])
 
     def test_tracked_files_are_read_and_no_others(self):
         if not shutil.which("git"):
             self.skipTest("git is not installed")
         with tempfile.TemporaryDirectory() as root:
-            for path in ("elsewhere/x.c", "lib/cost/x.c", "plots/plots.gp"):
+            for path in ("elsewhere/x.c", "lib/cost/x.c", "plots/loads.csv"):
                 write(root, path, "int x;\n")
             git = ["git", "-C", root]
             subprocess.run(git + ["init", "-q"], check=True)

@@ -40,7 +40,7 @@ wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipo
 if $with_library; then
     wanted+=(include/equipoise/balance.h include/equipoise/equipoise.hpp "$libdir/libequipoise.so"
         "$libdir/pkgconfig/equipoise.pc" bin/barneshut
-        bin/dislocation bin/equipoise-plot bin/equipoise-view bin/equipoise-compare bin/loadbench
+        bin/dislocation bin/equipoise-view bin/equipoise-compare bin/loadbench
         share/equipoise/report.schema.json)
     [ ! -e "$build/preload/equipoise-lazy" ] || wanted+=(bin/equipoise-lazy "$libdir/equipoise/libequipoise-lazy.so")
     for name in io loops models; do
@@ -54,7 +54,7 @@ if [ -e "$build/bindings/libequipoise-fortran.so" ]; then
 fi
 if command -v scdoc >/dev/null; then
     wanted+=(share/man/man3/equipoise-sampling.3)
-    $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-plot.1 share/man/man1/equipoise-view.1
+    $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-view.1
         share/man/man1/dislocation.1 share/man/man1/loadbench.1 share/man/man1/equipoise-compare.1)
     [ ! -e "$root/bin/equipoise-lazy" ] || wanted+=(share/man/man1/equipoise-lazy.1)
 fi

@@ -36,12 +36,12 @@ setup()
 export MISSING='libjansson-dev scdoc'
 setup 1
 [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'missing packages.* libjansson-dev$' "$tmp/err" || fail "$(cat "$tmp/err")"
-MISSING='gnuplot-nox gnuplot-qt gnuplot-x11 scdoc doxygen libtrilinos-zoltan-dev libhdf5-dev'
+MISSING='scdoc doxygen libtrilinos-zoltan-dev libhdf5-dev'
 REFUSE='no such MPI' setup 1
 [ "$(grep -vc lacking "$tmp/err")" -eq 1 ] && grep -q '^setup: no such MPI$' "$tmp/err" || fail "$(cat "$tmp/err")"
 rm -rf "$tmp/build"
 setup 0
-for lack in 'gnuplot-nox: plots' 'scdoc: man pages' 'doxygen: the pages' \
+for lack in 'scdoc: man pages' 'doxygen: the pages' \
     'libtrilinos-zoltan-dev: the methods rcb' 'libhdf5-dev: HDF5'; do
     grep -q "$lack.* lacking" "$tmp/err" || fail "does not say '$lack': $(cat "$tmp/err")"
 done

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the mini-apps share without memory: whatever allocation fails, the call says so and changes nothing. */
+/* Lists, keys and help texts without memory: whichever allocation fails, the call says so and changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -15,41 +14,7 @@
 
 #include "failing_malloc.h"
 
-#include "loads.h"
 #include "options.h"
-#include "plot.h"
-
-static char folder[256], loads_csv[300];
-
-static int make_loads(void **state)
-{
-    const char *base = getenv("TMPDIR");
-    FILE *file;
-
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "%s/equipoise-common-XXXXXX", base && *base ? base : ".");
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    (void)snprintf(loads_csv, sizeof loads_csv, "%s/loads.csv", folder);
-    file = fopen(loads_csv, "w");
-    if (!file) {
-        return -1;
-    }
-    (void)fputs("step,rank,load,predicted\n0,0,1.5,1\n0,1,2.5,2\n1,0,1,\n1,1,3,\n", file);
-    /* Where there is no gnuplot, plots.gp is all that a plot leaves. */
-    return fclose(file) || setenv("PATH", folder, 1);
-}
-
-static int remove_loads(void **state)
-{
-    char script[300];
-
-    (void)state;
-    (void)snprintf(script, sizeof script, "%s/plots.gp", folder);
-    (void)remove(script);
-    return remove(loads_csv) || rmdir(folder);
-}
 
 /* Calls with ever more allocations that succeed, until all do. `call` frees what it made and returns its code. */
 static void fail_one_by_one(int (*call)(void), int without_failure)
@@ -64,23 +29,6 @@ static void fail_one_by_one(int (*call)(void), int without_failure)
         }
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
-}
-
-static int read_loads(void)
-{
-    app_loads loads = {.ranks = -7};
-    int code = app_loads_read(loads_csv, NULL, &loads, NULL);
-
-    return (loads.ranks == -7) == (code != EQP_OK) ? code : EQP_ERR_INTERNAL;
-}
-
-static void loads_survive_failing_allocations(void **state)
-{
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
-    fail_one_by_one(read_loads, EQP_OK);
 }
 
 static int parse_words(void)
@@ -148,30 +96,11 @@ static void help_survives_failing_allocations(void **state)
     fail_one_by_one(write_help, EQP_OK);
 }
 
-static int plot(void)
-{
-    const app_plot_series series[] = {{"count", loads_csv}, {"sfc", loads_csv}};
-
-    return app_plot_loads(folder, 2, series, NULL);
-}
-
-static void plots_survive_our_failing_allocations(void **state)
-{
-    (void)state;
-    /* What the C library and the start of a program take is not ours. */
-    if (!failing_malloc_only_ours()) {
-        skip();
-    }
-    fail_one_by_one(plot, EQP_ERR_UNKNOWN);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_survive_failing_allocations),
         cmocka_unit_test(lists_and_keys_survive_failing_allocations),
         cmocka_unit_test(help_survives_failing_allocations),
-        cmocka_unit_test(plots_survive_our_failing_allocations),
     };
-    return cmocka_run_group_tests(tests, make_loads, remove_loads);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

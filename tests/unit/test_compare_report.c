@@ -46,7 +46,6 @@ static int remove_folder(void **state)
     }
     (void)remove(path_of("report.json"));
     (void)remove(path_of("compare.csv"));
-    (void)remove(path_of("compare.gp"));
     return rmdir(folder);
 }
 
@@ -362,43 +361,6 @@ static void a_row_without_any_time_is_no_trouble(void **state)
     free(text);
 }
 
-static void plots_are_drawn(void **state)
-{
-    static const char *const methods[] = {"count", "sfc", "interaction:pins=2,start=rcb", "it's"};
-    static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
-    eqp_compared rows[12];
-    eqp_message message = {""};
-    int code;
-
-    (void)state;
-    for (int i = 0; i < 12; i++) { /* nothing at all at one part */
-        const int parts = i < 4 ? 1 : i < 8 ? 8 : 512;
-        rows[i] = row_of(methods[i % 4], parts, 1.0 + i % 4, 1.0, parts > 1 ? 0.01 * (i % 4) : 0, 100 * (parts - 1));
-    }
-    code = app_compare_plot(folder, 12, rows, &message);
-    if (code == EQP_ERR_UNKNOWN) {
-        skip();
-    }
-    assert_string_equal(message.text, "");
-    assert_int_equal(code, EQP_OK);
-    for (int i = 0; i < 4; i++) {
-        char name[64], text[8] = "";
-        FILE *file;
-        (void)snprintf(name, sizeof name, "compare_%s.png", plots[i]);
-        file = fopen(path_of(name), "r");
-        assert_non_null(file);
-        assert_int_equal(fread(text, 1, 4, file), 4);
-        assert_memory_equal(text, "\x89PNG", 4);
-        (void)fclose(file);
-        (void)snprintf(name, sizeof name, "compare_%s.svg", plots[i]);
-        assert_int_equal(access(path_of(name), R_OK), 0);
-    }
-    assert_int_equal(app_compare_plot(folder, 0, rows, &message), EQP_ERR_ARGUMENT);
-    assert_int_equal(app_compare_plot(folder, 11, rows, &message), EQP_ERR_ARGUMENT);
-    assert_int_equal(app_compare_plot(folder, 8, rows + 2, &message), EQP_ERR_ARGUMENT);
-    assert_int_equal(app_compare_plot("/nowhere/at/all", 12, rows, &message), EQP_ERR_IO);
-}
-
 static int table(void *rows)
 {
     char *text = NULL;
@@ -455,7 +417,6 @@ int main(void)
         cmocka_unit_test(maps_that_do_not_fit_are_marked_and_not_recommended),
         cmocka_unit_test(a_trace_has_its_own_unit_and_no_margin),
         cmocka_unit_test(a_row_without_any_time_is_no_trouble),
-        cmocka_unit_test(plots_are_drawn),
         cmocka_unit_test(too_little_memory_is_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -351,7 +351,7 @@ done:
     return code;
 }
 
-int rf_result_report(const rf_result *result, const char *command, eqp_message *message, eqp_message *note)
+int rf_result_report(const rf_result *result, const char *command, eqp_message *message)
 {
     const rf_result *const r = result;
     const char *dir = r->settings->run.report;
@@ -367,8 +367,6 @@ int rf_result_report(const rf_result *result, const char *command, eqp_message *
     EQP_TRY(write_later(r, message));
     EQP_TRY(r->problem->trace->nranks > 0 ? write_loads(r, message) : EQP_OK);
     EQP_TRY(eqp_report_finish(report, message));
-    /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
-    code = app_compare_plot(dir, r->comparison.n, r->comparison.rows, note) == EQP_ERR_MEMORY ? EQP_ERR_MEMORY : EQP_OK;
 done:
     eqp_report_free(report);
     free(bounds);

@@ -36,8 +36,8 @@ void rf_result_free(rf_result *result);
 /* What a person reads: owned by the caller. */
 int rf_result_text(const rf_result *result, char **text);
 
-/* report.json, compare.csv, phases.csv, plots; note: a line that is no failure. */
-int rf_result_report(const rf_result *result, const char *command, eqp_message *message, eqp_message *note);
+/* report.json, compare.csv, phases.csv. */
+int rf_result_report(const rf_result *result, const char *command, eqp_message *message);
 
 /* The map that --map is for. */
 int rf_result_map(const rf_result *result, eqp_message *message);

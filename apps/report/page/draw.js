@@ -126,5 +126,3 @@ function table(caption, header, rows) {
     make("thead", {}, make("tr", {}, ...header.map(h => make("th", { scope: "col" }, h)))),
     make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map(cell)))));
 }
-
-function figure(title, ...children) { return make("figure", {}, make("figcaption", {}, title), ...children); }
