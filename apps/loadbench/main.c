@@ -18,7 +18,7 @@
 static const char *const no_endings[] = {NULL};
 static const app_naming naming = {.ending = no_endings, .numbered = ""};
 
-/* ---- What the record of a run says of graphs, beside what it says of every app ---- */
+/* ---- Fields of the record that only graphs have ---- */
 
 static int create_record(const lb_simulation *sim, const char *command, app_record **record, eqp_message *message)
 {
@@ -109,7 +109,7 @@ static int finish_record(app_record *record, const lb_simulation *sim, eqp_messa
 
 /* ---- Steps ---- */
 
-/* What the steps work on. */
+/* State of the steps. */
 typedef struct running {
     lb_simulation *sim;
     app_record *record;
@@ -163,7 +163,7 @@ static void print_summary(const lb_simulation *sim)
     }
 }
 
-/* What a run leaves: files, a note on stderr. */
+/* Writes the files of a run, and a note to stderr. */
 static int finish(const lb_simulation *sim, app_record *record, eqp_message *message)
 {
     eqp_message note = {""};

@@ -19,7 +19,7 @@ struct eqp_report {
     int64_t nsteps;
 };
 
-/* Who may set a key. Those that stream are written as they come, before all others. */
+/* The function that may set a key. Streamed keys are written as they come, before all other keys. */
 typedef enum key_owner { FREE_KEY, OWN_FUNCTION, STREAMED } key_owner;
 
 /* Every key of the schema in the order of the file; a key that is not here belongs to the application. */
@@ -127,7 +127,7 @@ static int put_field(json_t *object, const eqp_field *field)
     return is_name(field->name) ? put(object, field->name, field_to_json(field)) : EQP_ERR_ARGUMENT;
 }
 
-/* The text of a value, without its first bytes, goes to the file as a whole: without memory there is nothing of it. */
+/* Writes the text of a value, without its first bytes, whole or not at all. */
 static int write_value(eqp_report *report, const char *before, const json_t *value, size_t flags, int without)
 {
     char *text = value ? json_dumps(value, flags | JSON_ENCODE_ANY) : NULL;

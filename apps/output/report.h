@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file report.h
- * \brief What a run found, for programs (JSON, CSV) and for people (tables, progress).
- *
- * Files are written beside their final name and renamed when they are complete, so a reader never sees half a file.
- * Rows go to the file as they come: a run of any number of steps needs no more memory than a short one. Everything here
- * is local: one rank writes. */
+/** \file report.h \brief Results of a run for programs (JSON, CSV) and for people (tables, progress).  Files are
+ * written under a temporary name and renamed when they are complete, so a reader never sees half a file. Rows go to the
+ * file as they come: a run of any number of steps needs no more memory than a short one. Everything here is local: one
+ * rank writes. */
 #ifndef EQUIPOISE_REPORT_H
 #define EQUIPOISE_REPORT_H
 
@@ -29,8 +27,7 @@ typedef enum eqp_field_type {
     EQP_FIELD_LIST    /**< objects [n] */
 } eqp_field_type;
 
-/** A named value. Texts are copied by those who keep them; they should be UTF-8, and in JSON U+FFFD
- * stands for each byte that is not. */
+/** A named value. Functions that keep a text copy it. Texts should be UTF-8; JSON gets U+FFFD for each invalid byte. */
 typedef struct eqp_field {
     const char *name;    /**< the key or column */
     eqp_field_type type; /**< which member of `value` holds */
@@ -51,7 +48,7 @@ typedef struct eqp_field {
     } value;                            /**< the value */
 } eqp_field;
 
-/** A whole number. */
+/** An integer. */
 static inline eqp_field eqp_field_count(const char *name, int64_t value)
 {
     eqp_field field;
@@ -114,8 +111,8 @@ static inline eqp_field eqp_field_list(const char *name, int n, int nfields, con
     return field;
 }
 
-/** Makes a folder and those above it; one that is there is fine.
- * \return EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_MEMORY */
+/** Makes a folder and its parents, unless they exist. \return EQP_OK, EQP_ERR_IO with the path in the message,
+ * EQP_ERR_MEMORY */
 int eqp_report_directory(const char *dir, eqp_message *message);
 
 /** report.json in the making. */
@@ -174,13 +171,10 @@ int eqp_report_finish(eqp_report *report, eqp_message *message);
 /** A CSV file in the making: a header, then rows; comma, RFC 4180 quotes, line feeds, reals with 17 digits. */
 typedef struct eqp_csv eqp_csv;
 
-/** Starts a file beside `path`, with its header.
- * \param[in]  path     final name; an older file stays until eqp_csv_publish() or eqp_csv_finish() (copied)
- * \param[in]  ncolumns >= 1
- * \param[in]  column   [ncolumns] names (copied)
- * \param[out] csv      owned by the caller; eqp_csv_free()
- * \param[out] message  on error: the path and the reason; may be NULL
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
+/** Starts a file that will be named `path`, with its header. \param[in]  path     final name; an older file stays
+ * until eqp_csv_publish() or eqp_csv_finish() (copied) \param[in]  ncolumns >= 1 \param[in]  column   [ncolumns] names
+ * (copied) \param[out] csv      owned by the caller; eqp_csv_free() \param[out] message  on error: the path and the
+ * reason; may be NULL \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message);
 
 /** Appends a row. Fields come in the order of the columns; a name that is not NULL must be the column's.

@@ -9,7 +9,7 @@
 /** Characters in `text`; a byte that is not UTF-8 counts as one. */
 size_t eqp__utf8_count(const char *text);
 
-/** A copy in which U+FFFD stands for each byte that is not UTF-8; owned by the caller. NULL without memory. */
+/** A copy with U+FFFD in place of each byte that is not UTF-8; owned by the caller. NULL without memory. */
 char *eqp__utf8_repair(const char *text);
 
 #endif

@@ -44,7 +44,7 @@ static int find_key(const app_recipe_kind *kind, const char *text, size_t length
     return -1;
 }
 
-/* Names that there are, and the nearest to a text that is none: " plummer disks; did you mean 'plummer'?" */
+/* Lists the known names and the one nearest to an unknown text: " plummer disks; did you mean 'plummer'?" */
 static void add_names(int n, const char *(*name_of)(const void *table, int i), const void *table, const char *text,
                       size_t length, eqp_message *message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is to be generated: `KIND[:key=value,...]`, read by a table of kinds. Shared by the physics of the apps, so it
- * knows nothing of ranks. */
+/* A generated input, `KIND[:key=value,...]`, parsed by a table of kinds. The physics of the apps share it, so it
+ * does not use MPI. */
 #ifndef APP_RECIPE_H
 #define APP_RECIPE_H
 
@@ -41,12 +41,12 @@ typedef struct app_recipe {
     bool seeded; /* the text said seed=; otherwise seed is 0 and the caller may set it */
 } app_recipe;
 
-/* What is not said has the table's default. On error the recipe is unchanged and message (may be NULL) says what is
- * wrong: EQP_ERR_UNKNOWN for a kind or key that does not exist, EQP_ERR_ARGUMENT for a value that is no number or out
- * of range, or a key that stands twice. */
+/* Missing keys get the table's defaults. On error the recipe is unchanged and message (may be NULL) has the reason:
+ * EQP_ERR_UNKNOWN for an unknown kind or key, EQP_ERR_ARGUMENT for a value that is not a number or out of range, or a
+ * repeated key. */
 int app_recipe_parse(const app_recipes *table, const char *text, app_recipe *recipe, eqp_message *message);
 
-/* Whether all values are in their ranges: they may have come otherwise than from a text. */
+/* True if all values are in their ranges; they may not come from a text. */
 bool app_recipe_valid(const app_recipe *recipe);
 
 #endif

@@ -65,7 +65,7 @@ static int find_phase(const referee *r, int64_t *at, eqp_message *message)
     return EQP_OK;
 }
 
-/* Without --parts: as many as there were ranks. */
+/* Without --parts: the number of ranks of the trace. */
 static int find_parts(referee *r, eqp_message *message)
 {
     app_run_settings *run = &r->settings.run;
@@ -146,7 +146,7 @@ static int check_memory(const referee *r, eqp_message *message)
     int code = EQP_OK;
 
     if (capped && !rf_memory_known(r->trace, capped)) {
-        eqp_message_set(&inner, "the trace says nothing of memory: a table has it in columns 'memory', 'block' and "
+        eqp_message_set(&inner, "the trace has no memory: a table has it in columns 'memory', 'block' and "
                                 "'block_bytes', or 'bytes'");
         EQP_TRY(EQP_ERR_ARGUMENT);
     }

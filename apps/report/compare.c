@@ -16,7 +16,7 @@ void app_compare_first(app_run_settings *run)
     run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
 }
 
-/* Who watches the rows come. */
+/* State of the progress of a comparison. */
 typedef struct watch {
     const app_comparison *comparison;
     eqp_progress *progress;
@@ -67,7 +67,7 @@ void app_compare_free(app_comparison *comparison)
     comparison->n = 0;
 }
 
-/* What a step is made of, and in which unit. */
+/* Terms of a modelled step, and their unit. */
 static void print_terms(FILE *stream, const app_comparison *c)
 {
     const eqp_network *network = &c->network;

@@ -34,7 +34,7 @@ void app_compare_first(app_run_settings *run);
 int app_compare(app_comparison *comparison, app_record *record, eqp_message *message);
 void app_compare_free(app_comparison *comparison);
 
-/* What a person reads: the table, what it means, which method to use. Owned by the caller. EQP_OK or EQP_ERR_MEMORY.
+/* The table, its explanation and the recommended method as text. Owned by the caller. EQP_OK or EQP_ERR_MEMORY.
  * Local. */
 int app_compare_text(const app_comparison *comparison, char **text);
 

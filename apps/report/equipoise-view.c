@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     const char *path = NULL;
     int n = 0, status;
 
-    /* A file that may not grow is an error like others. */
+    /* A file beyond a size limit is an error, not a signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
     if (eqp_array_create(&run, argc, sizeof *run)) {
         (void)fprintf(stderr, "equipoise-view: %s\n", eqp_error_text(EQP_ERR_MEMORY));

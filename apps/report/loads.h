@@ -9,8 +9,8 @@
 
 typedef struct app_loads {
     int ranks;
-    int64_t first, last;                  /* steps */
-    int64_t particles;                    /* of all ranks in the first step; -1: the file does not say */
+    int64_t first, last; /* steps */
+    int64_t particles;   /* of all ranks in the first step; -1: the file does not say */
 } app_loads;
 
 /* A row: a rank in a step. */
@@ -28,10 +28,10 @@ typedef struct app_loads_visitor {
 } app_loads_visitor;
 
 /* Reads a file of eqp_csv_create_loads, or one with the columns step, rank, load and predicted (which may be empty).
- * Rows must come step by step, and rank by rank in a step; a last step without all of its rows, after others, is left
- * out: the run that writes them goes on, or was killed. visitor: may be NULL. O(size of the file); memory for one row
- * and a few numbers per rank. EQP_OK; EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path,
- * line and mistake in the message; EQP_ERR_MEMORY. */
+ * Rows must be ordered by step, then by rank. An incomplete last step is left out: the run that writes it goes on, or
+ * was killed. visitor: may be NULL. O(size of the file); memory for one row and a few numbers per rank. EQP_OK;
+ * EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path, line and mistake in the message;
+ * EQP_ERR_MEMORY. */
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message);
 
 #endif

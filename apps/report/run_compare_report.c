@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_compare_report.h"
 
-
 #include <equipoise/more/base.h>
 #include <equipoise/more/whatif.h>
 
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #define ALIKE 1e-9   /* times that differ by less are the same */
-#define NO_GAIN 0.01 /* for which nobody should leave the simpler method */
+#define NO_GAIN 0.01 /* smaller gains do not justify a more complex method */
 #define HALF 0.5     /* an efficiency below which ranks are wasted */
 #define SIMPLE "sfc" /* the weighted curve, which costs next to nothing */
 #define STRAW_MAN "count"
@@ -27,7 +26,7 @@ static double efficiency_of(const eqp_compared *row)
     return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : 1.0;
 }
 
-/* Whether a step is a cycle of several phases. */
+/* True if a step is a cycle of several phases. */
 static bool has_phases(const eqp_compared *row)
 {
     return row->phases.n > 1;
@@ -138,13 +137,13 @@ static const eqp_compared *find(const group *g, const char *method)
     return NULL;
 }
 
-/* What the asterisk is for. */
+/* Columns whose smallest value is marked by an asterisk. */
 static double imbalance_of(const eqp_compared *row)
 {
     return row->evaluated.imbalance;
 }
 
-/* Whether a map fits into memory, as far as that is known. */
+/* True if a map fits into memory, as far as that is known. */
 static bool fits(const eqp_compared *row)
 {
     return row->evaluated.memory_use <= 1.0;
@@ -170,7 +169,7 @@ static const char *mark(const group *g, const eqp_compared *row, double (*value)
     return value(row) <= least * (1 + ALIKE) ? "*" : " ";
 }
 
-/* How much less time a step takes than with the other method. */
+/* Fraction of the time of a step that the method saves against another one. */
 static double gain_of(const eqp_compared *row, const eqp_compared *other)
 {
     return other != NULL && seconds_of(other) > 0 ? 1.0 - seconds_of(row) / seconds_of(other) : NAN;
@@ -181,7 +180,7 @@ static int add_percent(eqp_table *table, const char *format, double share)
     return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
 }
 
-/* What the columns of a table depend on. */
+/* Options that decide the columns of a table. */
 typedef struct columns {
     app_compare_look look;
     bool cycle, memory;
@@ -242,7 +241,7 @@ static int with_legend(const eqp_table *table, const columns *c, char **text)
     static const char common[] =
         "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
         "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n";
-    static const char of_cycles[] = "imbalance, ghosts, step: of a whole cycle; cycle eff.: mean load over largest "
+    static const char of_cycles[] = "imbalance, ghosts, step: of one cycle; cycle eff.: mean load over largest "
                                     "load, each summed over its phases\n";
     static const char of_sizes[] =
         "group: most particles of an owner, the best for the method; balance: with trying all\n";
@@ -331,7 +330,7 @@ done:
     return code;
 }
 
-/* Which of two maps is to be preferred: one that fits into memory, or needs less; else the faster one, by a margin. */
+/* True if the first of two maps is preferable: it fits into memory, or needs less, or is faster by a margin. */
 static bool is_better(const eqp_compared *row, const eqp_compared *best, double margin)
 {
     if (!fits(row) || !fits(best)) {
@@ -369,7 +368,7 @@ const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const ap
     return best != NULL && fits(best) ? best : NULL;
 }
 
-/* What the sentences are about. */
+/* Facts for the sentences of the verdict. */
 typedef struct findings {
     const eqp_compared *first;   /* winner at the smallest number of parts */
     const eqp_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people and programs see of a comparison: rows of report.json and compare.csv, a table, a verdict, plots. Rows
- * come as eqp_balancer_compare() gives them: by parts, then by method. Local: one rank calls these. */
+/* A comparison for programs and people: rows of report.json and compare.csv, a table, a verdict. Rows are ordered as
+ * by eqp_balancer_compare(): by parts, then by method. Local: one rank calls these. */
 #ifndef APP_RUN_COMPARE_REPORT_H
 #define APP_RUN_COMPARE_REPORT_H
 
@@ -17,11 +17,11 @@ typedef struct app_compare_look {
     const int *grain_size; /* [granularities] most particles of an owner in each; NULL: they are not chosen */
     bool memory;           /* what parts need is shown where there are no caps, too */
     bool exact;            /* maps cost nothing: the fastest is named, not sfc where that is nearly as fast */
-    bool unitless;         /* loads and steps are no seconds, but of a unit that nobody has named */
+    bool unitless;         /* loads and steps are in an unknown unit */
 } app_compare_look;
 
-/* The row that the verdict names of those with the first row's number of parts: of those that fit into memory the
- * fastest one, or sfc where that is within 1 %. look: NULL: zeros. NULL for n < 1, and where none fits. */
+/* The recommended row for the first row's number of parts: the fastest map that fits into memory, or sfc if that is
+ * within 1 % of it. look: NULL: zeros. Returns NULL for n < 1, and if no map fits. */
 const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const app_compare_look *look);
 
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. grain_size: [granularities]

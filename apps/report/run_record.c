@@ -27,7 +27,7 @@ struct app_record {
     eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
     bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
-    int64_t first_step;          /* of this run: others only go on */
+    int64_t first_step;          /* first step of this run; a resumed run begins later */
     bool begun_steps;            /* it is known */
     bool shows;                  /* there is a report, on all ranks */
     app_samples *samples;        /* rank 0, with --report */
@@ -36,7 +36,7 @@ struct app_record {
     const eqp_compared *rows;    /* [nrows] borrowed */
     double *error;               /* [nerrors] of each step's prediction, where it is known, on rank 0; owned */
     int64_t nerrors, error_room;
-    int64_t late;        /* maps that were made beside the run and taken */
+    int64_t late;        /* maps that came late and were taken */
     eqp_lazy_phase lazy; /* how the last offer stands */
 };
 
@@ -258,7 +258,7 @@ static double median_error(app_record *record)
     return 0.5 * (record->error[(n - 1) / 2] + record->error[n / 2]);
 }
 
-/* A loads.csv beside the report of another run would mix them. */
+/* Removes an older report.json, which would belong to another run than the new loads.csv. */
 static void remove_old_report(const char *dir)
 {
     const size_t room = strlen(dir) + sizeof "/report.json";
@@ -430,7 +430,7 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
     return eqp_agree(record->comm, code, message);
 }
 
-/* Those who made maps beside the run; LOST where they have not answered. */
+/* The makers of late maps; LOST if they have not answered. */
 static int set_lazy(app_record *record)
 {
     const app_run_settings *run = record->run;
@@ -448,7 +448,7 @@ static int set_lazy(app_record *record)
     return asked ? eqp_report_set_group(record->report, "lazy", (int)(sizeof field / sizeof field[0]), field) : EQP_OK;
 }
 
-/* What another schedule of maps would have saved; null where no step was made. */
+/* The seconds that the best schedule of maps would have saved; null without a step. */
 static int set_regret(app_record *record, const eqp_balancer *balancer)
 {
     eqp_regret regret;
@@ -611,7 +611,7 @@ void app_record_print(app_record *record)
 void app_record_print_error(app_record *record)
 {
     if (record->rank == 0 && !record->run->quiet && record->nerrors > 0) {
-        printf("step: CPU seconds of the busiest rank without waiting were foretold within %.1f%% (median of %lld "
+        printf("step: the predicted CPU seconds of the busiest rank were off by %.1f%% (median of %lld "
                "steps)\n",
                100.0 * median_error(record), (long long)record->nerrors);
     }

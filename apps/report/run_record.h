@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run leaves for people and programs: report.json, loads.csv, a page, the table on the terminal. Rank 0 writes,
- * each step as it comes: a run that is killed leaves loads.csv up to its last step, and no report.json.
+/* The record of a run: report.json, loads.csv, a page, the table on the terminal. Rank 0 writes each step as it comes:
+ * a run that is killed leaves loads.csv up to its last step, and no report.json.
  *
- * An app gives its own fields and columns; those that every mini-app has come first and are filled from the settings,
- * the eqp_step and the rows of the ranks. */
+ * Fields and columns of every mini-app come first, filled from the settings, the eqp_step and the rows of the ranks; an
+ * app adds its own. */
 #ifndef APP_RUN_RECORD_H
 #define APP_RUN_RECORD_H
 
@@ -16,7 +16,7 @@
 
 typedef struct app_record app_record;
 
-/* What is known before the first step. */
+/* Facts known before the first step. */
 typedef struct app_record_head {
     const char *program;
     const char *command;
@@ -53,7 +53,8 @@ void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase);
 /* Local: the code is this rank's. */
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
 
-/* Whether samples of this step are wanted, the same on all ranks; and, of all ranks together, this one. Local. */
+/* True if samples of this step are recorded, the same on all ranks; and true if this particle or segment is one of
+ * the samples. Local. */
 bool app_record_shows(const app_record *record, int64_t step);
 bool app_record_wants(const app_record *record, int64_t total, uint64_t id);
 
@@ -67,7 +68,7 @@ int app_record_show(app_record *record, int64_t step, int code, int64_t n, const
 int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
                        eqp_message *message);
 
-/* What the report says of the whole run. */
+/* Totals of the run for the report. */
 typedef struct app_record_totals {
     int64_t interactions; /* of the last step */
     int nkinds;

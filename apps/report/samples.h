@@ -28,10 +28,10 @@ typedef struct app_frame {
     double low[3], high[3];
 } app_frame;
 
-/* Whether a step of a run that ends with step `last` is shown: some twenty are. */
+/* True if a step of a run that ends with step `last` is shown: some twenty steps are. */
 bool app_samples_due(int64_t last, int64_t step);
 
-/* Whether one of `total` particles or segments is shown. */
+/* True if this one of `total` particles or segments is shown. */
 bool app_samples_want(int64_t last, int64_t total, uint64_t id);
 
 /* The file in the making. */

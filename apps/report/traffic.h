@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks bring together for the page of a run: samples, and who has sent how much to whom. */
+/* Data of all ranks for the page of a run: samples, and bytes sent from rank to rank. */
 #ifndef APP_TRAFFIC_H
 #define APP_TRAFFIC_H
 
@@ -14,8 +14,8 @@
 int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
                        eqp_message *message);
 
-/* dir/traffic.csv: the sums of eqp_traffic_watch(). dir: NULL where nothing is to be written, and on all ranks but 0.
- * Collective; what the file says is rank 0's alone. */
+/* dir/traffic.csv: the sums of eqp_traffic_watch(). dir: NULL if there is no report, and on all ranks but 0.
+ * Collective; rank 0 writes the file. */
 int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message);
 
 #endif

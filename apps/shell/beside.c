@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nominal: what a run does before anything is measured. Steps get longer by so much while a map ages, and while one is
- * waited for they are so much longer than even ones. */
+/* Nominal values for a run of which nothing is measured yet. DRIFT: relative growth of a step per step of map age.
+ * UNEVEN: imbalance while a run waits for a map. */
 #define DRIFT 0.005
 #define UNEVEN 0.1
 
@@ -59,7 +59,7 @@ static eqp_seconds_fit map_of(const app_run_settings *run, double owners, int nr
     return (eqp_seconds_fit){ROUND + (method->assign_alone != NULL ? CUT : BISECTION) * owners, 0.0, 0.0};
 }
 
-/* Whether the ranks of this node leave a core to a thread; the same on all ranks. */
+/* Sets *spare if every node has more cores than ranks. Collective; the same on all ranks. */
 static int has_spare_core(MPI_Comm world, bool *spare)
 {
     MPI_Comm node = MPI_COMM_NULL;

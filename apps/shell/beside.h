@@ -7,11 +7,11 @@
 
 #include <mpi.h>
 
-/* What an app knows of its steps, roughly; 0: nothing, and `auto` comes to none. */
+/* Rough costs of an app's step. All 0: unknown, and `--lazy auto` becomes `none`. */
 typedef struct app_pace {
     double seconds; /* CPU seconds that a step takes for each particle */
     double owners;  /* of interactions for each particle */
-    double each;    /* particles that `n` of --generate stands for; 0: not known */
+    double each;    /* particles per unit of `n` in --generate; 0: unknown */
 } app_pace;
 
 /* Where run->lazy is `auto`, sets who makes maps, and why in run->lazy_why. Collective over the ranks that start; the

@@ -9,7 +9,7 @@ source=$1 template=$2 output=$3 depfile=$4
 commit=unknown
 after=
 if prefix=$(git -C "$source" rev-parse --show-prefix 2>/dev/null) && [ -z "$prefix" ]; then
-    # No index is written: others may be at work in the tree.
+    # No index is written: other processes may use the tree.
     commit=$(GIT_OPTIONAL_LOCKS=0 git -C "$source" describe --always --tags --dirty --abbrev=12 2>/dev/null) || commit=unknown
     after=$(cd "$source" && { git rev-parse --git-path logs/HEAD && git ls-files -- '*.c' '*.h'; } |
         sed -e "/^\//!s|^|$(pwd)/|" -e 's/[ $#]/\\&/g' | tr '\n' ' ')

@@ -41,7 +41,9 @@ static void put_option(FILE *stream, const app_option *option)
 int app_options_help(const app_command_line *line, char **text)
 {
     static const app_option common[] = {
-        {.name = "version", .type = APP_OPTION_FLAG, .help = "print the version, and of what the program was made, and stop"},
+        {.name = "version",
+         .type = APP_OPTION_FLAG,
+         .help = "print the version, and of what the program was made, and stop"},
         {.name = "help", .type = APP_OPTION_FLAG, .help = "print this text and stop; also -h"},
     };
     char *lines = NULL;
@@ -70,7 +72,7 @@ int app_options_help(const app_command_line *line, char **text)
         (void)fprintf(stream, "\n%s\n", line->epilogue);
     }
     broken = ferror(stream);
-    /* The last step of closing can lack memory, too: no text then, but no error. */
+    /* Closing the stream may run out of memory without an error: there is no text then. */
     if (fclose(stream) || broken || !lines) {
         free(lines);
         return EQP_ERR_MEMORY;

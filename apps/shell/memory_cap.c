@@ -45,7 +45,7 @@ static int read_mean(const char *text, size_t length, eqp_capacities *capacities
     double times = 0.0;
 
     if (read_number(text, length, &times) != EQP_OK || times < 1.0) {
-        eqp_message_set(message, "'%.40s': some rank needs as much as the mean; not below 1mean", text);
+        eqp_message_set(message, "'%.40s': some rank needs at least the mean: not below 1mean", text);
         return EQP_ERR_ARGUMENT;
     }
     *capacities = (eqp_capacities){.of_mean = times};

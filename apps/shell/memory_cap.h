@@ -5,13 +5,14 @@
 
 #include <equipoise/balancer.h>
 
-/* Reads the word: bytes with K, M, G or T (of 1024), a list of which is repeated over the ranks; or so many times what
- * a rank needs in the mean. EQP_OK; EQP_ERR_ARGUMENT with what is wrong in the message (may be NULL), EQP_ERR_MEMORY;
- * *capacities is unchanged then. Free with app_memory_cap_free(). */
+/* Parses --memory-cap: bytes with K, M, G or T (powers of 1024), a list of which is repeated over the ranks; or a
+ * multiple of the mean need of a rank, `1.5mean`. EQP_OK; EQP_ERR_ARGUMENT with the reason in the message (may be
+ * NULL), EQP_ERR_MEMORY; *capacities is unchanged then. Free with app_memory_cap_free(). */
 int app_memory_cap_parse(const char *text, eqp_capacities *capacities, eqp_message *message);
 void app_memory_cap_free(eqp_capacities *capacities);
 
-/* Whether a list stands for so many ranks: it is repeated, but whole. EQP_OK or EQP_ERR_ARGUMENT with a message. */
+/* Checks that the number of ranks is a multiple of the length of the list. EQP_OK or EQP_ERR_ARGUMENT with a
+ * message. */
 int app_memory_cap_check(const eqp_capacities *capacities, int64_t nranks, eqp_message *message);
 
 #endif

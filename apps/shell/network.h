@@ -12,7 +12,7 @@
 
 typedef struct app_network_choice {
     eqp_network network; /* as told; else the defaults */
-    bool measure;        /* its costs are to be measured */
+    bool measure;        /* --network measure */
     char *file;          /* where what is measured goes; NULL: nowhere. Owned */
 } app_network_choice;
 
@@ -20,7 +20,7 @@ typedef struct app_network_choice {
  * of which the command line says some otherwise. EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY. Local. */
 int app_network_parse(const char *text, app_network_choice *choice, eqp_message *message);
 
-/* Measures where that is wanted, and writes the file on the first rank. Collective. */
+/* Measures if --network measure was given, and writes the file on rank 0. Collective. */
 int app_network_measure(MPI_Comm comm, app_network_choice *choice, eqp_message *message);
 
 void app_network_free(app_network_choice *choice);

@@ -153,7 +153,7 @@ static int find_row(const app_command_line *line, const char *name, size_t lengt
     return -1;
 }
 
-/* There is no option of that name, which begins with two dashes. */
+/* Explains an unknown option, whose name begins with two dashes. */
 static int refuse_name(const reading *r, const char *argument, size_t length)
 {
     const int n = app_options_count(r->line);
@@ -190,7 +190,7 @@ static int read_option(reading *r, int argc, char *const *argv, int *i)
         return refuse(r, argument, (int)length + 2, "takes no value");
     }
     if (option.type != APP_OPTION_FLAG && !value) {
-        /* What looks like an option is one: a forgotten value must not swallow it. */
+        /* A word that looks like an option is one: a forgotten value must not swallow it. */
         if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
             return refuse(r, argument, (int)length + 2, "needs a value");
         }

@@ -30,7 +30,7 @@ typedef struct app_option {
     int64_t int_low, int_high; /* INT: both inclusive; both 0: any number; int_high < int_low: no upper limit */
     double real_low, real_high; /* REAL: both 0 and !open_low: any finite number; INFINITY: no upper limit */
     bool open_low;              /* REAL: real_low itself is refused; then real_high 0 is no upper limit */
-    const char *choices;        /* CHOICE: words separated by '|'; INT: a word that stands for int_low - 1, or NULL */
+    const char *choices;        /* CHOICE: words separated by '|'; INT: a word for int_low - 1, or NULL */
 } app_option;
 
 /* Rows that several apps share. */
@@ -39,22 +39,23 @@ typedef struct app_option_list {
     int n;
 } app_option_list;
 
-/* What an app says of a shared row in its own words. */
+/* An app's own text for a shared row. */
 typedef struct app_option_text {
     const char *name;
     const char *help;     /* NULL: as in the row */
     const char *fallback; /* NULL: as in the row */
-    bool absent;          /* the app has no such option: nobody can name it, its field has the default */
+    bool absent;          /* the app has no such option: its field keeps the default */
 } app_option_text;
 
-/* A whole command line. --help and --version are understood without rows. Its rows are those of `before`, its own and
- * those of `after`, in that order; shared rows mean fields of a struct at `shared_offset` of the values. */
+/* A command line. --help and --version need no rows. The table has the rows of `before`, then its own, then the rows
+ * of `after`; shared rows refer to a struct at `shared_offset` in the values. */
 typedef struct app_command_line {
     const char *program;      /* begins every message */
     const char *summary;      /* a line for help */
     const char *positional;   /* name of the one optional argument, such as "SNAPSHOT"; NULL: none is taken */
     size_t positional_offset; /* of a const char *: NULL where it is not given */
-    int positional_room;      /* 0: one argument at most; else there are so many const char *, those given come first */
+    int positional_room;      /* 0: at most one argument; else the capacity of an array of const char *, filled from the
+                                 front */
     const app_option *option; /* [noptions] */
     int noptions;
     size_t values_size;                    /* sizeof(struct of values) */
@@ -82,8 +83,7 @@ typedef enum app_action { APP_RUN, APP_HELP, APP_VERSION } app_action;
 int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
                       app_action *action, eqp_message *message);
 
-/* Whether a row was named on the command line that has filled these values. The line has room for that (given_room):
- * false for a row beyond it. */
+/* True if the command line that filled these values named the row. False for a row beyond given_room. */
 bool app_options_given(const app_command_line *line, const void *values, const char *name);
 
 /* The text of --help, made from the table. Owned by the caller: free(). EQP_OK or EQP_ERR_MEMORY. */
@@ -122,8 +122,8 @@ void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low
 void app_keyed_text(app_keyed *keyed, const char *key, const char **value); /* borrowed until the end */
 void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value);
 
-/* Frees it. EQP_OK; or the first mistake, or EQP_ERR_ARGUMENT for a key that nobody took, with "key: what is wrong" in
- * the message. */
+/* Frees it. EQP_OK; or the code of the first mistake, or EQP_ERR_ARGUMENT for a key that no call has taken, with
+ * "key: reason" in the message. */
 int app_keyed_end(app_keyed *keyed, eqp_message *message);
 void app_keyed_free(app_keyed *keyed);
 

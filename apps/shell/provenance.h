@@ -13,7 +13,7 @@ typedef struct app_provenance {
     const char *commit;                       /* `git describe` of the source tree, or "unknown"; static */
 } app_provenance;
 
-/* What cannot be found out is "unknown". Local; MPI need not be initialized. */
+/* Unavailable values are "unknown". Local; MPI need not be initialized. */
 app_provenance app_provenance_take(void);
 
 #endif

@@ -143,8 +143,8 @@ static set_name set_name_of(const app_naming *naming, const char *path)
     return name;
 }
 
-/* True if the name of an existing file makes it part of the input: another file of a set, or a file that the common
- * stem given as input stands for. */
+/* True if an existing file is part of the input by its name: another file of the same set, or a file with the stem
+ * that was given as input. */
 static bool of_one_set(const app_naming *naming, const char *path, const char *input)
 {
     const set_name name = set_name_of(naming, path), other = set_name_of(naming, input);

@@ -27,7 +27,7 @@ int app_name_numbered(const app_naming *naming, const char *path, int64_t step, 
 #define APP_RESTART_NAME 64
 enum { APP_LOCKS = 6 }; /* output and forces, each with what a link leads to, report, restart file */
 
-/* The names that a run has for itself from start to end. Zeros are none. */
+/* The names that a run reserves from start to end. Zeros: none. */
 typedef struct app_places {
     char restart[APP_RESTART_NAME]; /* the restart file: on all ranks; the rest is rank 0's */
     int nlocks;
@@ -37,19 +37,19 @@ typedef struct app_places {
     int nmade;             /* folders that were made for it, itself and above */
 } app_places;
 
-/* Whether the files that a run is to write can be made, as far as that can be told now, and are no two of them nor the
- * input the same, so that hours of work do not end in "no such directory". Then locks them: the stems of --output and
- * --forces, the folder of --report, the restart file, and removes what dead runs have left beside them. Where another
- * run has the restart file's name, a number is added to it. A signal that ends the run from now on clears the locks
- * away (see signals.h): *places stays where it is until it is freed. restart: its usual name with an ending; NULL:
- * there is none. EQP_ERR_IO
- * or EQP_ERR_ARGUMENT with one line, and nothing is left then. Collective: rank 0 looks and locks. */
+/* Checks that the output files of a run can be made, as far as that can be told in advance, and that no two of them,
+ * and none of them and the input, are one file, so that hours of work do not end in "no such directory". Then locks
+ * them: the stems of --output and --forces, the folder of --report, the restart file, and removes temporary files of
+ * dead runs. If another run holds the name of the restart file, a number is added to it. From now on a signal that ends
+ * the run removes the locks (see signals.h), so *places must not move until it is freed. restart: the usual name with
+ * its ending; NULL: no restart file. EQP_ERR_IO or EQP_ERR_ARGUMENT with one line; nothing is left behind then.
+ * Collective: rank 0 checks and locks. */
 int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
                     const char *restart, app_places *places, eqp_message *message);
 
-/* Whether none of the run's outputs is a file that it has read: for runs that read more than the one input that
- * app_places_take() knows. reads: whether a path leads to such a file. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT with
- * one line. Local. */
+/* Checks that no output is a file that the run has read, for runs with more inputs than the one that
+ * app_places_take() knows. reads: true for such a file. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT with one line.
+ * Local. */
 int app_places_spare(const char *program, const app_run_settings *run, const app_naming *naming,
                      bool (*reads)(const void *user, const char *path), const void *user, eqp_message *message);
 
@@ -83,8 +83,8 @@ typedef struct app_file_writer {
 
 #define APP_FILE_COLUMNS 16
 
-/* Rows of this rank, in any order (borrowed). A row's place in the file is its kind, and its index among those of one
- * kind; both are >= 0, no two places are alike, and places may lack. */
+/* Rows of this rank, in any order (borrowed). A row's place in the file is its kind, then its index within the kind;
+ * both are >= 0, all places differ, and gaps are allowed. */
 typedef struct app_rows {
     int64_t n;
     const int64_t *kind;       /* [n] below EQP_SNAPSHOT_TYPES; NULL: all are of one kind */

@@ -264,7 +264,8 @@ static int write_windows(ordering *o, const app_file_writer *writer, void *file,
     return code;
 }
 
-/* Rank 0 still writes when the others are done. Returns code, or EQP_ERR_MPI. Collective. */
+/* Sleeps until all ranks are here: rank 0 comes last, as it writes the file. Returns code, or EQP_ERR_MPI.
+ * Collective. */
 static int sleep_until_all(MPI_Comm comm, int code)
 {
     MPI_Request all;

@@ -21,7 +21,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Where that output goes: a pipe or a device has to take it, of a file its folder has to. */
+/* Checks that an output can be written: a pipe or a device itself, of a file its folder. */
 static int check_file(const app__looking *l, const char *option, const char *path, bool several)
 {
     char *target = NULL, *folder = NULL;
@@ -53,7 +53,8 @@ static int check_file(const app__looking *l, const char *option, const char *pat
     return code;
 }
 
-/* The folder of --report, be it there or to be made where a link leads; owned by the caller, NULL without memory. */
+/* The folder of --report, or the target of a link where the folder is yet to be made; owned by the caller, NULL
+ * without memory. */
 static char *report_folder(const char *path)
 {
     char *target = NULL;
@@ -64,7 +65,7 @@ static char *report_folder(const char *path)
     return target;
 }
 
-/* A report's folder is made with those above it: the nearest one that is there must take it. */
+/* A report's folder is made with its parents: the nearest one that exists must be writable. */
 static int check_report(const app__looking *l)
 {
     char *path = l->run->report == NULL ? NULL : report_folder(l->run->report);
@@ -120,7 +121,7 @@ static int take_lock(const app__looking *l, const char *option, const char *targ
     return places->path[places->nlocks++] == NULL ? EQP_ERR_MEMORY : EQP_OK;
 }
 
-/* The stem of a name: locked, and clear of what dead runs have left. */
+/* Locks the stem of a name and removes temporary files of dead runs. */
 static int take_stem(const app__looking *l, const char *option, const char *path, const char *name, app_places *places)
 {
     char *stem = NULL, *lock = NULL;
@@ -136,7 +137,7 @@ done:
     return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
 }
 
-/* Both the name itself and, where it is a link, that of the file behind it. A pipe or a device is nobody's. */
+/* Locks the name itself and, if it is a link, the name of its target. Pipes and devices are not locked. */
 static int take_stems(const app__looking *l, const char *option, const char *path, app_places *places)
 {
     char *target = NULL;
@@ -222,7 +223,7 @@ static int take_restart(const app__looking *l, const char *restart, app_places *
     if (code == EQP_OK) {
         eqp_output_sweep(name);
     }
-    /* Dead runs may have left locks of higher numbers, which nobody else would ever take. */
+    /* Dead runs may have left locks of higher numbers, which no other run would ever take. */
     for (int i = *number + 1; i < *number + 10; i++) {
         eqp_lock *stale = NULL;
         name_restart_lock(restart, i, name, lock);

@@ -82,7 +82,7 @@ static const app_option output_rows[] = {
      .type = APP_OPTION_TEXT,
      .offset = AT(lazy_text),
      .fallback = "none",
-     .help = "who makes maps after the first one: the run, a thread, or M of the ranks, beside the run;\n"
+     .help = "who makes maps after the first one: the run itself, a thread, or M further ranks;\n"
              "wait=K, delay=K: steps until it is waited for, or taken exactly; repair=auto|never|N;\n"
              "patience=S: seconds until they are given up; spread=node|last: which ranks"},
     {.name = "share",
@@ -90,7 +90,7 @@ static const app_option output_rows[] = {
      .type = APP_OPTION_TEXT,
      .offset = AT(share_text),
      .fallback = "equal",
-     .help = "how much work each rank is to get: alike, in proportion to relative speeds (repeated),\n"
+     .help = "work of each rank: equal, in proportion to relative speeds (repeated),\n"
              "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]"},
     {.name = "memory-cap",
      .argument = "none|BYTES,...|Xmean",
@@ -98,7 +98,7 @@ static const app_option output_rows[] = {
      .offset = AT(memory_text),
      .fallback = "none",
      .help = "take no map by which a rank needs more memory: bytes (K, M, G, T; a list is repeated),\n"
-             "or so many times what a rank needs in the mean"},
+             "or a multiple of the mean need of a rank"},
     {.name = "schedule",
      .argument = "none|METHOD[:chunk=N,factor=X]",
      .type = APP_OPTION_KEYED,

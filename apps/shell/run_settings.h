@@ -60,7 +60,7 @@ typedef struct app_run_settings {
     app_network_choice network;
     eqp_lazy_options lazy;               /* who makes maps */
     eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
-    eqp_lazy *beside;                    /* the connection with them, while the run lasts (borrowed); NULL: nobody */
+    eqp_lazy *beside;                    /* connection to the makers of maps during the run (borrowed); NULL: none */
     eqp_share_options share;             /* what --share says; owned */
     eqp_capacities capacities;           /* what --memory-cap says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
@@ -93,14 +93,14 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run);
 int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_problem *problem,
                             const eqp_balancer_options *options, eqp_balancer **balancer, eqp_message *message);
 
-/* Whether declared speeds fit the ranks: EQP_OK, or EQP_ERR_ARGUMENT with a line. */
+/* Checks that declared speeds fit the ranks: EQP_OK, or EQP_ERR_ARGUMENT with a line. */
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message);
 
 /* A number >= 0 that differs (almost surely) where two settings want different runs: inputs, steps, balancing,
  * what-ifs; not where they write or show something else. Local. */
 int64_t app_run_settings_hash(const app_run_settings *run);
 
-/* Particles without --max-particles: of a file so many, or so many for each of its bytes, whichever is more. */
+/* Limits without --max-particles: particles of a file, and particles for each of its bytes; the larger one holds. */
 #define APP_PARTICLES_OF_A_FILE 1000000
 #define APP_PARTICLES_PER_BYTE 4
 
@@ -112,7 +112,7 @@ int app_run_check_particles(const app_run_settings *run, const char *input, int6
 /* The file that is read: snapshot or restart; NULL where the input is generated. */
 const char *app_run_input_path(const app_run_settings *run);
 
-/* Whether a list was asked for: `--balance help`, `--generate help`. */
+/* True if the user asked for a list: `--balance help`, `--generate help`. */
 bool app_run_asks(const char *value);
 
 /* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */

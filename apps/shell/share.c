@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the words stand for, before a colon. */
+/* Words of --share, before a colon. */
 #define WORDS "equal|speeds|measured|model"
 
-/* Declared speeds may differ by as much. A part that is slower than that had better have no rank. */
+/* Largest ratio of two declared speeds. A slower rank is better left out. */
 #define LEAST_SPEED 1e-3
 
 static void scale_to_mean_one(int n, double *speed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much work each part is to get: --share equal|speeds:S,...|measured|model[:KIND]. */
+/* Work of each part: --share equal|speeds:S,...|measured|model[:KIND]. */
 #ifndef APP_SHARE_H
 #define APP_SHARE_H
 
@@ -10,8 +10,7 @@
 int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *message);
 void app_share_free(eqp_share_options *choice);
 
-/* Whether declared speeds stand for so many parts: they are repeated, but whole. EQP_OK or EQP_ERR_ARGUMENT with a
- * message. */
+/* Checks that nparts is a multiple of the number of declared speeds. EQP_OK or EQP_ERR_ARGUMENT with a message. */
 int app_share_check(const eqp_share_options *choice, int64_t nparts, eqp_message *message);
 
 #endif

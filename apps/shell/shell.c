@@ -142,13 +142,13 @@ static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_mes
     return code;
 }
 
-/* What is left of a run: its exit status, and whether MPI can still be ended. */
+/* Outcome of a run: its exit status, and whether MPI can still be finalized. */
 typedef struct ending {
     int stopped;
     bool lost;
 } ending;
 
-/* By the ranks of the run. */
+/* Run by the ranks of the run. */
 static int measure_network(const app_program *program, MPI_Comm comm, app_run_settings *run, eqp_message *message)
 {
     eqp_message inner = {""};
@@ -208,7 +208,7 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
     }
     (void)eqp_lazy_leave(&lazy, &end->lost);
     run->beside = NULL;
-    app_signals_restore(); /* while there is the communicator of those who share them */
+    app_signals_restore(); /* while the communicator of the ranks that share them exists */
     eqp_comm_free(&mine);
     return code;
 }
@@ -347,7 +347,7 @@ static int write_restart(const app_run *run, bool within, eqp_message *message)
     return code;
 }
 
-/* Whether --output is a file, which others can name: no pipe and no device. Collective. */
+/* True if --output is a regular file, to which other files can refer. Collective. */
 static int has_name(const app_run *run, bool numbered)
 {
     char *target = NULL;
@@ -379,7 +379,7 @@ done:
                                                                            : code;
 }
 
-/* Whether a numbered snapshot of the present step is to be written. */
+/* True if the present step gets a numbered snapshot. */
 static bool is_due(const app_run *run)
 {
     const app_run_settings *s = run->settings;
@@ -408,7 +408,7 @@ done:
     return code;
 }
 
-/* What waits for a step that will not come. */
+/* Output that waits for a step that will not come. */
 static int tell_failed(const app_run *run, eqp_message *message)
 {
     int code = EQP_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is around the run of every mini-app: the process, what is asked for instead of a run, exit status, signals, the
- * steps. The only file here that prints.
+/* The frame of every mini-app: process, requests such as --help, exit status, signals, loop of steps. No other file
+ * here prints.
  *
  * A second app has a table of options (options.h, run_settings.h) and fills two structs. Its whole main.c:
  *
@@ -28,8 +28,8 @@ typedef struct app_program {
     const app_command_line *line;
     void *settings; /* of line->values_size bytes: what `line` fills */
 
-    /* What is asked for instead of a run, such as --generate help: *text is owned by the caller (malloc) and stays NULL
-     * where a run is to be made. Called on all ranks; rank 0 prints. */
+    /* Answers requests such as --generate help: *text is owned by the caller (malloc), NULL if there is a run to make.
+     * Called on all ranks; rank 0 prints. */
     int (*answer)(const void *settings, char **text, eqp_message *message);
 
     /* Looks names up and checks options against each other. The same on all ranks, as all have the same arguments. */
@@ -50,10 +50,10 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv);
 /* 0, or 2 for a code that the input is to blame for, else 1. */
 int app_exit_status(int code);
 
-/* Whether what was printed has arrived: it may still be on its way to a full disk. EQP_OK or EQP_ERR_IO. */
+/* Flushes standard output and checks that it has been written; a disk may be full. EQP_OK or EQP_ERR_IO. */
 int app_check_printed(const char *program, eqp_message *message);
 
-/* What a noun has behind it: "1 rank", "2 ranks". */
+/* Plural ending of a noun: "1 rank", "2 ranks". */
 const char *app_plural(int64_t n);
 
 /* The steps of a run, as app_run_steps() sees them. All functions are collective and fail on all ranks or on none. */

@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A second signal so many seconds after the first is one of its own: launchers and `timeout` often send the same one
- * to a process and to its group. */
+/* Seconds after which a second signal counts: launchers and `timeout` often send one signal both to a process and to
+ * its group. */
 #define SECOND_SIGNAL 1.0
 
-/* A step that ends within so many seconds of a signal is completed. */
+/* Seconds after a signal within which the present step may end; a longer step is abandoned. */
 #define GRACE 0.5
 
 /* A handler has no arguments of ours, so these are the one place of an app that is not on a stack. */

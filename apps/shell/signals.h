@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Ctrl-C and SIGTERM do to a run. As long as there is nothing to save they end the process at once, wherever it
- * is. Later the handler only takes a note: a step that ends soon is completed, a longer one is abandoned, and a restart
- * file is written. A second signal ends the process at once. */
+/* Ctrl-C and SIGTERM. They end the process at once while there is nothing to save. Later the handler only sets a
+ * flag: a step that ends soon is completed, a longer one is abandoned, and a restart file is written. A second signal
+ * ends the process at once. */
 #ifndef APP_SIGNALS_H
 #define APP_SIGNALS_H
 
@@ -23,9 +23,9 @@ void app_signals_expendable(void);
 /* From now on there is something to save: signals set the flag again. */
 void app_signals_keep(void);
 
-/* What a process that ends at once leaves: a line on standard error, NULL: none; and without these files [n] and this
- * folder, if it is empty; NULL: none. All is borrowed until other things are named. A process that a second signal ends
- * says nothing. */
+/* Names what a process that ends at once prints on standard error (NULL: nothing) and removes: files [n] and a
+ * folder, if it is empty (NULL: none). All are borrowed until the next call. A process that a second signal ends prints
+ * nothing. */
 void app_signals_last_words(const char *line);
 void app_signals_clear_away(int n, char *const *file, const char *folder);
 

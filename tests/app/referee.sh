@@ -199,7 +199,7 @@ grep -q 'No map into 4 parts that was compared fits' out && grep -q 'all items, 
     fail "nothing fits: $(cat out)"
 refused 'no map that was compared fits into memory' blocks --memory-cap 4G --map none.map
 refused '3 capacities do not divide 4 parts' blocks --memory-cap 8G,8G,9G
-refused 'the trace says nothing of memory' plain.csv --parts 2 --memory-cap 8G
+refused 'the trace has no memory' plain.csv --parts 2 --memory-cap 8G
 expect 1 csv/items.csv --memory-cap 1.01mean --compare sfc,greedy --quiet --report bytes
 python3 - <<'PY' || fail "memory"
 import csv, json
@@ -274,7 +274,7 @@ head -c 5000 charm/lbdata.dat.0 >cut.dat
 refused 'cut.dat: a dump of Charm' cut.dat
 tail -n 1 boxes/LBC.txt >headless.txt
 refused 'headless.txt: line 1: not a trace' headless.txt
-refused 'not one trace' vt/data.0.json csv/items.csv
+refused 'in one trace' vt/data.0.json csv/items.csv
 refused 'give --parts' plain.csv
 refused 'no phase 9' csv/items.csv --phase 9
 refused 'has 2 phases from there on' csv/items.csv --phase 1 --cycle 3

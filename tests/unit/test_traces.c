@@ -403,7 +403,7 @@ static void strangers_marks_and_packed_files(void **state)
         {{{"s.json", "{\"type\":\"LBStatsfile\",\"phases\":[]}"}, {"d.0.json", task}}, "s.json is passed", false},
         {{{"NOTES.md", "Notes\n"}, {"a.csv", "item,load\n0,1\n"}}, "NOTES.md is passed over", false},
         {{{"NOTES.md", "Notes\n"}}, "none of its files is a trace", true},
-        {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, "not one trace", true},
+        {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, "in one trace", true},
         {{{"d.0.json", "[y\x8b\x01\x02"}}, "brotli -dc", true},
         {{{"d.0.json.br", "hello"}}, "brotli -dc", true},
         {{{"a.csv", "\x1f\x8b\x08"}}, "gzip -dc", true},
@@ -411,7 +411,7 @@ static void strangers_marks_and_packed_files(void **state)
         {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, "", false},
         {{{"a.csv", "sep=;\r\nitem;load\r\n0;1\r\n;\r\n"}}, "", false},
         {{{"a.csv", "\xff\xfei"}}, "none of its files is a trace", true},
-        {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, "others have none", true},
+        {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, "some have not", true},
     };
     eqp_message message;
     rf_trace *t;

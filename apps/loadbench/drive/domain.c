@@ -177,7 +177,7 @@ static int by_rank(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Who needs which vertices, for a route. */
+/* The vertices that each rank needs, for a route. */
 typedef struct needed {
     int64_t *id, *bytes, *first; /* [nsent], [nsent], [nsent + 1] */
     int *rank;                   /* [edges at most] */
@@ -313,7 +313,7 @@ int lb_domain_start(lb_domain *domain)
     return eqp_route_start(domain->route, domain->outbox);
 }
 
-/* What flows along an edge one way does not flow the other way: division rounds towards 0. */
+/* The flow along an edge is antisymmetric: division rounds towards 0. */
 static void diffuse(lb_domain *domain)
 {
     const int64_t scale = 4 * (domain->heaviest > 0 ? domain->heaviest : 1);

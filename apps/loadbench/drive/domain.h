@@ -57,13 +57,13 @@ int lb_domain_migrate(lb_domain *domain, const eqp_placement *placement, int64_t
 /* Finds the neighbours that live elsewhere, and a route for values, by a plan. Collective. */
 int lb_domain_connect(lb_domain *domain, const eqp_exchange_plan *plan);
 
-/* Values set out for the ranks that need them; and their arrival, after which all diffuse. A block has as many words as
- * the heaviest edge of its vertex weighs. Messages to one rank travel as one. Collective; a start that failed is to be
- * finished all the same. */
+/* Starts sending values to the ranks that need them; finishing receives them and diffuses all. The block of a vertex
+ * has as many words as the weight of its heaviest edge. Messages to one rank travel together. Collective; call finish
+ * even if start has failed. */
 int lb_domain_start(lb_domain *domain);
 int lb_domain_finish(lb_domain *domain);
 
-/* Of all vertices: a checksum of number, value and history, and the sum of the values. Collective. */
+/* A checksum over all vertices of number, value and history, and the sum of all values. Collective. */
 int lb_domain_check(const lb_domain *domain, uint64_t *checksum, int64_t *sum);
 
 /* Bytes that move with a vertex. */

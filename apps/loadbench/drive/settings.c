@@ -39,10 +39,10 @@ static const app_option table[] = {
      .fallback = "65536",
      .int_low = 16,
      .int_high = INT64_C(1) << 36,
-     .help = "work is random access to an array of so many bytes"},
+     .help = "size in bytes of the array that work accesses at random"},
 };
 
-/* What the shared rows mean for graphs. There is no physics to go on with, and no forces. */
+/* Texts of the shared rows for graphs. There is no physics to resume and there are no forces. */
 static const app_option_text texts[] = {
     {.name = "generate", .help = "the graph; 'help' lists the kinds", .fallback = "grid"},
     {.name = "steps", .help = "number of steps; in step 0 vertices live where --start puts them"},

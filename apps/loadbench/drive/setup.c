@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A measurement takes at least so many CPU seconds, and the best of so many counts. */
+/* Least CPU seconds of a measurement, and the number of measurements of which the best counts. */
 #define MEASURED_SECONDS 0.001
 #define MEASUREMENTS 8
 #define MOST_ACCESSES (INT64_C(1) << 26)

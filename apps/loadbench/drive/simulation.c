@@ -145,7 +145,7 @@ done:
     return code;
 }
 
-/* What the step has shown, to the balancer and into the record. */
+/* Reports a step to the balancer and to the record. */
 static int conclude(lb_simulation *sim, eqp_rank_row *row)
 {
     const int64_t count = (int64_t)row->interactions;

@@ -20,7 +20,7 @@ typedef struct lb_step {
     int64_t sum;       /* of their values */
 } lb_step;
 
-/* What all steps together have cost. */
+/* Costs of all steps in sum. */
 typedef struct lb_sums {
     double max, mean; /* CPU seconds of work: of the slowest rank of each step, of an even division */
     double balance;   /* CPU seconds in balancing and moving: of the slowest rank of each step */
@@ -50,7 +50,7 @@ void lb_simulation_free(lb_simulation *sim);
 /* The next step. Collective. */
 int lb_simulation_step(lb_simulation *sim, eqp_message *message);
 
-/* What the balancer asks. */
+/* Answers to the balancer. */
 eqp_problem lb_simulation_problem(lb_simulation *sim);
 
 #endif

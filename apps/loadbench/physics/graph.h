@@ -6,7 +6,8 @@
 
 #include "../../recipe/recipe.h"
 
-/* What to generate. value[0] is the number of vertices, value[1] the largest weight of an edge, in every kind. */
+/* Parameters of a generated graph. In every kind value[0] is the number of vertices, value[1] the largest weight of
+ * an edge. */
 typedef app_recipe lb_generator;
 
 /* The kinds, for help texts and tests. */

@@ -114,7 +114,7 @@ static double factor_walk(const lb_scenario *s, int64_t id, int64_t n, const dou
 
 static const kind walk_kind = {NULL, advance_walk, factor_walk};
 
-/* jump: even for `every` steps, then every so many steps the vertices of another ball are heavy. */
+/* jump: even for `every` steps; then every `every` steps the vertices of another ball become heavy. */
 enum { JUMP_FACTOR, JUMP_RADIUS, JUMP_EVERY };
 
 static double factor_jump(const lb_scenario *s, int64_t id, int64_t n, const double centre[3])

@@ -17,10 +17,10 @@ typedef struct lb_scenario lb_scenario;
 /* Weights by a recipe of that table (copied), at step 0. EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
 int lb_scenario_create(const app_recipe *recipe, lb_scenario **scenario);
 
-/* Weights by loads that nranks ranks had in nsteps steps, load [nsteps][nranks] (copied), at step 0: of all vertices
- * along the curve, equally many stand for each of these ranks. Their mean weight over all recorded steps is 1. After
- * its last step the record stands still. EQP_OK; EQP_ERR_ARGUMENT for a load that is no finite number >= 0 or where all
- * are 0; EQP_ERR_MEMORY. */
+/* Weights by loads that nranks ranks had in nsteps steps, load [nsteps][nranks] (copied), at step 0: each of these
+ * ranks is represented by an equal number of vertices along the curve. Their mean weight over all recorded steps is 1.
+ * After its last step the record stands still. EQP_OK; EQP_ERR_ARGUMENT for a load that is not finite or < 0, or if all
+ * loads are 0; EQP_ERR_MEMORY. */
 int lb_scenario_replay(int nranks, int64_t nsteps, const double *load, lb_scenario **scenario);
 
 void lb_scenario_free(lb_scenario *scenario);

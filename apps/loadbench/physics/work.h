@@ -10,12 +10,12 @@ typedef struct lb_work {
     int bits;
 } lb_work;
 
-/* An array of the largest power of two that is at most so many bytes, >= 16. EQP_OK, EQP_ERR_ARGUMENT or
+/* Creates an array of the largest power of two that is <= `bytes`, >= 16. EQP_OK, EQP_ERR_ARGUMENT or
  * EQP_ERR_MEMORY. */
 int lb_work_create(int64_t bytes, lb_work *work);
 void lb_work_free(lb_work *work);
 
-/* So many accesses. The result depends on all of them, so that no compiler leaves any out. */
+/* Accesses the array n times. The result depends on every access, so that the compiler removes none. */
 uint64_t lb_work_do(const lb_work *work, int64_t accesses, uint64_t start);
 
 #endif

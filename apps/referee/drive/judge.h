@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the library's comparison does not say: the map that the trace came with, and how maps do in all later phases. */
+/* Judgements beyond the library's comparison: the map of the trace, and the performance of maps in all later phases. */
 #ifndef RF_JUDGE_H
 #define RF_JUDGE_H
 

@@ -393,7 +393,7 @@ done:
     return code;
 }
 
-/* The row whose map is wanted; NULL: it was not compared. */
+/* The row of the method of --map; NULL: it was not compared. */
 static const eqp_compared *find_row(const rf_result *r)
 {
     const app_comparison *c = &r->comparison;

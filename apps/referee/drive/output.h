@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people and programs get: tables, a report, a map. Local: rank 0 calls these. */
+/* Tables, the report and the map. Local: rank 0 calls these. */
 #ifndef RF_OUTPUT_H
 #define RF_OUTPUT_H
 
@@ -29,11 +29,11 @@ typedef struct rf_result {
     rf_nearest *nearest; /* [nnearest] of each number of parts; owned */
 } rf_result;
 
-/* From the rows of the library's comparison (taken over) and what was judged beside; result->problem is set. */
+/* Combines the rows of the library's comparison (taken over) and the judgements; result->problem is set. */
 int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result);
 void rf_result_free(rf_result *result);
 
-/* What a person reads: owned by the caller. */
+/* The text for people: owned by the caller. */
 int rf_result_text(const rf_result *result, char **text);
 
 /* report.json, compare.csv, phases.csv. */

@@ -18,7 +18,7 @@
 /* Bits of the largest load in units of work: sums of all items still fit into 63. */
 #define LOAD_BITS 40
 
-/* Loads whose sum is 2^-20 to 2^20 seconds stay as they are; others are scaled by 2^1000 at most. */
+/* Loads whose sum is 2^-20 to 2^20 seconds are not scaled; all other loads are, by at most 2^1000. */
 enum { USUAL = 20, MOST_SCALE = 1000 };
 
 static bool is_fixed(const rf_trace *t, int64_t item)
@@ -124,7 +124,7 @@ static void walk_pins(rf_problem *p, bool fill)
     }
 }
 
-/* Who sends to whom, of items that may move. */
+/* Senders and receivers among the items that may move. */
 static int make_pins(rf_problem *p)
 {
     int64_t sum = 0;
@@ -281,7 +281,7 @@ static int64_t work_of(const rf_problem *p, int64_t phase, int64_t item)
     return llround(p->scale * rf_trace_load(p->trace, phase)[item] / p->quantum);
 }
 
-/* An item's work: of a whole cycle, and of each of its phases. */
+/* An item's work in the whole cycle and in each phase. */
 static int add_work(const rf_problem *p, int64_t item, eqp_survey *owners, eqp_owner *owner)
 {
     double load[EQP_CYCLE_PHASES];
@@ -384,8 +384,8 @@ done:
     return code;
 }
 
-/* What `from` sends is a block of its own, with its bytes if it sends these; what goes along one edge is another one.
- * So ghosts are items, however many edges lead to a part. */
+/* The data that an item sends to all its neighbours is one block; data of a single edge is another. Ghosts are
+ * therefore items, whatever the number of edges into a part. */
 static int tell_edge(const rf_problem *p, int64_t e, eqp_evaluation *evaluation)
 {
     const rf_trace *t = p->trace;

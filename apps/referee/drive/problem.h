@@ -18,7 +18,7 @@ typedef struct rf_problem {
     int64_t at;            /* index of the phase that maps are made of, or of the first one of a cycle */
     int ncycle;            /* phases of the cycle, each of which all parts end together; 1: none */
     int64_t begin;         /* index of the phase that the cycle begins with by which they are judged */
-    int64_t now;           /* index of the phase of it that is looked at */
+    int64_t now;           /* index of the present phase in it */
     int64_t nmoving;       /* items that may move */
     int64_t *item;         /* [nmoving] along the curve */
     int64_t *place;        /* [trace->n] along the curve, or -1 */
@@ -42,10 +42,10 @@ int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncyc
                       uint64_t seed, rf_problem *problem);
 void rf_problem_free(rf_problem *problem);
 
-/* What the balancer asks. */
+/* Answers to the balancer. */
 eqp_problem rf_problem_functions(rf_problem *problem);
 
-/* What messages cost, and what was found with that, to and from the balancer's scale. Local. */
+/* Converts costs of messages to the balancer's scale, and results back from it. Local. */
 eqp_network rf_problem_network(const rf_problem *problem, const eqp_network *network);
 void rf_problem_unscale(const rf_problem *problem, eqp_compared *row);
 

@@ -21,7 +21,7 @@ static const app_option table[] = {
      .offset = AT(ranks),
      .int_low = 1,
      .int_high = RF_MOST_RANKS,
-     .help = "ranks of the run, idle ones included; without it as many as the trace declares or names"},
+     .help = "ranks of the run, idle ones included; by default those that the trace declares or names"},
     {.name = "phase",
      .argument = "N",
      .type = APP_OPTION_INT,
@@ -47,10 +47,10 @@ static const app_option table[] = {
      .argument = "METHOD",
      .type = APP_OPTION_TEXT,
      .offset = AT(method),
-     .help = "with --map: the map of this method, one of those that are compared"},
+     .help = "with --map: the compared method whose map is written"},
 };
 
-/* What the shared rows mean for traces: nothing is computed, and no step is made. */
+/* Texts of the shared rows for traces: nothing is computed and no step is made. */
 static const app_option_text texts[] = {
     {.name = "generate", .absent = true},
     {.name = "restart", .absent = true},
@@ -72,14 +72,14 @@ static const app_option_text texts[] = {
     {.name = "output-every", .absent = true},
     {.name = "memory-cap",
      .help = "recommend no map by which a part needs more memory: bytes (K, M, G, T; a list is repeated),\n"
-             "or so many times what a part needs in the mean"},
+             "or a multiple of the mean need of a part"},
     {.name = "imbalance-tol",
      .help = "imbalance at which methods stop, max / mean - 1: maps cost nothing here",
      .fallback = "0"},
     {.name = "compare",
      .help = "divide the items by each of these methods; 'help' lists them",
      .fallback = "count,sfc,rcb,greedy,auto"},
-    {.name = "parts", .help = "numbers of parts, 1 to 65536 each; without it as many as the trace has ranks"},
+    {.name = "parts", .help = "numbers of parts, 1 to 65536 each; default: the ranks of the trace"},
     {.name = "exchange", .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: cheapest"},
     {.name = "report", .help = "write report.json, compare.csv, phases.csv, loads.csv (of the run) and plots there"},
     {.name = "progress", .help = "say on standard error which number of parts is done"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reduced diagnostics LoadBalanceCosts of WarpX: a line for each step, in it a group of columns for each box. The
- * header is `#[1]step() [2]time(s) [3]cost_box_0() [4]proc_box_0() ...`; a step with fewer boxes than the largest one
- * is filled with NaN. Boxes are known by their level and lowest cell: after a regrid there are others. */
+/* The reduced diagnostics LoadBalanceCosts of WarpX: one line per step with a group of columns per box. The header
+ * is `#[1]step() [2]time(s) [3]cost_box_0() [4]proc_box_0() ...`; a step with fewer boxes than the largest one is
+ * filled with NaN. Level and lowest cell identify a box: a regrid makes new boxes. */
 #include "keys.h"
 #include "text.h"
 

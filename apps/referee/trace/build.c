@@ -81,7 +81,7 @@ int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message)
 int rf_build_timed(rf_build *build, bool timed, eqp_message *message)
 {
     if (build->nrows > 0 && build->untimed == timed) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "some loads have a unit of time, others have none");
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "some loads have a unit of time and some have not");
     }
     build->untimed = !timed;
     return EQP_OK;
@@ -164,7 +164,7 @@ static int check_row(const rf_build *b, const rf_row *row, eqp_message *message)
         return rf_build_refuse(b, EQP_ERR_DATA, message, "%lld bytes: less than none", (long long)row->bytes);
     }
     if (b->nrows > 0 && (row->rank != RF_NONE) != b->ranked) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "some rows have a rank, others have none");
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "some rows have a rank and some have not");
     }
     for (int d = 0; d < 3 && row->placed; d++) {
         if (!isfinite(row->centre[d]) || fabs(row->centre[d]) > 1e150) {
@@ -216,7 +216,7 @@ done:
     return code;
 }
 
-/* Positions of the phase that is wanted, else of the first one. */
+/* Positions of the requested phase, by default of the first one. */
 static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
 {
     const bool first = item->centre_phase == RF_NONE;

@@ -10,19 +10,19 @@
 
 #include <stdio.h>
 
-/* Nobody has said it. */
+/* Not specified. */
 #define RF_NONE INT64_MIN
 
 /* Memory of an item in bytes, 0 to 2^60. */
 typedef struct rf_needs {
     bool known;
     double held, working; /* wherever it is, and while it is computed */
-    double block_bytes;   /* of the block that it shares with others */
+    double block_bytes;   /* of its shared block */
     int64_t block;        /* number of that block, >= 0; else there is none */
     double rank_bytes;    /* of its rank itself */
 } rf_needs;
 
-/* What a reader tells of an item in a phase. */
+/* A row: an item in a phase. */
 typedef struct rf_row {
     int64_t item;     /* any number >= 0 */
     int64_t phase;    /* >= 0 */
@@ -49,7 +49,7 @@ void rf_build_at(rf_build *build, int64_t number);
 /* A line that begins with the place. Returns code. */
 int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...) EQP_PRINTF(4, 5);
 
-/* Takes a row in; values are checked. index: of the item among those so far; may be NULL. */
+/* Adds a row; values are checked. index: number of the item, in the order of appearance; may be NULL. */
 int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message);
 
 /* A name for an item that rf_build_row() has numbered (owned by the build from now on, even on error); ignored where it
@@ -60,7 +60,7 @@ bool rf_build_has_name(const rf_build *build, int64_t index);
 /* An edge by the items' own numbers. phase: RF_NONE: of every phase. bytes: >= 0, or RF_NONE. */
 int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message);
 
-/* One that is none between items. */
+/* A communication that is not between items. */
 void rf_build_leave_out(rf_build *build);
 
 /* Declares the rank whose file is being read, and the number of ranks. */
@@ -97,7 +97,7 @@ typedef struct rf_vt_message {
     int64_t bytes, phase;
 } rf_vt_message;
 
-/* Names of vt's tasks over all files, and the messages that go by them. Zeros are none. */
+/* Names of vt's tasks in all files, and the messages that refer to them. Start from zeros. */
 typedef struct rf_vt_names {
     rf_keys keys;
     int64_t *id; /* [keys.n] of the task, or RF_NONE */

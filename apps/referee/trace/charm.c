@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Charm++ writes with +LBDump (versions 7 and 8): the statistics of one step of load balancing, packed field by
- * field as the machine has them. The file says sizes and byte order of its machine, and a version; whether objects have
- * user data it does not say, so that both layouts are tried: the right one ends where the file ends. */
+/* Dumps of Charm++ with +LBDump (versions 7 and 8): the statistics of one step of load balancing, packed field by
+ * field in native layout. The file states the sizes and the byte order of its machine, and a version, but not if
+ * objects have user data. Both layouts are tried: the right one ends where the file ends. */
 #include "build.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { HEAD = 16, NEWEST = 3, USER_DATA = 3 };
 static const unsigned char magic[4] = {0x10, 0xea, 0xbd, 0xf9};
 
-/* What a message goes to. */
+/* Receiver of a message. */
 enum { TO_PROCESSOR = 1, TO_OBJECT, TO_OBJECTS };
 
 typedef struct dump {
@@ -69,7 +69,7 @@ static void skip(dump *d, uint64_t bytes)
     }
 }
 
-/* The length of a list whose entries have so many bytes at least. */
+/* Length of a list; each entry has at least `bytes` bytes. */
 static int64_t take_count(dump *d, int least)
 {
     const uint64_t count = take(d, d->word);
@@ -196,7 +196,7 @@ static bool fits(dump *d)
     return !d->broken && d->at == d->end;
 }
 
-/* What is one in all dumps: an object, or what a processor does beside objects (manager -1). */
+/* The identity of an item over all dumps: an object, or the background work of a processor (manager -1). */
 static void words_of(int64_t manager, uint64_t id, int64_t word[RF_KEY_WORDS])
 {
     word[0] = manager;
@@ -249,7 +249,7 @@ done:
     return code;
 }
 
-/* What processors do beside objects stays where it is. */
+/* Background work of processors cannot move. */
 static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *known, eqp_message *message)
 {
     int code = EQP_OK;

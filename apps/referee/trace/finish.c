@@ -21,7 +21,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* place [t->n]: of each among those that `keep`, by number; sorted: those; *n: how many. */
+/* place [t->n]: rank of each kept item by number; sorted: the kept items; *n: their count. */
 static int sort_ids(const rf_ids *t, const rf_kept_item *keep, int64_t **sorted, int64_t **place, int64_t *n)
 {
     numbered *all = NULL;
@@ -88,7 +88,7 @@ static int fill_items(rf_build *b, const int64_t *place, rf_trace *t, eqp_messag
             t->bytes[to] = item->bytes != RF_NONE ? item->bytes : 0;
         }
         if (b->placed && item->centre_phase == RF_NONE && !item->fixed) {
-            eqp_message_set(message, "%.250s: item %lld has no position, others have", b->file[0].path,
+            eqp_message_set(message, "%.250s: item %lld has no position, but some items have", b->file[0].path,
                             (long long)t->id[to]);
             EQP_TRY(EQP_ERR_DATA);
         }
@@ -104,7 +104,7 @@ done:
     return code;
 }
 
-/* Who had an item in phases in which it was not there: whoever had it before, else whoever has it next. */
+/* The rank of an item in phases without it: the rank in the phase before, else in the next one. */
 static void fill_ranks(rf_trace *t)
 {
     for (int64_t i = 0; i < t->n; i++) {
@@ -314,7 +314,7 @@ done:
     return code;
 }
 
-/* As many ranks as are declared, by the trace or by the user. */
+/* The number of ranks that the trace or the user declares. */
 static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *message)
 {
     const int declared = declared_ranks(b, nranks);

@@ -10,7 +10,7 @@
 /* No filter that is in use shrinks numbers by more. */
 #define MOST_COMPRESSION 4096
 
-/* A dataset of whole numbers or of reals. Zeros are none. */
+/* A dataset of integers or reals. Zeros: absent. */
 typedef struct dataset {
     hid_t id; /* 0: there is none */
     const char *name;
@@ -67,7 +67,7 @@ static bool has_plain_filters(hid_t properties)
     return plain;
 }
 
-/* Is it what it claims to be: numbers, in this file, as many as its bytes can hold? */
+/* Checks a dataset: numbers, stored in this file, no more than its bytes can hold. */
 static const char *look_at(dataset *d)
 {
     const hid_t type = H5Dget_type(d->id), space = H5Dget_space(d->id), properties = H5Dget_create_plist(d->id);

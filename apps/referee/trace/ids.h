@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Zeros are none. */
+/* Start from zeros. */
 typedef struct rf_ids {
     int64_t n, room;
     int64_t *id;    /* [n] */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a build has kept of the rows so far. For build.c, which fills it, and finish.c, which makes tables of it. */
+/* Rows kept by a build: build.c fills it, finish.c makes tables of it. */
 #ifndef RF_KEPT_H
 #define RF_KEPT_H
 
@@ -21,7 +21,7 @@ typedef struct rf_kept_edge {
     int32_t path;
 } rf_kept_edge;
 
-/* What is known of an item whatever the phase. */
+/* Properties of an item in all phases. */
 typedef struct rf_kept_item {
     double centre[3];
     int64_t centre_phase; /* whose; RF_NONE: it has no position */
@@ -31,7 +31,7 @@ typedef struct rf_kept_item {
     bool seen, fixed;
 } rf_kept_item;
 
-/* Phases of a file that are like the one before them, which had those rows of the build. */
+/* Phases of a file that repeat the phase before them, with its rows of the build. */
 typedef struct rf_kept_repeat {
     int64_t first, last, row, end;
 } rf_kept_repeat;

@@ -8,7 +8,7 @@
 
 enum { RF_KEY_WORDS = 4 };
 
-/* Zeros are none. */
+/* Start from zeros. */
 typedef struct rf_keys {
     int64_t n, room, nslots;
     struct rf_key *key; /* [n] */

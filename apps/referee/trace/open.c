@@ -273,7 +273,7 @@ static int read_files(rf_build *build, files *f, format *kind, eqp_message *mess
         EQP_TRY(look_at(one, message));
         if (taken > 0 && one->format != STRANGER &&
             (one->format != *kind || one->format == BOXES || one->format == HDF5_FILE)) {
-            eqp_message_set(message, "%.250s: %s beside %s: not one trace", one->path, format_name[one->format],
+            eqp_message_set(message, "%.250s: %s and %s in one trace", one->path, format_name[one->format],
                             one->format == *kind ? "another" : format_name[*kind]);
             EQP_TRY(EQP_ERR_FORMAT);
         }
@@ -295,7 +295,7 @@ done:
     return code;
 }
 
-/* Files that were passed over count, as nothing is to be lost. */
+/* Skipped files count: no file may be lost. */
 static int note_sources(const files *f, const char *edges, rf_trace *trace)
 {
     struct stat status;

@@ -317,7 +317,7 @@ static int read_row(table *t, char *line)
     return t->edges ? read_edge(t) : read_item(t);
 }
 
-/* Whether a line is a header: it begins with a letter. */
+/* True for a header, which begins with a letter. */
 static bool is_header(const char *line)
 {
     line += strspn(line, " \t\"");

@@ -5,7 +5,7 @@
 
 #include "build.h"
 
-/* A file that is read line by line. Zeros are none. */
+/* A file that is read line by line. Zeros: none. */
 typedef struct rf_lines {
     FILE *stream;
     char *line; /* without its end; NULL at first */
@@ -27,7 +27,7 @@ char *rf_field_next(char **rest, char separator);
 /* Which separator a header has: a tab, a semicolon, a comma, else blanks. */
 char rf_separator_of(const char *header);
 
-/* A whole field as a number; name: of the column. */
+/* Parses a field as a number; name: of the column. */
 int rf_field_int(const rf_build *build, const char *field, const char *name, int64_t *value, eqp_message *message);
 int rf_field_real(const rf_build *build, const char *field, const char *name, double *value, eqp_message *message);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run of any code has recorded: what its items cost in each phase, where they are, what they send each other,
- * and which rank computed them. Readers of five formats make one; no MPI here. */
+/* A recorded run of any code: costs, positions, communication and ranks of its items in each phase. Readers of five
+ * formats create it; it does not use MPI. */
 #ifndef RF_TRACE_H
 #define RF_TRACE_H
 
 #include <equipoise/error.h>
 
 #include <stdbool.h>
-#include <sys/types.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Most ranks of a trace, and most parts. */
 #define RF_MOST_RANKS 65536
 
-/* What one item sends another in a phase. */
+/* A message from item to item in a phase. */
 typedef struct rf_edge {
     int64_t from, to; /* items, as numbered here */
     int64_t bytes;    /* -1: not said; then what is sent are the bytes of `from` */
@@ -22,9 +22,9 @@ typedef struct rf_edge {
 /* Memory of items. A rank needs its own bytes, those that its items hold, the largest working set of one item, and each
  * block that its items share once. */
 typedef struct rf_memory {
-    double *held;        /* [n] bytes of an item wherever it is; NULL: the trace says nothing of memory */
+    double *held;        /* [n] bytes of an item on any rank; NULL: the trace has no memory */
     double *working;     /* [n] bytes while it is computed */
-    int32_t *block;      /* [n] block that it shares with others, or -1 */
+    int32_t *block;      /* [n] shared block, or -1 */
     int32_t nblocks;     /* blocks */
     double *block_bytes; /* [nblocks] */
     double *rank_bytes;  /* [nranks] of a rank itself; NULL: not said */
@@ -67,12 +67,12 @@ typedef struct rf_trace {
 /* Facts about a trace that the caller supplies. */
 typedef struct rf_trace_known {
     const char *edges; /* a text file of edges, or NULL */
-    int64_t phase;     /* whose positions are to be kept; -1: the first one */
+    int64_t phase;     /* phase whose positions are kept; -1: the first one */
     int nranks;        /* declared number of ranks; 0: not declared */
 } rf_trace_known;
 
-/* Reads files of one trace; a folder stands for the files in it. The format is found from the content.
- * paths: [n] n >= 1. EQP_OK, or a code with a line that begins with the place. */
+/* Reads the files of one trace; a folder means all files in it. The content decides the format. paths: [n] n >= 1.
+ * EQP_OK, or a code with a line that begins with the place. */
 int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, rf_trace **trace, eqp_message *message);
 
 /* Loads and ranks of the phase of an index: [n]. */

@@ -251,7 +251,7 @@ static int read_phase(reading *r, const json_t *phase)
     r->phase = 0;
     r->tasks = 0;
     rf_build_at(r->build, 0);
-    EQP_TRY(get_int(phase, "id", &r->phase) == EQP_OK && r->phase >= 0 ? EQP_OK : refuse(r, "an 'id' that is none"));
+    EQP_TRY(get_int(phase, "id", &r->phase) == EQP_OK && r->phase >= 0 ? EQP_OK : refuse(r, "an invalid 'id'"));
     r->told[r->nphases] = (told){.id = r->phase, .row = rf_build_rows(r->build)};
     json_array_foreach(tasks, i, one)
     {
@@ -319,14 +319,14 @@ static int read_repeats(reading *r, const json_t *root)
     json_array_foreach(of, i, one)
     {
         EQP_TRY(json_is_integer(one) ? repeat(r, json_integer_value(one), json_integer_value(one))
-                                     : refuse(r, "'identical_to_previous' that is none"));
+                                     : refuse(r, "an invalid 'identical_to_previous'"));
     }
     json_array_foreach(ranges, i, one)
     {
         const json_t *first = json_array_get(one, 0), *last = json_array_get(one, 1);
         EQP_TRY(json_is_integer(first) && json_is_integer(last)
                     ? repeat(r, json_integer_value(first), json_integer_value(last))
-                    : refuse(r, "'identical_to_previous' that is none"));
+                    : refuse(r, "an invalid 'identical_to_previous'"));
     }
 done:
     return code;
@@ -350,7 +350,7 @@ static int64_t rank_of_name(const char *path)
     return at < end && at > 0 && path[at - 1] == '.' ? rank : RF_NONE;
 }
 
-/* Whose file it is, as its metadata say, or its name. */
+/* The rank of a file, by its metadata or its name. */
 static int read_rank(reading *r, const char *path, const json_t *root)
 {
     const json_t *metadata = json_object_get(root, "metadata");
@@ -401,7 +401,7 @@ static bool is_load_data(const json_t *root)
     return type == NULL || (json_is_string(type) && strcmp(json_string_value(type), "LBDatafile") == 0);
 }
 
-/* What equipoise-lazy --report writes: seconds of each rank in each step. Each rank is one item. */
+/* Files of equipoise-lazy --report: seconds of each rank in each step. Each rank is one item. */
 static int read_report(reading *r, const json_t *root)
 {
     const json_t *steps = json_object_get(root, "cpu_seconds"), *one, *seconds;

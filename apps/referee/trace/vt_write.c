@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map as vt's load data. OfflineLB takes the tasks of each phase for where they are to be in it, and does nothing
- * where two phases do not differ: so the first phases have the old places. */
+/* A map as vt's load data. OfflineLB reads the tasks of each phase as their destinations in it, and does nothing if
+ * two phases are equal. The first phases therefore have the old places. */
 #include "trace.h"
 
 #include <equipoise/more/base.h>
@@ -22,7 +22,7 @@ typedef struct writing {
     const rf_trace *trace;
     int64_t at;
     int nparts;
-    sorted *then; /* [rows up to that of `at`] who had the items in those phases */
+    sorted *then; /* [rows up to that of `at`] ranks of the items in these phases */
     sorted now;   /* by the map */
 } writing;
 

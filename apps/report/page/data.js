@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the page holds, as arrays.
+// The data of the page as arrays.
 
 // Two planes of n bytes: low ones, high ones.
 function planes(bytes, at, n) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a page shows of a run, as numbers: a JSON object and bytes that it names by their places.
+/* The data of a run on a page: a JSON object, and bytes to which it refers by offset.
  *
  *     {"label", "report": {...}, "loads": {...}, "traffic": {...}, "samples": {...}}
  *
- * report   report.json. Of its "steps" some keys, and of a long run one step of "totals": {"every"}, one with a new map
- *          if there is one, and the last step. "totals" has also the number of "steps" and of "maps", and of some keys
- *          the "sum" of all steps and of how many it is "known"
- * loads    "ranks", "steps", "first", "every", "group", "scale": [4], "at": 16-bit numbers, low bytes of all and then
- *          their high bytes: of force, exchange, busy, balance seconds each [steps][ranks], 65535 being the scale. Of a
- *          large run every `every`-th step is there, and of `group` ranks the largest.
+ * report   report.json. Its "steps" have some of the keys; a long run has one step of each "totals": {"every"}, if
+ *          possible one with a new map, and the last step. "totals" also has the number of "steps" and of "maps", and
+ *          for some keys the "sum" over all steps and the number of steps in which it is "known"
+ * loads    "ranks", "steps", "first", "every", "group", "scale": [4], "at": 16-bit numbers, all low bytes, then
+ *          all high bytes: force, exchange, busy, balance seconds, each [steps][ranks], 65535 being the scale. A large
+ *          run has every `every`-th step, and of each `group` ranks the largest value.
  * traffic  "ranks", "group", "bytes": [ranks][ranks] sums over groups of ranks; absent without the file
  * schedule [[first step, steps, seconds, seconds by the best schedule, map, map of the best]] of hindsight.csv
  * samples  "ends", "frames": [{"step", "n", "low", "high", "at"}]; absent without the file. Along a curve, so that
@@ -22,7 +22,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Bytes in the making. Zeros are none. */
+/* A growing array of bytes. Start from zeros. */
 typedef struct app_bytes {
     int64_t n, room;
     unsigned char *data; /* owned */

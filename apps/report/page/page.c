@@ -90,7 +90,7 @@ static void put_base64(FILE *stream, const app_bytes *bytes)
     }
 }
 
-/* What a reader of the page's source sees as its title. */
+/* Title of the page. */
 static void put_escaped(FILE *stream, const char *text)
 {
     for (; *text != '\0'; text++) {

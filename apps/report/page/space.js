@@ -111,7 +111,7 @@ class Space {
     this.mode = frame.ends === 2 ? gl.LINES : gl.POINTS;
   }
 
-  // Every so many points, which neighbours along a curve stand for; segments are drawn all.
+  // Draws every k-th point, as neighbours along the curve are close; all segments are drawn.
   draw(every) {
     const gl = this.gl, view = this.view, canvas = this.canvas;
     if (!gl) return;

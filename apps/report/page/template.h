@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page without its data, made of page.html by embed.py: pieces, of which @TITLE@ and @DATA@ stand for what a run
- * has. */
+/* The page without its data, generated from page.html by embed.py: pieces, with @TITLE@ and @DATA@ as placeholders. */
 #ifndef APP_TEMPLATE_H
 #define APP_TEMPLATE_H
 
