@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output/file.h"
-
 struct eqp_csv {
     eqp_output *file;
     int ncolumns;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "output/file.h"
 
 #include "output/report.h"
 

@@ -9,9 +9,6 @@
 
 #include <jansson.h>
 
-#include "output/file.h"
-#include "output/utf8.h"
-
 struct eqp_report {
     json_t *root; /* all keys but those that are in the file already */
     char *dir;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file report.h \brief Results of a run for programs (JSON, CSV) and for people (tables, progress).  Files are
- * written under a temporary name and renamed when they are complete, so a reader never sees half a file. Rows go to the
- * file as they come: a run of any number of steps needs no more memory than a short one. Everything here is local: one
- * rank writes. */
+/* Results of a run for programs (JSON, CSV) and for people (tables, progress).
+ *
+ * Files are written under a temporary name and renamed when they are complete, so a reader never sees half a file.
+ * Rows go to the file as they come: a run of any number of steps needs no more memory than a short one. Everything here
+ * is local: one rank writes. */
 #ifndef EQUIPOISE_REPORT_H
 #define EQUIPOISE_REPORT_H
 
 #include <equipoise/more/base.h>
 
 #include <stdbool.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <stddef.h>
 
 /** The `schema` of report.json. */
 #define EQP_REPORT_SCHEMA 1
@@ -51,71 +49,53 @@ typedef struct eqp_field {
 /** An integer. */
 static inline eqp_field eqp_field_count(const char *name, int64_t value)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_COUNT;
-    field.value.count = value;
-    return field;
+    return (eqp_field){name, EQP_FIELD_COUNT, {.count = value}};
 }
 
 /** A number; one that is not finite is written as null (JSON) or as nothing (CSV). */
 static inline eqp_field eqp_field_real(const char *name, double value)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_REAL;
-    field.value.real = value;
-    return field;
+    return (eqp_field){name, EQP_FIELD_REAL, {.real = value}};
 }
 
 /** A text; NULL is written as null (JSON) or as nothing (CSV). */
 static inline eqp_field eqp_field_text(const char *name, const char *value)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_TEXT;
-    field.value.text = value;
-    return field;
+    return (eqp_field){name, EQP_FIELD_TEXT, {.text = value}};
 }
 
 /** true or false. */
 static inline eqp_field eqp_field_bool(const char *name, bool value)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_BOOL;
-    field.value.flag = value;
-    return field;
+    return (eqp_field){name, EQP_FIELD_BOOL, {.flag = value}};
 }
 
 /** Whole numbers: an array (JSON), or with blanks between them (CSV). */
 static inline eqp_field eqp_field_counts(const char *name, int64_t n, const int64_t *at)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_COUNTS;
-    field.value.counts.n = n;
-    field.value.counts.at = at;
-    return field;
+    return (eqp_field){name, EQP_FIELD_COUNTS, {.counts = {n, at}}};
 }
 
 /** Objects of as many fields each: an array of them (JSON), or nothing (CSV). */
 static inline eqp_field eqp_field_list(const char *name, int n, int nfields, const eqp_field *at)
 {
-    eqp_field field;
-    field.name = name;
-    field.type = EQP_FIELD_LIST;
-    field.value.list.n = n;
-    field.value.list.nfields = nfields;
-    field.value.list.at = at;
-    return field;
+    return (eqp_field){name, EQP_FIELD_LIST, {.list = {n, nfields, at}}};
 }
 
-/** Makes a folder and its parents, unless they exist. \return EQP_OK, EQP_ERR_IO with the path in the message,
- * EQP_ERR_MEMORY */
+/** Makes a folder and its parents, unless they exist.
+ * \return EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_MEMORY */
 int eqp_report_directory(const char *dir, eqp_message *message);
 
-/** report.json in the making. */
+/* dir/name; owned by the caller. NULL without memory. */
+char *eqp__report_file_join(const char *dir, const char *name);
+
+/* Characters in `text`; a byte that is not UTF-8 counts as one. */
+size_t eqp__utf8_count(const char *text);
+
+/* A copy with U+FFFD in place of each byte that is not UTF-8; owned by the caller. NULL without memory. */
+char *eqp__utf8_repair(const char *text);
+
+/** A report.json that is being written. */
 typedef struct eqp_report eqp_report;
 
 /** Starts a report: schema, `app`, this library's version; every other key of the schema is there and null or empty.
@@ -171,10 +151,13 @@ int eqp_report_finish(eqp_report *report, eqp_message *message);
 /** A CSV file in the making: a header, then rows; comma, RFC 4180 quotes, line feeds, reals with 17 digits. */
 typedef struct eqp_csv eqp_csv;
 
-/** Starts a file that will be named `path`, with its header. \param[in]  path     final name; an older file stays
- * until eqp_csv_publish() or eqp_csv_finish() (copied) \param[in]  ncolumns >= 1 \param[in]  column   [ncolumns] names
- * (copied) \param[out] csv      owned by the caller; eqp_csv_free() \param[out] message  on error: the path and the
- * reason; may be NULL \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
+/** Starts a file that will be named `path`, with its header.
+ * \param[in]  path     final name; an older file stays until eqp_csv_publish() or eqp_csv_finish() (copied)
+ * \param[in]  ncolumns >= 1
+ * \param[in]  column   [ncolumns] names (copied)
+ * \param[out] csv      owned by the caller; eqp_csv_free()
+ * \param[out] message  on error: the path and the reason; may be NULL
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message);
 
 /** Appends a row. Fields come in the order of the columns; a name that is not NULL must be the column's.
@@ -274,7 +257,4 @@ typedef struct eqp_progress {
  * \return EQP_OK or EQP_ERR_ARGUMENT for values out of range; unchanged on error */
 int eqp_progress_format(const eqp_progress *progress, size_t size, char *text);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/utf8.h"
-
 /* A column's width and on which side its cells stand. */
 typedef struct layout {
     size_t width;

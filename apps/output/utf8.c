@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "output/utf8.h"
+#include "output/report.h"
 
 #include <equipoise/more/base.h>
 

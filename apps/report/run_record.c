@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_record.h"
 
-#include "output/file.h"
+#include "output/report.h"
 #include "page/page.h"
 #include "run_compare_report.h"
-#include "traffic.h"
 
-#include "../shell/provenance.h"
+#include "../shell/shell.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -437,8 +436,8 @@ static int set_lazy(app_record *record)
     const char *state = record->lazy == EQP_LAZY_LOST ? "LOST" : eqp_lazy_phase_text(record->lazy);
     const eqp_field field[] = {
         eqp_field_text("mode", run->lazy_text),
-        eqp_field_bool("thread", run->beside != NULL && run->lazy.mode == EQP_LAZY_BY_THREAD),
-        eqp_field_count("balancers", eqp_lazy_balancers(run->beside)),
+        eqp_field_bool("thread", run->makers != NULL && run->lazy.mode == EQP_LAZY_BY_THREAD),
+        eqp_field_count("balancers", eqp_lazy_balancers(run->makers)),
         eqp_field_count("maps", record->late),
         eqp_field_text("state", state),
         eqp_field_text("why", run->lazy_why.text),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "samples.h"
 
-#include "output/file.h"
+#include "output/report.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/file.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "traffic.h"
+#include "samples.h"
 
-#include "output/file.h"
 #include "output/report.h"
 
 #include <equipoise/more/base.h>

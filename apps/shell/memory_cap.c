@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "memory_cap.h"
+#include "run_settings.h"
 
 #include "options.h"
 

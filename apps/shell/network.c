@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "network.h"
 
 #include "options.h"
 #include "run_settings.h"

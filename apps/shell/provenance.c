@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "provenance.h"
+#include "shell.h"
 
 #include "commit.h"
 

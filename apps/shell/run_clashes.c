@@ -181,13 +181,13 @@ static int add_place(place_list *list, const char *what, const char *path, const
 }
 
 /* The files that have the output's name with other endings. */
-static int add_beside(place_list *list, const app__looking *l, const char *const *ending)
+static int add_files(place_list *list, const app__looking *l, const char *const *ending)
 {
     int code = EQP_OK;
 
     for (int i = 0; ending != NULL && ending[i] != NULL && code == EQP_OK; i++) {
         char *name = NULL;
-        code = app_name_beside(l->naming, l->run->output, ending[i], &name);
+        code = app_name_with_ending(l->naming, l->run->output, ending[i], &name);
         code = code == EQP_OK ? add_place(list, "--output", name, "") : code;
         free(name);
     }
@@ -288,11 +288,11 @@ static int add_output(place_list *list, const app__looking *l)
     }
     if (l->run->output_every == 0) {
         code = add_place(list, "--output", l->run->output, "");
-        code = code == EQP_OK ? add_beside(list, l, l->naming->each) : code;
+        code = code == EQP_OK ? add_files(list, l, l->naming->each) : code;
     } else {
         code = add_links(list, l);
     }
-    return code == EQP_OK ? add_beside(list, l, l->naming->beside) : code;
+    return code == EQP_OK ? add_files(list, l, l->naming->once) : code;
 }
 
 static int find_clash(const app__looking *l, const place_list *list)

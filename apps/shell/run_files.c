@@ -25,7 +25,7 @@ static int stem_length(const app_naming *naming, const char *name)
     return (int)length;
 }
 
-int app_name_beside(const app_naming *naming, const char *path, const char *ending, char **name)
+int app_name_with_ending(const app_naming *naming, const char *path, const char *ending, char **name)
 {
     size_t room = strlen(path) + strlen(ending) + 1;
     char *text = malloc(room);

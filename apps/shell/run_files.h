@@ -16,12 +16,12 @@ typedef struct app_naming {
     const char *const *ending; /* endings that FILE may have, such as ".hdf5" and ".h5"; NULL ends the list */
     const char *numbered;      /* ending of a numbered snapshot: stem_000012 and this */
     const char *const *each;   /* endings of files written with every snapshot, or NULL; NULL ends the list */
-    const char *const *beside; /* endings of files written once for the whole series, or NULL; NULL ends the list */
+    const char *const *once;   /* endings of files written once for the whole series, or NULL; NULL ends the list */
 } app_naming;
 
 /* Names made from `path`: its stem and an ending; its stem, a number and an ending. Owned by the caller. EQP_OK or
  * EQP_ERR_MEMORY. */
-int app_name_beside(const app_naming *naming, const char *path, const char *ending, char **name);
+int app_name_with_ending(const app_naming *naming, const char *path, const char *ending, char **name);
 int app_name_numbered(const app_naming *naming, const char *path, int64_t step, const char *ending, char **name);
 
 #define APP_RESTART_NAME 64

@@ -127,8 +127,8 @@ static int take_stem(const app__looking *l, const char *option, const char *path
     char *stem = NULL, *lock = NULL;
     int code;
 
-    EQP_TRY(app_name_beside(l->naming, name, "", &stem));
-    EQP_TRY(app_name_beside(l->naming, name, ".lock", &lock));
+    EQP_TRY(app_name_with_ending(l->naming, name, "", &stem));
+    EQP_TRY(app_name_with_ending(l->naming, name, ".lock", &lock));
     EQP_TRY(take_lock(l, option, path, lock, places));
     eqp_output_sweep(stem);
 done:

@@ -469,7 +469,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.calibrate = false; /* costs are fitted to batches that have all that forces take */
     options.handed_out = run->schedule != NULL;
     options.fixed_costs = run->costs == 1;
-    options.lazy = run->beside;
+    options.lazy = run->makers;
     return options;
 }
 

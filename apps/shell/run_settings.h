@@ -15,19 +15,54 @@
 #ifndef APP_RUN_SETTINGS_H
 #define APP_RUN_SETTINGS_H
 
-#include "memory_cap.h"
-#include "network.h"
 #include "options.h"
-#include "share.h"
 
 #include "../recipe/recipe.h"
 
+#include <equipoise/balancer.h>
 #include <equipoise/more/lazy.h>
 #include <equipoise/more/loops.h>
+#include <equipoise/problem.h>
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Parses --memory-cap: bytes with K, M, G or T (powers of 1024), a list of which is repeated over the ranks; or a
+ * multiple of the mean need of a rank, `1.5mean`. EQP_OK; EQP_ERR_ARGUMENT with the reason in the message (may be
+ * NULL), EQP_ERR_MEMORY; *capacities is unchanged then. Free with app_memory_cap_free(). */
+int app_memory_cap_parse(const char *text, eqp_capacities *capacities, eqp_message *message);
+void app_memory_cap_free(eqp_capacities *capacities);
+
+/* Checks that the number of ranks is a multiple of the length of the list. EQP_OK or EQP_ERR_ARGUMENT with a
+ * message. */
+int app_memory_cap_check(const eqp_capacities *capacities, int64_t nranks, eqp_message *message);
+
+/* Reads the word of --share. EQP_OK; EQP_ERR_ARGUMENT with what is wrong in the message (may be NULL), EQP_ERR_MEMORY;
+ * *choice is unchanged then. Free with app_share_free(). */
+int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *message);
+void app_share_free(eqp_share_options *choice);
+
+/* Checks that nparts is a multiple of the number of declared speeds. EQP_OK or EQP_ERR_ARGUMENT with a message. */
+int app_share_check(const eqp_share_options *choice, int64_t nparts, eqp_message *message);
+
+/* Most bytes of a file that describes a network. */
+#define APP_NETWORK_BYTES 4096
+
+typedef struct app_network_choice {
+    eqp_network network; /* as told; else the defaults */
+    bool measure;        /* --network measure */
+    char *file;          /* where what is measured goes; NULL: nowhere. Owned */
+} app_network_choice;
+
+/* Reads key=value,...; measure[:file=PATH,node=R]; or PATH[:key=value,...] of a file that has lines of keys and values,
+ * of which the command line says some otherwise. EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY. Local. */
+int app_network_parse(const char *text, app_network_choice *choice, eqp_message *message);
+
+/* Measures if --network measure was given, and writes the file on rank 0. Collective. */
+int app_network_measure(MPI_Comm comm, app_network_choice *choice, eqp_message *message);
+
+void app_network_free(app_network_choice *choice);
 
 /* Most parts of a what-if. */
 #define APP_MOST_PARTS 65536
@@ -60,7 +95,7 @@ typedef struct app_run_settings {
     app_network_choice network;
     eqp_lazy_options lazy;               /* who makes maps */
     eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
-    eqp_lazy *beside;                    /* connection to the makers of maps during the run (borrowed); NULL: none */
+    eqp_lazy *makers;                    /* connection to the makers of maps during the run (borrowed); NULL: none */
     eqp_share_options share;             /* what --share says; owned */
     eqp_capacities capacities;           /* what --memory-cap says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */

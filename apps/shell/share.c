@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "share.h"
+#include "run_settings.h"
 
 #include "options.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shell.h"
 
-#include "provenance.h"
 #include "signals.h"
 
 #include "output/report.h"
@@ -178,8 +177,8 @@ done:
 }
 
 /* The run on the ranks that are not given away; those that are make its maps meanwhile. */
-static int run_beside(const app_program *program, MPI_Comm world, const char *command, ending *end,
-                      eqp_message *message)
+static int run_with_makers(const app_program *program, MPI_Comm world, const char *command, ending *end,
+                           eqp_message *message)
 {
     app_run_settings *const run = settings_of(program);
     MPI_Comm mine = MPI_COMM_NULL;
@@ -191,7 +190,7 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
         app_signals_share(world);
         return simulate(program, world, command, end, message);
     }
-    code = app_beside_decide(world, &program->pace, run);
+    code = app_lazy_choose(world, &program->pace, run);
     code = code == EQP_OK ? eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner) : code;
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: --lazy: %s", program->line->program, inner.text);
@@ -202,12 +201,12 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
         code = eqp_balancer_serve(lazy, program->own);
     } else {
         app_signals_share(mine);
-        run->beside = lazy;
+        run->makers = lazy;
         code = measure_network(program, mine, run, message);
         code = code == EQP_OK ? simulate(program, mine, command, end, message) : code;
     }
     (void)eqp_lazy_leave(&lazy, &end->lost);
-    run->beside = NULL;
+    run->makers = NULL;
     app_signals_restore(); /* while the communicator of the ranks that share them exists */
     eqp_comm_free(&mine);
     return code;
@@ -235,7 +234,7 @@ static int run_program(const app_program *program, MPI_Comm world, int rank, int
     }
     EQP_TRY(eqp_agree(world, code, &message));
     EQP_TRY(agree_on_settings(world, program, &message));
-    EQP_TRY(run_beside(program, world, command, &end, &message));
+    EQP_TRY(run_with_makers(program, world, command, &end, &message));
 done:
     *lost = end.lost;
     print_failure(rank, code, &message);

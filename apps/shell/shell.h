@@ -17,12 +17,33 @@
 #ifndef APP_SHELL_H
 #define APP_SHELL_H
 
-#include "beside.h"
 #include "options.h"
 #include "run_files.h"
 #include "run_settings.h"
 
 #include <mpi.h>
+
+/* Rough costs of an app's step. All 0: unknown, and `--lazy auto` becomes `none`. */
+typedef struct app_pace {
+    double seconds; /* CPU seconds that a step takes for each particle */
+    double owners;  /* of interactions for each particle */
+    double each;    /* particles per unit of `n` in --generate; 0: unknown */
+} app_pace;
+
+/* Where run->lazy is `auto`, sets who makes maps, and why in run->lazy_why. Collective over the ranks that start; the
+ * same on all. EQP_OK, or a code of eqp_lazy_decide(). */
+int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run);
+
+typedef struct app_provenance {
+    char host[256];                           /* of the calling process */
+    char date[24];                            /* now, ISO 8601 in UTC: 2026-11-26T13:02:15Z */
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING]; /* the first line of what the MPI library says of itself */
+    const char *compiler;                     /* name and version; static */
+    const char *commit;                       /* `git describe` of the source tree, or "unknown"; static */
+} app_provenance;
+
+/* Unavailable values are "unknown". Local; MPI need not be initialized. */
+app_provenance app_provenance_take(void);
 
 typedef struct app_program {
     const app_command_line *line;

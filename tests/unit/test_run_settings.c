@@ -404,10 +404,10 @@ static void files_are_named_after_the_output(void **state)
     char *name = NULL;
 
     (void)state;
-    assert_int_equal(app_name_beside(&naming, "dir.data/out.data", ".ctrl", &name), EQP_OK);
+    assert_int_equal(app_name_with_ending(&naming, "dir.data/out.data", ".ctrl", &name), EQP_OK);
     assert_string_equal(name, "dir.data/out.ctrl");
     free(name);
-    assert_int_equal(app_name_beside(&naming, ".data", ".ctrl", &name), EQP_OK);
+    assert_int_equal(app_name_with_ending(&naming, ".data", ".ctrl", &name), EQP_OK);
     assert_string_equal(name, ".data.ctrl"); /* an ending alone is a name */
     free(name);
     assert_int_equal(app_name_numbered(&naming, "out.data", 12, ".vtp", &name), EQP_OK);

@@ -13,7 +13,7 @@
 #include <equipoise/more/models.h>
 
 #include "run/shares.h"
-#include "share.h"
+#include "run_settings.h"
 #include "whatif/whatif.h"
 
 #define RANKS 4

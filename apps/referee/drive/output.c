@@ -3,11 +3,10 @@
 
 #include "memory.h"
 
-#include "output/file.h"
 #include "output/report.h"
 #include "run_compare_report.h"
 
-#include "../../shell/provenance.h"
+#include "../../shell/shell.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/version.h>

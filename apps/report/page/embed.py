@@ -41,7 +41,7 @@ def main(out, page, style, *scripts):
     html = html.replace("@SCRIPT@", "\n".join(without_licence(read(path)) for path in scripts))
     pieces = [piece for piece in re.split(r"(@TITLE@|@DATA@)", html) if piece]
     with open(out, "w", encoding="ascii") as f:
-        f.write("/* Made by embed.py. */\n#include \"template.h\"\n\nconst char *const app__page_piece[] = {\n")
+        f.write("/* Made by embed.py. */\n#include \"pack.h\"\n\nconst char *const app__page_piece[] = {\n")
         for piece in pieces:
             # A compiler need not take texts of more than 4095 bytes (C11, 5.2.4.1), so they are arrays of chunks.
             chunks = [piece[i:i + 3000] for i in range(0, len(piece), 3000)]

@@ -4,7 +4,7 @@
 #include "../loads.h"
 #include "../samples.h"
 
-#include "output/file.h"
+#include "output/report.h"
 
 #include "../../shell/run_files.h"
 

@@ -46,4 +46,7 @@ int app_pack_report(const char *path, json_t **json, eqp_message *message);
 /* samples.bin at path, whose ranks are below nranks; *json stays NULL where there is no such file. */
 int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **json, eqp_message *message);
 
+extern const char *const app__page_piece[];
+extern const int app__page_npieces;
+
 #endif

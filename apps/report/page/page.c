@@ -2,7 +2,6 @@
 #include "page.h"
 
 #include "pack.h"
-#include "template.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/file.h>

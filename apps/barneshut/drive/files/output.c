@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {".xdmf", NULL};
-const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
+static const char *const endings[] = {".hdf5", ".h5", NULL}, *const once[] = {".xdmf", NULL};
+const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .once = once};
 
 /* Columns on their way into a file, in the order in which the snapshot's writer takes them; KIND comes behind the
  * stored ones. */
@@ -172,7 +172,7 @@ int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *out
     int code;
 
     EQP_TRY(describe_snapshot(sim, output, &like));
-    EQP_TRY(app_name_beside(&bh_naming, output, beside[0], &path));
+    EQP_TRY(app_name_with_ending(&bh_naming, output, once[0], &path));
     EQP_TRY(eqp_array_create(&frame, series->n, sizeof *frame));
     EQP_TRY(eqp_array_create(&layout, series->n, sizeof *layout));
     for (int64_t i = 0; i < series->n; i++) {

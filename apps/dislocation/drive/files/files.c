@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const char *const data_endings[] = {".data", NULL}, *const data_each[] = {".ctrl", NULL};
-static const char *const vtk_endings[] = {".vtp", NULL}, *const vtk_beside[] = {".pvd", NULL};
+static const char *const vtk_endings[] = {".vtp", NULL}, *const vtk_once[] = {".pvd", NULL};
 
 static const app_naming data_naming = {data_endings, ".data", data_each, NULL};
-static const app_naming vtk_naming = {vtk_endings, ".vtp", NULL, vtk_beside};
+static const app_naming vtk_naming = {vtk_endings, ".vtp", NULL, vtk_once};
 
 bool dd_files_for_paraview(const char *path)
 {
@@ -27,8 +27,8 @@ int dd_files_pair(const char *name, char **data, char **ctrl)
     char *first = NULL, *second = NULL;
     int code;
 
-    EQP_TRY(app_name_beside(&data_naming, name, ".data", &first));
-    EQP_TRY(app_name_beside(&data_naming, name, ".ctrl", &second));
+    EQP_TRY(app_name_with_ending(&data_naming, name, ".data", &first));
+    EQP_TRY(app_name_with_ending(&data_naming, name, ".ctrl", &second));
 done:
     if (code != EQP_OK) {
         free(first);
@@ -41,5 +41,5 @@ done:
 
 int dd_files_series(const char *path, char **pvd)
 {
-    return app_name_beside(&vtk_naming, path, ".pvd", pvd);
+    return app_name_with_ending(&vtk_naming, path, ".pvd", pvd);
 }

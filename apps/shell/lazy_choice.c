@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "beside.h"
+#include "shell.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -80,10 +80,11 @@ static int has_spare_core(MPI_Comm world, bool *spare)
     return code;
 }
 
-int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *run)
+int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
 {
+    /* Without assign, balancers carry methods of units out, apps all other methods. */
     const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
-                       (run->method->assign != NULL || strcmp(run->method->name, "auto") == 0);
+                       (run->method->assign != NULL || (run->method->flags & EQP_NEEDS_UNITS) != 0);
     eqp_lazy_model model = {
         .talk = {.fixed = ROUND}, .imbalance = UNEVEN, .drift = DRIFT, .steps = run->steps > 0 ? run->steps : 1};
     double particles = particles_of(pace, run);
