@@ -177,39 +177,6 @@ int eqp_csv_finish(eqp_csv *csv, eqp_message *message);
 /** Frees it; a file that was neither published nor finished is removed. NULL is legal. */
 void eqp_csv_free(eqp_csv *csv);
 
-/** One row of loads.csv: one rank in one step. */
-typedef struct eqp_load_row {
-    int64_t step;           /**< counted from 0 */
-    int rank;               /**< MPI rank */
-    double load;            /**< measured load: CPU seconds of computing forces */
-    const char *method;     /**< balancing method (borrowed) */
-    double predicted;       /**< load that the cost model predicts for that speed: CPU seconds */
-    int64_t particles;      /**< particles that the rank holds */
-    int64_t targets;        /**< particles that it computes forces for */
-    int64_t interactions;   /**< interactions that it computed */
-    int64_t ghosts;         /**< remote particles and cells that it needed */
-    int64_t bytes_sent;     /**< by the rank, in this step */
-    double force_seconds;   /**< CPU seconds in forces, list building included */
-    double balance_seconds; /**< CPU seconds in balancing and migration */
-    double speed;           /**< relative speed that the rank's share was made for; 1 where all are alike */
-    int64_t helped;         /**< pieces of other ranks' loops that it computed */
-    double busy_seconds;    /**< CPU seconds of the step but those of balance_seconds, waiting left out; 0: not known */
-    double exchange_seconds;        /**< CPU seconds in sending what forces need, and forces */
-    int64_t migrated;               /**< owners, or particles, that left the rank before the step */
-    int64_t bytes_moved;            /**< of bytes_sent: with these */
-    int64_t last_messages_sent;     /**< by the rank, in the last evaluation of the forces */
-    int64_t last_messages_received; /**< likewise */
-    int64_t last_bytes_sent;        /**< likewise */
-    int64_t last_bytes_received;    /**< likewise */
-} eqp_load_row;
-
-/** Starts dir/loads.csv with the columns of eqp_load_row in their order; makes the folder where needed. As
- * eqp_csv_create(). */
-int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message);
-
-/** Appends a row to a file of eqp_csv_create_loads(). Rows come step by step, and rank by rank in a step. */
-int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row);
-
 /** A table for people. */
 typedef struct eqp_table eqp_table;
 

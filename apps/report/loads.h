@@ -3,7 +3,9 @@
 #ifndef APP_LOADS_H
 #define APP_LOADS_H
 
-#include <equipoise/error.h>
+#include "output/report.h"
+
+#include <equipoise/balancer.h>
 
 #include <stdint.h>
 
@@ -33,5 +35,11 @@ typedef struct app_loads_visitor {
  * EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path, line and mistake in the message;
  * EQP_ERR_MEMORY. */
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message);
+
+/* Starts dir/loads.csv; makes the folder if there is none. Codes as eqp_csv_create(). */
+int app_loads_create(const char *dir, eqp_csv **csv, eqp_message *message);
+
+/* Appends a row. Rows come step by step, and rank by rank in a step. Codes as eqp_csv_add(). */
+int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, const eqp_rank_row *row);
 
 #endif

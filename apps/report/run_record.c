@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_record.h"
 
+#include "loads.h"
 #include "output/report.h"
 #include "page/page.h"
 #include "run_compare_report.h"
@@ -105,7 +106,7 @@ static int create_on_first(app_record *record, const app_record_head *head, eqp_
     if (run->report != NULL) {
         EQP_TRY(eqp_report_create(head->program, run->report, &record->report, message));
         EQP_TRY(set_head(record, head));
-        EQP_TRY(eqp_csv_create_loads(run->report, &record->loads, message));
+        EQP_TRY(app_loads_create(run->report, &record->loads, message));
         EQP_TRY(app_samples_create(run->report, head->ends, record->nranks, &record->samples, message));
     }
 done:
@@ -300,30 +301,7 @@ static int add_loads(app_record *record, const app_record_row *row)
     int code = EQP_OK;
 
     for (int r = 0; r < record->nranks; r++) {
-        const eqp_rank_row *of = row_of(row, r);
-        const eqp_load_row load = {.step = row->step->step,
-                                   .rank = r,
-                                   .load = of->load,
-                                   .method = record->run->method->name,
-                                   .predicted = of->predicted,
-                                   .particles = (int64_t)of->particles,
-                                   .targets = (int64_t)of->targets,
-                                   .interactions = (int64_t)of->interactions,
-                                   .ghosts = (int64_t)of->ghosts,
-                                   .bytes_sent = (int64_t)of->bytes_sent,
-                                   .force_seconds = of->load,
-                                   .balance_seconds = of->balance_seconds,
-                                   .speed = of->speed,
-                                   .helped = (int64_t)of->helped,
-                                   .busy_seconds = of->busy_seconds,
-                                   .exchange_seconds = of->exchange_seconds,
-                                   .migrated = (int64_t)of->migrated,
-                                   .bytes_moved = (int64_t)of->bytes_moved,
-                                   .last_messages_sent = (int64_t)of->last_messages_sent,
-                                   .last_messages_received = (int64_t)of->last_messages_received,
-                                   .last_bytes_sent = (int64_t)of->last_bytes_sent,
-                                   .last_bytes_received = (int64_t)of->last_bytes_received};
-        EQP_TRY(eqp_csv_add_load(record->loads, &load));
+        EQP_TRY(app_loads_add(record->loads, row->step->step, r, record->run->method->name, row_of(row, r)));
     }
     publish_loads(record);
 done:

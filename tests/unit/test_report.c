@@ -17,6 +17,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "loads.h"
+
 #include "output/report.h"
 
 #include "failing_malloc.h"
@@ -349,7 +351,7 @@ static void a_place_that_cannot_be_written_is_named(void **state)
     assert_int_equal(eqp_report_create("x", inside, &report, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, inside));
     assert_int_equal(eqp_report_directory("", &message), EQP_ERR_IO);
-    assert_int_equal(eqp_csv_create_loads(inside, &csv, &message), EQP_ERR_IO);
+    assert_int_equal(app_loads_create(inside, &csv, &message), EQP_ERR_IO);
     assert_null(csv);
     /* A folder where the file should be: nothing is left beside it. */
     path_in("report.json", sizeof path, path);
@@ -474,7 +476,7 @@ static void rows_do_not_stay_in_memory(void **state)
 {
     static const char *const header[] = {"step", "method"};
     const eqp_field step[] = {eqp_field_count("step", 7), eqp_field_text("method", "interaction")};
-    const eqp_load_row row = {.method = "interaction"};
+    const eqp_rank_row row = {.load = 0};
     eqp_report *report = NULL;
     eqp_csv *csv = NULL;
     eqp_table *table = NULL;
@@ -482,13 +484,13 @@ static void rows_do_not_stay_in_memory(void **state)
 
     (void)state;
     assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
-    assert_int_equal(eqp_csv_create_loads(folder, &csv, NULL), EQP_OK);
+    assert_int_equal(app_loads_create(folder, &csv, NULL), EQP_OK);
     assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
     for (int i = 0; i < 2000; i++) {
         char *text = NULL;
 
         assert_int_equal(eqp_report_add_step(report, 2, step), EQP_OK);
-        assert_int_equal(eqp_csv_add_load(csv, &row), EQP_OK);
+        assert_int_equal(app_loads_add(csv, 7, 0, "interaction", &row), EQP_OK);
         assert_int_equal(eqp_csv_publish(csv, NULL), EQP_OK);
         assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
         assert_int_equal(eqp_table_cell(table, "interaction"), EQP_OK);
@@ -504,17 +506,13 @@ static void rows_do_not_stay_in_memory(void **state)
 
 static void loads_have_their_columns(void **state)
 {
-    const eqp_load_row row = {.step = 3,
-                              .rank = 1,
-                              .load = 0.5,
-                              .method = "sfc",
+    const eqp_rank_row row = {.load = 0.5,
                               .predicted = 0.25,
                               .particles = 100,
                               .targets = 101,
                               .interactions = 102,
                               .ghosts = 103,
                               .bytes_sent = 104,
-                              .force_seconds = 0.75,
                               .balance_seconds = 2.0,
                               .speed = 1.5,
                               .helped = 105,
@@ -531,15 +529,15 @@ static void loads_have_their_columns(void **state)
 
     (void)state;
     path_in("out", sizeof path, path);
-    assert_int_equal(eqp_csv_create_loads(path, &csv, NULL), EQP_OK);
-    assert_int_equal(eqp_csv_add_load(csv, &row), EQP_OK);
+    assert_int_equal(app_loads_create(path, &csv, NULL), EQP_OK);
+    assert_int_equal(app_loads_add(csv, 3, 1, "sfc", &row), EQP_OK);
     assert_int_equal(eqp_csv_finish(csv, NULL), EQP_OK);
     eqp_csv_free(csv);
     path_in("out/loads.csv", sizeof path, path);
     assert_file(path, "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,force_seconds,"
                       "balance_seconds,speed,helped,busy_seconds,exchange_seconds,migrated,bytes_moved,"
                       "last_messages_sent,last_messages_received,last_bytes_sent,last_bytes_received\n"
-                      "3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105,2.25,0.125,106,107,108,109,110,111\n");
+                      "3,1,0.5,sfc,0.25,100,101,102,103,104,0.5,2,1.5,105,2.25,0.125,106,107,108,109,110,111\n");
 }
 
 /* Runs the call with its first k allocations for k = 0, 1, ... until none fails. The C library does without some of
@@ -578,11 +576,11 @@ static int whole_report(void)
 
 static int whole_loads(void)
 {
-    const eqp_load_row row = {.method = "sfc"};
+    const eqp_rank_row row = {.load = 0};
     eqp_csv *csv = NULL;
-    int code = eqp_csv_create_loads(folder, &csv, NULL);
+    int code = app_loads_create(folder, &csv, NULL);
 
-    code = code ? code : eqp_csv_add_load(csv, &row);
+    code = code ? code : app_loads_add(csv, 0, 0, "sfc", &row);
     code = code ? code : eqp_csv_publish(csv, NULL);
     code = code ? code : eqp_csv_finish(csv, NULL);
     eqp_csv_free(csv);

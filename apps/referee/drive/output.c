@@ -3,6 +3,7 @@
 
 #include "memory.h"
 
+#include "loads.h"
 #include "output/report.h"
 #include "run_compare_report.h"
 
@@ -322,25 +323,25 @@ done:
 static int write_loads(const rf_result *r, eqp_message *message)
 {
     const rf_trace *t = r->problem->trace;
-    eqp_load_row *row = NULL;
+    eqp_rank_row *row = NULL;
     eqp_csv *csv = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&row, t->nranks, sizeof *row));
-    EQP_TRY(eqp_csv_create_loads(r->settings->run.report, &csv, message));
+    EQP_TRY(app_loads_create(r->settings->run.report, &csv, message));
     for (int64_t p = 0; p < t->nphases; p++) {
         for (int k = 0; k < t->nranks; k++) {
-            row[k] = (eqp_load_row){.step = p, .rank = k, .method = APP_COMPARE_AS_RUN, .speed = 1.0};
+            row[k] = (eqp_rank_row){.speed = 1.0};
         }
         for (int64_t i = 0; i < t->n; i++) {
-            eqp_load_row *of = &row[rf_trace_rank(t, p)[i]];
+            eqp_rank_row *of = &row[rf_trace_rank(t, p)[i]];
             of->load += rf_trace_load(t, p)[i];
-            of->particles += !signbit(rf_trace_load(t, p)[i]);
+            of->particles += !signbit(rf_trace_load(t, p)[i]) ? 1.0 : 0.0;
         }
         for (int k = 0; k < t->nranks; k++) {
-            row[k].predicted = row[k].force_seconds = row[k].load;
+            row[k].predicted = row[k].load;
             row[k].targets = row[k].particles;
-            EQP_TRY(eqp_csv_add_load(csv, &row[k]));
+            EQP_TRY(app_loads_add(csv, p, k, APP_COMPARE_AS_RUN, &row[k]));
         }
     }
     EQP_TRY(eqp_csv_finish(csv, message));
