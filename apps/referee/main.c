@@ -197,7 +197,7 @@ static void show(void *user, int n, const eqp_compared *rows)
     const referee *r = user;
 
     if (r->rank == 0 && r->settings.run.progress && n > 0) {
-        fprintf(stderr, "%s: compared into %d parts\n", program_name, rows[0].parts);
+        fprintf(stderr, "%s: compared into %d part%s\n", program_name, rows[0].parts, app_plural(rows[0].parts));
     }
 }
 

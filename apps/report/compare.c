@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "compare.h"
 
+#include "../shell/shell.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +32,8 @@ static void show(void *user, int n, const eqp_compared *rows)
 
     MPI_Comm_rank(w->comparison->comm, &rank);
     if (rank == 0 && w->comparison->run->progress && n > 0) {
-        fprintf(stderr, "%s: compared into %d parts (%lld of %d)\n", w->comparison->program, rows[0].parts,
-                (long long)++w->done, w->comparison->run->nparts_list);
+        fprintf(stderr, "%s: compared into %d part%s (%lld of %d)\n", w->comparison->program, rows[0].parts,
+                app_plural(rows[0].parts), (long long)++w->done, w->comparison->run->nparts_list);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_compare_report.h"
 
+#include "../shell/shell.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/whatif.h>
 
@@ -15,7 +17,6 @@
 #define HALF 0.5     /* an efficiency below which ranks are wasted */
 #define SIMPLE "sfc" /* the weighted curve, which costs next to nothing */
 #define STRAW_MAN "count"
-#define AUTOMATIC "auto"
 #define AS_RUN APP_COMPARE_AS_RUN
 
 /* A step without any work wastes nothing. */
@@ -348,7 +349,7 @@ static const eqp_compared *winner(const group *g, const app_compare_look *look)
 
     for (int i = 1; i < g->n; i++) {
         const eqp_compared *row = &g->row[i];
-        const double margin = strcmp(best->method, AUTOMATIC) == 0 ? 1 + ALIKE : 1 - ALIKE;
+        const double margin = best->chosen[0] != '\0' ? 1 + ALIKE : 1 - ALIKE;
         best = is_better(row, best, margin) ? row : best;
     }
     for (int k = 0; k < 2; k++) {
@@ -427,19 +428,21 @@ static void say_gain(FILE *stream, const findings *f, const char *method)
 static void say_reach(FILE *stream, const findings *f, const app_compare_look *look)
 {
     if (f->last == NULL) {
-        fprintf(stream, "This problem scales to fewer than %d parts, the fewest that were compared: ", f->first->parts);
+        fprintf(stream, "This problem scales to fewer than %d part%s, the fewest that were compared: ", f->first->parts,
+                app_plural(f->first->parts));
         fprintf(stream, "only %.0f%% of a step is work there with ", 100.0 * efficiency_of(f->first));
         say_method(stream, f->first);
         fprintf(stream, ".");
         return;
     }
-    fprintf(stream, "This problem scales to %d parts", f->last->parts);
+    fprintf(stream, "This problem scales to %d part%s", f->last->parts, app_plural(f->last->parts));
     if (f->beyond == NULL) {
         fprintf(stream, ", the most that were compared, if not to more");
     }
     fprintf(stream, ": %.0f%% of a step is work there", 100.0 * efficiency_of(f->last));
     if (f->beyond != NULL) {
-        fprintf(stream, ", %.0f%% at %d parts", 100.0 * efficiency_of(f->beyond), f->beyond->parts);
+        fprintf(stream, ", %.0f%% at %d part%s", 100.0 * efficiency_of(f->beyond), f->beyond->parts,
+                app_plural(f->beyond->parts));
     }
     const char *method = f->last->method;
     if (strcmp(method, AS_RUN) == 0) {
@@ -468,7 +471,8 @@ static void say_fastest(FILE *stream, const findings *f, const app_compare_look 
         fprintf(stream, " No step is shorter: %.4g%s.", step, unit);
         return;
     }
-    fprintf(stream, " The shortest step, %.4g%s, is at %d parts with ", step, unit, f->fastest->parts);
+    fprintf(stream, " The shortest step, %.4g%s, is at %d part%s with ", step, unit, f->fastest->parts,
+            app_plural(f->fastest->parts));
     say_method(stream, f->fastest);
     if (efficiency < HALF) {
         fprintf(stream, "; only %.0f%% of it is work", 100.0 * efficiency);

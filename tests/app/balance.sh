@@ -3,7 +3,6 @@
 # On 8 ranks the weighted curve and the interaction hypergraph promise at most 2 % imbalance of the work that is then
 # computed, for clustered and smooth sets; equal counts are far off where the set is clustered. Feedback begins with
 # these and finds its way by measured loads alone.
-real_plots=yes
 source "$(dirname "$0")/../helpers/lib.sh"
 
 # Loads are counted work at nominal costs, so that a busy machine changes nothing. Groups are small compared with a

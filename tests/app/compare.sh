@@ -3,7 +3,6 @@
 # --compare: what it writes and says, that it takes no step, that what does not depend on measured times is the same from
 # any number of ranks; and options that make no sense.
 # usage: compare.sh INPUT (of --generate)
-real_plots=yes
 source "$(dirname "$0")/../helpers/lib.sh"
 input=$1
 

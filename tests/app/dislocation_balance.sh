@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every method of `--balance help` on four ranks computes the pairs and the forces of one rank, after five steps in which
 # nodes come and go; what a run reports.
-real_plots=yes
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 

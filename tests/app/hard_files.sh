@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
-# Pipes: a clear word at once, also where nobody writes into them.
+# Pipes are refused at once, also without a writer.
 printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >good.txt
 mkfifo pipe
 refused 'pipe: is not a regular file' pipe --steps 0
@@ -76,7 +76,7 @@ for name in twice alike; do
     done
 done
 
-# What is said on a full disk is one line, the old file is whole and nothing is beside it. MPI itself needs some files,
+# A full disk gives one line; the old file stays whole, without a temporary file. MPI itself needs some files,
 # so the limit is above theirs and the output is larger.
 full()
 {

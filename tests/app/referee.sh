@@ -31,7 +31,7 @@ for name in "tsv", "both", "boxes", "vt", "charm":
             continue  # without positions it is another curve
         for key in "load_max", "load_mean", "imbalance", "imbalance_next", "step_seconds", "ghosts_total", "bytes_total":
             if name != "boxes" or key not in ("ghosts_total", "bytes_total", "step_seconds"):
-                # Processors do 1e-5 s beside objects in vt's trace and in the dump.
+                # Processors do 1e-5 s of background work in vt's trace and in the dump.
                 assert abs(mine[key] - theirs[key]) <= (2e-5 if fixed else 1e-8) * max(1, abs(theirs[key])), (name, key, mine, theirs)
 PY
 
@@ -263,7 +263,7 @@ expect 1 vt
 grep -q 'need positions.*: 1$' out || fail "methods that are left out: $(tail -n 3 out)"
 grep -q 'items (4 of them fixed)' out || fail "title: $(head -n 1 out)"
 
-# What is wrong, and where.
+# Refusals name the mistake and its place.
 printf 'item,load\n0,1\n1,nan\n' >nan.csv
 refused_by_all 'nan.csv: line 3: load.*not finite' nan.csv --parts 2
 printf 'item,load\n0,1\n\n0,2\n' >twice.csv

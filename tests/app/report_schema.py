@@ -27,7 +27,7 @@ def load(path):
 def described(schema, path=""):
     """Every key of the schema says what it is."""
     for name, value in schema.get("properties", {}).items():
-        # What an app says of a key that all have is told there.
+        # An app's own text for a shared key is in the schema.
         if isinstance(value, dict) and "description" not in value and name not in (
                 "app", "compare", "steps", "interactions", "interactions_by_kind", "cost_seconds_by_kind", "network_alpha"):
             yield f"{path}/{name}: no description"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What ends a run from outside: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
+# Signals that end a run: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
 # whoever of launcher and ranks they reach, and nothing where there is nothing to save yet; a rank that is killed ends the
 # job, and every file is whole.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 mpiexec=${MPIEXEC:-mpirun}
-# Open MPI's launcher waits so many seconds before it passes a signal on, and again before it kills. Ranks that end by
+# Seconds that Open MPI's launcher waits before it passes a signal on, and again before it kills. Ranks that end by
 # themselves need no time from it.
 patience=1
 

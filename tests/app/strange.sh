@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What nobody would do on purpose: files that are the same under two names, odd names, no standard streams, a plotter that
-# fails, limits of the shell. Argument: a clock that counts. An output holds measured seconds, for runs that go on from it.
-real_plots=yes
+# Accidents: one file under two names, odd names, no standard streams, limits of the shell. Argument: a clock that counts. An output holds measured seconds, for runs that go on from it.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 clock=$1

@@ -54,7 +54,7 @@ ends, ranks, lines = frames("lines/samples.bin")
 assert (ends, ranks, len(lines)) == (2, 2, 3) and all(len(f[2]) > 20 for f in lines)
 PY
 
-# Bytes from rank to rank are no more than all that was sent, and nobody sends to itself.
+# Bytes from rank to rank do not exceed the bytes sent, and no rank sends to itself.
 python3 - <<'PY' || fail "traffic.csv"
 import csv, json
 rows = [{k: int(v) for k, v in row.items()} for row in csv.DictReader(open("three/traffic.csv"))]

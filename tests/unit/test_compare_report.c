@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is written and said of a comparison, from fixed rows. */
+/* Reports, tables and verdicts of comparisons, from fixed rows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* A step of so many ms, of which `work` would be ideal. */
+/* A step of the given milliseconds; `work` is the ideal. */
 static eqp_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
 {
     eqp_compared row = {.method = method,

@@ -138,7 +138,7 @@ static double edge_of(const double centre[3])
     return s;
 }
 
-/* Whether two cubes have a face in common, or one a part of the other's. */
+/* True if two cubes share a face or part of one. */
 static bool share_a_face(const double a[3], const double b[3])
 {
     const double half = 0.5 * (edge_of(a) + edge_of(b));
@@ -180,7 +180,7 @@ static double turn(const double *a, const double *b, const double *c)
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 }
 
-/* Whether two edges without a common end cross. */
+/* True if two edges without a common end cross. */
 static bool cross(const lb_graph *g, int64_t a, int64_t b, int64_t c, int64_t d)
 {
     const double *p = g->centre[a], *q = g->centre[b], *r = g->centre[c], *s = g->centre[d];

@@ -88,7 +88,7 @@ static void a_walk_does_not_depend_on_how_one_goes(void **state)
     lb_scenario_free(other);
 }
 
-/* Vertices of a lattice that are heavy; all others weigh 1. */
+/* Heavy vertices of a lattice; the rest weigh 1. */
 static int count_heavy(const lb_scenario *s)
 {
     int heavy = 0;
@@ -127,7 +127,7 @@ static void recorded_loads_become_weights(void **state)
     assert_int_equal(lb_scenario_replay(2, 3, load[0], &s), EQP_OK);
     for (int64_t step = 0; step < 5; step++) {
         lb_scenario_go(s, step);
-        for (int64_t id = 0; id < 7; id++) { /* the first four stand for rank 0 */
+        for (int64_t id = 0; id < 7; id++) { /* the first four are those of rank 0 */
             const double mean = 2.0, of = load[step < 3 ? step : 2][id >= 4];
             assert_int_equal(lb_scenario_weight(s, id, 7, corner, 1.0), llround(1000 * of / mean));
         }

@@ -353,7 +353,7 @@ static void a_place_that_cannot_be_written_is_named(void **state)
     assert_int_equal(eqp_report_directory("", &message), EQP_ERR_IO);
     assert_int_equal(app_loads_create(inside, &csv, &message), EQP_ERR_IO);
     assert_null(csv);
-    /* A folder where the file should be: nothing is left beside it. */
+    /* A folder in place of the file: no temporary file is left. */
     path_in("report.json", sizeof path, path);
     assert_int_equal(mkdir(path, 0777), 0);
     assert_int_equal(eqp_report_create("x", folder, &report, &message), EQP_ERR_IO);

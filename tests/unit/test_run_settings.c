@@ -370,7 +370,7 @@ static void shares_and_schedules_are_looked_up(void **state)
     free(text);
 }
 
-/* What every rank must want alike, and where it may differ. */
+/* Settings that must be equal on all ranks, and settings that may differ. */
 static void runs_that_differ_have_other_numbers(void **state)
 {
     const app_run_settings run = {.generate = "a", .steps = 3, .balance = "sfc", .share_text = "equal"};

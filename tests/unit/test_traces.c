@@ -389,7 +389,7 @@ static void ranks_are_declared_not_guessed(void **state)
     }
 }
 
-/* What lies in a folder beside a trace, and how programs of other people save a text. */
+/* Other files in the folder of a trace, and texts as other programs save them. */
 static void strangers_marks_and_packed_files(void **state)
 {
     static const char task[] = FILE_OF("", MOVES("7", "0"));
@@ -463,7 +463,7 @@ static void repeated_phases_share_what_they_repeat(void **state)
 #define NAMED_TASK(seq, node) "{\"entity\":" NAMED(seq, ",\"home\":" node) ",\"node\":" node ",\"time\":1}"
 #define SEND(from, to) "{\"bytes\":2,\"from\":" from ",\"to\":" to "}"
 
-/* Messages say kind and number, and no home; a name that two tasks have says nothing. */
+/* Messages name kind and number but no home; a name of two tasks is ambiguous. */
 static void messages_of_vt_by_name(void **state)
 {
     static const char first[] = "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("1", "0") "," NAMED_TASK(
@@ -509,7 +509,7 @@ static void memory_of_tasks_blocks_and_ranks(void **state)
     assert_true(t->memory.held[0] == 8 && t->memory.working[0] == 116 && t->memory.held[1] == 0 && t->bytes[0] == 16);
     assert_true(t->memory.nblocks == 1 && t->memory.block[0] == 0 && t->memory.block[1] == -1);
     assert_true(t->memory.block_bytes[0] == 1e9 && t->memory.rank_bytes[0] == 4e8);
-    assert_true(t->memory.rank_bytes[1] == 4e8); /* not said: as the others */
+    assert_true(t->memory.rank_bytes[1] == 4e8); /* unspecified: as the rest */
     rf_trace_free(t);
     assert_int_equal(read_texts(table, 0, &t, &message), EQP_OK);
     assert_true(t->memory.held[0] == 8 && t->memory.held[1] == 0 && t->memory.working[0] == 100);

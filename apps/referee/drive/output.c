@@ -154,9 +154,9 @@ static void print_title(FILE *stream, const rf_result *r)
         fprintf(stream, " (%" PRId64 " of them fixed)", t->n - p->nmoving);
     }
     fprintf(stream, ", %" PRId64 " edges, %" PRId64 " phase%s", t->edge_first[t->nphases], t->nphases,
-            t->nphases == 1 ? "" : "s");
+            app_plural(t->nphases));
     if (t->nranks > 0) {
-        fprintf(stream, ", %d ranks", t->nranks);
+        fprintf(stream, ", %d rank%s", t->nranks, app_plural(t->nranks));
     }
     fprintf(stream, "; maps made of phase %" PRId64, t->phase[p->at]);
     if (p->ncycle > 1) {
