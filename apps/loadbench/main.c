@@ -14,10 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* No file of --output: there is none. */
-static const char *const no_endings[] = {NULL};
-static const app_naming naming = {.ending = no_endings, .numbered = ""};
-
 /* ---- Fields of the record that only graphs have ---- */
 
 static int create_record(const lb_simulation *sim, const char *command, app_record **record, eqp_message *message)
@@ -187,7 +183,7 @@ static int simulate_steps(MPI_Comm comm, const lb_settings *settings, const char
     }
     const app_run steps = {.program = "loadbench",
                            .settings = &settings->run,
-                           .naming = &naming,
+                           .naming = &app_no_output,
                            .comm = sim.comm,
                            .user = &user,
                            .now = &sim.now.common,
@@ -256,7 +252,7 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
 {
     const lb_settings *settings = values;
     app_places places;
-    int code = app_places_take(comm, "loadbench", &settings->run, &naming, NULL, &places, message);
+    int code = app_places_take(comm, "loadbench", &settings->run, &app_no_output, NULL, &places, message);
 
     if (code != EQP_OK) {
         return code;

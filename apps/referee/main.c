@@ -17,10 +17,6 @@
 
 static const char program_name[] = "equipoise-compare";
 
-/* No file of --output: there is none. */
-static const char *const no_endings[] = {NULL};
-static const app_naming naming = {.ending = no_endings, .numbered = ""};
-
 /* All that a comparison works on. */
 typedef struct referee {
     MPI_Comm comm;
@@ -101,7 +97,7 @@ static int check_outputs(const referee *r, eqp_message *message)
     char *path = NULL;
     int code;
 
-    EQP_TRY(app_places_spare(program_name, run, &naming, reads, r->trace, message));
+    EQP_TRY(app_places_spare(program_name, run, &app_no_output, reads, r->trace, message));
     for (int part = 0; part < nfiles; part++) {
         EQP_TRY(rf_vt_path(run->map, part, &path));
         if (rf_trace_reads(r->trace, path)) {
@@ -308,7 +304,7 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     r->comm = comm;
     r->judged.keep = r->settings.run.map != NULL;
     MPI_Comm_rank(comm, &r->rank);
-    code = app_places_take(comm, program_name, &r->settings.run, &naming, NULL, &places, message);
+    code = app_places_take(comm, program_name, &r->settings.run, &app_no_output, NULL, &places, message);
     if (code == EQP_OK) {
         code = work(r, command, message);
         app_places_free(&places);

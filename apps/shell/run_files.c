@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const no_endings[] = {NULL};
+const app_naming app_no_output = {.ending = no_endings, .numbered = ""};
+
 /* Length of a name without the ending that it has. */
 static int stem_length(const app_naming *naming, const char *name)
 {

@@ -19,6 +19,9 @@ typedef struct app_naming {
     const char *const *once;   /* endings of files written once for the whole series, or NULL; NULL ends the list */
 } app_naming;
 
+/* For apps without --output. */
+extern const app_naming app_no_output;
+
 /* Names made from `path`: its stem and an ending; its stem, a number and an ending. Owned by the caller. EQP_OK or
  * EQP_ERR_MEMORY. */
 int app_name_with_ending(const app_naming *naming, const char *path, const char *ending, char **name);

@@ -102,7 +102,41 @@ done:
     return code;
 }
 
-/* --help, --version and what the app is asked for. -1: there is a run to be made. */
+/* NULL: the program has no such settings. */
+static app_run_settings *settings_of(const app_program *program)
+{
+    const app_command_line *line = program->line;
+
+    return line->after == &app_run_output
+               ? (app_run_settings *)(void *)((char *)program->settings + line->shared_offset)
+               : NULL;
+}
+
+static int answer(const app_program *program, char **text, eqp_message *message)
+{
+    const app_run_settings *run = settings_of(program);
+
+    if (program->answer != NULL) {
+        return program->answer(program->settings, text, message);
+    }
+    return run != NULL && app_run_asks(run->balance) ? app_run_list_methods(program->own, text) : EQP_OK;
+}
+
+static int complete(const app_program *program, eqp_message *message)
+{
+    app_run_settings *run = settings_of(program);
+    int code = EQP_OK;
+
+    if (program->complete != NULL) {
+        return program->complete(program->settings, message);
+    }
+    EQP_TRY(run != NULL ? app_run_check_outputs(program->line->program, run, message) : EQP_OK);
+    EQP_TRY(run != NULL ? app_run_choose(program->line->program, program->own, run, message) : EQP_OK);
+done:
+    return code;
+}
+
+/* Answers --help, --version and the requests of the app. -1: there is a run to make. */
 static int answer_questions(const app_program *program, int rank, app_action action, eqp_message *message)
 {
     const char *name = program->line->program;
@@ -113,19 +147,8 @@ static int answer_questions(const app_program *program, int rank, app_action act
         code = describe_version(name, &text);
         return print_owned(name, rank, code, text, message);
     }
-    code = action == APP_HELP ? app_options_help(program->line, &text)
-                              : program->answer(program->settings, &text, message);
+    code = action == APP_HELP ? app_options_help(program->line, &text) : answer(program, &text, message);
     return code == EQP_OK && text == NULL ? -1 : print_owned(name, rank, code, text, message);
-}
-
-/* NULL: the program has no such settings. */
-static app_run_settings *settings_of(const app_program *program)
-{
-    const app_command_line *line = program->line;
-
-    return line->after == &app_run_output
-               ? (app_run_settings *)(void *)((char *)program->settings + line->shared_offset)
-               : NULL;
 }
 
 /* Ranks may be started with lines of their own, and so with kernels of their own; but all must want the same run. */
@@ -226,7 +249,7 @@ static int run_program(const app_program *program, MPI_Comm world, int rank, int
         if (status >= 0) {
             return status;
         }
-        code = program->complete(program->settings, &message);
+        code = complete(program, &message);
     }
     if (code == EQP_OK) {
         command = join_command(argc, argv);

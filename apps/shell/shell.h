@@ -50,10 +50,11 @@ typedef struct app_program {
     void *settings; /* of line->values_size bytes: what `line` fills */
 
     /* Answers requests such as --generate help: *text is owned by the caller (malloc), NULL if there is a run to make.
-     * Called on all ranks; rank 0 prints. */
+     * Called on all ranks; rank 0 prints. NULL: --balance help alone. */
     int (*answer)(const void *settings, char **text, eqp_message *message);
 
-    /* Looks names up and checks options against each other. The same on all ranks, as all have the same arguments. */
+    /* Looks names up and checks options against each other. The same on all ranks, as all have the same arguments.
+     * NULL: app_run_check_outputs() and app_run_choose(). */
     int (*complete)(void *settings, eqp_message *message);
 
     /* The run. Collective, fails on all ranks or on none. *stopped: the signal that ended it early, else stays. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Accidents: one file under two names, odd names, no standard streams, limits of the shell. Argument: a clock that counts. An output holds measured seconds, for runs that go on from it.
+# Accidents: one file under two names, odd names, no standard streams, limits of the shell. Argument: a clock that
+# counts. An output holds measured seconds, for runs that go on from it.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 clock=$1
