@@ -44,7 +44,7 @@ static int balance(MPI_Comm comm, int64_t *n, particle **mine)
         key[i] = (*mine)[i].key;
         work[i] = (*mine)[i].work;
     }
-    EQP_TRY(eqp_cut_keys(comm, *n, key, work, part));
+    EQP_TRY(eqp_cut_keys(comm, *n, key, work, part, NULL));
     EQP_TRY(eqp_send_records(comm, sizeof **mine, *n, part, *mine, n, &arrived));
     free(*mine);
     *mine = arrived;

@@ -13,13 +13,14 @@ int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, cons
 int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
                                void *recv);
 int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const int *part, int nparts,
-                               eqp_regions **regions);
+                               eqp_regions **regions, eqp_message *message);
 int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
                                 eqp_balancer **balancer, eqp_message *message);
 
 int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points, const eqp_balance_options *options,
                       const eqp_walls_options *how, int grid[3], eqp_regions **regions);
-int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part);
+int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part,
+                         eqp_message *message);
 int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
                                eqp_message *message);
 int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
@@ -82,9 +83,10 @@ int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points,
     return tell_why(MPI_Comm_f2c(comm), code, &r);
 }
 
-int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part)
+int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part,
+                         eqp_message *message)
 {
-    return eqp_cut_keys(MPI_Comm_f2c(comm), n, key, work, part);
+    return eqp_cut_keys(MPI_Comm_f2c(comm), n, key, work, part, message);
 }
 
 int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
@@ -145,9 +147,9 @@ int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, co
 }
 
 int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const int *part, int nparts,
-                               eqp_regions **regions)
+                               eqp_regions **regions, eqp_message *message)
 {
-    return eqp_regions_create(MPI_Comm_f2c(comm), points, part, nparts, regions);
+    return eqp_regions_create(MPI_Comm_f2c(comm), points, part, nparts, regions, message);
 }
 
 int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,

@@ -20,7 +20,8 @@ module equipoise
     integer :: nkinds = 1 !< of work, as the problem has them
   end type eqp_balancer
 
-  !> Which part each place belongs to: eqp_regions.
+  !> Which part each place belongs to: eqp_regions. Balancing makes those of `voronoi`, too: set options%regions to
+  !! c_loc(regions%handle), and regions%nparts.
   type :: eqp_regions
     type(c_ptr) :: handle = c_null_ptr
     integer :: nparts = 0
@@ -739,14 +740,16 @@ contains
   end subroutine eqp_plan_free
 
   !> A rank for each item by keys of a code's own, read as numbers without a sign: eqp_cut_keys(). Collective.
-  subroutine eqp_cut_keys(comm, key, part, ierror, work)
+  subroutine eqp_cut_keys(comm, key, part, ierror, work, message)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int64_t), intent(in), contiguous :: key(:)
     integer(c_int), intent(inout), contiguous :: part(:)
     integer, intent(out) :: ierror
     real(c_double), optional, intent(in), target, contiguous :: work(:)
+    character(len=*), optional, intent(out) :: message
     integer(c_int64_t) :: n
     type(c_ptr) :: address
+    type(eqp_message) :: said
 
     n = agreed(size(part, kind=c_int64_t), size(key, kind=c_int64_t))
     address = c_null_ptr
@@ -754,7 +757,7 @@ contains
       if (size(work, kind=c_int64_t) /= n) n = -1
       address = c_loc(work)
     end if
-    ierror = c_cut_keys(int(comm%mpi_val, c_int), n, key, address, part)
+    call c_message(c_cut_keys(int(comm%mpi_val, c_int), n, key, address, part, said), said, ierror, message)
   end subroutine eqp_cut_keys
 
   !> Tells whether records were lost, doubled or changed while they moved: with zeros in sum gets it, else compares. items:
@@ -871,42 +874,47 @@ contains
     if (ierror == EQP_OK) part = found(1:n)
   end subroutine eqp_regions_touch
 
-  subroutine create_regions(comm, x, part, nparts, regions, ierror)
+  subroutine create_regions(comm, x, part, nparts, regions, ierror, message)
     integer, intent(in) :: comm
     real(real64), intent(in), target :: x(:, :)
     integer(c_int), intent(in), contiguous :: part(:)
     integer, intent(in) :: nparts
     type(eqp_regions), intent(inout) :: regions
     integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
     real(real64), allocatable, target :: copy(:, :)
     type(eqp_points) :: points
+    type(eqp_message) :: said
 
     call fill_real64(x, copy, points)
     if (size(part, kind=c_int64_t) /= points%n) points%n = -1
-    ierror = c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle)
+    call c_message(c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle, said), said, &
+      ierror, message)
     if (ierror == EQP_OK) regions%nparts = nparts
   end subroutine create_regions
 
-  subroutine regions_create_f08(comm, x, part, nparts, regions, ierror)
+  subroutine regions_create_f08(comm, x, part, nparts, regions, ierror, message)
     type(MPI_Comm), intent(in) :: comm
     real(real64), intent(in), target :: x(:, :)
     integer(c_int), intent(in), contiguous :: part(:)
     integer, intent(in) :: nparts
     type(eqp_regions), intent(inout) :: regions
     integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
 
-    call create_regions(comm%mpi_val, x, part, nparts, regions, ierror)
+    call create_regions(comm%mpi_val, x, part, nparts, regions, ierror, message)
   end subroutine regions_create_f08
 
-  subroutine regions_create_integer(comm, x, part, nparts, regions, ierror)
+  subroutine regions_create_integer(comm, x, part, nparts, regions, ierror, message)
     integer, intent(in) :: comm
     real(real64), intent(in), target :: x(:, :)
     integer(c_int), intent(in), contiguous :: part(:)
     integer, intent(in) :: nparts
     type(eqp_regions), intent(inout) :: regions
     integer, intent(out) :: ierror
+    character(len=*), optional, intent(out) :: message
 
-    call create_regions(comm, x, part, nparts, regions, ierror)
+    call create_regions(comm, x, part, nparts, regions, ierror, message)
   end subroutine regions_create_integer
 
   !> The part of a place; -1: there is none. Local.

@@ -85,13 +85,14 @@ module equipoise_calls
       integer(c_int64_t), intent(out) :: nrecv
       type(c_ptr), intent(inout) :: recv
     end function c_gather_records
-    integer(c_int) function c_regions_create(comm, points, part, nparts, regions) &
+    integer(c_int) function c_regions_create(comm, points, part, nparts, regions, message) &
         bind(c, name="eqp_fortran_regions_create")
-      import :: c_int, c_ptr, eqp_points
+      import :: c_int, c_ptr, eqp_points, eqp_message
       integer(c_int), value :: comm, nparts
       type(eqp_points), intent(in) :: points
       integer(c_int), intent(in) :: part(*)
       type(c_ptr), intent(inout) :: regions
+      type(eqp_message), intent(inout) :: message
     end function c_regions_create
     integer(c_int) function c_walls(comm, word, points, options, how, grid, regions) bind(c, name="eqp_fortran_walls")
       import :: c_int, c_char, c_ptr, eqp_points, eqp_balance_options, eqp_walls_options
@@ -116,13 +117,15 @@ module equipoise_calls
       real(c_double), value :: reach
       integer(c_int), intent(inout) :: part(*), n
     end function c_regions_touch
-    integer(c_int) function c_cut_keys(comm, n, key, work, part) bind(c, name="eqp_fortran_cut_keys")
-      import :: c_int, c_int64_t, c_ptr
+    integer(c_int) function c_cut_keys(comm, n, key, work, part, message) &
+        bind(c, name="eqp_fortran_cut_keys")
+      import :: c_int, c_int64_t, c_ptr, eqp_message
       integer(c_int), value :: comm
       integer(c_int64_t), value :: n
       integer(c_int64_t), intent(in) :: key(*)
       type(c_ptr), value :: work
       integer(c_int), intent(inout) :: part(*)
+      type(eqp_message), intent(inout) :: message
     end function c_cut_keys
     integer(c_int) function c_verify_records(comm, n, id, record, sum, message) bind(c, name="eqp_fortran_verify_records")
       import :: c_int, c_int64_t, eqp_message

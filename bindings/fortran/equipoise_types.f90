@@ -156,6 +156,10 @@ module equipoise_types
     !! above it: where the method leaves one that is, items are moved, with as little loss of balance as is
     !! found (borrowed)
     type(c_ptr) :: capacity = c_null_ptr
+    !> of eqp_balance_points() and eqp_balance_send(): gets the regions of the parts (points.h), owned by the
+    !! caller; unchanged on error. EQP_ERR_STATE where the regions of the method cannot be told. NULL: not
+    !! wanted. Other calls ignore it
+    type(c_ptr) :: regions = c_null_ptr
   end type eqp_balance_options
 
   type, bind(c) :: eqp_balance_result

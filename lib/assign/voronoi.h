@@ -15,6 +15,12 @@ typedef struct eqp__cells_piece {
     int first, last;        /* cells order[first] to order[last - 1] */
 } eqp__cells_piece;
 
+/* Pieces of at most so many cells are not halved. */
+static inline bool eqp__voronoi_is_leaf(const eqp__cells_piece *t)
+{
+    return t->last - t->first <= 8;
+}
+
 struct eqp_voronoi {
     int nparts;
     double low[3]; /* halves of coordinates, which cannot overflow when they are subtracted */

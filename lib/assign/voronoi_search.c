@@ -81,7 +81,7 @@ static void halve(eqp_voronoi *v, int64_t k)
     const int axis = enclose(v, t), n = t->last - t->first;
     place *at = v->spare;
 
-    if (n <= LEAF) {
+    if (eqp__voronoi_is_leaf(t)) {
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -204,7 +204,7 @@ void eqp__voronoi_search(const eqp_voronoi *v, const double x[3], int cell[2], d
         if (at.power > power[1]) {
             continue;
         }
-        if (t->last - t->first <= LEAF) {
+        if (eqp__voronoi_is_leaf(t)) {
             for (int i = t->first; i < t->last; i++) {
                 offer(v, v->order[i], x, cell, power);
             }

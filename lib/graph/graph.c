@@ -203,7 +203,7 @@ int eqp__graph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
         EQP_TRY(partition_gathered(comm, items, options, nweights, partition, part));
     }
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
+    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
     EQP_TRY(eqp__repair_all(comm, items, options, tolerance, part, result));
 done:
     return code;

@@ -486,7 +486,7 @@ int eqp__assignment_take(const eqp_assignment *assignment, const double *loads, 
                                     .loads = loads};
     EQP_TRY(eqp__placements_make(assignment->comm, assignment->owners, &assignment->units, &assigned, nhome, made,
                                  placements));
-    summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL, NULL);
+    summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL);
 done:
     free(phased);
     return code;

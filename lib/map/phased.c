@@ -75,7 +75,7 @@ int eqp__phased_relabel(MPI_Comm comm, const eqp_items *items, int nphases, cons
         for (int64_t i = 0; i < view.n; i++) {
             items->part[i] = phased[i * nphases + k];
         }
-        EQP_TRY(eqp__relabel_all(comm, &view, home, usual, items->part));
+        EQP_TRY(eqp__relabel_all(comm, &view, home, usual, items->part, NULL));
         for (int64_t i = 0; i < view.n; i++) {
             phased[i * nphases + k] = items->part[i];
         }

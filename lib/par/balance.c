@@ -327,7 +327,8 @@ void eqp__balance_same(const eqp_method *method, const eqp_balance_options *o, e
         {eqp_fingerprint(0, SETTINGS, &o->settings), "the options of the method"},
         {o->nphases, "the number of phases"},
         {eqp_fingerprint(0, o->nphases, o->times), "the times of phases"},
-        {eqp_fingerprint(0, o->nparts, o->capacity), "the capacities"}};
+        {eqp_fingerprint(0, o->nparts, o->capacity), "the capacities"},
+        {o->regions != NULL, "whether regions are wanted"}};
 
     memcpy(same, these, sizeof these);
 }
@@ -437,12 +438,18 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
 {
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
+    eqp_balance_options here;
     int code = eqp__comm_dup(comm, &own);
 
     if (code) {
         return code;
     }
-    code = eqp__balance_checked(own, EQP_OK, method, items, options, part, result, &message);
+    const bool whole = options != NULL && options->size == sizeof *options;
+    if (whole) {
+        here = *options;
+        here.regions = NULL;
+    }
+    code = eqp__balance_checked(own, EQP_OK, method, items, whole ? &here : options, part, result, &message);
     if (code && options && options->message) {
         *options->message = message;
     }

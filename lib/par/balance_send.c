@@ -55,6 +55,8 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
                      eqp_balance_result *result)
 {
     eqp_balance_result found;
+    eqp_balance_options here;
+    eqp_regions *regions = NULL;
     void **recv = NULL;
     int64_t n = 0;
     int *part = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
@@ -70,13 +72,19 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
     code = eqp_array_create(&recv, ncolumns, sizeof *recv);
     code = code == EQP_OK ? eqp_array_create(&part, points->n > 0 ? points->n : 0, sizeof *part) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_balance_points(comm, method, points, options, part, &found));
+    here = *options;
+    here.regions = options->regions != NULL ? &regions : NULL;
+    EQP_TRY(eqp_balance_points(comm, method, points, &here, part, &found));
     EQP_TRY(send(comm, nranks, points->n, part, ncolumns, column, recv, &n));
     for (int c = 0; c < ncolumns; c++) {
         column[c].recv = recv[c];
         recv[c] = NULL;
     }
     *nrecv = n;
+    if (options->regions != NULL) {
+        *options->regions = regions;
+        regions = NULL;
+    }
     if (result != NULL) {
         *result = found;
     }
@@ -84,6 +92,7 @@ done:
     for (int c = 0; recv != NULL && c < ncolumns; c++) {
         free(recv[c]);
     }
+    eqp_regions_free(regions);
     free(recv);
     free(part);
     return code;

@@ -10,6 +10,7 @@
 #include <equipoise/more/par.h>
 #include <equipoise/points.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +46,19 @@ static int64_t merge(int64_t n, keyed *item, int64_t *of)
     return m;
 }
 
-static int check(int64_t n, const uint64_t *key, const double *work, const int *part)
+static int check(int64_t n, const uint64_t *key, const double *work, const int *part, eqp_message *message)
 {
     if (n < 0 || (n > 0 && (key == NULL || part == NULL))) {
+        eqp_message_set(message, "keys: no keys, no parts or a number of items below 0");
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t i = 0; i < n; i++) {
-        if (key[i] == UINT64_MAX || (work != NULL && !(work[i] >= 0 && isfinite(work[i])))) {
+        if (key[i] == UINT64_MAX) {
+            eqp_message_set(message, "keys: item %" PRId64 " has the key 2^64 - 1, which ends all intervals", i);
+            return EQP_ERR_DATA;
+        }
+        if (work != NULL && !(work[i] >= 0 && isfinite(work[i]))) {
+            eqp_message_set(message, "keys: item %" PRId64 " has work that is negative or not finite", i);
             return EQP_ERR_DATA;
         }
     }
@@ -138,8 +145,9 @@ done:
     return code;
 }
 
-int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part)
+int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part, eqp_message *message)
 {
+    eqp_message why = {""};
     int64_t pair[2] = {INT64_MAX, INT64_MAX}, *of = NULL;
     keyed *item = NULL;
     double *load = NULL;
@@ -148,7 +156,7 @@ int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *wo
     if (code != EQP_OK) {
         return code;
     }
-    code = check(n, key, work, part);
+    code = check(n, key, work, part, &why);
     code = code == EQP_OK ? eqp_array_create(&item, n, sizeof *item) : code;
     code = code == EQP_OK ? eqp_array_create(&load, n, sizeof *load) : code;
     code = code == EQP_OK ? eqp_array_create(&of, n, sizeof *of) : code;
@@ -156,8 +164,11 @@ int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *wo
     if (n > 0) {
         eqp__put_value(pair, work != NULL);
     }
-    EQP_TRY(eqp__agree_least(comm, code, 2, pair, NULL));
-    EQP_TRY(eqp__pair_differs(pair) ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(eqp__agree_least(comm, code, 2, pair, &why));
+    if (eqp__pair_differs(pair)) {
+        eqp_message_set(&why, "keys: work is given on some ranks only");
+        EQP_TRY(EQP_ERR_ARGUMENT);
+    }
     for (int64_t i = 0; i < n; i++) {
         load[i] = work != NULL ? work[i] : 1;
     }
@@ -170,6 +181,13 @@ int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *wo
         part[i] = part_of[of[i]];
     }
 done:
+    if (code != EQP_OK && message != NULL) {
+        if (why.text[0] == '\0') {
+            eqp_message_set(&why, "keys: %s",
+                            code == EQP_ERR_OVERFLOW ? "the sum of all work is not finite" : eqp_error_text(code));
+        }
+        *message = why;
+    }
     free(item);
     free(load);
     free(of);

@@ -64,7 +64,7 @@ static int assign_on_root(MPI_Comm comm, const eqp_balance_items *items, const e
     }
     EQP_TRY(eqp_agree(comm, code, options->message));
     EQP_TRY(eqp__collect_return(&way, sizeof *part, g.part, part));
-    EQP_TRY(keeps ? EQP_OK : eqp__relabel_all(comm, items, items->part_now, options, part));
+    EQP_TRY(keeps ? EQP_OK : eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
     EQP_TRY(MPI_Bcast(&result->repaired, 1, MPI_INT64_T, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
 done:
     eqp__collect_close(&way);

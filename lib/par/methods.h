@@ -32,7 +32,7 @@ int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, cons
                          eqp_message *message);
 
 /* What of its method and options has to be the same on all ranks. Local. */
-enum { EQP__BALANCE_SAME = 10 };
+enum { EQP__BALANCE_SAME = 11 };
 void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
 
 /* EQP_ERR_ARGUMENT for a method or options that are none. Local; message is there. */

@@ -4,6 +4,7 @@
 #include "comm/agree.h"
 #include "comm/collect.h"
 #include "par/methods.h"
+#include "par/regions.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -169,6 +170,7 @@ static int assign_on_root(const call *is, int code, eqp__collect *way, int *part
     }
     *is->message = told.message;
     EQP_TRY(told.code);
+    EQP_TRY(is->options->regions != NULL ? eqp__regions_share(is->comm, *is->options->regions) : EQP_OK);
     EQP_TRY(eqp__collect_return(way, sizeof *part, g.part, part));
     *result = told.result;
 done:
@@ -213,8 +215,42 @@ static int check_call(const eqp_method *method, const eqp_points *points, const 
     } else if (options->nphases > 1 && points->n > 0 && points->phase_load == NULL) {
         eqp_message_set(message, "balance: loads of phases and the number of phases need each other");
         code = EQP_ERR_ARGUMENT;
+    } else if (options->regions != NULL && options->nparts > EQP_REGIONS_PARTS) {
+        eqp_message_set(message, "balance: regions of more than %d parts", EQP_REGIONS_PARTS);
+        code = EQP_ERR_ARGUMENT;
     }
 done:
+    return code;
+}
+
+static int assign(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    if (is->method->flags & EQP_ANY_ORDER) {
+        return assign_in_place(is, code, part, result);
+    }
+    if ((is->method->flags & EQP_GATHERS) && is->scope.n <= MOST_GATHERED) {
+        return assign_on_root(is, code, way, part, result);
+    }
+    return assign_along_curve(is, code, part, result);
+}
+
+/* Parts with their regions: neither is changed if one of them fails. */
+static int assign_regions(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    int *mine = NULL;
+
+    code = code == EQP_OK ? eqp_array_create(&mine, is->points->n, sizeof *mine) : code;
+    EQP_TRY(assign(is, code, way, mine, result));
+    code = eqp__regions_make(is->comm, *is->options->regions, is->points, &is->scope, mine, NULL, NULL);
+    if (code != EQP_OK) {
+        eqp_message_set(is->message, "balance: regions of %s: %s", is->method->name, eqp__regions_reason(code));
+        goto done;
+    }
+    if (is->points->n > 0) {
+        memcpy(part, mine, (size_t)is->points->n * sizeof *part);
+    }
+done:
+    free(mine);
     return code;
 }
 
@@ -225,7 +261,9 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     call is = {.method = method, .points = points, .options = options, .message = &message};
     eqp__same same[EQP__BALANCE_SAME];
     eqp__collect way = {.comm = MPI_COMM_NULL};
+    eqp_balance_options here;
     eqp_balance_result found;
+    eqp_regions *regions = NULL;
     int code = eqp__comm_dup(comm, &is.comm);
 
     if (code != EQP_OK) {
@@ -236,18 +274,21 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;
     if (code == EQP_OK) {
         eqp__balance_same(method, options, same);
+        here = *options;
+        here.regions = options->regions != NULL ? &regions : NULL;
+        is.options = &here;
+        code = here.regions != NULL ? eqp__regions_open(here.nparts, &regions) : EQP_OK;
     }
     EQP_TRY(eqp__points_meet(is.comm, code, points, EQP__BALANCE_SAME, same, &is.scope, &message));
     code = eqp__point_order_read(points, &is.scope, is.order);
-    if (method->flags & EQP_ANY_ORDER) {
-        EQP_TRY(assign_in_place(&is, code, part, &found));
-    } else if ((method->flags & EQP_GATHERS) && is.scope.n <= MOST_GATHERED) {
-        EQP_TRY(assign_on_root(&is, code, &way, part, &found));
-    } else {
-        EQP_TRY(assign_along_curve(&is, code, part, &found));
-    }
+    EQP_TRY(options->regions != NULL ? assign_regions(&is, code, &way, part, &found)
+                                     : assign(&is, code, &way, part, &found));
     if (result != NULL) {
         *result = found;
+    }
+    if (options->regions != NULL) {
+        *options->regions = regions;
+        regions = NULL;
     }
 done:
     if (code != EQP_OK && options != NULL && options->message != NULL) {
@@ -256,6 +297,7 @@ done:
         }
         *options->message = message;
     }
+    eqp_regions_free(regions);
     eqp_point_order_free(is.order);
     eqp__collect_close(&way);
     eqp_comm_free(&is.comm);

@@ -8,6 +8,7 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@ void eqp_regions_free(eqp_regions *regions)
         free(regions->tree);
         free(regions->box);
         free(regions->cut);
+        eqp_voronoi_free(regions->cells);
+        free(regions->part_of);
         free(regions);
     }
 }
@@ -246,26 +249,45 @@ int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, c
     memcpy(r->corner, scope->low, sizeof r->corner);
     r->side = scope->side;
     EQP_TRY(gather_ends(comm, r, points, part, first, last));
-    EQP_TRY(eqp_agree(comm, divide(r, first, last, wanted, grid), NULL));
+    EQP_TRY(r->cells == NULL ? eqp_agree(comm, divide(r, first, last, wanted, grid), NULL) : EQP_OK);
 done:
     free(first);
     free(last);
     return code;
 }
 
-static bool can_be(const eqp_points *points, const int *part, int nparts)
+const char *eqp__regions_reason(int code)
 {
-    bool can_be = points != NULL && nparts >= 1 && nparts <= EQP_REGIONS_PARTS && (points->n <= 0 || part != NULL);
-
-    for (int64_t i = 0; can_be && i < points->n; i++) {
-        can_be = part[i] >= 0 && part[i] < nparts;
-    }
-    return can_be;
+    return code != EQP_ERR_STATE
+               ? eqp_error_text(code)
+               : "no walls along the axes tell the parts apart, and they are no intervals of a Hilbert curve; cells of "
+                 "voronoi come with its parts only (eqp_balance_options.regions)";
 }
 
-int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions)
+static int check(const eqp_points *points, const int *part, int nparts, eqp_regions **regions, eqp_message *message)
+{
+    if (regions == NULL || points == NULL || (points->n > 0 && part == NULL)) {
+        eqp_message_set(message, "regions: no points, no parts or no place for the result");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (nparts < 1 || nparts > EQP_REGIONS_PARTS) {
+        eqp_message_set(message, "regions: %d parts, 1 to %d are possible", nparts, EQP_REGIONS_PARTS);
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < points->n; i++) {
+        if (part[i] < 0 || part[i] >= nparts) {
+            eqp_message_set(message, "regions: item %" PRId64 " has part %d of %d", i, part[i], nparts);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions,
+                       eqp_message *message)
 {
     MPI_Comm own = MPI_COMM_NULL;
+    eqp_message why = {""};
     eqp_regions *made = NULL;
     const eqp__same same = {nparts, "the number of parts"};
     eqp__points_scope scope;
@@ -274,14 +296,19 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     if (code != EQP_OK) {
         return code;
     }
-    code =
-        regions != NULL && can_be(points, part, nparts) ? eqp_array_create(&made, 1, sizeof *made) : EQP_ERR_ARGUMENT;
-    EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, NULL));
-    made->nparts = nparts;
+    code = check(points, part, nparts, regions, &why);
+    code = code == EQP_OK ? eqp__regions_open(nparts, &made) : code;
+    EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &why));
     EQP_TRY(eqp__regions_make(own, made, points, &scope, part, NULL, NULL));
     *regions = made;
     made = NULL;
 done:
+    if (code != EQP_OK && why.text[0] == '\0') {
+        eqp_message_set(&why, "regions: %s", eqp__regions_reason(code));
+    }
+    if (code != EQP_OK && message != NULL) {
+        *message = why;
+    }
     eqp_regions_free(made);
     eqp_comm_free(&own);
     return code;
@@ -300,7 +327,7 @@ static int find_in_tree(const eqp_regions *r, const double x[3])
 int eqp_regions_find(const eqp_regions *regions, const double place[3])
 {
     uint64_t key = 0;
-    int low = 0, high = regions != NULL ? regions->nfilled : 0;
+    int low = 0, high = regions != NULL ? regions->nfilled : 0, cell = 0;
 
     if (regions == NULL || (high == 0 && regions->nnodes == 0) || place == NULL || !isfinite(place[0]) ||
         !isfinite(place[1]) || !isfinite(place[2])) {
@@ -308,6 +335,9 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
     }
     if (regions->tree != NULL) {
         return find_in_tree(regions, place);
+    }
+    if (regions->cells != NULL) {
+        return eqp_voronoi_parts(regions->cells, 1, place, &cell) == EQP_OK ? regions->part_of[cell] : -1;
     }
     if (key_of(regions, place, &key) != EQP_OK) {
         return -1;

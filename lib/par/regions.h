@@ -3,6 +3,7 @@
 #ifndef EQUIPOISE_PAR_REGIONS_H
 #define EQUIPOISE_PAR_REGIONS_H
 
+#include "assign/voronoi.h"
 #include "par/points.h"
 
 #include <equipoise/points.h>
@@ -24,6 +25,8 @@ struct eqp_regions {
     double (*box)[6]; /* [nparts] between the walls, low and high; of parts that are not in the tree NaN */
     uint64_t *cut;    /* [nfilled] keys from which each part reaches up to the next */
     double corner[3], side;
+    eqp_voronoi *cells; /* convex cells, which a method has left here; NULL: a tree or the curve */
+    int *part_of;       /* [nparts] the part of each cell */
 };
 
 /* The domain, and the least widths of a part. */
@@ -35,6 +38,28 @@ typedef struct eqp__walls_wanted {
  * parts; grid: [3] gets numbers of slabs, if wanted. Collective. */
 int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const eqp__points_scope *scope,
                       const int *part, const eqp__walls_wanted *wanted, int grid[3]);
+
+/* Regions without contents, for a method to leave its cells in; eqp_regions_free(). Local. */
+int eqp__regions_open(int nparts, eqp_regions **regions);
+
+/* Brings cells from rank 0 to the other ranks, whose cells are open. Collective. */
+int eqp__cells_share(MPI_Comm comm, int rank, eqp_voronoi *v);
+
+/* Brings cells, if there are any, from rank 0 to the other ranks. Collective. */
+int eqp__regions_share(MPI_Comm comm, eqp_regions *r);
+
+/* Why regions cannot be told; EQP_ERR_STATE, else the text of a code. Local. */
+const char *eqp__regions_reason(int code);
+
+/* A box, all that is within reach of it, and the domain. */
+typedef struct eqp__reach {
+    double low[3], high[3], reach;
+    double floor[3], ceiling[3]; /* of the domain along periodic axes, else infinite */
+} eqp__reach;
+
+/* The parts of the cells that have a place within reach, in any order; some may be named twice.
+ * take: called for each */
+void eqp__cells_touch(const eqp_regions *r, const eqp__reach *reach, void (*take)(void *user, int part), void *user);
 
 /* Planes across all space that tell the parts apart, numbered as MPI_Cart_rank() does: the tree of these. EQP_ERR_STATE
  * where none do. Local. */

@@ -10,18 +10,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A box, all that is within reach of it, and where regions end. */
+/* A box and its reach, and the parts found so far. */
 typedef struct query {
     const eqp_regions *r;
-    double low[3], high[3], reach, most; /* most: by as much as is rounded more */
-    double floor[3], ceiling[3];         /* of the domain along periodic axes, else of all space */
-    bool *seen;                          /* [parts] */
-    int *stack;                          /* [nodes of the tree] */
+    eqp__reach in;
+    double most; /* the reach, by as much as is rounded more */
+    bool *seen;  /* [parts] */
+    int *stack;  /* [nodes of the tree] */
     int *part, n;
 } query;
 
-static void take(query *q, int part)
+static void take(void *user, int part)
 {
+    query *const q = user;
+
     if (!q->seen[part]) {
         q->seen[part] = true;
         q->part[q->n++] = part;
@@ -34,12 +36,12 @@ static bool touches(const query *q, const double low[3], const double high[3])
     double sum = 0.0;
 
     for (int a = 0; a < 3; a++) {
-        const double from = fmax(low[a], q->floor[a]), to = fmin(high[a], q->ceiling[a]);
-        const double gap = fmax(fmax(from - q->high[a], q->low[a] - to), 0.0);
+        const double from = fmax(low[a], q->in.floor[a]), to = fmin(high[a], q->in.ceiling[a]);
+        const double gap = fmax(fmax(from - q->in.high[a], q->in.low[a] - to), 0.0);
         if (from > to || (gap > 0 && !(gap <= q->most))) {
             return false;
         }
-        sum += gap > 0 ? gap / q->reach * (gap / q->reach) : 0.0;
+        sum += gap > 0 ? gap / q->in.reach * (gap / q->in.reach) : 0.0;
     }
     return sum <= 1.0 + 8 * DBL_EPSILON;
 }
@@ -58,10 +60,10 @@ static void walk_tree(query *q)
             }
             continue;
         }
-        if (!(q->low[a] - node->wall > q->most)) {
+        if (!(q->in.low[a] - node->wall > q->most)) {
             q->stack[n++] = node->below;
         }
-        if (!(node->wall - q->high[a] > q->most)) {
+        if (!(node->wall - q->in.high[a] > q->most)) {
             q->stack[n++] = node->above;
         }
     }
@@ -117,6 +119,8 @@ static void walk(query *q)
 {
     if (q->r->tree != NULL) {
         walk_tree(q);
+    } else if (q->r->cells != NULL) {
+        eqp__cells_touch(q->r, &q->in, take, q);
     } else {
         walk_curve(q, 0, 0);
     }
@@ -131,27 +135,27 @@ static void walk_images(query *q, const double *domain)
     for (int a = 0; a < 3; a++) {
         period[a] = domain != NULL ? domain[3 + a] - domain[a] : 0.0;
         images[a] = period[a] > 0 ? 1 : 0;
-        q->floor[a] = period[a] > 0 ? domain[a] : -INFINITY;
-        q->ceiling[a] = period[a] > 0 ? domain[3 + a] : INFINITY;
-        if (period[a] > 0 && q->high[a] - q->low[a] >= period[a]) { /* all of it */
+        q->in.floor[a] = period[a] > 0 ? domain[a] : -INFINITY;
+        q->in.ceiling[a] = period[a] > 0 ? domain[3 + a] : INFINITY;
+        if (period[a] > 0 && q->in.high[a] - q->in.low[a] >= period[a]) { /* all of it */
             images[a] = 0;
-            q->low[a] = domain[a];
-            q->high[a] = domain[3 + a];
+            q->in.low[a] = domain[a];
+            q->in.high[a] = domain[3 + a];
         } else if (period[a] > 0) {
-            const double shift = period[a] * floor((q->low[a] - domain[a]) / period[a]);
-            q->low[a] -= shift;
-            q->high[a] -= shift;
+            const double shift = period[a] * floor((q->in.low[a] - domain[a]) / period[a]);
+            q->in.low[a] -= shift;
+            q->in.high[a] -= shift;
         }
-        low[a] = q->low[a];
-        high[a] = q->high[a];
+        low[a] = q->in.low[a];
+        high[a] = q->in.high[a];
     }
     for (int x = -images[0]; x <= images[0]; x++) {
         for (int y = -images[1]; y <= images[1]; y++) {
             for (int z = -images[2]; z <= images[2]; z++) {
                 const int image[3] = {x, y, z};
                 for (int a = 0; a < 3; a++) {
-                    q->low[a] = image[a] != 0 ? low[a] + image[a] * period[a] : low[a];
-                    q->high[a] = image[a] != 0 ? high[a] + image[a] * period[a] : high[a];
+                    q->in.low[a] = image[a] != 0 ? low[a] + image[a] * period[a] : low[a];
+                    q->in.high[a] = image[a] != 0 ? high[a] + image[a] * period[a] : high[a];
                 }
                 walk(q);
             }
@@ -170,7 +174,7 @@ int eqp_regions_touch(const eqp_regions *regions, const double low[3], const dou
                       const double *domain, int *part, int *n)
 {
     EQP_REQUIRE(regions && low && high && part && n);
-    query q = {.r = regions, .reach = reach, .part = part};
+    query q = {.r = regions, .in.reach = reach, .part = part};
     int code = reach >= 0 && isfinite(reach) ? EQP_OK : EQP_ERR_ARGUMENT;
 
     for (int a = 0; a < 3; a++) {
@@ -178,14 +182,14 @@ int eqp_regions_touch(const eqp_regions *regions, const double low[3], const dou
             (domain != NULL && !(isfinite(domain[3 + a] - domain[a]) && domain[a] <= domain[3 + a]))) {
             code = EQP_ERR_ARGUMENT;
         }
-        q.low[a] = low[a];
-        q.high[a] = high[a];
+        q.in.low[a] = low[a];
+        q.in.high[a] = high[a];
     }
     EQP_TRY(code);
     q.most = reach * (1 + 4 * DBL_EPSILON);
     EQP_TRY(eqp_array_create(&q.seen, regions->nparts, sizeof *q.seen));
     EQP_TRY(eqp_array_create(&q.stack, regions->nnodes, sizeof *q.stack));
-    if (regions->tree == NULL || regions->nnodes > 0) {
+    if (regions->nfilled > 0 || regions->nnodes > 0) {
         walk_images(&q, domain);
     }
     qsort(part, (size_t)q.n, sizeof *part, by_number);

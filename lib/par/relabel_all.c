@@ -9,6 +9,7 @@
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Overlaps of the new and the present parts, over all ranks. code: of this rank so far */
 static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *items, const int *now, int nparts,
@@ -42,24 +43,27 @@ done:
 }
 
 int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *now, const eqp_balance_options *options,
-                     int *part)
+                     int *part, int *number)
 {
     int64_t *count = NULL, noverlaps = 0;
     eqp_overlap *overlaps = NULL;
-    int *number = NULL, nranks, rank, code = eqp__comm_shape(comm, &rank, &nranks);
+    int *fresh = NULL, nranks, rank, code = eqp__comm_shape(comm, &rank, &nranks);
 
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
-    code = code ? code : eqp_array_create(&number, options->nparts, sizeof *number);
+    code = code ? code : eqp_array_create(&fresh, options->nparts, sizeof *fresh);
     EQP_TRY(gather_overlaps(comm, code, items, now, options->nparts, part, count, &noverlaps, &overlaps));
-    code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, number);
+    code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, fresh);
     if (!(code = eqp_agree(comm, code, NULL))) {
         for (int64_t i = 0; i < items->n; i++) {
-            part[i] = number[part[i]];
+            part[i] = fresh[part[i]];
+        }
+        if (number != NULL) {
+            memcpy(number, fresh, (size_t)options->nparts * sizeof *number);
         }
     }
 done:
     free(count);
-    free(number);
+    free(fresh);
     free(overlaps);
     return code;
 }

@@ -157,7 +157,7 @@ int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     int code = cut_all(comm, items, options, shape, most_gathered, part);
 
     code = code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
-    return code ? code : eqp__relabel_all(comm, items, items->part_now, options, part);
+    return code ? code : eqp__relabel_all(comm, items, items->part_now, options, part, NULL);
 }
 
 static int assign_tiles(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,

@@ -6,6 +6,7 @@
 #include "comm/agree.h"
 #include "comm/collect.h"
 #include "par/methods.h"
+#include "par/regions.h"
 #include "par/relabel_all.h"
 
 #include <equipoise/more/base.h>
@@ -24,8 +25,6 @@ typedef struct own_settings {
 
 /* So that centres and biases can be sent at once. */
 #define MOST_PARTS (1 << 28)
-
-enum { ON_BOX = 4 }; /* numbers of an eqp_voronoi that are not those of its cells */
 
 static eqp_voronoi_options how(const eqp_balance_options *options)
 {
@@ -79,33 +78,6 @@ done:
     return code;
 }
 
-/* Brings the cells of rank 0 to the others, whose cells are open. */
-static int share_cells(MPI_Comm comm, int rank, eqp_voronoi *v)
-{
-    const int nparts = v->nparts;
-    double *all = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(comm, eqp_array_create(&all, ON_BOX + 4 * (int64_t)nparts, sizeof *all), NULL));
-    memcpy(all, v->low, 3 * sizeof *all);
-    all[3] = v->scale;
-    memcpy(all + ON_BOX, v->centre, 3 * (size_t)nparts * sizeof *all);
-    memcpy(all + ON_BOX + 3 * (int64_t)nparts, v->bias, (size_t)nparts * sizeof *all);
-    if (MPI_Bcast(all, ON_BOX + 4 * nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
-    if (rank > 0) {
-        memcpy(v->low, all, 3 * sizeof *all);
-        v->scale = all[3];
-        memcpy(v->centre, all + ON_BOX, 3 * (size_t)nparts * sizeof *all);
-        memcpy(v->bias, all + ON_BOX + 3 * (int64_t)nparts, (size_t)nparts * sizeof *all);
-        eqp__voronoi_plant(v);
-    }
-done:
-    free(all);
-    return code;
-}
-
 static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                           eqp_balance_result *result)
 {
@@ -122,9 +94,14 @@ static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const e
     code = rank == 0 ? eqp_voronoi_create(n, point, weight, options->nparts, &these, &v)
                      : eqp__voronoi_open(options->nparts, &v);
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(share_cells(comm, rank, v));
+    EQP_TRY(eqp__cells_share(comm, rank, v));
     EQP_TRY(eqp_agree(comm, eqp_voronoi_parts(v, items->n, items->point, part), NULL));
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
+    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part,
+                             options->regions != NULL ? (*options->regions)->part_of : NULL));
+    if (options->regions != NULL) {
+        (*options->regions)->cells = v;
+        v = NULL;
+    }
 done:
     free(point);
     free(weight);

@@ -317,6 +317,7 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &message));
     eqp_balance_options these = *options;
     these.message = &message;
+    these.regions = NULL;
     EQP_TRY(build(own, method, points, &scope, &these, how, found, &made));
     memcpy(grid, found, sizeof found);
     *regions = made;

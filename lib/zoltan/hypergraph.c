@@ -21,7 +21,7 @@ int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const 
     if (options->nparts > 1 && all[1] > 0 && all[0] > options->nparts) {
         EQP_TRY(eqp__phg_partition(comm, items, options, "PARTITION", 0, EQP__PHG_ON_ROOT, part));
     }
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
+    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
     EQP_TRY(eqp__repair_all(comm, items, options, options->imbalance_tol, part, result));
 done:
     return code;

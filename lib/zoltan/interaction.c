@@ -63,7 +63,7 @@ static int refine(MPI_Comm comm, const eqp_balance_items *items, const eqp_balan
     code = code ? code
                 : eqp__phg_partition(comm, items, options, fresh > 0 ? "REPARTITION" : "REFINE", fresh,
                                      EQP__PHG_ON_ROOT, part);
-    code = code ? code : eqp__relabel_all(comm, items, start, options, part);
+    code = code ? code : eqp__relabel_all(comm, items, start, options, part, NULL);
     free(start);
     return code;
 }

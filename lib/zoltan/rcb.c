@@ -211,7 +211,7 @@ int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_
     }
     code = total <= most_on_root ? bisect_on_root(comm, items, options, how, part)
                                  : bisect_together(comm, items, options, how, part);
-    code = code ? code : eqp__relabel_all(comm, items, items->part_now, options, part);
+    code = code ? code : eqp__relabel_all(comm, items, items->part_now, options, part, NULL);
     return code ? code : eqp__repair_all(comm, items, options, any_imbalance, part, result);
 }
 

@@ -111,7 +111,7 @@ KINDS = [[1], [1, 2, 3], [0.9, 2], [-1, 2], [2**64, 1], ["a", "b"], 7]
 RECORDS = [np.array([None] * N), 3.0, W[1:], W.astype("f4"), [[1.0], [1.0, 2.0]]]
 # Arguments that are valid, but not on one rank alone.
 OTHERS = {
-    "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}],
+    "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}, {"regions": True}],
     "send_records": [{"items": W.astype("f4")}], "gather_records": [{"items": np.ones((N, 2))}],
     "balance_send": [{"items": (W.astype("f4"), W), "says": "columns"}, {"items": W, "says": "columns"}], "cut_keys": [{"work": None}],
     "verify_records": [{"items": W.astype("f4"), "says": "size of an element"}, {"sum": [1, 2]}],
@@ -119,7 +119,7 @@ OTHERS = {
     "Walls.__init__": [{"least": 0.1, "says": "walls"}, {"x": X.astype("f4"), "says": "type"}],
     "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
     "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
-    "Regions.__init__": [{"x": X.astype("f4")}, {"nparts": 5}],
+    "Regions.__init__": [{"x": X.astype("f4"), "says": "type"}, {"nparts": 5, "says": "number of parts"}],
     "Balancer.__init__": [{"method": "count", "says": "options"}, {"seed": 2, "says": "options"},
                           {"problem": type("Other", (Code,), {"once": 1})(), "says": "problem"}],
     "Balancer.renew": [{"left": 6}], "Balancer.compare": [{"methods": "sfc"}, {"parts": [1, 3]}],
@@ -141,7 +141,8 @@ RESULT = {"result": ({}, [[]])}
 KEYS = np.arange(N, dtype=np.uint64)
 CORNER = [[0.0, 1.0], ["a", 0.0, 0.0], [1j, 0, 0], "text"]
 CALLS = {
-    "balance_points": (partial(equipoise.balance_points, comm), COLUMNS | CHOICE | NPARTS | RESULT),
+    "balance_points": (partial(equipoise.balance_points, comm), COLUMNS | CHOICE | NPARTS | RESULT | {
+        "regions": (False, [1, "yes", None])}),
     "balance_send": (partial(equipoise.balance_send, comm), COLUMNS | CHOICE | AS_RANKS | RESULT | {
         "items": ((W, X), [W[1:], (W, W[1:]), 3.0, (np.array([None] * N),)])}),
     "cut_keys": (partial(equipoise.cut_keys, comm), {
@@ -165,7 +166,7 @@ CALLS = {
     "PointOrder.bring": (ORDER.bring, {"items": (W, [v for v in RECORDS if getattr(v, "dtype", None) != np.float32])}),
     "PointOrder.give_back": (ORDER.give_back, {"items": (np.ones(len(ORDER)), [np.ones(len(ORDER) + 1), 3.0])}),
     "Regions.__init__": (lambda **named: equipoise.Regions(comm, **named), {
-        "x": FINITE, "part": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + 4, ZERO - 1, None]), "nparts": (4, [*SCALAR, 2**32])}),
+        "x": X_ROW, "part": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + 4, ZERO - 1, None]), "nparts": (4, [*SCALAR, 2**32])}),
     "Balancer.__init__": (lambda **named: equipoise.Balancer(comm, **named).free(), {
         "problem": (CODE, []), "method": ("sfc", [3, "sfc:nonsense=2"]), "rebalance": ("repair", ["seldom", 2.5, True]),
         "share": ([1.0], ["some", ["a"], [1j], [], [-1.0]]), "plan": ("log", ["nonsense", 3]),

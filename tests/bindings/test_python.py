@@ -82,6 +82,8 @@ def items_travel():
         ids = order.bring(rows["id"])
         check(len(ids) == len(order) and (order.give_back(ids) == rows["id"]).all(), "there and back")
     part = equipoise.balance_points(comm, rows["x"], nparts=4)
+    cells_part, cells = equipoise.balance_points(comm, rows["x"], method="voronoi", nparts=4, regions=True)
+    check((cells.find(rows["x"]) == cells_part).all() and len(cells.touch([0] * 3, [1] * 3)) == 4, "regions come with parts")
     regions = equipoise.Regions(comm, rows["x"], part, 4)
     check((regions.find(rows["x"]) == part).all(), "places of items are in the regions of their parts")
     low, high = regions.box(2)

@@ -272,15 +272,17 @@ static int cut_keys(const seat *s)
 {
     const uint64_t key[2] = {9, is(s, "key: too large") ? UINT64_MAX : 3};
     const double work[2] = {1, is(s, "work: -1") ? -1 : 2};
+    eqp_message message = {""};
     int part[2] = {-7, -7};
     const int code = CALL(s, eqp_cut_keys(s->argument,
                                           is(s, "n: -1")  ? -1
                                           : is(s, "n: 1") ? 1
                                                           : 2,
                                           is(s, "key: NULL") ? NULL : key, is(s, "work: NULL") ? NULL : work,
-                                          is(s, "part: NULL") ? NULL : part));
+                                          is(s, "part: NULL") ? NULL : part, is(s, "message: NULL") ? NULL : &message));
 
     CHECK(!code || part[0] == -7);
+    CHECK(!code || s->alone || is(s, "message: NULL") || strstr(message.text, "keys: ") == message.text);
     return code;
 }
 
@@ -492,6 +494,7 @@ static void rows_of_travel(MPI_Comm comm)
         {"eqp_cut_keys", cut_keys, "work: NULL", SAME},
         {"eqp_cut_keys", cut_keys, "work: -1", EQP_ERR_DATA},
         {"eqp_cut_keys", cut_keys, "part: NULL", WRONG},
+        {"eqp_cut_keys", cut_keys, "message: NULL", EQP_OK},
         {"eqp_verify_records", verify_records, "comm: NULL", ALONE},
         {"eqp_verify_records", verify_records, "n: -1", WRONG},
         {"eqp_verify_records", verify_records, "n: 1", EQP_OK},

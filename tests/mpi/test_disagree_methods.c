@@ -29,6 +29,7 @@ static eqp_method method_of(const seat *s, bool without_pins)
 static eqp_balance_options balance_options(const seat *s, int nparts, eqp_message *message)
 {
     static int64_t capacity[MOST_RANKS];
+    static eqp_regions *regions;
     const double *share = is(s, "options.share: others") ? uneven : even;
     for (int p = 0; p < nparts; p++) {
         capacity[p] = 1000;
@@ -36,13 +37,18 @@ static eqp_balance_options balance_options(const seat *s, int nparts, eqp_messag
         uneven[p] = p == 0 ? 0.5 / nparts : p == 1 ? 1.5 / nparts : even[p];
     }
     uneven[0] = nparts == 1 ? 1 : uneven[0];
-    eqp_balance_options options = {
-        is(s, "options.size: 0") ? 0 : sizeof options,    is(s, "options.nparts: 0") ? 0 : nparts,
-        is(s, "options.share: NULL") ? NULL : share,      is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
-        is(s, "options.seed: 2 for 1") ? 2 : 1,           is(s, "options.message: NULL") ? NULL : message,
-        is(s, "options.part_load: NULL") ? NULL : even,   {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
-        is(s, "options.nphases: 1 for 2") ? 1 : 2,        is(s, "options.times: NULL") ? NULL : times,
-        is(s, "options.capacity: NULL") ? NULL : capacity};
+    eqp_balance_options options = {is(s, "options.size: 0") ? 0 : sizeof options,
+                                   is(s, "options.nparts: 0") ? 0 : nparts,
+                                   is(s, "options.share: NULL") ? NULL : share,
+                                   is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
+                                   is(s, "options.seed: 2 for 1") ? 2 : 1,
+                                   is(s, "options.message: NULL") ? NULL : message,
+                                   is(s, "options.part_load: NULL") ? NULL : even,
+                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
+                                   is(s, "options.nphases: 1 for 2") ? 1 : 2,
+                                   is(s, "options.times: NULL") ? NULL : times,
+                                   is(s, "options.capacity: NULL") ? NULL : capacity,
+                                   is(s, "options.regions: one for NULL") ? &regions : NULL};
 
     options.nphases = is(s, "options.nphases: 17") ? 17 : options.nphases;
     if (is(s, "options.nparts: 1 for 2")) {
@@ -171,15 +177,17 @@ static int regions_create(const seat *s)
     point_arrays arrays;
     const eqp_points points = points_of(s, &arrays);
     const int part[2] = {0, is(s, "part: 5 of 2") ? 5 : 0};
+    eqp_message message = {""};
     eqp_regions *regions = NULL;
-    const int code = CALL(s, eqp_regions_create(s->argument, is(s, "points: NULL") ? NULL : &points,
-                                                is(s, "part: NULL") ? NULL : part,
-                                                is(s, "nparts: 3 for 2")   ? 3
-                                                : is(s, "nparts: 0 for 2") ? 0
-                                                                           : 2,
-                                                is(s, "regions: NULL") ? NULL : &regions));
+    const int code = CALL(
+        s, eqp_regions_create(s->argument, is(s, "points: NULL") ? NULL : &points, is(s, "part: NULL") ? NULL : part,
+                              is(s, "nparts: 3 for 2")   ? 3
+                              : is(s, "nparts: 0 for 2") ? 0
+                                                         : 2,
+                              is(s, "regions: NULL") ? NULL : &regions, is(s, "message: NULL") ? NULL : &message));
 
     CHECK((regions == NULL) == (code != EQP_OK));
+    CHECK(!code || s->alone || is(s, "message: NULL") || message.text[0] != '\0');
     eqp_regions_free(regions);
     return code;
 }
@@ -466,6 +474,11 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_point_order_return", point_order_return, "element_size: 0 for 8", WRONG},
         {"eqp_point_order_return", point_order_return, "send: NULL", WRONG},
         {"eqp_point_order_return", point_order_return, "recv: NULL", WRONG},
+        {"eqp_balance", balance, "options.regions: one for NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "options.regions: one for NULL", SAME},
+        {"eqp_balance_send", balance_send, "options.regions: one for NULL", SAME},
+        {"eqp_walls", walls, "options.regions: one for NULL", EQP_OK},
+        {"eqp_regions_create", regions_create, "message: NULL", EQP_OK},
     };
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }

@@ -425,7 +425,7 @@ static void places_belong_to_the_parts_of_their_items(MPI_Comm comm)
             for (int64_t i = 0; i < t.points.n; i++) {
                 t.part[i] = part[t.number[i]];
             }
-            CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, nparts, &regions), EQP_OK);
+            CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, nparts, &regions, NULL), EQP_OK);
             check_places(&is, nparts, part, regions);
             CHECK_EQUAL(eqp_regions_box(regions, nparts, low, high), EQP_ERR_ARGUMENT);
             CHECK(is.n > 0 || eqp_regions_box(regions, 0, low, high) == EQP_ERR_UNKNOWN);
@@ -443,9 +443,9 @@ static void what_no_walls_tell_apart_is_refused(MPI_Comm comm)
     for (int64_t i = 0; i < t.points.n; i++) {
         t.part[i] = t.number[i] % 5;
     }
-    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5, &regions), EQP_ERR_STATE);
-    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 4, &regions), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5 + mpi_test_rank(comm), &regions),
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5, &regions, NULL), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 4, &regions, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5 + mpi_test_rank(comm), &regions, NULL),
                 mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_ERR_STATE);
     CHECK(regions == NULL && eqp_regions_find(NULL, (double[3]){0}) == -1);
 }
@@ -468,7 +468,7 @@ static int places_without_memory(MPI_Comm comm, void *user)
     CHECK((order == NULL) == (code != EQP_OK));
     code = code == EQP_OK ? eqp_point_order_bring(order, sizeof *column, t.number, column) : code;
     code = code == EQP_OK ? eqp_point_order_return(order, sizeof *column, column, back) : code;
-    code = code == EQP_OK ? eqp_regions_create(comm, &t.points, t.part, 4, &regions) : code;
+    code = code == EQP_OK ? eqp_regions_create(comm, &t.points, t.part, 4, &regions, NULL) : code;
     failing_ranks_end();
     CHECK((regions == NULL) == (code != EQP_OK));
     eqp_point_order_free(order);

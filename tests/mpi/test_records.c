@@ -53,7 +53,7 @@ static void cut(MPI_Comm comm, int kind, int spread, bool weighs, int *part)
             mine[n++] = UNSET;
         }
     }
-    CHECK_EQUAL(eqp_cut_keys(comm, n, key, weighs ? work : NULL, mine), EQP_OK);
+    CHECK_EQUAL(eqp_cut_keys(comm, n, key, weighs ? work : NULL, mine, NULL), EQP_OK);
     memset(part, 0, ITEMS * sizeof *part);
     for (int64_t k = 0; k < n; k++) {
         part[number[k]] = mine[k];
@@ -125,13 +125,17 @@ static void keys_that_cannot_be_are_refused_everywhere(MPI_Comm comm)
     const bool odd = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
     const uint64_t key[2] = {odd ? UINT64_MAX : 3, 4}, good[2] = {1, 2};
     const double work[2] = {1, odd ? -1 : 1}, huge[2] = {DBL_MAX, DBL_MAX};
+    eqp_message message = {""};
     int part[2] = {UNSET, UNSET};
 
-    CHECK_EQUAL(eqp_cut_keys(comm, 2, key, NULL, part), EQP_ERR_DATA);
-    CHECK_EQUAL(eqp_cut_keys(comm, 2, good, work, part), EQP_ERR_DATA);
-    CHECK_EQUAL(eqp_cut_keys(comm, 2, good, huge, part), EQP_ERR_OVERFLOW);
+    CHECK_EQUAL(eqp_cut_keys(comm, 2, key, NULL, part, &message), EQP_ERR_DATA);
+    CHECK(strstr(message.text, "2^64 - 1") != NULL);
+    CHECK_EQUAL(eqp_cut_keys(comm, 2, good, work, part, &message), EQP_ERR_DATA);
+    CHECK(strstr(message.text, "negative") != NULL);
+    CHECK_EQUAL(eqp_cut_keys(comm, 2, good, huge, part, &message), EQP_ERR_OVERFLOW);
+    CHECK(strstr(message.text, "sum") != NULL);
     CHECK_EQUAL(part[0], UNSET);
-    CHECK_EQUAL(eqp_cut_keys(comm, 0, NULL, NULL, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_cut_keys(comm, 0, NULL, NULL, NULL, NULL), EQP_OK);
 }
 
 /* ---- balance and send ---- */
@@ -288,7 +292,7 @@ static int without_memory(MPI_Comm comm, void *user)
     failing_ranks_begin();
     int code = eqp_balance_send(comm, eqp_method_find("sfc"), &points, &options, 1, &column, &there, NULL);
     CHECK((there == UNSET) == (code != EQP_OK) && (column.recv == NULL || code == EQP_OK));
-    code = code == EQP_OK ? eqp_cut_keys(comm, n, key, NULL, part) : code;
+    code = code == EQP_OK ? eqp_cut_keys(comm, n, key, NULL, part, NULL) : code;
     failing_ranks_end();
     CHECK(n == 0 || (part[0] == UNSET) == (code != EQP_OK));
     free(column.recv);

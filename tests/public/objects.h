@@ -464,7 +464,7 @@ static inline eqp_regions *make_eqp_regions(void)
     const int part[2] = {0, 1};
     eqp_regions *regions = NULL;
 
-    made(eqp_regions_create(world_comm, &points, part, 2, &regions), "regions");
+    made(eqp_regions_create(world_comm, &points, part, 2, &regions, NULL), "regions");
     return regions;
 }
 

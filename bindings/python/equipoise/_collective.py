@@ -120,7 +120,7 @@ def _message_of(arguments):
     return None
 
 
-def collective(name, alike="", meets=True, state=None):
+def collective(name, alike="", meets=True):
     """Makes a collective call of a generator, which yields all arguments of the C function but the first, goes on when
     the function has succeeded, and returns the result.
 
@@ -128,7 +128,7 @@ def collective(name, alike="", meets=True, state=None):
     makes it, and it fails on all of them. They then hear the line of the exception.
 
     alike: a line for EQP_ERR_ARGUMENT of a C function that has none. meets: the ranks always meet in the C function; else
-    they meet before it. state: what EQP_ERR_STATE means."""
+    they meet before it."""
     function = getattr(lib, name)
 
     def decorate(generator):
@@ -165,8 +165,6 @@ def collective(name, alike="", meets=True, state=None):
                         check(code)
                     if code == s.EQP_ERR_ARGUMENT and (message is None or not message.text):
                         message = s.eqp_message(text=f"{generator.__name__}: {alike}".encode())
-                    if code == s.EQP_ERR_STATE and state is not None:
-                        message = s.eqp_message(text=f"{generator.__qualname__}: {state}".encode())
                     if code != s.EQP_OK or called:  # the same on all ranks
                         _agree(comm, code, raised, message)
                 return _result(steps)

@@ -34,7 +34,7 @@ class _Points:
         self.c.part_now = self.column("part_now", part_now, numpy.intc)
 
     def finite(self):
-        """Itself; for functions of C that do not say what is not finite."""
+        """Itself; for eqp_point_order_create(), which does not say what is not finite."""
         if not numpy.isfinite(self.kept[0]).all():
             raise ValueError("x: a position that is not finite")
         return self
@@ -91,20 +91,24 @@ def _result(result):
 
 @collective("eqp_balance_points")
 def balance_points(comm, x, weight=None, *, method="sfc", nparts=None, size=None, part_now=None, share=None,
-                   imbalance_tol=0.02, seed=1, options=None, result=None):
+                   imbalance_tol=0.02, seed=1, options=None, result=None, regions=False):
     """A part for each item: eqp_balance_points(). Collective.
 
     x: [n][3] of float32 or float64, read where it lies if the three numbers of an item do; weight: [n] work, None: all
     alike. method: a word such as "tensor:x=2,y=2,z=2". nparts: None: as many as ranks. options: of the method's own,
     {"name": value}, added to those of the word. result: a dict that gets what
-    eqp_balance_result says. Returns [n] parts."""
+    eqp_balance_result says. Returns [n] parts; with regions=True also their Regions, which may be cells of "voronoi"."""
     points = _Points(x, weight, size, part_now)
     choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
+    if not isinstance(regions, bool):
+        raise TypeError(f"regions: True or False is wanted, not {regions!r}")
+    handle = c_void_p()
+    choice.c.regions = addressof(handle) if regions else None
     result, said = _result(result)
     part = numpy.empty(points.n, dtype=numpy.intc)
     yield choice.row, points.c, choice.c, part, said
     result.update((name, getattr(said, name)) for name, _ in said._fields_)
-    return part
+    return (part, Regions._of(handle.value, choice.c.nparts)) if regions else part
 
 
 @collective("eqp_balance_send")
@@ -129,7 +133,7 @@ def balance_send(comm, x, items, weight=None, *, method="sfc", size=None, part_n
     return came if isinstance(items, tuple) else came[0]
 
 
-@collective("eqp_cut_keys", "the ranks differ in whether work is given", meets=False)  # no keys are right, too
+@collective("eqp_cut_keys", meets=False)  # no keys are right, too
 def cut_keys(comm, keys, work=None):
     """A rank for each item by keys of a code's own, so that work is even: eqp_cut_keys(). Collective.
 
@@ -139,7 +143,7 @@ def cut_keys(comm, keys, work=None):
     if work is not None and not (numpy.isfinite(work) & (work >= 0)).all():
         raise ValueError("work: finite numbers, not below 0, are wanted")
     part = numpy.empty(len(keys), dtype=numpy.intc)
-    yield len(keys), keys, work, part
+    yield len(keys), keys, work, part, s.eqp_message()
     return part
 
 
@@ -272,14 +276,19 @@ class PointOrder(Shared):
 class Regions(Handle):
     """Which part each place belongs to: eqp_regions. Collective to make, else local."""
 
-    @collective("eqp_regions_create", "the ranks differ in the type of x or in nparts",
-                state="no walls tell the parts apart, and they are no intervals of a Hilbert curve")
+    @collective("eqp_regions_create")
     def __init__(self, comm, x, part, nparts):
         nparts, handle = number("nparts", nparts, c_int, least=1, most=s.EQP_REGIONS_PARTS), c_void_p()
-        points = _Points(x).finite()
+        points = _Points(x)
         part = numbers("part", part, numpy.intc, (points.n,), least=0, most=nparts - 1)
-        yield points.c, part, nparts, handle
+        yield points.c, part, nparts, handle, s.eqp_message()
         self._handle, self._nparts = handle.value, nparts
+
+    @classmethod
+    def _of(cls, handle, nparts):
+        regions = cls.__new__(cls)
+        regions._handle, regions._nparts = handle, nparts
+        return regions
 
     def __del__(self):
         if self._handle is not None:

@@ -133,6 +133,7 @@ class eqp_balance_options(Structure):
         ("nphases", c_int),
         ("times", c_void_p),
         ("capacity", c_void_p),
+        ("regions", c_void_p),
     ]
 
 
@@ -599,7 +600,7 @@ FUNCTIONS = {
     "eqp_cost_fit_predict": (c_double, [("fit", c_void_p), ("count", c_void_p)]),
     "eqp_cpu_seconds": (c_double, []),
     "eqp_cut_keys": (c_int, [("comm", c_void_p), ("n", c_int64), ("key", c_void_p), ("work", c_void_p), ("part",
-        c_void_p)]),
+        c_void_p), ("message", c_void_p)]),
     "eqp_error_text": (c_char_p, [("code", c_int)]),
     "eqp_evaluation_block": (c_int, [("evaluation", c_void_p), ("phase", c_int), ("block", c_int64), ("bytes", c_int64),
         ("elements", c_int64), ("home", c_int)]),
@@ -642,7 +643,7 @@ FUNCTIONS = {
     "eqp_random_uniform": (c_double, [("seed", c_uint64), ("stream", c_uint64), ("counter", c_uint64)]),
     "eqp_regions_box": (c_int, [("regions", c_void_p), ("part", c_int), ("low", c_void_p), ("high", c_void_p)]),
     "eqp_regions_create": (c_int, [("comm", c_void_p), ("points", c_void_p), ("part", c_void_p), ("nparts", c_int),
-        ("regions", c_void_p)]),
+        ("regions", c_void_p), ("message", c_void_p)]),
     "eqp_regions_find": (c_int, [("regions", c_void_p), ("place", c_void_p)]),
     "eqp_regions_free": (None, [("regions", c_void_p)]),
     "eqp_regions_touch": (c_int, [("regions", c_void_p), ("low", c_void_p), ("high", c_void_p), ("reach", c_double),

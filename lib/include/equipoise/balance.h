@@ -69,6 +69,9 @@ typedef struct eqp_balance_items {
                                    times x load */
 } eqp_balance_items;
 
+/** Which part each place of space belongs to: points.h. */
+typedef struct eqp_regions eqp_regions;
+
 /** How it is assigned; the same on all ranks, contents of arrays included, but for `message`. */
 typedef struct eqp_balance_options {
     size_t size;             /**< of this struct as its caller knows it: set by eqp_balance_options_defaults() */
@@ -85,6 +88,9 @@ typedef struct eqp_balance_options {
     const int64_t *capacity; /**< [nparts] the most that the `size` of a part's items may sum to, >= 0; NULL: anything.
                                 No part is ever above it: where the method leaves one that is, items are moved, with as
                                 little loss of balance as is found (borrowed) */
+    eqp_regions **regions;   /**< of eqp_balance_points() and eqp_balance_send(): gets the regions of the parts
+                                (points.h),   owned by the caller; unchanged on error. EQP_ERR_STATE where the regions of
+                                the method   cannot be told. NULL: not wanted. Other calls ignore it */
 } eqp_balance_options;
 
 /** Options to begin with; set at least nparts. Local. */

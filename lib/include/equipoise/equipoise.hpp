@@ -545,13 +545,14 @@ auto balance_send(MPI_Comm comm, const std::string &method, const positions &x, 
 /** eqp_cut_keys(): a rank for each item by keys of a code's own; without work all items are alike. Collective. */
 inline std::vector<int> cut_keys(MPI_Comm comm, view<const std::uint64_t> key, view<const double> work = {})
 {
+    eqp_message message = {""};
     std::vector<int> part;
     detail::collective call(comm);
 
     call.expect(work.data() == nullptr || work.size() == key.size(), "work: not as much as keys");
     call.prepare([&] { part.resize(key.size()); });
     const std::int64_t n = call.given(&part) != nullptr ? static_cast<std::int64_t>(key.size()) : -1;
-    call.end(eqp_cut_keys(comm, n, key.data(), work.data(), part.data()));
+    call.end(eqp_cut_keys(comm, n, key.data(), work.data(), part.data(), &message), message);
     return part;
 }
 

@@ -104,22 +104,25 @@ int eqp_point_order_return(const eqp_point_order *order, size_t element_size, co
 /** Most parts of eqp_regions. */
 #define EQP_REGIONS_PARTS (1 << 24)
 
-/** Which part each place of space belongs to, as an assignment of items says: where new items are to go, who is to be
- * asked about a place. The same on all ranks. */
-typedef struct eqp_regions eqp_regions;
+/* eqp_regions (balance.h): which part each place of space belongs to, as an assignment of items says: where new items
+ * go, which part to ask about a place. The same on all ranks. eqp_balance_options.regions gets them together with the
+ * parts, and is the only way to those of `voronoi`. */
 
 /** Finds regions of parts: boxes that a tree of walls tells apart (`rcb`, `tensor`), else intervals of a Hilbert curve
- * (`sfc`, `count`). Whoever made the assignment: only the items are looked at. Collective, O(n + nparts
- * log^2 nparts) where walls halve the parts; 8 numbers of each part are sent.
+ * (`sfc`, `count`). Only the items are looked at, so any program may have made the assignment; the convex cells of
+ * `voronoi` do not follow from the items. Collective, O(n + nparts log^2 nparts) where walls halve the parts; 8 numbers
+ * of each part are sent.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  points   this rank's items
  * \param[in]  part     [n] part of each, 0 to nparts - 1, as of eqp_balance_points() (borrowed)
  * \param[in]  nparts   1 to EQP_REGIONS_PARTS, the same on all ranks
  * \param[out] regions  owned by the caller: eqp_regions_free(); unchanged on error
+ * \param[out] message  why there are none, one line, the same on all ranks; NULL: not wanted
  * \return EQP_OK; EQP_ERR_STATE for an assignment of neither kind, such as a repaired one, one by pins, or one that
  * gives items of one place to several parts; EQP_ERR_DATA for a coordinate that is not finite; EQP_ERR_ARGUMENT,
  * EQP_ERR_MEMORY, EQP_ERR_MPI */
-int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions);
+int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions,
+                       eqp_message *message);
 
 /** Frees regions; NULL is legal. Local. */
 void eqp_regions_free(eqp_regions *regions);
@@ -146,15 +149,17 @@ int eqp_regions_box(const eqp_regions *regions, int part, double low[3], double 
  * \param[in]  part     0 to nparts - 1
  * \param[out] low      [3] unchanged on error
  * \param[out] high     [3] unchanged on error
- * \return EQP_OK; EQP_ERR_STATE where parts are intervals of a curve, which have no walls; EQP_ERR_UNKNOWN for a part
- *         without items; EQP_ERR_ARGUMENT */
+ * \return EQP_OK; EQP_ERR_STATE where parts are intervals of a curve or convex cells, which are no boxes;
+ *         EQP_ERR_UNKNOWN for a part without items; EQP_ERR_ARGUMENT */
 int eqp_regions_walls(const eqp_regions *regions, int part, double low[3], double high[3]);
 
 /** The parts whose regions a box or a ball touches, or anything between: all that is within reach of a box. With reach
  * 0 it is the box; with low equal to high it is a ball; with the box of a part and a cut-off it is those that this part
  * gets copies from. A part is named exactly if its region, walls included, has a place there; where parts are intervals
- * of a curve regions count as wider by some 1e-15 of the cube around all items, so that none is missed. Local,
- * O(log nparts) for each part that is named, O(nparts) bytes of work.
+ * of a curve regions count as wider by some 1e-15 of the cube around all items, so that none is missed. Of the convex
+ * cells of `voronoi`, too, none is missed: a cell is left out only with a proof, a weighted mean of differences of
+ * squared distances that is positive in the whole ball. The search for it ends after 64 steps, so a cell that comes
+ * near without touching may be named. Local, O(log nparts) for each part that is named, O(nparts) bytes of work.
  * \param[in]  regions  the regions
  * \param[in]  low      [3] finite
  * \param[in]  high     [3] finite, nowhere below low
@@ -218,9 +223,10 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
  * \param[in]  work  [n] finite, >= 0; NULL: 1 each, as where the sum over all ranks is 0 (borrowed); on all ranks with
  *                   items or on none
  * \param[out] part  [n] rank of each: what eqp_send_records() takes; unchanged on error
+ * \param[out] message  what is wrong, one line, the same on all ranks; NULL: not wanted
  * \return EQP_OK; EQP_ERR_DATA for a key or work that cannot be; EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW,
  *         EQP_ERR_MPI */
-int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part);
+int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part, eqp_message *message);
 
 #ifdef __cplusplus
 }
