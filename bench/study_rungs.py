@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--parts", default="64,256")
     parser.add_argument("--sizes", default="16,64")
-    parser.add_argument("--methods", default="sfc,levelled,sfc:maps=phase,sfc:maps=phase,even=step,pieces,metis,auto")
+    parser.add_argument("--methods", default="sfc,levelled,sfc:maps=phase,sfc:maps=phase,even=step,metis,auto")
     parser.add_argument("--softening", type=float, default=0.01)
     parser.add_argument("--dear", action="store_true")
     options = parser.parse_intermixed_args()

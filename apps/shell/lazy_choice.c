@@ -51,7 +51,7 @@ static double particles_of(const app_pace *pace, const app_run_settings *run)
 static eqp_seconds_fit map_of(const app_run_settings *run, double owners, int nranks)
 {
     const eqp_method *method = run->method;
-    const bool graph = method->assign == NULL || (method->flags & EQP_NEEDS_PINS) != 0;
+    const bool graph = !eqp_method_assigns(method) || (method->flags & EQP_NEEDS_PINS) != 0;
 
     if (graph) {
         return (eqp_seconds_fit){ROUND, HYPERGRAPH * owners * fmax(1.0, log2(nranks) / 3.0), 25.0 * ROUND};
@@ -84,7 +84,7 @@ int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
 {
     /* Without assign, balancers carry methods of units out, apps all other methods. */
     const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
-                       (run->method->assign != NULL || (run->method->flags & EQP_NEEDS_UNITS) != 0);
+                       (eqp_method_assigns(run->method) || (run->method->flags & EQP_NEEDS_UNITS) != 0);
     eqp_lazy_model model = {
         .talk = {.fixed = ROUND}, .imbalance = UNEVEN, .drift = DRIFT, .steps = run->steps > 0 ? run->steps : 1};
     double particles = particles_of(pace, run);

@@ -14,7 +14,7 @@ TITLE = "auto one step later, and over 50 steps"
 
 SINGLE = ["sfc", "rcb", "rib", "sfc:split", "jagged", "tiles", "interaction"]
 LIVES = ["sfc", "rcb", "rib", "interaction", "sfc:even=step", "auto"]
-RIVALS = ["hypergraph", "rib", "metis", "scotch"]
+RIVALS = ["hypergraph", "rib", "metis"]
 NEAR, FAR = [8, 16, 32, 64], [64, 256, 512, 1024]
 NETWORKS = {"default": [], "slow": ["--network", "alpha=2e-5,beta=1e-8"]}
 GENERATED = {"disks": 8192, "hernquist": 8192, "plummer": 8192}  # particles

@@ -628,13 +628,13 @@ module equipoise_types
     real(c_double) :: sum = 0
     !> of the sizes
     real(c_double) :: sum_squares = 0
-    !> of the natural logarithms of those > 0
+    !> of the natural logarithms of sizes > 0
     real(c_double) :: sum_logs = 0
-    !> smallest, 0 when there are none
+    !> smallest; 0 for no sizes
     real(c_double) :: min = 0
-    !> largest, 0 when there are none
+    !> largest; 0 for no sizes
     real(c_double) :: max = 0
-    !> of those > 0, see eqp_sizes_bin_start()
+    !> counts of sizes > 0, see eqp_sizes_bin_start()
     integer(c_int64_t) :: bin(256) = 0
   end type eqp_sizes
 

@@ -2,10 +2,10 @@
 #include "balancer/balancer.h"
 #include "late/late.h"
 
-#include "assign/cycle.h"
+#include "methods/frame/cycle.h"
 #include "comm/agree.h"
 #include "decide/reasons.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

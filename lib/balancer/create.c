@@ -4,8 +4,8 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
+#include "methods/frame/rows.h"
 #include "move/network.h"
-#include "par/methods.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -3,7 +3,7 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -54,7 +54,7 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
         wrong = "no map is made";
     } else if (method->flags & EQP_BY_LOADS) {
         wrong = "it learns from each step's loads";
-    } else if (method->assign == NULL && method != &eqp__method_auto) {
+    } else if (!eqp_method_assigns(method) && method != &eqp__method_auto) {
         wrong = "the code itself makes its maps";
     } else if (mode == EQP_LAZY_BY_THREAD &&
                (method->assign_alone == NULL || b->options.method.options.split || b->options.method.options.homes)) {

@@ -2,7 +2,7 @@
 /* Offers and answers as bytes. */
 #include "late/late.h"
 
-#include "assign/cycle.h"
+#include "methods/frame/cycle.h"
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>

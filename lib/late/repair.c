@@ -4,7 +4,7 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -4,8 +4,8 @@
 #include "comm/agree.h"
 #include "map/items.h"
 #include "map/phased.h"
-#include "par/methods.h"
-#include "par/relabel_all.h"
+#include "methods/frame/rows.h"
+#include "methods/frame/relabel_all.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -267,7 +267,7 @@ static int find_homes(eqp_assignment *assignment, const eqp_balance_options *opt
                                     assignment->home, options, assignment->phased));
     } else if (assignment->options.method != &eqp__method_repair && assignment->items.view.weight != NULL) {
         EQP_TRY(eqp__relabel_all(assignment->comm, &assignment->items.view, assignment->home, options,
-                                 assignment->items.part));
+                                 assignment->items.part, NULL));
     }
 done:
     return code;
@@ -486,7 +486,7 @@ int eqp__assignment_take(const eqp_assignment *assignment, const double *loads, 
                                     .loads = loads};
     EQP_TRY(eqp__placements_make(assignment->comm, assignment->owners, &assignment->units, &assigned, nhome, made,
                                  placements));
-    summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL);
+    summary->split_owners = eqp_map_shared(*made) - eqp_map_phased(*made, NULL, NULL);
 done:
     free(phased);
     return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/items.h"
 
-#include "assign/cell_nets.h"
+#include "methods/hypergraph/cell_nets.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

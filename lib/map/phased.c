@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/phased.h"
 
-#include "par/relabel_all.h"
+#include "methods/frame/relabel_all.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -3,7 +3,7 @@
 #include "run/run.h"
 
 #include "comm/agree.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/base.h>
@@ -512,7 +512,7 @@ done:
 /* True for `auto` and for maps that are traced before they are used. */
 bool eqp__map_options_by_trial(const eqp_map_options *options)
 {
-    return options->method->assign == NULL || eqp__map_options_wants_trial(options);
+    return !eqp_method_assigns(options->method) || eqp__map_options_wants_trial(options);
 }
 
 /* True if a map by a method that needs only the survey is tried in several granularities: the first one, which shows

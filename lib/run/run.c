@@ -3,7 +3,7 @@
 #include "run/run.h"
 
 #include "comm/agree.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -117,7 +117,7 @@ int64_t eqp__print_method(int64_t print, const eqp_method *method)
     if (method == NULL) {
         return eqp_fingerprint(print, 1, NULL);
     }
-    const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp__method_auto};
+    const int64_t word[] = {method->flags, eqp_method_assigns(method), method == &eqp__method_auto};
 
     return eqp__print_text(eqp_fingerprint(print, 3, word), method->name);
 }

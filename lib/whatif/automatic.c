@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/automatic.h"
 
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decide/outlook.h"
-#include "par/methods.h"
+#include "methods/frame/rows.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/base.h>

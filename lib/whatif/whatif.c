@@ -158,7 +158,7 @@ static eqp_map_options options_of(const eqp_whatif_state *state, const eqp_trial
 /* methods of the problem always weigh */
 static bool wants_weights(const eqp_map_options *options)
 {
-    return options->method->assign == NULL || eqp__map_options_wants_units(options) ||
+    return !eqp_method_assigns(options->method) || eqp__map_options_wants_units(options) ||
            (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
@@ -250,7 +250,7 @@ static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_tri
     int code;
 
     EQP_TRY(know(state, wants_weights(&options)));
-    if (trial->choice->method->assign == NULL) {
+    if (!eqp_method_assigns(trial->choice->method)) {
         return assign_own(state, trial, summary);
     }
     EQP_TRY(make_base(state, trial->nparts, &base));
@@ -268,7 +268,7 @@ done:
 static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *trial)
 {
     return trial->choice != NULL &&
-           (trial->choice->options.even || (is_capped(state) && trial->choice->method->assign != NULL));
+           (trial->choice->options.even || (is_capped(state) && eqp_method_assigns(trial->choice->method)));
 }
 
 /* Makes the map of a trial, and the results that need no trace. */

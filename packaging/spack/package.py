@@ -21,7 +21,6 @@ class Equipoise(MesonPackage):
     variant("hdf5", default=True, when="+lib", description="HDF5 files")
     variant("cminpack", default=True, when="+lib", description="Speeds as Akima splines")
     variant("metis", default=False, when="+lib", description="The method metis")
-    variant("scotch", default=False, when="+lib", description="The method scotch")
     variant("fortran", default=False, when="+lib", description="The Fortran module")
     variant("docs", default=True, description="Manual pages")
 
@@ -38,11 +37,10 @@ class Equipoise(MesonPackage):
     depends_on("hdf5@1.10.5: ~mpi", when="+hdf5")  # each rank reads its part by itself
     depends_on("cminpack", when="+cminpack")
     depends_on("metis@5: ~int64", when="+metis")
-    depends_on("scotch@7: ~int64", when="+scotch")
     depends_on("fortran", type="build", when="+fortran")
 
     # What Spack has not resolved is not taken from the machine: every option is named.
-    features = ("lib", "zoltan", "hdf5", "cminpack", "metis", "scotch", "fortran")
+    features = ("lib", "zoltan", "hdf5", "cminpack", "metis", "fortran")
 
     def meson_args(self):
         def state(feature):

@@ -376,15 +376,9 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
 /* Every row is right by definition, and `auto` has the shortest cycle. */
 static void comparisons_know_phases(MPI_Comm comm)
 {
-    static const char *const word[] = {"sfc",
-                                       "jagged",
-                                       "levelled",
-                                       "levelled:homes=curve",
-                                       "sfc:maps=phase",
-                                       "pieces",
-                                       "count",
-                                       "sfc:maps=phase,even=step",
-                                       "auto"};
+    static const char *const word[] = {
+        "sfc", "jagged", "levelled", "levelled:homes=curve", "sfc:maps=phase", "count", "sfc:maps=phase,even=step",
+        "auto"};
     enum { WORDS = sizeof word / sizeof word[0] };
     const eqp_balancer_options options = options_of("sfc");
     const int64_t parts[1] = {PARTS};

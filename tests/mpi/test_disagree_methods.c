@@ -20,7 +20,8 @@ static eqp_method method_of(const seat *s, bool without_pins)
     method.summary = is(s, "method.summary: another") ? "another" : method.summary;
     method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
     method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
-    method.assign_alone = is(s, "method.assign_alone: NULL") ? NULL : method.assign_alone;
+    method.assign_alone =
+        is(s, "method.assign_alone: NULL") || is(s, "method.assign: NULL") ? NULL : method.assign_alone;
     method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
     method.option = is(s, "method.option: NULL") ? NULL : method.option;
     return method;
@@ -44,7 +45,7 @@ static eqp_balance_options balance_options(const seat *s, int nparts, eqp_messag
                                    is(s, "options.seed: 2 for 1") ? 2 : 1,
                                    is(s, "options.message: NULL") ? NULL : message,
                                    is(s, "options.part_load: NULL") ? NULL : even,
-                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}},
+                                   {{is(s, "options.settings: 1 for 0") ? 1 : 0}},
                                    is(s, "options.nphases: 1 for 2") ? 1 : 2,
                                    is(s, "options.times: NULL") ? NULL : times,
                                    is(s, "options.capacity: NULL") ? NULL : capacity,
@@ -302,7 +303,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "options.seed: 2 for 1", SAME},
         {"eqp_balance", balance, "options.message: NULL", EQP_OK},
         {"eqp_balance", balance, "options.part_load: NULL", SAME},
-        {"eqp_balance", balance, "options.settings: 3 for 0", SAME},
+        {"eqp_balance", balance, "options.settings: 1 for 0", SAME},
         {"eqp_balance", balance, "options.nphases: 1 for 2", SAME},
         {"eqp_balance", balance, "options.nphases: 17", WRONG},
         {"eqp_balance", balance, "options.times: NULL", SAME},
@@ -339,7 +340,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.seed: 2 for 1", SAME},
         {"eqp_balance_points", balance_points, "options.message: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "options.part_load: NULL", SAME},
-        {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_points", balance_points, "options.settings: 1 for 0", SAME},
         {"eqp_balance_points", balance_points, "options.nphases: 1 for 2", SAME},
         {"eqp_balance_points", balance_points, "options.nphases: 17", WRONG},
         {"eqp_balance_points", balance_points, "options.times: NULL", SAME},
@@ -376,7 +377,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_send", balance_send, "options.seed: 2 for 1", SAME},
         {"eqp_balance_send", balance_send, "options.message: NULL", EQP_OK},
         {"eqp_balance_send", balance_send, "options.part_load: NULL", SAME},
-        {"eqp_balance_send", balance_send, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_send", balance_send, "options.settings: 1 for 0", SAME},
         {"eqp_balance_send", balance_send, "options.nphases: 1 for 2", SAME},
         {"eqp_balance_send", balance_send, "options.nphases: 17", WRONG},
         {"eqp_balance_send", balance_send, "options.times: NULL", SAME},
@@ -420,7 +421,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_walls", walls, "options.seed: 2 for 1", SAME},
         {"eqp_walls", walls, "options.message: NULL", EQP_OK},
         {"eqp_walls", walls, "options.part_load: NULL", SAME},
-        {"eqp_walls", walls, "options.settings: 3 for 0", NEEDED},
+        {"eqp_walls", walls, "options.settings: 1 for 0", NEEDED},
         {"eqp_walls", walls, "options.nphases: 1 for 2", SAME},
         {"eqp_walls", walls, "options.nphases: 17", WRONG},
         {"eqp_walls", walls, "options.times: NULL", SAME},

@@ -281,7 +281,7 @@ static void every_row_is_found_by_its_name(MPI_Comm comm)
     CHECK(eqp_method_at(-1) == NULL);
     CHECK(eqp_method_at(eqp_method_count()) == NULL);
     for (int m = 0; eqp_method_lacking(m) != NULL; m++) {
-        CHECK(eqp_method_lacking(m)->assign == NULL && eqp_method_find(eqp_method_lacking(m)->name) == NULL);
+        CHECK(!eqp_method_assigns(eqp_method_lacking(m)) && eqp_method_find(eqp_method_lacking(m)->name) == NULL);
     }
     CHECK(eqp_method_lacking(-1) == NULL);
 }

@@ -276,9 +276,9 @@ static void weights_that_overflow_are_refused(MPI_Comm comm)
 /* One item may hold nearly everything, or all but one nothing; points may all be one. */
 static void lopsided_weights_fill_every_part(MPI_Comm comm)
 {
-    static const char *const methods[] = {"interaction", "rcb", "sfc", "count", "rib", "hypergraph", "metis", "scotch"};
+    static const char *const methods[] = {"interaction", "rcb", "sfc", "count", "rib", "hypergraph", "metis"};
 
-    for (int m = 0; m < 8; m++) {
+    for (int m = 0; m < 7; m++) {
         if (eqp_method_find(methods[m]) == NULL) { /* not built */
             continue;
         }

@@ -164,13 +164,63 @@ static void values_are_checked_for_it(MPI_Comm comm)
     CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
 }
 
+/* Equal runs of the items along x, for a frame that brings them here. Says EQP_ERR_DATA where a column is missing. */
+static int deal(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                eqp_balance_result *result)
+{
+    for (int64_t i = 0; i < items->n; i++) {
+        const int64_t place = (int64_t)items->point[3 * i];
+        if (items->pin_first[i + 1] - items->pin_first[i] != 1 || items->pin[i] != items->id[i] ||
+            items->size[i] != items->id[i] || items->part_now[i] != (place % 2 == 0 ? -1 : (int)(place % 3))) {
+            return EQP_ERR_DATA;
+        }
+        part[i] = (int)(place * options->nparts / items->n);
+    }
+    result->repaired = items->n;
+    return options->seed == 9 ? EQP_ERR_STATE : EQP_OK;
+}
+
+static void a_pure_function_is_a_whole_method(MPI_Comm comm)
+{
+    const eqp_method row = {.name = "deal",
+                            .summary = "runs along x",
+                            .flags = EQP_NEEDS_POINTS | EQP_NEEDS_PINS | EQP_SHAPED,
+                            .assign_alone = deal};
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm), n = rank == 1 ? 0 : ITEMS;
+    const int all = ITEMS * (size - (size > 1));
+    eqp_balance_options options = eqp_balance_options_defaults();
+    eqp_balance_result result;
+    double point[ITEMS][3] = {{0}};
+    int64_t id[ITEMS], first[ITEMS + 1] = {0};
+    int now[ITEMS], part[ITEMS];
+
+    options.nparts = 3;
+    for (int i = 0; i < n; i++) {
+        id[i] = ITEMS * (rank - (rank > 1)) + i;
+        point[i][0] = (double)(all - 1 - id[i]);
+        first[i + 1] = i + 1;
+        now[i] = (all - 1 - (int)id[i]) % 2 == 0 ? 7 : (all - 1 - (int)id[i]) % 3;
+        part[i] = -7;
+    }
+    const eqp_balance_items items = {
+        .n = n, .id = id, .point = point[0], .part_now = now, .size = id, .pin_first = first, .pin = id};
+    options.seed = 9;
+    CHECK_EQUAL(eqp_balance(comm, &row, &items, &options, part, &result), EQP_ERR_STATE);
+    CHECK(n == 0 || part[0] == -7);
+    options.seed = 1;
+    CHECK_EQUAL(eqp_balance(comm, &row, &items, &options, part, &result), EQP_OK);
+    CHECK_EQUAL(result.repaired, all);
+    for (int i = 0; i < n; i++) {
+        CHECK_EQUAL(part[i], (all - 1 - (int)id[i]) * 3 / all);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(words_of_calls_say_what_there_is),
-        MPI_TEST(words_reach_the_method),
-        MPI_TEST(people_are_told_what_the_row_says),
-        MPI_TEST(values_are_checked_for_it),
+        MPI_TEST(words_of_calls_say_what_there_is),  MPI_TEST(words_reach_the_method),
+        MPI_TEST(people_are_told_what_the_row_says), MPI_TEST(values_are_checked_for_it),
+        MPI_TEST(a_pure_function_is_a_whole_method),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

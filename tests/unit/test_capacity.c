@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hard caps: no part is above its own, what is said to be impossible is, and the loads stay even. */
-#include "assign/capacity.h"
 #include "failing_malloc.h"
+#include "methods/frame/capacity.h"
 #include "numeric.h"
 #include "slow.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "assign/cell_nets.h"
+#include "methods/hypergraph/cell_nets.h"
 
 #include <equipoise/more/random.h>
 

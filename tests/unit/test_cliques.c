@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "assign/links.h"
 #include "failing_malloc.h"
+#include "methods/frame/links.h"
 
 #include <equipoise/more/random.h>
 

@@ -11,9 +11,9 @@
 
 #include <equipoise/more/diffusion.h>
 
-#include "assign/diffusion.h"
-#include "assign/links.h"
 #include "failing_malloc.h"
+#include "methods/diffusion/diffusion.h"
+#include "methods/frame/links.h"
 #include "numeric.h"
 
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that know phases: what they promise on small sets, and against all assignments that there are. */
-#include "assign/levelled.h"
-#include "assign/pieces.h"
+#include "methods/levels/levelled.h"
 #include "numeric.h"
 
 #include <equipoise/more/assign.h>
@@ -289,34 +288,6 @@ static void a_repair_worsens_no_phase(void **unused)
     }
 }
 
-static void pieces_are_dealt(void **unused)
-{
-    static set s;
-    int part[MOST], count[MOST_PARTS] = {0};
-
-    (void)unused;
-    make_bins(&s, MOST, 4, 12, 1);
-    assert_int_equal(eqp__pieces_assign(s.n, s.load, 4, s.nparts, NULL, 8, part), EQP_OK);
-    int64_t runs = 1;
-    for (int64_t i = 0; i < s.n; i++) {
-        assert_in_range(part[i], 0, 11);
-        count[part[i]]++;
-        runs += i > 0 && part[i] != part[i - 1];
-    }
-    assert_in_range(runs, 12, 8 * 12);
-    assert_true(measure(&s, part).efficiency > 0.8);
-    for (int p = 0; p < 12; p++) {
-        assert_true(count[p] > 0);
-    }
-    assert_int_equal(eqp__pieces_assign(5, s.load, 4, 5, NULL, 8, part), EQP_OK);
-    for (int64_t i = 0; i < 5; i++) {
-        for (int64_t j = 0; j < i; j++) {
-            assert_int_not_equal(part[i], part[j]);
-        }
-    }
-    assert_int_equal(eqp__pieces_assign(0, NULL, 4, 5, NULL, 8, part), EQP_OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,7 +298,6 @@ int main(void)
         cmocka_unit_test(strange_sets),
         cmocka_unit_test(unequal_shares_are_followed),
         cmocka_unit_test(a_repair_worsens_no_phase),
-        cmocka_unit_test(pieces_are_dealt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

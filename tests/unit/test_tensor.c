@@ -13,8 +13,8 @@
 #include <equipoise/more/random.h>
 #include <equipoise/more/tensor.h>
 
-#include "assign/tensor.h"
 #include "failing_malloc.h"
+#include "methods/tensor/tensor.h"
 
 enum { MOST = 3000, MOST_PARTS = 64, MOST_WALLS = MOST_PARTS + 6 };
 

@@ -12,8 +12,8 @@
 #include <equipoise/more/random.h>
 #include <equipoise/more/tiles.h>
 
-#include "assign/tiles.h"
 #include "failing_malloc.h"
+#include "methods/tiles/tiles.h"
 
 enum { MOST = 16500 };
 

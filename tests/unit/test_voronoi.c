@@ -14,8 +14,8 @@
 #include <equipoise/more/random.h>
 #include <equipoise/more/voronoi.h>
 
-#include "assign/voronoi.h"
 #include "failing_malloc.h"
+#include "methods/voronoi/voronoi.h"
 
 enum { MOST = 2048, MOST_PARTS = 64 };
 

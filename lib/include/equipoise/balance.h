@@ -151,16 +151,25 @@ typedef struct eqp_method {
     const char *summary; /**< one line for people */
     unsigned flags;      /**< enum eqp_method_flags */
     /** Assigns. Called by eqp_balance() on all ranks with arguments that are valid and alike, on a communicator of its
-     * own; returns the same code on all ranks. May set the result's imbalance_unrepaired, imbalance_curve, repaired. */
+     * own; returns the same code on all ranks. May set the result's imbalance_unrepaired, imbalance_curve, repaired.
+     * NULL: eqp_balance() gathers the items on rank 0, calls assign_alone there, sends the parts back and, unless the
+     * flags say EQP_SHAPED or EQP_REFINES, renumbers them towards the present ones. */
     int (*assign)(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result);
     int noptions;             /**< options of its own */
     const eqp_option *option; /**< [noptions] where their values are in options->settings; NULL: none */
     /** Assigns where one rank has all items, without MPI, so that a thread may: `part` as `assign` would. Local. May
-     * set the result as that does. NULL: not possible. */
+     * set the result's imbalance_unrepaired and repaired. NULL: not possible. A row without either is no method of
+     * eqp_balance(): a balancer or an app carries it out. */
     int (*assign_alone)(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         eqp_balance_result *result);
 } eqp_method;
+
+/** True if eqp_balance() carries a method out. Local. */
+static inline bool eqp_method_assigns(const eqp_method *method)
+{
+    return method->assign != NULL || method->assign_alone != NULL;
+}
 
 /** The row of a name; NULL if there is none. Local. */
 const eqp_method *eqp_method_find(const char *name);
@@ -172,7 +181,7 @@ const eqp_method *eqp_method_at(int i);
 int eqp_method_count(void);
 
 /** Row i of the methods that this build lacks, since it was made without the library that carries them out: a name and
- * a summary, not in the table and without `assign`. NULL outside. Local. */
+ * a summary, not in the table. NULL outside. Local. */
 const eqp_method *eqp_method_lacking(int i);
 
 /** A row beside the table, for eqp_balance(): keeps the present parts of the items, but moves as few items as it takes
@@ -212,8 +221,8 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * towards the present parts; `rib` likewise, each cut across the axis of least inertia; `interaction` hypergraph of
  * units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG from the present parts), then checked and repaired to the
  * tolerance; `hypergraph` the same hypergraph from scratch, renumbered towards the present parts and repaired; `metis`
- * and `scotch` likewise by the graph of items that share pins (METIS 5, Scotch 7; an id that k items touch gives edges
- * of 1 / (k - 1) of its weight, all of them or for k > 128 eight of each item), on rank 0 and up to 2^26 pins; `tiles`
+ * likewise by the graph of items that share pins (METIS 5; an id that k items touch gives edges of 1 / (k - 1) of its
+ * weight, all of them or for k > 128 eight of each item), on rank 0 and up to 2^26 pins; `tiles`
  * and `jagged` cut the items by `point` and `source` as eqp_tiles_create() does (more/tiles.h), repair to the tolerance
  * and renumber towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts
  * alone, as if a part's load were spread evenly over its particles (more/feedback.h): one step with options->part_load,
@@ -222,8 +231,8 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * (more/voronoi.h), renumbered towards the present parts and not repaired; `diffusion` moves items at the borders of
  * the present parts (those of `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move()
  * (more/diffusion.h), neighbours being items that share pins, or without pins the nearest ones, and fills empty parts
- * first; `levelled` cuts a curve for each bin of a cycle, so that all phases are even, and with one load is `sfc`;
- * `pieces` deals eight pieces of the curve for each part by the loads of all phases and by particles. With equal shares
+ * first; `levelled` cuts a curve for each bin of a cycle, so that all phases are even, and with one load is `sfc`.
+ * With equal shares
  * all but `none`, `tensor` and `voronoi` leave no part empty if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
@@ -234,11 +243,11 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * `voronoi` rank 0 gathers 32 bytes of each item, of more than 2^18 items of every k-th. The other two: up to 2^18
  * items every rank gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together.
  * The repair and `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins.
- * `levelled` and `pieces` gather all loads on rank 0 and never depend on the spread.
- * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
- * items for the same items and seed.
+ * `levelled` gathers all loads on rank 0 and never depends on the spread.
+ * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` up to 2^22 items for the
+ * same items and seed.
  *
- * Items may have a load in each of several phases of a cycle (survey.h). `levelled`, `pieces` and `metis` balance the
+ * Items may have a load in each of several phases of a cycle (survey.h). `levelled` and `metis` balance the
  * phases, which are constraints for `metis`, the other methods `weight`: the sum over a cycle unless it is given. The
  * parts of `metis` are then not repaired, but those without items filled. The result describes the cycle of any.
  *
@@ -258,7 +267,7 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing array
  * that the method needs, or one that only some ranks give; EQP_ERR_DATA for a value in an array that is none (NaN,
  * negative) and, from `rcb`, `rib`, `interaction` and `hypergraph`, for two items of one id; EQP_ERR_MEMORY;
- * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS or Scotch fails; EQP_ERR_CAPACITY; EQP_ERR_MPI */
+ * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS fails; EQP_ERR_CAPACITY; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and cuts them alike. */
+#include "comm/agree.h"
+#include "comm/send.h"
+#include "methods/frame/rows.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <stdlib.h>
+
+/* Most loads that are gathered: 32 MiB per rank. More items than that are cut in runs of equal length. */
+#define MOST_RUNS ((int64_t)1 << 22)
+
+/* Runs of `length` consecutive items; a run at the border of two ranks has a share in both. */
+typedef struct runs {
+    int64_t length;
+    int64_t before; /* items of lower ranks */
+    int64_t n;      /* items of this rank */
+    int64_t total;  /* items of all ranks */
+} runs;
+
+static int64_t count_runs(const runs *r, int64_t before, int64_t n)
+{
+    return n == 0 ? 0 : (before + n - 1) / r->length - before / r->length + 1;
+}
+
+/* Loads of this rank's runs. */
+static void sum_runs(const runs *r, const double *load, double *sum)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        sum[(r->before + i) / r->length - r->before / r->length] += load[i];
+    }
+}
+
+/* Loads of all runs, from the pieces that the ranks hold, in rank order so that every rank adds alike. */
+static void join_runs(const runs *r, int nranks, const int64_t *items, const double *piece, double *load)
+{
+    int64_t before = 0, at = 0;
+
+    for (int k = 0; k < nranks; k++) {
+        int64_t pieces = count_runs(r, before, items[k]), first = before / r->length;
+        for (int64_t j = 0; j < pieces; j++) {
+            load[first + j] += piece[at++];
+        }
+        before += items[k];
+    }
+}
+
+/* Gathers the number of items and with it the number of run pieces of every rank. */
+static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *items, int64_t *pieces, int64_t *npieces)
+{
+    int64_t before = 0;
+
+    if (MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int k = 0; k < nranks; k++) {
+        r->before += k < rank ? items[k] : 0;
+        r->total += items[k];
+    }
+    r->length = r->total / MOST_RUNS + (r->total % MOST_RUNS != 0);
+    r->length = r->length > 0 ? r->length : 1;
+    *npieces = 0;
+    for (int k = 0; k < nranks; k++) {
+        pieces[k] = count_runs(r, before, items[k]);
+        *npieces += pieces[k];
+        before += items[k];
+    }
+    return EQP_OK;
+}
+
+/* Loads of all runs, on every rank. shape: [2 ranks] work. all: owned by the caller. */
+static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const double *load, int64_t *shape, double **all)
+{
+    int64_t *items = shape, *pieces = shape + nranks, npieces;
+    double *mine = NULL, *piece = NULL, *joined = NULL;
+    int code;
+
+    EQP_TRY(gather_shape(comm, rank, nranks, r, items, pieces, &npieces));
+    code = eqp_array_create(&mine, pieces[rank], sizeof *mine);
+    code = code ? code : eqp_array_create(&piece, npieces, sizeof *piece);
+    code = code ? code : eqp_array_create(&joined, count_runs(r, 0, r->total), sizeof *joined);
+    if (!code) {
+        sum_runs(r, load, mine);
+    }
+    EQP_TRY(eqp__gather_all(comm, code, sizeof *mine, pieces[rank], mine, pieces, piece));
+    join_runs(r, nranks, items, piece, joined);
+    *all = joined;
+    joined = NULL;
+done:
+    free(mine);
+    free(piece);
+    free(joined);
+    return code;
+}
+
+/* Reads this rank's parts from the cuts of the runs. */
+static void read_parts(const runs *r, const int64_t *first, int *part)
+{
+    int p = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        while (first[p + 1] <= (r->before + i) / r->length) {
+            p++;
+        }
+        part[i] = p;
+    }
+}
+
+/* code: of this rank so far */
+static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
+                     int optimal, int *part)
+{
+    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks);
+    int64_t *first = NULL, *shape = NULL;
+    double *all = NULL;
+    runs r = {.n = n};
+
+    if (failed) {
+        return failed;
+    }
+    code = code ? code : eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first);
+    code = code ? code : eqp_array_create(&shape, 2 * (int64_t)nranks, sizeof *shape);
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(gather_runs(comm, rank, nranks, &r, load, shape, &all));
+    int64_t nruns = count_runs(&r, 0, r.total);
+    code = optimal ? eqp_cuts_optimal(nruns, all, options->nparts, options->share, first, NULL)
+                   : eqp_cuts_from_shares(nruns, all, options->nparts, options->share, first);
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    read_parts(&r, first, part);
+done:
+    free(first);
+    free(shape);
+    free(all);
+    return code;
+}
+
+int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
+                   int *part)
+{
+    return cut_curve(comm, EQP_OK, n, load, options, optimal, part);
+}
+
+static int assign_count(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    double *load = NULL;
+    int code = eqp_array_create(&load, items->n, sizeof *load);
+
+    (void)result;
+    for (int64_t i = 0; !code && i < items->n; i++) {
+        load[i] = (double)items->particles[i];
+    }
+    code = cut_curve(comm, code, items->n, load, options, 0, part);
+    free(load);
+    return code;
+}
+
+static int assign_sfc(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    (void)result;
+    return eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+}
+
+/* Cuts of one rank's items, which are all. */
+static int cut_alone(const eqp_balance_items *items, const double *load, const eqp_balance_options *options,
+                     int optimal, int *part)
+{
+    int64_t *first = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first));
+    EQP_TRY(optimal ? eqp_cuts_optimal(items->n, load, options->nparts, options->share, first, NULL)
+                    : eqp_cuts_from_shares(items->n, load, options->nparts, options->share, first));
+    for (int p = 0; p < options->nparts; p++) {
+        for (int64_t i = first[p]; i < first[p + 1]; i++) {
+            part[i] = p;
+        }
+    }
+done:
+    free(first);
+    return code;
+}
+
+static int count_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    double *load = NULL;
+    int code;
+
+    (void)result;
+    EQP_TRY(eqp_array_create(&load, items->n, sizeof *load));
+    for (int64_t i = 0; i < items->n; i++) {
+        load[i] = (double)items->particles[i];
+    }
+    EQP_TRY(cut_alone(items, load, options, 0, part));
+done:
+    free(load);
+    return code;
+}
+
+static int sfc_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    (void)result;
+    return cut_alone(items, items->weight, options, 1, part);
+}
+
+int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known)
+{
+    int mine = items->n == 0 || items->part_now != NULL;
+
+    for (int64_t i = 0; mine && i < items->n; i++) {
+        mine = items->part_now[i] >= 0 && items->part_now[i] < nparts;
+    }
+    return MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    int known = 0, code = eqp__parts_are_known(comm, items, options->nparts, &known);
+
+    if (code || !known) {
+        return code ? code : eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+    }
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = items->part_now[i];
+    }
+    return EQP_OK;
+}
+
+static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    int known, code = eqp__parts_are_known(comm, items, options->nparts, &known);
+
+    if (code) {
+        return code;
+    }
+    if (!known) {
+        return assign_count(comm, items, options, part, result);
+    }
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = items->part_now[i];
+    }
+    return EQP_OK;
+}
+
+const eqp_method eqp__method_none = {
+    .name = "none", .summary = "keep the present parts", .flags = EQP_KEEPS, .assign = assign_none};
+
+const eqp_method eqp__method_count = {.name = "count",
+                                      .summary = "equal numbers of particles along the curve",
+                                      .assign = assign_count,
+                                      .assign_alone = count_alone};
+
+const eqp_method eqp__method_sfc = {.name = "sfc",
+                                    .summary = "equal work along the curve, the best cut there is",
+                                    .flags = EQP_NEEDS_WEIGHTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
+                                    .assign = assign_sfc,
+                                    .assign_alone = sfc_alone};

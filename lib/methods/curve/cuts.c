@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Chains on chains: consecutive ranges of ordered items. */
+#include "methods/curve/cuts.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The items as running sums, and the parts that share them. */
+typedef struct chain {
+    int64_t n;
+    const double *prefix; /* [n + 1] load before each item */
+    int nparts;
+    const double *share; /* NULL: equal */
+    const double *have;  /* [nparts] load of each part beside its range; NULL: none */
+} chain;
+
+/* Running sums with compensation, so that a million small loads behind a large one still count. */
+static int sum_up(int64_t n, const double *load, double *prefix)
+{
+    double sum = 0, lost = 0;
+
+    prefix[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(load[i] >= 0) || !isfinite(load[i])) {
+            return EQP_ERR_ARGUMENT;
+        }
+        double next = sum + load[i];
+        lost += sum >= load[i] ? (sum - next) + load[i] : (load[i] - next) + sum;
+        sum = next;
+        prefix[i + 1] = fmax(prefix[i], sum + lost);
+    }
+    if (!isfinite(sum)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(prefix[n] > 0)) {
+        for (int64_t i = 0; i <= n; i++) {
+            prefix[i] = (double)i;
+        }
+    }
+    return EQP_OK;
+}
+
+static int chain_open(chain *c, int64_t n, const double *load, int nparts, const double *share)
+{
+    double *prefix = NULL;
+    int code = n < 0 || (n > 0 && !load) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
+
+    if (!code) {
+        code = eqp_array_create(&prefix, n + 1, sizeof *prefix);
+    }
+    if (!code) {
+        code = sum_up(n, load, prefix);
+    }
+    if (code) {
+        free(prefix);
+        return code;
+    }
+    *c = (chain){n, prefix, nparts, eqp__shares_reduce(nparts, share), NULL};
+    return EQP_OK;
+}
+
+static void chain_close(chain *c)
+{
+    free((void *)c->prefix);
+}
+
+/* Load of part p with items i to j - 1, relative to its share. Falls with i and grows with j, also in floating point.
+ */
+static double range_load(const chain *c, int64_t i, int64_t j, int p)
+{
+    const double have = c->have ? c->have[p] : 0;
+
+    return (have + (c->prefix[j] - c->prefix[i])) / eqp__share_scale(c->share, c->nparts, p);
+}
+
+/* The first j in lo to n with prefix[j] >= target; n if there is none. */
+static int64_t prefix_find(const chain *c, int64_t lo, double target)
+{
+    int64_t hi = c->n;
+
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (c->prefix[mid] >= target) {
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return lo;
+}
+
+/* Load that part p lacks to its share of all, what parts have included. */
+static double lacking(const chain *c, double all, int p)
+{
+    return fmax(0, all * eqp__share_scale(c->share, c->nparts, p) / c->nparts - c->have[p]);
+}
+
+/* Cuts where the running load is nearest to its target. */
+static void ideal_cuts(const chain *c, int64_t *first)
+{
+    double total = c->prefix[c->n], before = 0, all = total, lack = 0;
+
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        all += c->have[p];
+    }
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        lack += lacking(c, all, p);
+    }
+    first[0] = 0;
+    first[c->nparts] = c->n;
+    for (int p = 1; p < c->nparts; p++) {
+        before += c->have ? lacking(c, all, p - 1) / lack : c->share ? c->share[p - 1] : 0;
+        double target = total * (c->have || c->share ? before : (double)p / c->nparts);
+        int64_t j = prefix_find(c, first[p - 1], target);
+        if (j > first[p - 1] && target - c->prefix[j - 1] < c->prefix[j] - target) {
+            j--;
+        }
+        first[p] = j;
+    }
+}
+
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+int eqp_cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first)
+{
+    chain c;
+    int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
+
+    if (code) {
+        return code;
+    }
+    ideal_cuts(&c, first);
+    for (int p = 1; p < nparts && !c.share && n >= nparts; p++) {
+        first[p] = clamp(first[p], first[p - 1] + 1, n - (nparts - p));
+    }
+    chain_close(&c);
+    return EQP_OK;
+}
+
+/* The largest j for which part p can hold items i to j - 1 within the bottleneck. */
+static int64_t reach(const chain *c, int64_t i, int p, double bottleneck)
+{
+    int64_t lo = i, hi = c->n;
+
+    while (lo < hi) {
+        int64_t mid = hi - (hi - lo) / 2;
+        if (range_load(c, i, mid, p) <= bottleneck) {
+            lo = mid;
+        } else {
+            hi = mid - 1;
+        }
+    }
+    return lo;
+}
+
+/* The smallest i for which part p can hold items i to j - 1 within the bottleneck. */
+static int64_t reach_back(const chain *c, int64_t j, int p, double bottleneck)
+{
+    int64_t lo = 0, hi = j;
+
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (range_load(c, mid, j, p) <= bottleneck) {
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return lo;
+}
+
+/* Fills the parts greedily. If everything fits, `value` is the largest relative load that came out; else it is the
+ * smallest bottleneck above the given one that could change anything. Both are loads of real ranges, which is what
+ * makes the bisection end with the exact optimum. */
+static int probe(const chain *c, double bottleneck, double *value)
+{
+    double largest = 0, next = INFINITY;
+    int64_t i = 0;
+
+    for (int p = 0; p < c->nparts; p++) {
+        int64_t j = reach(c, i, p, bottleneck);
+        largest = fmax(largest, range_load(c, i, j, p));
+        if (j < c->n) {
+            next = fmin(next, range_load(c, i, p == c->nparts - 1 ? c->n : j + 1, p));
+        }
+        i = j;
+    }
+    *value = i == c->n ? largest : next;
+    return i == c->n;
+}
+
+static double largest_load(const chain *c, const int64_t *first)
+{
+    double largest = 0;
+
+    for (int p = 0; p < c->nparts; p++) {
+        largest = fmax(largest, range_load(c, first[p], first[p + 1], p));
+    }
+    return largest;
+}
+
+/* Exact bisection: `high` is always reached by some cut, and no cut is below `low`. */
+static double find_bottleneck(const chain *c, double high)
+{
+    /* The mean, less than the rounding of the shares' sum. */
+    double low = c->prefix[c->n] / c->nparts * (1 - 1e-8);
+
+    for (int p = 0; c->have && p < c->nparts; p++) {
+        low = fmax(low, range_load(c, 0, 0, p));
+    }
+
+    while (low < high) {
+        double mid = low + (high - low) / 2, value;
+        if (mid >= high) {
+            mid = low;
+        }
+        if (probe(c, mid, &value)) {
+            high = value;
+        } else {
+            low = value;
+        }
+    }
+    return high;
+}
+
+/* Of all cuts within the bottleneck the one nearest to the ideal: it is more even, and it moves less when loads change.
+ * first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
+static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t *first)
+{
+    int filled = !c->share && !c->have && c->n >= c->nparts;
+
+    leftmost[c->nparts] = c->n;
+    for (int p = c->nparts - 1; p > 0; p--) {
+        leftmost[p] = reach_back(c, leftmost[p + 1], p, bottleneck);
+    }
+    for (int p = 1; p < c->nparts; p++) {
+        int64_t lo = leftmost[p] > first[p - 1] ? leftmost[p] : first[p - 1];
+        int64_t hi = reach(c, first[p - 1], p - 1, bottleneck);
+        if (filled) {
+            /* One item always fits into one part, so neither bound passes the other. */
+            lo = clamp(lo, first[p - 1] + 1, c->n);
+            hi = clamp(hi, 0, c->n - (c->nparts - p));
+        }
+        first[p] = clamp(first[p], lo, hi);
+    }
+}
+
+int eqp_cuts_optimal(int64_t n, const double *load, int nparts, const double *share, int64_t *first, double *bottleneck)
+{
+    return eqp__cuts_beside(n, load, nparts, share, NULL, first, bottleneck);
+}
+
+int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *share, const double *have, int64_t *first,
+                     double *bottleneck)
+{
+    chain c;
+    int64_t *cut = NULL, *leftmost = NULL;
+    int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
+
+    if (code) {
+        return code;
+    }
+    code = eqp_array_create(&cut, (int64_t)nparts + 1, sizeof *cut);
+    if (!code) {
+        code = eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);
+    }
+    if (code) {
+        goto done;
+    }
+    c.have = have;
+    ideal_cuts(&c, cut);
+    double best = find_bottleneck(&c, largest_load(&c, cut));
+    settle(&c, best, leftmost, cut);
+    memcpy(first, cut, ((size_t)nparts + 1) * sizeof *cut);
+    if (bottleneck) {
+        double any = 0;
+        for (int64_t i = 0; i < n; i++) {
+            any = fmax(any, load[i]);
+        }
+        *bottleneck = any > 0 ? best : 0;
+    }
+done:
+    free(cut);
+    free(leftmost);
+    chain_close(&c);
+    return code;
+}

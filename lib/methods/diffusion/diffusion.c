@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Algorithm 5 of Pearce 2014, corrected and as printed. */
+#include "methods/diffusion/diffusion.h"
+
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/base.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int eqp__diffusion_check(const eqp_diffusion_options *o, int nparts)
+{
+    if (o->size != sizeof *o || !(o->gamma >= 0.0) || o->gamma > 1.0 || !(o->threshold >= 0.0) || o->steps < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (o->as_printed && o->share != NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return eqp__shares_check(nparts, o->share);
+}
+
+double eqp__diffusion_stable(const eqp_part_graph_view *graph)
+{
+    int64_t most = 0;
+
+    for (int p = 0; p < graph->nparts; p++) {
+        const int64_t degree = graph->neighbour_first[p + 1] - graph->neighbour_first[p];
+        most = degree > most ? degree : most;
+    }
+    return 1.0 / (double)(most + 1);
+}
+
+int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, double gamma, const double *share,
+                        eqp__diffusion *d)
+{
+    const int nparts = graph->nparts;
+    int code;
+
+    d->graph = *graph;
+    EQP_TRY(eqp_array_create(&d->scale, nparts, sizeof *d->scale));
+    EQP_TRY(eqp_array_create(&d->load, nparts, sizeof *d->load));
+    EQP_TRY(eqp_array_create(&d->relative, nparts, sizeof *d->relative));
+    EQP_TRY(eqp_array_create(&d->rate, graph->neighbour_first[nparts], sizeof *d->rate));
+    d->mean = 0.0;
+    for (int p = 0; p < nparts; p++) {
+        d->scale[p] = eqp__share_scale(share, nparts, p);
+        d->load[p] = load[p];
+        d->mean += load[p] / nparts;
+    }
+    for (int p = 0; p < nparts; p++) {
+        for (int64_t k = graph->neighbour_first[p]; k < graph->neighbour_first[p + 1]; k++) {
+            d->rate[k] = gamma * fmin(d->scale[p], d->scale[graph->neighbour[k]]);
+        }
+    }
+done:
+    return code;
+}
+
+void eqp__diffusion_close(eqp__diffusion *d)
+{
+    free(d->scale);
+    free(d->load);
+    free(d->relative);
+    free(d->rate);
+}
+
+double eqp__diffusion_largest(const eqp__diffusion *d)
+{
+    double most = d->load[0] / d->scale[0];
+
+    for (int p = 1; p < d->graph.nparts; p++) {
+        most = fmax(most, d->load[p] / d->scale[p]);
+    }
+    return most;
+}
+
+double eqp__diffusion_imbalance(const eqp__diffusion *d)
+{
+    return d->mean > 0.0 ? eqp__diffusion_largest(d) / d->mean - 1.0 : 0.0;
+}
+
+static void begin_step(eqp__diffusion *d)
+{
+    for (int p = 0; p < d->graph.nparts; p++) {
+        d->relative[p] = d->load[p] / d->scale[p];
+    }
+}
+
+void eqp__diffusion_step(eqp__diffusion *d, double *flow)
+{
+    const eqp_part_graph_view *g = &d->graph;
+
+    begin_step(d);
+    for (int p = 0; p < g->nparts; p++) {
+        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
+            const double comes = d->rate[k] * (d->relative[g->neighbour[k]] - d->relative[p]);
+            d->load[p] += comes;
+            flow[k] += comes;
+        }
+    }
+}
+
+/* A change of this part of a number is rounding. */
+#define NOTHING (8 * DBL_EPSILON)
+
+/* Elements of the simulation: numbers that need not be whole. */
+typedef struct crowd {
+    double *elements; /* [nparts] */
+    double *per_load; /* [nparts] elements per load at the beginning of the step */
+    bool rests;       /* the last step has changed nothing but last digits, so no other one will */
+} crowd;
+
+/* A step with its elements. Returns the most that come to a part. */
+static double step_with_elements(eqp__diffusion *d, crowd *c)
+{
+    const eqp_part_graph_view *g = &d->graph;
+    double most = 0.0;
+
+    begin_step(d);
+    c->rests = true;
+    for (int p = 0; p < g->nparts; p++) {
+        c->per_load[p] = d->load[p] > 0.0 ? c->elements[p] / d->load[p] : 0.0;
+    }
+    for (int p = 0; p < g->nparts; p++) {
+        double comes = 0.0, goes = 0.0, elements = 0.0;
+        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
+            const int q = g->neighbour[k];
+            const double flow = d->rate[k] * (d->relative[q] - d->relative[p]), in = flow > 0.0 ? flow : 0.0;
+            comes += in;
+            goes += in - flow;
+            elements += in * c->per_load[q];
+        }
+        const double change = comes - goes, others = elements - goes * c->per_load[p];
+        c->rests = c->rests && fabs(change) <= NOTHING * d->load[p] && fabs(others) <= NOTHING * c->elements[p];
+        d->load[p] += change;
+        c->elements[p] += others;
+        most = elements > most ? elements : most;
+    }
+    return most;
+}
+
+/* Lines 6 to 8 and 10 as they are printed. */
+static double step_as_printed(eqp__diffusion *d, crowd *c)
+{
+    const eqp_part_graph_view *g = &d->graph;
+    double most = -INFINITY;
+
+    begin_step(d);
+    for (int p = 0; p < g->nparts; p++) {
+        double sum = 0.0;
+        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
+            sum += d->rate[k] * (d->relative[p] - d->relative[g->neighbour[k]]);
+        }
+        const double moved = c->elements[p] * sum;
+        d->load[p] += sum;
+        c->elements[p] += moved;
+        most = fmax(most, moved);
+    }
+    return most;
+}
+
+static int open_crowd(const eqp_part_graph_view *g, crowd *c)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&c->elements, g->nparts, sizeof *c->elements));
+    EQP_TRY(eqp_array_create(&c->per_load, g->nparts, sizeof *c->per_load));
+    for (int p = 0; p < g->nparts; p++) {
+        c->elements[p] = (double)g->elements[p];
+    }
+done:
+    return code;
+}
+
+/* The steps. record: [2][steps] largest load, most elements moved. */
+static int simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o, double *record, int64_t *above)
+{
+    double imbalance = eqp__diffusion_imbalance(d);
+
+    *above = 0;
+    for (int64_t s = 0; s < o->steps; s++) {
+        *above += imbalance > o->threshold;
+        if (c->rests) {
+            record[o->steps + s] = record[o->steps + s - 1];
+            record[s] = record[s - 1];
+            continue;
+        }
+        record[o->steps + s] = o->as_printed ? step_as_printed(d, c) : step_with_elements(d, c);
+        record[s] = eqp__diffusion_largest(d);
+        if (!isfinite(record[s]) || !isfinite(record[o->steps + s])) {
+            return EQP_ERR_OVERFLOW;
+        }
+        imbalance = d->mean > 0.0 ? record[s] / d->mean - 1.0 : 0.0;
+    }
+    return EQP_OK;
+}
+
+int eqp_diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
+                           double *moved_max, int64_t *convergence_steps)
+{
+    EQP_REQUIRE(graph && convergence_steps);
+    const eqp_part_graph_view view = eqp_part_graph_arrays(graph);
+    const eqp_diffusion_options usual = eqp_diffusion_options_defaults(), *o = options != NULL ? options : &usual;
+    const double stable = eqp__diffusion_stable(&view);
+    eqp__diffusion d = {.scale = NULL};
+    crowd c = {.elements = NULL};
+    double *record = NULL;
+    int64_t above = 0;
+    int code = eqp__diffusion_check(o, view.nparts);
+
+    if (code != EQP_OK || (o->gamma > stable && !o->as_printed)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(o->steps > INT64_MAX / 2 ? EQP_ERR_OVERFLOW : eqp_array_create(&record, 2 * o->steps, sizeof *record));
+    EQP_TRY(eqp__diffusion_open(&view, view.measured != NULL ? view.measured : view.load,
+                                o->gamma > 0.0 ? o->gamma : stable, o->share, &d));
+    EQP_TRY(isfinite(d.mean) ? open_crowd(&view, &c) : EQP_ERR_OVERFLOW);
+    EQP_TRY(simulate(&d, &c, o, record, &above));
+    if (load_max != NULL) {
+        memcpy(load_max, record, (size_t)o->steps * sizeof *record);
+    }
+    if (moved_max != NULL) {
+        memcpy(moved_max, record + o->steps, (size_t)o->steps * sizeof *record);
+    }
+    *convergence_steps = above;
+done:
+    free(record);
+    free(c.elements);
+    free(c.per_load);
+    eqp__diffusion_close(&d);
+    return code;
+}

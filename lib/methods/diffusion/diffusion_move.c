@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flows of load over the borders of parts, carried out by whole elements. */
+#include "methods/diffusion/diffusion.h"
+
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The simulated imbalance of a round, as a part of the wanted one: the rest is left to whole elements. */
+#define AIM 0.5
+
+/* Most steps of a round: the elements of long flows would have to pass parts that they have not reached yet. */
+#define ROUND_STEPS 16
+
+/* An element that may go over a link. */
+typedef struct candidate {
+    int64_t element, link;
+    double gain; /* edge weight to the part where it goes, less that to the part that it leaves */
+} candidate;
+
+/* Elements that are looked at in a pass; each is listed once. */
+typedef struct list {
+    int64_t n;
+    int64_t *element; /* [n of the elements] */
+} list;
+
+typedef struct mover {
+    const eqp_elements *e;
+    int *part;                 /* [n] now */
+    eqp_part_graph_view graph; /* of the round */
+    eqp__diffusion state;      /* simulated loads */
+    double *load;              /* [nparts] of the elements now */
+    double largest, wanted;    /* largest load / scale at the beginning of the round, and simulated at its end */
+    int64_t *count;            /* [nparts] elements now */
+    double *left;              /* [links] load that is still to come over a link, < 0: to go */
+    double *touch;             /* [nparts] edge weight between the element at hand and a part; zeros between elements */
+    bool *listed;              /* [n] is in the next list */
+    list now, next;
+    candidate *candidates; /* [n] */
+    double least;          /* imbalance before the last round */
+} mover;
+
+static double weight_of(const eqp_elements *e, int64_t i)
+{
+    return e->weight != NULL ? e->weight[i] : 1.0;
+}
+
+static double edge_weight_of(const eqp_elements *e, int64_t k)
+{
+    return e->edge_weight != NULL ? e->edge_weight[k] : 1.0;
+}
+
+/* Arrays that last for all rounds. */
+static int open_mover(const eqp_elements *e, int nparts, mover *m)
+{
+    int code;
+
+    m->e = e;
+    EQP_TRY(eqp_array_create(&m->part, e->n, sizeof *m->part));
+    EQP_TRY(eqp_array_create(&m->load, nparts, sizeof *m->load));
+    EQP_TRY(eqp_array_create(&m->count, nparts, sizeof *m->count));
+    EQP_TRY(eqp_array_create(&m->touch, nparts, sizeof *m->touch));
+    EQP_TRY(eqp_array_create(&m->listed, e->n, sizeof *m->listed));
+    EQP_TRY(eqp_array_create(&m->now.element, e->n, sizeof *m->now.element));
+    EQP_TRY(eqp_array_create(&m->next.element, e->n, sizeof *m->next.element));
+    EQP_TRY(eqp_array_create(&m->candidates, e->n, sizeof *m->candidates));
+    memcpy(m->part, e->part, (size_t)e->n * sizeof *m->part);
+done:
+    return code;
+}
+
+static void close_mover(mover *m)
+{
+    free(m->part);
+    free(m->load);
+    free(m->count);
+    free(m->touch);
+    free(m->listed);
+    free(m->now.element);
+    free(m->next.element);
+    free(m->candidates);
+}
+
+/* What is left to go over a link from part p. */
+static double to_go(const mover *m, int64_t k)
+{
+    return -m->left[k];
+}
+
+static bool sends(const mover *m, int p)
+{
+    bool some = false;
+
+    for (int64_t k = m->graph.neighbour_first[p]; k < m->graph.neighbour_first[p + 1] && !some; k++) {
+        some = to_go(m, k) > 0.0;
+    }
+    return some;
+}
+
+static void add_to_next(mover *m, int64_t i)
+{
+    if (!m->listed[i]) {
+        m->listed[i] = true;
+        m->next.element[m->next.n++] = i;
+    }
+}
+
+/* Edge weights to the parts that an element touches. */
+static void touch_parts(mover *m, int64_t i)
+{
+    for (int64_t k = m->e->edge_first[i]; k < m->e->edge_first[i + 1]; k++) {
+        m->touch[m->part[m->e->edge[k]]] += edge_weight_of(m->e, k);
+    }
+}
+
+static void forget_parts(mover *m, int64_t i)
+{
+    for (int64_t k = m->e->edge_first[i]; k < m->e->edge_first[i + 1]; k++) {
+        m->touch[m->part[m->e->edge[k]]] = 0.0;
+    }
+}
+
+/* Whether what is left to go over a link is worth an element: at least half of it, or less where the part that gets it
+ * stays lighter than the one that gives it is now. Else small flows would come to nothing, again and again. */
+static bool is_worth(const mover *m, int p, int64_t k, double weight)
+{
+    const int q = m->graph.neighbour[k];
+    const double left = to_go(m, k), *scale = m->state.scale;
+
+    return left >= 0.5 * weight || (left > 0.0 && (m->load[q] + weight) / scale[q] < m->load[p] / scale[p]);
+}
+
+/* The link that an element may go over, to the part of which it touches most; -1: none. */
+static int64_t find_way(mover *m, int64_t i, double *gain)
+{
+    const int p = m->part[i];
+    const double weight = weight_of(m->e, i);
+    int64_t way = -1;
+    double most = 0.0;
+
+    if (!(weight > 0.0)) {
+        return -1;
+    }
+    touch_parts(m, i);
+    for (int64_t k = m->graph.neighbour_first[p]; k < m->graph.neighbour_first[p + 1]; k++) {
+        const double touched = m->touch[m->graph.neighbour[k]];
+        if (touched > most && is_worth(m, p, k, weight)) {
+            most = touched;
+            way = k;
+        }
+    }
+    *gain = most - m->touch[p];
+    forget_parts(m, i);
+    return way;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+
+    if (x->gain != y->gain) {
+        return x->gain > y->gain ? -1 : 1;
+    }
+    return (x->element > y->element) - (x->element < y->element);
+}
+
+/* Whether a part takes an element: while it is below what the heaviest is to have after the round, or lighter than the
+ * part that gives it. Else parts on the way would fill up before they have passed anything on. */
+static bool takes(const mover *m, int p, int q, double weight)
+{
+    const double after = (m->load[q] + weight) / m->state.scale[q];
+
+    return after <= m->largest &&
+           (m->load[q] + 0.5 * weight <= m->wanted * m->state.scale[q] || after < m->load[p] / m->state.scale[p]);
+}
+
+static bool may_go(const mover *m, const candidate *c)
+{
+    const int p = m->part[c->element], q = m->graph.neighbour[c->link];
+    const double weight = weight_of(m->e, c->element);
+
+    return is_worth(m, p, c->link, weight) && m->count[p] > 1 && takes(m, p, q, weight);
+}
+
+static void go(mover *m, const candidate *c)
+{
+    const int64_t i = c->element;
+    const int p = m->part[i], q = m->graph.neighbour[c->link];
+    const double weight = weight_of(m->e, i);
+
+    m->part[i] = q;
+    m->left[c->link] += weight;
+    m->load[p] -= weight;
+    m->load[q] += weight;
+    m->count[p]--;
+    m->count[q]++;
+    for (int64_t k = m->e->edge_first[i]; k < m->e->edge_first[i + 1]; k++) {
+        add_to_next(m, m->e->edge[k]);
+    }
+}
+
+/* One layer of elements along all borders. Returns how many have moved. */
+static int64_t move_layer(mover *m)
+{
+    int64_t n = 0, moved = 0;
+
+    for (int64_t k = 0; k < m->now.n; k++) {
+        candidate c = {.element = m->now.element[k]};
+        c.link = find_way(m, c.element, &c.gain);
+        if (c.link >= 0) {
+            m->candidates[n++] = c;
+        }
+    }
+    qsort(m->candidates, (size_t)n, sizeof *m->candidates, by_gain);
+    m->next.n = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const bool goes = may_go(m, &m->candidates[k]);
+        if (goes) {
+            go(m, &m->candidates[k]);
+        }
+        moved += goes;
+        add_to_next(m, m->candidates[k].element);
+    }
+    return moved;
+}
+
+/* The flows of a round by whole elements: layer after layer, at first all elements of parts that send. */
+static int64_t move_elements(mover *m)
+{
+    int64_t moved, sum = 0;
+
+    m->now.n = 0;
+    for (int p = 0; p < m->graph.nparts; p++) {
+        m->load[p] = m->graph.load[p];
+        m->count[p] = sends(m, p); /* for the next loop */
+    }
+    for (int64_t i = 0; i < m->e->n; i++) {
+        if (m->count[m->part[i]] > 0) {
+            m->now.element[m->now.n++] = i;
+        }
+    }
+    memcpy(m->count, m->graph.elements, (size_t)m->graph.nparts * sizeof *m->count);
+    while ((moved = move_layer(m)) > 0) {
+        const list done = m->now;
+        m->now = m->next;
+        m->next = done;
+        for (int64_t k = 0; k < m->now.n; k++) {
+            m->listed[m->now.element[k]] = false;
+        }
+        sum += moved;
+    }
+    for (int64_t k = 0; k < m->next.n; k++) {
+        m->listed[m->next.element[k]] = false;
+    }
+    return sum;
+}
+
+/* Simulates what is to flow in a round, up to `steps`. Returns the steps that it took. */
+static int64_t find_flows(mover *m, double threshold, int64_t steps)
+{
+    int64_t s = 0;
+
+    while (s < steps && (s == 0 || eqp__diffusion_imbalance(&m->state) > AIM * threshold)) {
+        eqp__diffusion_step(&m->state, m->left);
+        s++;
+    }
+    return s;
+}
+
+/* A round. *steps: those that are left; 0 where another round would be of no use. */
+static int do_round(mover *m, int nparts, const eqp_diffusion_options *o, int64_t *steps)
+{
+    const eqp_elements here = {m->e->n, m->e->weight, m->part, m->e->edge_first, m->e->edge, m->e->edge_weight};
+    eqp_part_graph *graph = NULL;
+    double imbalance, stable;
+    int code;
+
+    m->state = (eqp__diffusion){.scale = NULL};
+    m->left = NULL;
+    EQP_TRY(eqp_part_graph_create(&here, nparts, NULL, &graph));
+    m->graph = eqp_part_graph_arrays(graph);
+    stable = eqp__diffusion_stable(&m->graph);
+    EQP_TRY(eqp__diffusion_open(&m->graph, m->graph.load, o->gamma > 0.0 ? fmin(o->gamma, stable) : stable, o->share,
+                                &m->state));
+    EQP_TRY(eqp_array_create(&m->left, m->graph.neighbour_first[nparts], sizeof *m->left));
+    m->largest = eqp__diffusion_largest(&m->state);
+    imbalance = eqp__diffusion_imbalance(&m->state);
+    if (imbalance <= o->threshold || !(imbalance < m->least)) {
+        *steps = 0;
+        goto done;
+    }
+    m->least = imbalance;
+    *steps -= find_flows(m, o->threshold, *steps < ROUND_STEPS ? *steps : ROUND_STEPS);
+    m->wanted = eqp__diffusion_largest(&m->state);
+    if (move_elements(m) == 0) {
+        *steps = 0;
+    }
+done:
+    eqp__diffusion_close(&m->state);
+    free(m->left);
+    eqp_part_graph_free(graph);
+    return code;
+}
+
+int eqp_diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part)
+{
+    EQP_REQUIRE(elements && elements->n >= 0 && (elements->n == 0 || (elements->part && part)));
+    const eqp_diffusion_options usual = eqp_diffusion_options_defaults(), *o = options != NULL ? options : &usual;
+    mover m = {.least = INFINITY};
+    int64_t steps = o->steps;
+    int code = eqp__diffusion_check(o, nparts);
+
+    if (code != EQP_OK || o->as_printed) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (elements->n == 0) {
+        return EQP_OK;
+    }
+    EQP_TRY(open_mover(elements, nparts, &m));
+    while (steps > 0) {
+        EQP_TRY(do_round(&m, nparts, o, &steps));
+    }
+    memcpy(part, m.part, (size_t)elements->n * sizeof *part);
+done:
+    close_mover(&m);
+    return code;
+}

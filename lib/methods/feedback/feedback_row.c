@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The method `feedback`: of each part only the whole load counts, spread evenly over its particles. Then the boundaries
+ * of equations 2.1 to 2.3 (feedback.h) are those of a cut along the curve of such items. */
+#include "methods/frame/rows.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/feedback.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loads as the rule's integers: the total is this. */
+#define TOTAL_UNITS 1e15
+
+typedef struct step {
+    MPI_Comm comm;
+    const eqp_balance_items *items;
+    const eqp_balance_options *options;
+    double *load;      /* [nparts] of the present parts */
+    double *particles; /* [nparts] behind it */
+    double *density;   /* [n] */
+} step;
+
+static int open_step(step *s)
+{
+    int code = eqp_array_create(&s->load, 2 * (int64_t)s->options->nparts, sizeof *s->load);
+
+    if (!code) {
+        s->particles = s->load + s->options->nparts;
+    }
+    code = code ? code : eqp_array_create(&s->density, s->items->n, sizeof *s->density);
+    return eqp_agree(s->comm, code, NULL);
+}
+
+static void close_step(step *s)
+{
+    free(s->load);
+    free(s->density);
+}
+
+static int cut_by_count(const step *s, int *part)
+{
+    for (int64_t i = 0; i < s->items->n; i++) {
+        s->density[i] = (double)s->items->particles[i];
+    }
+    return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
+}
+
+/* Loads (by weight, unless they are known) and particles of the parts. */
+static int measure(step *s, const int *part, const double *known)
+{
+    const int nparts = s->options->nparts;
+    int code;
+
+    memset(s->load, 0, 2 * (size_t)nparts * sizeof *s->load);
+    for (int64_t i = 0; i < s->items->n; i++) {
+        s->load[part[i]] += s->items->weight[i];
+        s->particles[part[i]] += (double)s->items->particles[i];
+    }
+    code = eqp_sum_double(s->comm, 2 * (int64_t)nparts, s->load);
+    if (!code && known) {
+        memcpy(s->load, known, (size_t)nparts * sizeof *known);
+    }
+    return code;
+}
+
+/* New parts from the loads of those that `part` says. */
+static int move_cuts(const step *s, int *part)
+{
+    for (int64_t i = 0; i < s->items->n; i++) {
+        const int p = part[i];
+        s->density[i] = s->particles[p] > 0 ? s->load[p] * (double)s->items->particles[i] / s->particles[p] : 0;
+    }
+    return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
+}
+
+/* Whether another step is worth it: parts' loads beside their shares. */
+static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
+{
+    const int nparts = s->options->nparts;
+    double total = 0, most = 0;
+
+    for (int p = 0; p < nparts; p++) {
+        total += s->load[p];
+        most = fmax(most, s->options->share ? s->load[p] / (s->options->share[p] * nparts) : s->load[p]);
+    }
+    if (!(total > 0)) {
+        *verdict = EQP_FEEDBACK_WITHIN;
+        return EQP_OK;
+    }
+    most = fmin(most / total, 1);
+    return eqp_feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS, verdict);
+}
+
+/* Steps with modelled loads, from equal counts; the best parts are kept. */
+static int settle(step *s, int *part)
+{
+    eqp_feedback_options options = eqp_feedback_options_defaults();
+    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
+    eqp_feedback_state state;
+    int *now = NULL, code;
+
+    options.threshold = s->options->imbalance_tol;
+    code = eqp_feedback_init(&state, &options);
+    code = code ? code : eqp_array_create(&now, s->items->n, sizeof *now);
+    code = eqp_agree(s->comm, code, NULL);
+    code = code ? code : cut_by_count(s, now);
+    while (!code && verdict == EQP_FEEDBACK_GO_ON) {
+        code = measure(s, now, NULL);
+        code = code ? code : check(s, &state, &verdict);
+        if (!code && (state.checks == 0 || state.best_step == state.checks - 1)) {
+            memcpy(part, now, (size_t)s->items->n * sizeof *now);
+        }
+        if (!code && verdict == EQP_FEEDBACK_GO_ON) {
+            code = move_cuts(s, now);
+        }
+    }
+    free(now);
+    return code;
+}
+
+static double sum_of(int n, const double *x)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        sum += x[i];
+    }
+    return sum;
+}
+
+/* One step from what was measured; without present parts there is nothing to learn from, and without loads nothing
+ * learnt. */
+static int follow(step *s, int *part)
+{
+    int known, code = eqp__parts_are_known(s->comm, s->items, s->options->nparts, &known);
+
+    if (code || !known) {
+        return code ? code : cut_by_count(s, part);
+    }
+    for (int64_t i = 0; i < s->items->n; i++) {
+        part[i] = s->items->part_now[i];
+    }
+    code = measure(s, part, s->options->part_load);
+    return code || !(sum_of(s->options->nparts, s->load) > 0) ? code : move_cuts(s, part);
+}
+
+static int assign_feedback(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                           eqp_balance_result *result)
+{
+    step s = {.comm = comm, .items = items, .options = options};
+    int code = open_step(&s);
+
+    (void)result;
+    code = code ? code : options->part_load ? follow(&s, part) : settle(&s, part);
+    close_step(&s);
+    return code;
+}
+
+const eqp_method eqp__method_feedback = {.name = "feedback",
+                                         .summary = "cuts of the curve moved by the measured loads of the parts alone",
+                                         .flags = EQP_NEEDS_WEIGHTS | EQP_BY_LOADS,
+                                         .assign = assign_feedback};

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The frame around every method: checks, agreement, and what came out. */
+#include "methods/frame/rows.h"
+
+#include "comm/agree.h"
+#include "methods/frame/capacity_all.h"
+#include "methods/frame/cycle.h"
+#include "methods/frame/gather.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/relabel_all.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/cycle.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse(eqp_message *message, int code, const char *what)
+{
+    eqp_message_set(message, "balance: %s", what);
+    return code;
+}
+
+/* Numbers that are neither zero, which is for the method to decide, nor what their row allows. */
+static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
+{
+    const char *at = (const char *)settings + option->offset;
+    double real = 0;
+    int64_t number = 0;
+
+    if (option->offset > sizeof *settings - sizeof number) {
+        return option->type != EQP_OPTION_INT && option->type != EQP_OPTION_REAL;
+    }
+    if (option->type == EQP_OPTION_REAL) {
+        memcpy(&real, at, sizeof real);
+        return real == 0 || (real >= option->low && real <= option->high && isfinite(real));
+    }
+    if (option->type == EQP_OPTION_INT) {
+        memcpy(&number, at, sizeof number);
+        return number == 0 || ((double)number >= option->low && (double)number <= option->high);
+    }
+    return true;
+}
+
+int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
+{
+    if (!method) {
+        eqp_message_set(message, "balance: no method, or one that this build lacks");
+        eqp__methods_add_all(message);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!eqp_method_assigns(method) || !method->name || !o || (method->noptions > 0 && !method->option)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "no options, or a method that no call carries out");
+    }
+    if (o->size != sizeof *o) {
+        return refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made");
+    }
+    if (o->nparts < 1) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1");
+    }
+    if (eqp__shares_check(o->nparts, o->share)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the shares must be positive and sum to 1");
+    }
+    if (!(o->imbalance_tol >= 0) || !isfinite(o->imbalance_tol)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative");
+    }
+    for (int i = 0; i < method->noptions; i++) {
+        if (!is_set_well(&method->option[i], &o->settings)) {
+            eqp_message_set(message, "balance: %s: %s is out of range", method->name, method->option[i].name);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    for (int p = 0; o->part_load && p < o->nparts; p++) {
+        if (!(o->part_load[p] >= 0) || !isfinite(o->part_load[p])) {
+            return refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative");
+        }
+    }
+    for (int p = 0; o->capacity && p < o->nparts; p++) {
+        if (o->capacity[p] < 0) {
+            return refuse(message, EQP_ERR_ARGUMENT, "a capacity must not be negative");
+        }
+    }
+    if (o->nphases != 0 && eqp__phases_check(o->nphases, o->times)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "a cycle has 1 to 16 phases that come more than 0 times");
+    }
+    return EQP_OK;
+}
+
+static int check_arrays(const eqp_method *method, const eqp_balance_items *items, const eqp_balance_options *options,
+                        const int *part, eqp_message *message)
+{
+    if (!items || items->n < 0 || (items->n > 0 && (!items->id || !part))) {
+        return refuse(message, EQP_ERR_ARGUMENT, "no items, or items without ids");
+    }
+    if (items->n == 0) {
+        return EQP_OK;
+    }
+    if (items->phase_load ? options->nphases == 0 : options->nphases > 1) {
+        return refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other");
+    }
+    if (options->capacity && !items->size) {
+        return refuse(message, EQP_ERR_ARGUMENT, "capacities need the sizes of the items");
+    }
+    if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
+    }
+    if ((method->flags & EQP_NEEDS_POINTS) && !items->point) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs positions");
+    }
+    if ((method->flags & EQP_NEEDS_PINS) && !items->pin_first) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs pins");
+    }
+    if (items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin))) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the pins are incomplete");
+    }
+    return EQP_OK;
+}
+
+/* What is wrong with item i, or NULL. */
+static const char *find_fault(const eqp_balance_items *t, int64_t i)
+{
+    if (t->id[i] < 0) {
+        return "a negative id";
+    }
+    if (t->weight && (!(t->weight[i] >= 0) || !isfinite(t->weight[i]))) {
+        return "a weight that is negative or not finite";
+    }
+    if (t->particles && t->particles[i] < 0) {
+        return "a negative number of particles";
+    }
+    if (t->size && t->size[i] < 0) {
+        return "a negative size";
+    }
+    for (int k = 0; t->point && k < 3; k++) {
+        if (!isfinite(t->point[3 * i + k])) {
+            return "a position that is not finite";
+        }
+    }
+    for (int k = 0; t->source && k < 3; k++) {
+        if (!isfinite(t->source[3 * i + k])) {
+            return "a source that is not finite";
+        }
+    }
+    if (t->pin_first && t->pin_first[i + 1] < t->pin_first[i]) {
+        return "a negative number of pins";
+    }
+    return NULL;
+}
+
+static int check_values(const eqp_balance_items *t, int nphases, eqp_message *message)
+{
+    for (int64_t j = 0; t->phase_load && j < t->n * nphases; j++) {
+        if (!(t->phase_load[j] >= 0) || !isfinite(t->phase_load[j])) {
+            eqp_message_set(message, "balance: item %" PRId64 " has a load of a phase that is negative or not finite",
+                            t->id[j / nphases]);
+            return EQP_ERR_DATA;
+        }
+    }
+    for (int64_t i = 0; i < t->n; i++) {
+        const char *fault = find_fault(t, i);
+        if (fault) {
+            eqp_message_set(message, "balance: item %" PRId64 " has %s", t->id[i], fault);
+            return EQP_ERR_DATA;
+        }
+    }
+    int64_t npins = t->n > 0 && t->pin_first ? t->pin_first[t->n] : 0;
+    for (int64_t k = 0; k < npins; k++) {
+        if (t->pin[k] < 0 || (t->pin_weight && (!(t->pin_weight[k] >= 0) || !isfinite(t->pin_weight[k])))) {
+            eqp_message_set(message, "balance: pin %" PRId64 " has a negative id or no valid weight", k);
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+/* The items as the methods see them, with everything that has a default filled in. */
+typedef struct complete {
+    eqp_balance_items items;
+    int64_t *particles;
+    double *weight;
+    int *part;
+    double *sums;             /* [3 nparts + FEW] work */
+    int64_t *count;           /* [nparts] work */
+    double all;               /* items of all ranks */
+    double heaviest, quantum; /* their largest weight; of rounded weights */
+    bool cycles;              /* they have loads of phases */
+} complete;
+
+/* A method that assigns alone: rank 0 does it for all. */
+static int assign_gathered(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+                           const eqp_balance_options *options, int *part, eqp_balance_result *result)
+{
+    const unsigned columns = EQP__IDS | EQP__PARTICLES | EQP__SIZES | EQP__PHASES | EQP__PART_NOW |
+                             (method->flags & EQP_NEEDS_POINTS ? EQP__POINTS : 0) |
+                             (method->flags & EQP_NEEDS_SOURCES ? EQP__SOURCES : 0) |
+                             (method->flags & EQP_NEEDS_PINS ? EQP__PINS : 0);
+    int code;
+
+    for (int64_t i = 0; i < items->n; i++) {
+        const int now = items->part_now != NULL ? items->part_now[i] : -1;
+        part[i] = now < options->nparts ? now : -1;
+    }
+    EQP_TRY(eqp__gather_and_assign(comm, items, options, columns, method->assign_alone, part, result));
+    if (!(method->flags & (EQP_SHAPED | EQP_REFINES))) {
+        EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+    }
+done:
+    return code;
+}
+
+/* Numbers of describe() beside those of the parts. */
+enum { FEW = 4 };
+
+/* Items, weights and loads of phases, added up over the ranks. */
+enum { SUMS = 2 + EQP_CYCLE_PHASES };
+
+/* The cost of item i over a cycle, unless it has a weight. */
+static double cost_of(const eqp_balance_items *t, const eqp_balance_options *o, int64_t i)
+{
+    double sum = 0;
+
+    if (!t->phase_load) {
+        return (double)t->particles[i];
+    }
+    for (int k = 0; k < o->nphases; k++) {
+        sum += eqp__times(o->times, k) * t->phase_load[i * o->nphases + k];
+    }
+    return sum;
+}
+
+static int complete_open(const eqp_balance_items *items, const eqp_balance_options *options, complete *c)
+{
+    int code = eqp_array_create(&c->part, items->n, sizeof *c->part);
+
+    code = code ? code : eqp_array_create(&c->sums, 3 * (int64_t)options->nparts + FEW, sizeof *c->sums);
+    code = code ? code : eqp_array_create(&c->count, options->nparts, sizeof *c->count);
+    c->items = *items;
+    if (!code && !items->particles && !(code = eqp_array_create(&c->particles, items->n, sizeof *c->particles))) {
+        for (int64_t i = 0; i < items->n; i++) {
+            c->particles[i] = 1;
+        }
+        c->items.particles = c->particles;
+    }
+    if (!code && !(code = eqp_array_create(&c->weight, items->n, sizeof *c->weight))) {
+        for (int64_t i = 0; i < items->n; i++) {
+            c->weight[i] = items->weight ? items->weight[i] : cost_of(&c->items, options, i);
+        }
+        c->items.weight = c->weight;
+    }
+    return code;
+}
+
+static void complete_close(complete *c)
+{
+    free(c->particles);
+    free(c->weight);
+    free(c->part);
+    free(c->sums);
+    free(c->count);
+}
+
+/* How even the phases came out. Without loads of phases nothing travels. */
+static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, bool cycles,
+                          const int *part, eqp_balance_result *r)
+{
+    eqp_cycle cycle = {.efficiency = 1 / (1 + r->imbalance), .imbalance = {r->imbalance}};
+    double *load = NULL;
+    int code = EQP_OK;
+
+    if (cycles) {
+        EQP_TRY(eqp_agree(comm, eqp_array_create(&load, (int64_t)o->nparts * o->nphases, sizeof *load), NULL));
+        for (int64_t i = 0; i < t->n; i++) {
+            for (int k = 0; k < o->nphases; k++) {
+                load[(int64_t)part[i] * o->nphases + k] += t->phase_load[i * o->nphases + k];
+            }
+        }
+        EQP_TRY(eqp__sum_double(comm, (int64_t)o->nparts * o->nphases, load));
+        EQP_TRY(eqp_cycle_of_parts(o->nparts, load, o->nphases, o->times, o->share, &cycle) ? EQP_ERR_OVERFLOW
+                                                                                            : EQP_OK);
+    }
+    r->cycle_efficiency = cycle.efficiency;
+    memcpy(r->phase_imbalance, cycle.imbalance, sizeof cycle.imbalance);
+done:
+    free(load);
+    return code;
+}
+
+/* What came out, over all ranks. Weights as given are sums of rounded ones and of remainders that are rounded, too: all
+ * sums are exact, and the same on any ranks. */
+static int describe(MPI_Comm comm, const complete *c, const double *given, const eqp_balance_options *o,
+                    const int *part, eqp_balance_result *r)
+{
+    const eqp_balance_items *t = &c->items;
+    const double fine = c->quantum > 0 ? eqp__quantum(c->quantum, c->all) : 0;
+    double *const load = c->sums, *const rest = load + o->nparts, *const count = rest + o->nparts;
+    double *const few = count + o->nparts;
+    eqp_part_loads loads;
+    int code = EQP_OK;
+
+    memset(c->sums, 0, (3 * (size_t)o->nparts + FEW) * sizeof *c->sums);
+    for (int64_t i = 0; i < t->n; i++) {
+        const int now = t->part_now ? t->part_now[i] : -1;
+        load[part[i]] += t->weight[i];
+        rest[part[i]] += given ? eqp__round_to(fine, given[i] - t->weight[i]) : 0;
+        count[part[i]]++;
+        if (now >= 0 && now < o->nparts && now != part[i]) {
+            few[1]++;
+            few[2] += t->size ? (double)(t->size[i] >> 32) : 0;
+            few[3] += t->size ? (double)(t->size[i] & UINT32_MAX) : 0;
+        }
+    }
+    few[0] = (double)t->n;
+    EQP_TRY(eqp__sum_exact(comm, 3 * (int64_t)o->nparts + FEW, c->sums));
+    for (int p = 0; p < o->nparts; p++) {
+        load[p] += rest[p];
+        c->count[p] = (int64_t)count[p];
+    }
+    eqp__part_loads_finish(o->nparts, o->share, load, c->count, &loads);
+    EQP_TRY(isfinite(loads.total) ? EQP_OK : EQP_ERR_OVERFLOW);
+    r->imbalance = loads.imbalance;
+    r->load_max = loads.max;
+    r->load_mean = loads.mean;
+    r->empty_parts = loads.empty;
+    r->items = (int64_t)few[0];
+    r->moved = (int64_t)few[1];
+    r->moved_bytes = (int64_t)(((uint64_t)(int64_t)few[2] << 32) + (uint64_t)few[3]);
+    r->imbalance_floor = eqp__imbalance_floor(c->heaviest, loads.mean, o->nparts, o->share);
+    r->within = r->imbalance <= o->imbalance_tol + EQP__IMBALANCE_SLACK;
+    r->curve_better = !r->within && r->imbalance_curve < r->imbalance;
+    r->imbalance_unrepaired = isnan(r->imbalance_unrepaired) ? r->imbalance : r->imbalance_unrepaired;
+done:
+    return code;
+}
+
+void eqp__balance_same(const eqp_method *method, const eqp_balance_options *o, eqp__same same[EQP__BALANCE_SAME])
+{
+    enum { SETTINGS = sizeof o->settings / sizeof(int64_t) };
+    const eqp__same these[EQP__BALANCE_SAME] = {
+        {eqp__print_text(2 * (int64_t)method->flags + (method->assign != NULL), method->name), "the method"},
+        {o->nparts, "the number of parts"},
+        {eqp_fingerprint(0, o->nparts, o->share), "the shares"},
+        {eqp__bits_of(o->imbalance_tol), "the imbalance tolerance"},
+        {(int64_t)o->seed, "the seed"},
+        {eqp_fingerprint(0, o->nparts, o->part_load), "the measured loads"},
+        {eqp_fingerprint(0, SETTINGS, &o->settings), "the options of the method"},
+        {o->nphases, "the number of phases"},
+        {eqp_fingerprint(0, o->nphases, o->times), "the times of phases"},
+        {eqp_fingerprint(0, o->nparts, o->capacity), "the capacities"},
+        {o->regions != NULL, "whether regions are wanted"}};
+
+    memcpy(same, these, sizeof these);
+}
+
+/* What no method could add up is infinite. */
+static void sum_loads(const complete *c, const eqp_balance_options *o, double sum[SUMS])
+{
+    const eqp_balance_items *t = &c->items;
+
+    sum[0] = (double)t->n;
+    for (int64_t i = 0; i < t->n; i++) {
+        sum[1] += t->weight[i];
+        for (int k = 0; t->phase_load && k < o->nphases; k++) {
+            sum[2 + k] += t->phase_load[i * o->nphases + k];
+        }
+    }
+}
+
+/* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
+ * Finds what the ranks have to know of all items. Collective. */
+static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
+                         const eqp_balance_options *o, complete *c, eqp_message *message)
+{
+    double sum[SUMS] = {0};
+    enum { OPTIONS = EQP__BALANCE_SAME, ARRAYS = 8 };
+    eqp__same same[OPTIONS];
+    int64_t pair[OPTIONS + ARRAYS + 1][2];
+
+    for (int k = 0; k <= OPTIONS + ARRAYS; k++) {
+        pair[k][0] = pair[k][1] = INT64_MAX;
+    }
+    if (!code) {
+        const void *array[ARRAYS] = {t->weight, t->particles, t->size,       t->point,
+                                     t->source, t->pin_first, t->pin_weight, t->phase_load};
+
+        eqp__balance_same(method, o, same);
+        for (int k = 0; k < OPTIONS; k++) {
+            eqp__put_value(pair[k], same[k].value);
+        }
+        for (int k = 0; k < ARRAYS && t->n > 0; k++) {
+            eqp__put_value(pair[OPTIONS + k], array[k] != NULL);
+        }
+        for (int64_t i = 0; i < t->n; i++) {
+            c->heaviest = fmax(c->heaviest, c->weight[i]);
+        }
+        pair[OPTIONS + ARRAYS][0] = ~eqp__rank_of_double(c->heaviest);
+        sum_loads(c, o, sum);
+    }
+    code = eqp__meet(comm, code, 2 * (OPTIONS + ARRAYS) + 1, pair[0], SUMS, sum, message);
+    for (int k = 0; k < OPTIONS + ARRAYS && !code; k++) {
+        if (eqp__pair_differs(pair[k])) {
+            eqp_message_set(message, "balance: %s%s", k < OPTIONS ? "the ranks differ in " : "",
+                            k < OPTIONS ? same[k].what : "an array is given on some ranks only");
+            code = EQP_ERR_ARGUMENT;
+        }
+    }
+    for (int k = 1; k < SUMS && !code; k++) {
+        code = isfinite(sum[k]) ? EQP_OK : refuse(message, EQP_ERR_OVERFLOW, "the weights have no finite sum");
+    }
+    c->cycles = pair[OPTIONS + ARRAYS - 1][0] == 1;
+    c->heaviest = eqp__double_of_rank(~pair[OPTIONS + ARRAYS][0]);
+    c->all = sum[0];
+    c->quantum = eqp__quantum(c->heaviest, c->all);
+    return code;
+}
+
+int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
+                         eqp_message *message)
+{
+    complete c = {0};
+    eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
+    eqp_balance_options here = eqp_balance_options_defaults();
+
+    code = code ? code : eqp__balance_options_check(method, options, message);
+    code = code ? code : check_arrays(method, items, options, part, message);
+    code = code ? code : check_values(items, options->nphases, message);
+    code = code ? code : complete_open(items, options, &c);
+    EQP_TRY(agree_on_call(comm, code, method, items, options, &c, message));
+    here = *options;
+    here.message = message;
+    for (int64_t i = 0; i < items->n; i++) {
+        c.weight[i] = eqp__round_to(c.quantum, c.weight[i]);
+    }
+    EQP_TRY(method->assign != NULL ? method->assign(comm, &c.items, &here, c.part, &r)
+                                   : assign_gathered(comm, method, &c.items, &here, c.part, &r));
+    if (options->capacity) { /* the same on all ranks */
+        EQP_TRY(eqp__capacity_all(comm, &c.items, &here, !(method->flags & EQP_SHAPED), c.part, &r));
+    }
+    EQP_TRY(describe(comm, &c, items->weight, options, c.part, &r));
+    EQP_TRY(describe_cycle(comm, &c.items, options, c.cycles, c.part, &r));
+    if (items->n > 0) {
+        memcpy(part, c.part, (size_t)items->n * sizeof *part);
+    }
+    if (result) {
+        *result = r;
+    }
+done:
+    if (code && message->text[0] == '\0') {
+        eqp_message_set(message, "balance: method %s: %s", method ? method->name : "", eqp_error_text(code));
+    }
+    complete_close(&c);
+    return code;
+}
+
+int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+                const eqp_balance_options *options, int *part, eqp_balance_result *result)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+    eqp_message message = {""};
+    eqp_balance_options here;
+    int code = eqp__comm_dup(comm, &own);
+
+    if (code) {
+        return code;
+    }
+    const bool whole = options != NULL && options->size == sizeof *options;
+    if (whole) {
+        here = *options;
+        here.regions = NULL;
+    }
+    code = eqp__balance_checked(own, EQP_OK, method, items, whole ? &here : options, part, result, &message);
+    if (code && options && options->message) {
+        *options->message = message;
+    }
+    eqp_comm_free(&own);
+    return code;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts come within their capacities. Whoever gives room away gives load away with it, so that moves alone would leave
+ * the parts that are full of light items with little to do: what is heavy for its size comes back in exchange. Runs of
+ * the curve are moved before items, so that parts stay in few pieces. */
+#include "methods/frame/capacity.h"
+
+#include "methods/frame/parts.h"
+#include "methods/frame/repair.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run has at most 1 / 2^k of a part's even load and size: k of the longest runs, of the shortest, and their steps. */
+enum { LONGEST = 3, SHORTEST = 7, SHORTER = 2 };
+
+/* Pieces of a part, and parts, that a search for an exchange looks at; moves and exchanges of a level for each part. */
+enum { PICKED = 48, LIGHTEST = 6, EXCHANGES = 16 };
+
+/* An exchange that gains less is none. */
+#define LEAST_GAIN 1e-9
+
+/* The pieces of a level: runs of items that are in one part. */
+typedef struct level {
+    const eqp__capping *in;
+    eqp__repairing m; /* of the pieces */
+    int64_t *first;   /* [pieces + 1] items */
+    double *weight;   /* [pieces] */
+    int64_t *size;    /* [pieces] */
+    int *part;        /* [pieces] to begin with */
+    int64_t *fill;    /* [nparts] */
+    double goal;      /* largest relative load that is good enough */
+    bool last;        /* pieces are items */
+} level;
+
+static void level_close(level *v)
+{
+    eqp__repair_close(&v->m);
+    free(v->first);
+    free(v->weight);
+    free(v->size);
+    free(v->part);
+    free(v->fill);
+}
+
+/* Cuts the items into pieces that weigh and hold so much at most, if they are not single items. */
+static int64_t cut_pieces(level *v, const int *part, double weight, double size)
+{
+    const eqp__capping *in = v->in;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < in->n; i++) {
+        const bool joins = !v->last && n > 0 && part[i] == part[i - 1] && v->weight[n - 1] + in->weight[i] <= weight &&
+                           (double)(v->size[n - 1] + in->size[i]) <= size;
+        if (!joins) {
+            v->first[n] = i;
+            v->part[n] = part[i];
+            v->weight[n] = 0.0;
+            v->size[n++] = 0;
+        }
+        v->weight[n - 1] += in->weight[i];
+        v->size[n - 1] += in->size[i];
+        v->fill[part[i]] += in->size[i];
+    }
+    v->first[n] = in->n;
+    return n;
+}
+
+/* halvings: of an even part, for the longest piece. v: to be closed in any case. */
+static int level_open(const eqp__capping *in, const int *part, int halvings, double goal, level *v)
+{
+    double weight = 0.0, size = 0.0;
+    int code;
+
+    *v = (level){.in = in, .goal = goal, .last = halvings > SHORTEST};
+    EQP_TRY(eqp_array_create(&v->first, in->n + 1, sizeof *v->first));
+    EQP_TRY(eqp_array_create(&v->weight, in->n, sizeof *v->weight));
+    EQP_TRY(eqp_array_create(&v->size, in->n, sizeof *v->size));
+    EQP_TRY(eqp_array_create(&v->part, in->n, sizeof *v->part));
+    EQP_TRY(eqp_array_create(&v->fill, in->nparts, sizeof *v->fill));
+    for (int64_t i = 0; i < in->n; i++) {
+        weight += in->weight[i];
+        size += (double)in->size[i];
+    }
+    const double even = ldexp(1.0 / in->nparts, -halvings);
+    v->m = (eqp__repairing){.weight = v->weight, .nparts = in->nparts};
+    v->m.n = cut_pieces(v, part, weight * even, size * even);
+    EQP_TRY(eqp__repair_open(&v->m, in->share, in->imbalance_tol, v->part, weight));
+done:
+    return code;
+}
+
+/* Parts of the items by those of the pieces. */
+static void level_read(const level *v, int *part)
+{
+    for (int64_t k = 0; k < v->m.n; k++) {
+        for (int64_t i = v->first[k]; i < v->first[k + 1]; i++) {
+            part[i] = v->m.part[k];
+        }
+    }
+}
+
+static void give(level *v, int64_t piece, int to)
+{
+    v->fill[v->m.part[piece]] -= v->size[piece];
+    v->fill[to] += v->size[piece];
+    eqp__repair_move(&v->m, piece, to);
+}
+
+static int64_t room_of(const level *v, int p)
+{
+    return v->in->capacity[p] - v->fill[p]; /* below 0: it has too much */
+}
+
+/* Relative load of a part that would get so much more. */
+static double loaded(const level *v, int p, double more)
+{
+    return v->m.scale[p] > 0 ? (v->m.load[p] + more) / v->m.scale[p] : 0.0;
+}
+
+/* The part with room for a piece that has least load with it; -1: none. */
+static int find_place(const level *v, int64_t piece)
+{
+    int best = -1;
+
+    for (int p = 0; p < v->in->nparts; p++) {
+        if (p != v->m.part[piece] && v->size[piece] <= room_of(v, p) &&
+            (best < 0 || loaded(v, p, v->weight[piece]) < loaded(v, best, v->weight[piece]))) {
+            best = p;
+        }
+    }
+    return best;
+}
+
+/* A part beside the piece on the curve that has room for it and gets not too much load; -1: none. */
+static int find_neighbour(const level *v, int64_t piece)
+{
+    for (int side = -1; side <= 1; side += 2) {
+        const int64_t next = piece + side;
+        const int p = next >= 0 && next < v->m.n ? v->m.part[next] : v->m.part[piece];
+        if (p != v->m.part[piece] && v->size[piece] <= room_of(v, p) && loaded(v, p, v->weight[piece]) <= v->goal) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+/* Whether piece a is lighter for its size than piece b; the first of equal ones. */
+static bool is_lighter(const level *v, int64_t a, int64_t b)
+{
+    const double x = v->weight[a] * (double)v->size[b], y = v->weight[b] * (double)v->size[a];
+
+    return x < y || (x == y && a < b);
+}
+
+/* What leaves a part that has too much, and where to: of pieces with a neighbour that takes them, else of all that fit
+ * anywhere, the one that is lightest for its size. -1: none. */
+static int64_t find_leaver(const level *v, int p, int *to)
+{
+    const int64_t most = v->last ? INT64_MAX : -room_of(v, p); /* more than must leave only where nothing is shorter */
+    int64_t best = -1, free_room = 0;
+    bool beside = false;
+
+    for (int q = 0; q < v->in->nparts; q++) {
+        free_room = room_of(v, q) > free_room ? room_of(v, q) : free_room;
+    }
+    for (int64_t k = v->m.head[p]; k >= 0; k = v->m.next[k]) {
+        if (v->size[k] == 0 || v->size[k] > most || v->size[k] > free_room) {
+            continue;
+        }
+        const int neighbour = find_neighbour(v, k);
+        if (best < 0 || (neighbour >= 0) > beside || ((neighbour >= 0) == beside && is_lighter(v, k, best))) {
+            best = k;
+            beside = neighbour >= 0;
+            *to = neighbour;
+        }
+    }
+    if (best >= 0 && !beside) {
+        *to = find_place(v, best);
+    }
+    return best;
+}
+
+static void shed(level *v)
+{
+    for (int p = 0; p < v->in->nparts; p++) {
+        while (room_of(v, p) < 0) {
+            int to = -1;
+            const int64_t piece = find_leaver(v, p, &to);
+            if (piece < 0) {
+                break;
+            }
+            give(v, piece, to);
+        }
+    }
+}
+
+/* So much of a part's pieces: all, or some from all over the curve. Returns their number. */
+static int pick(const level *v, int p, int64_t *picked)
+{
+    const int64_t count = v->m.count[p], n = count < PICKED ? count : PICKED;
+    int64_t at = 0, k = 0;
+
+    eqp__repair_members(&v->m, p, v->m.member);
+    for (; k < n; k++) {
+        at = k * count / n;
+        picked[k] = v->m.member[at];
+    }
+    return (int)n;
+}
+
+/* Parts with least relative load, lightest first. Returns their number. */
+static int find_lightest(const level *v, int heaviest, int *light)
+{
+    int n = 0;
+
+    for (int p = 0; p < v->in->nparts; p++) {
+        int at = n;
+        if (p == heaviest) {
+            continue;
+        }
+        while (at > 0 && loaded(v, p, 0.0) < loaded(v, light[at - 1], 0.0)) {
+            at--;
+        }
+        if (at < LIGHTEST) {
+            n = n < LIGHTEST ? n + 1 : n;
+            memmove(light + at + 1, light + at, (size_t)(n - at - 1) * sizeof *light);
+            light[at] = p;
+        }
+    }
+    return n;
+}
+
+/* A piece that goes to another part, and one that comes back, or -1. */
+typedef struct exchange {
+    int64_t piece, back;
+    int to;
+    double after; /* the larger relative load of the two parts */
+} exchange;
+
+static void try_exchange(const level *v, int64_t piece, int64_t back, int to, exchange *best)
+{
+    const int from = v->m.part[piece];
+    const double weight = v->weight[piece] - (back >= 0 ? v->weight[back] : 0.0);
+    const int64_t size = v->size[piece] - (back >= 0 ? v->size[back] : 0);
+    const bool fits = size >= 0 ? size <= room_of(v, to) : -size <= room_of(v, from);
+    const double after = fmax(loaded(v, from, -weight), loaded(v, to, weight));
+
+    if (weight > 0 && fits && after < best->after) {
+        *best = (exchange){piece, back, to, after};
+    }
+}
+
+/* The move or exchange of the part with most load that leaves least. */
+static exchange find_exchange(const level *v, int from)
+{
+    exchange best = {-1, -1, -1, loaded(v, from, 0.0) - LEAST_GAIN};
+    int64_t mine[PICKED], theirs[PICKED];
+    int light[LIGHTEST + 1];
+    const int nlight = find_lightest(v, from, light), nmine = pick(v, from, mine);
+
+    for (int t = 0; t < nlight; t++) {
+        const int ntheirs = pick(v, light[t], theirs);
+        for (int a = 0; a < nmine; a++) {
+            try_exchange(v, mine[a], -1, light[t], &best);
+            for (int b = 0; b < ntheirs; b++) {
+                try_exchange(v, mine[a], theirs[b], light[t], &best);
+            }
+        }
+    }
+    return best;
+}
+
+/* Lowers the largest relative load, within the capacities, until it is good enough. */
+static void even_out(level *v)
+{
+    for (int64_t left = (int64_t)EXCHANGES * v->in->nparts; left > 0; left--) {
+        int from = 0;
+        for (int p = 1; p < v->in->nparts; p++) {
+            from = loaded(v, p, 0.0) > loaded(v, from, 0.0) ? p : from;
+        }
+        const exchange best = loaded(v, from, 0.0) > v->goal ? find_exchange(v, from) : (exchange){.piece = -1};
+        if (best.piece < 0) {
+            break;
+        }
+        give(v, best.piece, best.to);
+        if (best.back >= 0) {
+            give(v, best.back, from);
+        }
+    }
+}
+
+static bool fits(const level *v)
+{
+    bool fit = true;
+
+    for (int p = 0; p < v->in->nparts; p++) {
+        fit = fit && room_of(v, p) >= 0;
+    }
+    return fit;
+}
+
+/* One level. *fit: no part is above its capacity afterwards. */
+static int run_level(const eqp__capping *in, int halvings, double goal, int *part, bool *fit)
+{
+    level v;
+    int code;
+
+    EQP_TRY(level_open(in, part, halvings, goal, &v));
+    shed(&v);
+    even_out(&v);
+    *fit = fits(&v);
+    level_read(&v, part);
+done:
+    level_close(&v);
+    return code;
+}
+
+/* All levels; then, if that was not enough, other parts for all. */
+static int run(const eqp__capping *in, double goal, int *part, bool *fit, eqp__capped *r)
+{
+    bool exhausted = false;
+    int code = EQP_OK;
+
+    for (int halvings = LONGEST; halvings <= SHORTEST + SHORTER; halvings += SHORTER) {
+        EQP_TRY(run_level(in, halvings, goal, part, fit));
+    }
+    if (!*fit) {
+        EQP_TRY(eqp__capacity_bounds(in, &r->proven, &r->why));
+    }
+    if (!*fit && !r->proven) {
+        EQP_TRY(eqp__capacity_pack(in, part, fit, &exhausted));
+        if (exhausted) {
+            r->proven = true;
+            eqp_message_set(&r->why, "proven: a search of all assignments has found none");
+        } else if (*fit) {
+            EQP_TRY(run_level(in, SHORTEST + SHORTER, goal, part, fit));
+        } else {
+            eqp_message_set(&r->why, "no assignment was found, and no lower bound proves that there is none");
+        }
+    }
+done:
+    return code;
+}
+
+int eqp__capacity_repair(const eqp__capping *in, int *part, eqp__capped *result)
+{
+    eqp__capped r = {.fits = false};
+    eqp_part_loads loads;
+    int64_t has = 0;
+    int *made = NULL, code;
+
+    EQP_TRY(eqp_parts_load(in->n, in->weight, part, in->nparts, in->share, NULL, &loads));
+    EQP_TRY(eqp_array_reserve(&made, &has, in->n, sizeof *made));
+    if (in->n > 0) {
+        memcpy(made, part, (size_t)in->n * sizeof *made);
+    }
+    EQP_TRY(run(in, 1.0 + fmax(in->imbalance_tol, loads.imbalance), made, &r.fits, &r));
+    for (int64_t i = 0; i < in->n && r.fits; i++) {
+        r.moved += made[i] != part[i];
+        part[i] = made[i];
+    }
+    *result = r;
+done:
+    free(made);
+    return code;
+}

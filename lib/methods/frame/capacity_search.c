@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bin packing, depth first: the first way down is best fit decreasing. */
+#include "methods/frame/capacity.h"
+
+#include <equipoise/more/base.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of the search beyond those of the first way down. */
+#define STEPS 200000
+
+typedef struct sized {
+    int64_t size, item;
+} sized;
+
+typedef struct packing {
+    const eqp__capping *in;
+    sized *item;    /* [n] of falling size */
+    int64_t n;      /* items that have a size */
+    int64_t *left;  /* [n + 1] sizes of the items from here on */
+    int64_t *room;  /* [nparts] */
+    int64_t *tried; /* [n + 1] room of the part that was tried last; -1: none */
+    int *choice;    /* [n] part */
+} packing;
+
+static int by_falling_size(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : (x->item > y->item) - (x->item < y->item);
+}
+
+static int packing_open(const eqp__capping *in, packing *k)
+{
+    int code;
+
+    *k = (packing){.in = in};
+    EQP_TRY(eqp_array_create(&k->item, in->n, sizeof *k->item));
+    EQP_TRY(eqp_array_create(&k->left, in->n + 1, sizeof *k->left));
+    EQP_TRY(eqp_array_create(&k->room, in->nparts, sizeof *k->room));
+    EQP_TRY(eqp_array_create(&k->tried, in->n + 1, sizeof *k->tried));
+    EQP_TRY(eqp_array_create(&k->choice, in->n, sizeof *k->choice));
+    memcpy(k->room, in->capacity, (size_t)in->nparts * sizeof *k->room);
+    for (int64_t i = 0; i < in->n; i++) {
+        if (in->size[i] > 0) {
+            k->item[k->n++] = (sized){in->size[i], i};
+        }
+    }
+    qsort(k->item, (size_t)k->n, sizeof *k->item, by_falling_size);
+    for (int64_t d = k->n - 1; d >= 0; d--) {
+        k->left[d] = k->left[d + 1] + k->item[d].size;
+    }
+done:
+    return code;
+}
+
+static void packing_close(packing *k)
+{
+    free(k->item);
+    free(k->left);
+    free(k->room);
+    free(k->tried);
+    free(k->choice);
+}
+
+/* The part with least room for the item above what was tried, -1 without one: parts with equal room are alike. None
+ * either where parts that can hold one of the items that are left cannot hold all of them. */
+static int next_part(const packing *k, int64_t depth)
+{
+    const int64_t size = k->item[depth].size, least = k->item[k->n - 1].size;
+    int64_t missing = k->left[depth];
+    int best = -1;
+
+    for (int p = 0; p < k->in->nparts; p++) {
+        const int64_t room = k->room[p];
+        if (room >= least && missing > 0) {
+            missing = room > missing ? 0 : missing - room;
+        }
+        if (room >= size && room > k->tried[depth] && (best < 0 || room < k->room[best])) {
+            best = p;
+        }
+    }
+    return missing > 0 ? -1 : best;
+}
+
+/* Depth that was reached: all of n, or -1 where nothing is left to be tried. */
+static int64_t search(packing *k)
+{
+    int64_t depth = 0;
+
+    k->tried[0] = -1;
+    for (int64_t step = 0; depth >= 0 && depth < k->n && step < k->n + STEPS; step++) {
+        const int p = next_part(k, depth);
+        if (p >= 0) {
+            k->choice[depth] = p;
+            k->tried[depth] = k->room[p];
+            k->room[p] -= k->item[depth].size;
+            k->tried[++depth] = -1;
+        } else if (--depth >= 0) {
+            k->room[k->choice[depth]] += k->item[depth].size;
+        }
+    }
+    return depth;
+}
+
+int eqp__capacity_pack(const eqp__capping *in, int *part, bool *found, bool *exhausted)
+{
+    packing k;
+    int code;
+
+    EQP_TRY(packing_open(in, &k));
+    const int64_t depth = search(&k);
+    *found = depth == k.n;
+    *exhausted = depth < 0;
+    for (int64_t d = 0; d < k.n && *found; d++) {
+        part[k.item[d].item] = k.choice[d];
+    }
+done:
+    packing_close(&k);
+    return code;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/gather.h"
+
+#include "comm/agree.h"
+#include "comm/collect.h"
+#include "methods/frame/pins.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More pins than this stay where they are. 24 bytes each on rank 0. */
+#define MOST_PINS ((int64_t)1 << 26)
+
+enum { COLUMNS = 12 };
+
+/* Items of all ranks on rank 0; the arrays of other ranks are empty. */
+typedef struct gathered {
+    eqp__collect way;
+    eqp_balance_items items;
+    int *part;
+    void *owned[COLUMNS];
+    int nowned;
+} gathered;
+
+/* Brings one array together; returns it in *array. total: elements on rank 0 */
+static int bring(gathered *g, int64_t total, size_t size, const void *mine, void *array)
+{
+    void **const at = &g->owned[g->nowned++];
+    const int code = eqp__collect_array(&g->way, EQP_OK, total, size, mine, at);
+
+    memcpy(array, at, sizeof *at);
+    return code;
+}
+
+/* First pins of the items: numbers of pins travel, and are summed where they arrive. */
+static int bring_pin_first(gathered *g, const eqp_balance_items *items)
+{
+    int64_t *mine = NULL, *first = NULL, sum = 0;
+    int code;
+
+    EQP_TRY(eqp_agree(g->way.comm, eqp_array_create(&mine, items->n, sizeof *mine), NULL));
+    for (int64_t i = 0; i < items->n; i++) {
+        mine[i] = items->pin_first[i + 1] - items->pin_first[i];
+    }
+    code = eqp__collect_array(&g->way, EQP_OK, g->items.n + 1, sizeof *mine, mine, &first);
+    g->owned[g->nowned++] = first;
+    EQP_TRY(code);
+    for (int64_t i = 0; i <= g->items.n; i++) {
+        const int64_t here = i < g->items.n ? first[i] : 0;
+        first[i] = sum;
+        sum += here;
+    }
+    g->items.pin_first = first;
+done:
+    free(mine);
+    return code;
+}
+
+static int bring_pins(gathered *g, const eqp_balance_items *items, bool weighted)
+{
+    const int64_t mine = items->n > 0 ? items->pin_first[items->n] : 0;
+    int64_t all;
+    int code;
+
+    EQP_TRY(bring_pin_first(g, items));
+    EQP_TRY(eqp__collect_announce(&g->way, mine, &all));
+    EQP_TRY(bring(g, all, sizeof *items->pin, items->pin, &g->items.pin));
+    EQP_TRY(weighted ? bring(g, all, sizeof *items->pin_weight, items->pin_weight, &g->items.pin_weight) : EQP_OK);
+    EQP_TRY(eqp__collect_announce(&g->way, items->n, &all)); /* the way back is that of the items */
+done:
+    return code;
+}
+
+static int gather(gathered *g, const eqp_balance_items *t, int nphases, unsigned columns, const int *part)
+{
+    const bool pins = t->n > 0 && t->pin_first != NULL;
+    int64_t any[4] = {pins ? t->pin_first[t->n] : 0, pins && t->pin_weight != NULL, t->n > 0 && t->size != NULL,
+                      t->n > 0 && t->source != NULL};
+    eqp_balance_items *const all = &g->items;
+    int code;
+
+    EQP_TRY(eqp__collect_announce(&g->way, t->n, &all->n));
+    EQP_TRY(columns & (EQP__PINS | EQP__SIZES | EQP__SOURCES) ? eqp_sum_int64(g->way.comm, 4, any) : EQP_OK);
+    const bool has_pins = (columns & EQP__PINS) && any[0] > 0 && any[0] <= MOST_PINS;
+    const bool has_points = (columns & EQP__POINTS) || ((columns & EQP__POINTS_WITHOUT_PINS) && !has_pins);
+    const struct {
+        bool wanted;
+        size_t size;
+        const void *mine;
+        void *array;
+    } column[] = {{true, sizeof *t->weight, t->weight, &all->weight},
+                  {true, sizeof *part, part, &g->part},
+                  {(columns & EQP__PART_NOW) != 0, sizeof *part, part, &all->part_now},
+                  {(columns & EQP__IDS) != 0, sizeof *t->id, t->id, &all->id},
+                  {(columns & EQP__PARTICLES) != 0, sizeof *t->particles, t->particles, &all->particles},
+                  {has_points, 3 * sizeof *t->point, t->point, &all->point},
+                  {(columns & EQP__SOURCES) && any[3] > 0, 3 * sizeof *t->source, t->source, &all->source},
+                  {(columns & EQP__SIZES) && any[2] > 0, sizeof *t->size, t->size, &all->size},
+                  {(columns & EQP__PHASES) && nphases > 1, (size_t)nphases * sizeof *t->phase_load, t->phase_load,
+                   &all->phase_load}};
+
+    for (size_t k = 0; k < sizeof column / sizeof column[0]; k++) {
+        EQP_TRY(column[k].wanted ? bring(g, all->n, column[k].size, column[k].mine, column[k].array) : EQP_OK);
+    }
+    EQP_TRY(has_pins ? bring_pins(g, t, any[1] > 0) : EQP_OK);
+done:
+    return code;
+}
+
+int eqp__gather_and_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                           unsigned columns, eqp__alone *alone, int *part, eqp_balance_result *result)
+{
+    gathered g = {.nowned = 0};
+    struct {
+        double imbalance;
+        int64_t repaired;
+    } told;
+    int code;
+
+    EQP_TRY(eqp__collect_open(comm, &g.way));
+    EQP_TRY(gather(&g, items, options->nphases, columns, part));
+    code = g.way.rank == 0 ? alone(&g.items, options, g.part, result) : EQP_OK;
+    EQP_TRY(eqp_agree(comm, code, options->message));
+    EQP_TRY(eqp__collect_return(&g.way, sizeof *part, g.part, part));
+    memset(&told, 0, sizeof told);
+    told.imbalance = result->imbalance_unrepaired;
+    told.repaired = result->repaired;
+    EQP_TRY(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+    result->imbalance_unrepaired = told.imbalance;
+    result->repaired = told.repaired;
+done:
+    eqp__collect_close(&g.way);
+    for (int k = 0; k < g.nowned; k++) {
+        free(g.owned[k]);
+    }
+    return code;
+}
+
+/* Gives every hyperedge the largest cost that a pin names for it. */
+static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
+{
+    const int64_t npins = items->pin_first[items->n];
+    eqp__pin *list = NULL;
+    int64_t *id = NULL;
+    double *cost = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&list, npins, sizeof *list));
+    EQP_TRY(eqp_array_create(&id, npins, sizeof *id));
+    EQP_TRY(eqp_array_create(&cost, npins, sizeof *cost));
+    for (int64_t k = 0; k < npins; k++) {
+        list[k] = (eqp__pin){items->pin[k], items->pin_weight[k]};
+    }
+    const int64_t kept = eqp__pins_unique(npins, list);
+    for (int64_t k = 0; k < kept; k++) {
+        id[k] = list[k].id;
+        cost[k] = list[k].weight;
+    }
+    EQP_TRY(eqp_hypergraph_weigh(graph, kept, id, cost));
+done:
+    free(list);
+    free(id);
+    free(cost);
+    return code;
+}
+
+int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph)
+{
+    eqp_hypergraph *made = NULL;
+    int code = EQP_OK;
+
+    if (items->pin_first == NULL || items->pin_first[items->n] == 0) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_hypergraph_create(items->n, items->weight, items->pin_first, items->pin, &made));
+    EQP_TRY(items->pin_weight != NULL ? weigh_edges(items, made) : EQP_OK);
+    *graph = made;
+    made = NULL;
+done:
+    eqp_hypergraph_free(made);
+    return code;
+}

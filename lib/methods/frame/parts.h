@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two halves of eqp_parts_load(), so that ranks can add in between. */
+#ifndef EQUIPOISE_METHODS_FRAME_PARTS_H
+#define EQUIPOISE_METHODS_FRAME_PARTS_H
+
+#include <equipoise/more/assign.h>
+
+/* Loads and numbers of items of each part in new arrays, which the caller frees even on error; EQP_ERR_ARGUMENT for
+ * shares, a part or a weight that is none. */
+int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                        double **load, int64_t **count);
+
+/* Summary of load[nparts] and count[nparts]. */
+void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
+                            eqp_part_loads *loads);
+
+/* The imbalance that no assignment can go below: the largest item alone in the part with the largest share. */
+double eqp__imbalance_floor(double largest_item, double mean, int nparts, const double *share);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Renumbers the parts of a new assignment towards the present one. */
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_pair(const void *a, const void *b)
+{
+    const eqp_overlap *x = a, *y = b;
+
+    if (x->fresh != y->fresh) {
+        return x->fresh < y->fresh ? -1 : 1;
+    }
+    return (x->now > y->now) - (x->now < y->now);
+}
+
+static int by_falling_weight(const void *a, const void *b)
+{
+    const eqp_overlap *x = a, *y = b;
+
+    if (x->weight != y->weight) {
+        return x->weight > y->weight ? -1 : 1;
+    }
+    return by_pair(a, b);
+}
+
+/* Items in the order of their new part (counting sort). first: [nparts + 1] zeros in, first item of each part out. */
+static void order_by_part(int64_t n, const int *fresh, int nparts, int64_t *first, int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) {
+        first[fresh[i] + 1]++;
+    }
+    for (int p = 0; p < nparts; p++) {
+        first[p + 1] += first[p];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        order[first[fresh[i]]++] = i;
+    }
+    memmove(first + 1, first, (size_t)nparts * sizeof *first);
+    first[0] = 0;
+}
+
+/* Adds up the items of one new part. sum: [nparts] zeros in and out; seen: [nparts] work; returns the pairs written. */
+static int64_t collect_part(const int64_t *item, int64_t nitems, int fresh, const int *now, const double *weight,
+                            int nparts, double *sum, unsigned char *seen, eqp_overlap *out)
+{
+    int64_t found = 0;
+
+    for (int64_t k = 0; k < nitems; k++) {
+        int old = now[item[k]];
+        if (old < 0 || old >= nparts) {
+            continue;
+        }
+        if (!seen[old]) {
+            seen[old] = 1;
+            out[found++] = (eqp_overlap){fresh, old, 0};
+        }
+        sum[old] += weight ? weight[item[k]] : 1;
+    }
+    for (int64_t k = 0; k < found; k++) {
+        out[k].weight = sum[out[k].now];
+        sum[out[k].now] = 0;
+        seen[out[k].now] = 0;
+    }
+    qsort(out, (size_t)found, sizeof *out, by_pair);
+    return found;
+}
+
+static int overlaps_check(int64_t n, const int *fresh, const int *now, const double *weight, int nparts)
+{
+    if (n < 0 || nparts < 1 || (n > 0 && (!fresh || !now))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (fresh[i] < 0 || fresh[i] >= nparts || (weight && (!(weight[i] >= 0) || !isfinite(weight[i])))) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
+                         int64_t *noverlaps, eqp_overlap **overlaps)
+{
+    int64_t *first = NULL, *order = NULL, found = 0;
+    double *sum = NULL;
+    unsigned char *seen = NULL;
+    eqp_overlap *list = NULL;
+    int code = noverlaps && overlaps ? overlaps_check(n, fresh, now, weight, nparts) : EQP_ERR_ARGUMENT;
+
+    if (code || (code = eqp_array_create(&first, (int64_t)nparts + 1, sizeof *first)) ||
+        (code = eqp_array_create(&order, n, sizeof *order)) || (code = eqp_array_create(&sum, nparts, sizeof *sum)) ||
+        (code = eqp_array_create(&seen, nparts, sizeof *seen)) || (code = eqp_array_create(&list, n, sizeof *list))) {
+        goto done;
+    }
+    order_by_part(n, fresh, nparts, first, order);
+    for (int p = 0; p < nparts; p++) {
+        found +=
+            collect_part(order + first[p], first[p + 1] - first[p], p, now, weight, nparts, sum, seen, list + found);
+    }
+    *noverlaps = found;
+    *overlaps = found ? list : NULL;
+    list = found ? NULL : list;
+done:
+    free(first);
+    free(order);
+    free(sum);
+    free(seen);
+    free(list);
+    return code;
+}
+
+/* Sorts and adds up equal pairs. */
+static int64_t merge_pairs(int64_t n, eqp_overlap *overlap)
+{
+    int64_t kept = 0;
+
+    qsort(overlap, (size_t)n, sizeof *overlap, by_pair);
+    for (int64_t i = 0; i < n; i++) {
+        if (kept && by_pair(&overlap[kept - 1], &overlap[i]) == 0) {
+            overlap[kept - 1].weight += overlap[i].weight;
+        } else {
+            overlap[kept++] = overlap[i];
+        }
+    }
+    return kept;
+}
+
+static int exchangeable(const double *share, int a, int b)
+{
+    return !share || share[a] == share[b];
+}
+
+/* Parts that no overlap named keep their own number if it is free, else they take the lowest free one of their share.
+ */
+static void number_the_rest(int nparts, const double *share, int *number, unsigned char *taken)
+{
+    for (int p = 0; p < nparts; p++) {
+        if (number[p] < 0 && !taken[p]) {
+            number[p] = p;
+            taken[p] = 1;
+        }
+    }
+    for (int p = 0, lowest = 0; p < nparts; p++) {
+        if (number[p] >= 0) {
+            continue;
+        }
+        while (taken[lowest]) {
+            lowest++;
+        }
+        int q = lowest;
+        while (taken[q] || !exchangeable(share, p, q)) {
+            q++;
+        }
+        number[p] = q;
+        taken[q] = 1;
+    }
+}
+
+int eqp_parts_relabel(int nparts, const double *share, int64_t noverlaps, const eqp_overlap *overlaps, int *number)
+{
+    eqp_overlap *sorted = NULL;
+    unsigned char *taken = NULL;
+    int code = eqp__shares_check(nparts, share);
+
+    if (code || noverlaps < 0 || (noverlaps > 0 && !overlaps) || !number) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t k = 0; k < noverlaps; k++) {
+        const eqp_overlap *o = &overlaps[k];
+        if (o->fresh < 0 || o->fresh >= nparts || o->now < 0 || o->now >= nparts || !(o->weight >= 0)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    if ((code = eqp_array_create(&sorted, noverlaps, sizeof *sorted)) ||
+        (code = eqp_array_create(&taken, nparts, sizeof *taken))) {
+        goto done;
+    }
+    if (noverlaps) {
+        memcpy(sorted, overlaps, (size_t)noverlaps * sizeof *sorted);
+    }
+    int64_t npairs = merge_pairs(noverlaps, sorted);
+    qsort(sorted, (size_t)npairs, sizeof *sorted, by_falling_weight);
+    for (int p = 0; p < nparts; p++) {
+        number[p] = -1;
+    }
+    for (int64_t k = 0; k < npairs; k++) {
+        eqp_overlap o = sorted[k];
+        if (number[o.fresh] < 0 && !taken[o.now] && exchangeable(share, o.fresh, o.now)) {
+            number[o.fresh] = o.now;
+            taken[o.now] = 1;
+        }
+    }
+    number_the_rest(nparts, share, number, taken);
+done:
+    free(sorted);
+    free(taken);
+    return code;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/relabel_all.h"
+
+#include "comm/agree.h"
+#include "comm/send.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Overlaps of the new and the present parts, over all ranks. code: of this rank so far */
+static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *items, const int *now, int nparts,
+                           const int *part, int64_t *count, int64_t *noverlaps, eqp_overlap **overlaps)
+{
+    int64_t nmine = 0, total = 0;
+    eqp_overlap *mine = NULL, *all = NULL;
+    int nranks, rank;
+
+    code = code ? code : eqp__comm_shape(comm, &rank, &nranks);
+    if (!code && items->n > 0 && now) {
+        code = eqp_overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
+    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    if (MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+        goto done;
+    }
+    for (int r = 0; r < nranks; r++) {
+        total += count[r];
+    }
+    code = eqp_array_create(&all, total, sizeof *all);
+    EQP_TRY(eqp__gather_all(comm, code, sizeof *all, nmine, mine, count, all));
+    *noverlaps = total;
+    *overlaps = all;
+    all = NULL;
+done:
+    free(mine);
+    free(all);
+    return code;
+}
+
+int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *now, const eqp_balance_options *options,
+                     int *part, int *number)
+{
+    int64_t *count = NULL, noverlaps = 0;
+    eqp_overlap *overlaps = NULL;
+    int *fresh = NULL, nranks, rank, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
+    code = code ? code : eqp_array_create(&fresh, options->nparts, sizeof *fresh);
+    EQP_TRY(gather_overlaps(comm, code, items, now, options->nparts, part, count, &noverlaps, &overlaps));
+    code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, fresh);
+    if (!(code = eqp_agree(comm, code, NULL))) {
+        for (int64_t i = 0; i < items->n; i++) {
+            part[i] = fresh[part[i]];
+        }
+        if (number != NULL) {
+            memcpy(number, fresh, (size_t)options->nparts * sizeof *number);
+        }
+    }
+done:
+    free(count);
+    free(fresh);
+    free(overlaps);
+    return code;
+}

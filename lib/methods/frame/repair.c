@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Repairs an assignment that a partitioner left with empty or overloaded parts. */
+#include "methods/frame/repair.h"
+
+#include "methods/frame/parts.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+int eqp__by_falling_weight(const void *a, const void *b)
+{
+    const eqp__weighed *x = a, *y = b;
+
+    if (x->weight != y->weight) {
+        return x->weight > y->weight ? -1 : 1;
+    }
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static void list_remove(eqp__repairing *m, int64_t item)
+{
+    int64_t before = m->prev[item], after = m->next[item];
+
+    if (before >= 0) {
+        m->next[before] = after;
+    } else {
+        m->head[m->part[item]] = after;
+    }
+    if (after >= 0) {
+        m->prev[after] = before;
+    }
+}
+
+static void list_add(eqp__repairing *m, int64_t item, int p)
+{
+    m->part[item] = p;
+    m->prev[item] = -1;
+    m->next[item] = m->head[p];
+    if (m->head[p] >= 0) {
+        m->prev[m->head[p]] = item;
+    }
+    m->head[p] = item;
+}
+
+void eqp__repair_move(eqp__repairing *m, int64_t item, int to)
+{
+    int from = m->part[item];
+
+    list_remove(m, item);
+    list_add(m, item, to);
+    m->load[from] -= m->weight[item];
+    m->load[to] += m->weight[item];
+    m->count[from]--;
+    m->count[to]++;
+    if (m->count[from] == 0) {
+        m->load[from] = 0; /* what is left is rounding */
+    }
+}
+
+int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list)
+{
+    int64_t found = 0;
+    int sorted = 1;
+
+    for (int64_t i = m->head[p]; i >= 0; i = m->next[i]) {
+        sorted = sorted && (found == 0 || list[found - 1] < i);
+        list[found++] = i;
+    }
+    if (!sorted) {
+        qsort(list, (size_t)found, sizeof *list, ascending);
+    }
+    return found;
+}
+
+/* The item that fits an empty part best: the largest that does not overload it, else the smallest. */
+static int64_t best_gift(const eqp__repairing *m, int64_t item, int to, int64_t best)
+{
+    if (best < 0) {
+        return item;
+    }
+    double target = m->scale[to], w = m->weight[item], b = m->weight[best];
+    if ((w <= target) != (b <= target)) {
+        return w <= target ? item : best;
+    }
+    return (w <= target ? w > b : w < b) ? item : best;
+}
+
+/* The most loaded part that can spare an item; -1 if none can. */
+static int find_donor(const eqp__repairing *m)
+{
+    int donor = -1;
+
+    for (int p = 0; p < m->nparts; p++) {
+        if (m->count[p] < 2) {
+            continue;
+        }
+        double r = eqp__repair_relative(m, p), d = donor < 0 ? -1 : eqp__repair_relative(m, donor);
+        if (r > d || (r == d && m->count[p] > m->count[donor])) {
+            donor = p;
+        }
+    }
+    return donor;
+}
+
+static double largest_relative(const eqp__repairing *m)
+{
+    double largest = 0;
+
+    for (int p = 0; p < m->nparts; p++) {
+        largest = fmax(largest, eqp__repair_relative(m, p));
+    }
+    return largest;
+}
+
+static int gift_fits(const eqp__repairing *m, int64_t item, int to, double worst)
+{
+    return m->weight[item] <= fmax(m->room[to], worst * m->scale[to]);
+}
+
+void eqp__repair_fill(eqp__repairing *m)
+{
+    for (int q = 0; q < m->nparts; q++) {
+        int donor = m->count[q] == 0 ? find_donor(m) : -1;
+        int64_t gift = -1;
+        double worst = donor >= 0 ? largest_relative(m) : 0;
+        for (int64_t i = donor >= 0 ? m->head[donor] : -1; i >= 0; i = m->next[i]) {
+            gift = best_gift(m, i, q, gift);
+        }
+        if (donor >= 0 && !gift_fits(m, gift, q, worst)) {
+            /* Only with unequal shares: look for the smallest item anywhere. */
+            for (int64_t i = 0; i < m->n; i++) {
+                gift = m->count[m->part[i]] >= 2 && m->weight[i] < m->weight[gift] ? i : gift;
+            }
+        }
+        if (donor >= 0 && gift_fits(m, gift, q, worst)) {
+            eqp__repair_move(m, gift, q);
+        }
+    }
+}
+
+static int repair_allocate(eqp__repairing *m)
+{
+    int64_t has[5] = {0}; /* of what is long, nothing is read before it is written */
+    int code;
+
+    if ((code = eqp_array_create(&m->scale, m->nparts, sizeof(double))) ||
+        (code = eqp_array_create(&m->room, m->nparts, sizeof(double))) ||
+        (code = eqp_array_create(&m->load, m->nparts, sizeof(double))) ||
+        (code = eqp_array_create(&m->count, m->nparts, sizeof(int64_t))) ||
+        (code = eqp_array_create(&m->head, m->nparts, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int))) ||
+        (code = eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t)))) {
+        return code;
+    }
+    return EQP_OK;
+}
+
+void eqp__repair_close(eqp__repairing *m)
+{
+    free(m->scale);
+    free(m->room);
+    free(m->load);
+    free(m->count);
+    free(m->head);
+    free(m->part);
+    free(m->next);
+    free(m->prev);
+    free(m->member);
+    free(m->other);
+}
+
+int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
+{
+    int code = repair_allocate(m);
+
+    if (code) {
+        return code;
+    }
+    for (int p = 0; p < m->nparts; p++) {
+        m->scale[p] = total / m->nparts * eqp__share_scale(share, m->nparts, p);
+        m->room[p] = m->scale[p] * (1 + imbalance_tol + EQP__IMBALANCE_SLACK);
+        m->head[p] = -1;
+    }
+    for (int64_t i = m->n - 1; i >= 0; i--) {
+        list_add(m, i, part[i]);
+        m->load[part[i]] += m->weight[i];
+        m->count[part[i]]++;
+    }
+    return EQP_OK;
+}
+
+static double largest_item(int64_t n, const double *weight)
+{
+    double item = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        item = fmax(item, weight[i]);
+    }
+    return item;
+}
+
+static int run_stages(eqp__repairing *m)
+{
+    eqp__repair_fill(m);
+    int code = eqp__repair_heavy(m);
+    code = code ? code : eqp__repair_shed(m);
+    return code ? code : eqp__repair_exchange(m);
+}
+
+int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
+               double imbalance_tol, int *part, eqp_repair_result *result)
+{
+    eqp__repairing m = {.n = n, .weight = weight, .nparts = nparts};
+    eqp_part_loads before, after;
+
+    if (!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    int code = eqp_parts_load(n, weight, part, nparts, share, NULL, &before);
+    if (code) {
+        return code;
+    }
+    share = eqp__shares_reduce(nparts, share);
+    eqp_repair_result r = {.imbalance_before = before.imbalance,
+                           .imbalance = before.imbalance,
+                           .imbalance_floor = eqp__imbalance_floor(largest_item(n, weight), before.mean, nparts, share),
+                           .empty_before = before.empty,
+                           .empty = before.empty};
+    int fillable = before.empty && n > nparts - before.empty;
+    if (fillable || before.imbalance > imbalance_tol + EQP__IMBALANCE_SLACK) {
+        if (graph) {
+            m.graph = eqp_hypergraph_arrays(graph);
+        }
+        code = eqp__repair_open(&m, share, imbalance_tol, part, before.total);
+        if (!code && !(code = run_stages(&m)) &&
+            !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
+            r.imbalance = after.imbalance;
+            r.empty = after.empty;
+            for (int64_t i = 0; i < n; i++) {
+                r.moved += part[i] != m.part[i];
+            }
+            if (n > 0) {
+                memcpy(part, m.part, (size_t)n * sizeof *part);
+            }
+        }
+        eqp__repair_close(&m);
+    }
+    r.within = r.imbalance <= imbalance_tol + EQP__IMBALANCE_SLACK;
+    if (!code) {
+        *result = r;
+    }
+    return code;
+}

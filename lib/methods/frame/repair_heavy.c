@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Before small items fill every gap, the large ones of overloaded parts look for places of their own. Largest first,
+ * each stays where it is if the larger ones there leave it room. That never takes an item from a part that is not
+ * overloaded, and counts only items as large against the room of the others: what is small can move on later. */
+#include "methods/frame/repair.h"
+
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Items too large to be shed freely: heavier than the tolerance of the smallest part. */
+static int64_t find_heavy(const eqp__repairing *m, eqp__weighed *list)
+{
+    double large = INFINITY;
+    int64_t found = 0;
+
+    for (int p = 0; p < m->nparts; p++) {
+        large = fmin(large, m->room[p] - m->scale[p]);
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        if (m->weight[i] > large) {
+            if (list) {
+                list[found] = (eqp__weighed){m->weight[i], i};
+            }
+            found++;
+        }
+    }
+    return found;
+}
+
+/* Who of all parts has most of something: winners of pairs, of pairs of pairs and so on, the first of equals. */
+typedef struct tournament {
+    int nparts;
+    double *most; /* [nparts] */
+    int *winner;  /* [2 nparts]: of node k those of nodes 2 k and 2 k + 1; part p is node nparts + p */
+} tournament;
+
+/* The one with more, or the first of equals; -1 is nobody. */
+static int better(const tournament *t, int a, int b)
+{
+    if (a < 0 || b < 0) {
+        return a < 0 ? b : a;
+    }
+    if (t->most[a] != t->most[b]) {
+        return t->most[a] > t->most[b] ? a : b;
+    }
+    return a < b ? a : b;
+}
+
+static void tournament_set(tournament *t, int p, double most)
+{
+    t->most[p] = most;
+    for (int k = (t->nparts + p) / 2; k > 0; k /= 2) {
+        t->winner[k] = better(t, t->winner[2 * k], t->winner[2 * k + 1]);
+    }
+}
+
+/* The best of all parts but one; -1: there is no other. */
+static int tournament_best_but(const tournament *t, int p)
+{
+    int best = -1;
+
+    for (int k = t->nparts + p; k > 1; k /= 2) {
+        best = better(t, best, t->winner[k ^ 1]);
+    }
+    return best;
+}
+
+static int tournament_open(tournament *t, const eqp__repairing *m, const double *taken)
+{
+    int code;
+
+    t->nparts = m->nparts;
+    if ((code = eqp_array_create(&t->most, t->nparts, sizeof *t->most)) ||
+        (code = eqp_array_create(&t->winner, 2 * (int64_t)t->nparts, sizeof *t->winner))) {
+        return code;
+    }
+    t->winner[0] = -1;
+    for (int p = 0; p < t->nparts; p++) {
+        t->most[p] = m->room[p] - taken[p];
+        t->winner[t->nparts + p] = p;
+    }
+    for (int k = t->nparts - 1; k > 0; k--) {
+        t->winner[k] = better(t, t->winner[2 * k], t->winner[2 * k + 1]);
+    }
+    return EQP_OK;
+}
+
+static void tournament_close(tournament *t)
+{
+    free(t->most);
+    free(t->winner);
+}
+
+/* What the stage knows beside the repair. */
+typedef struct placing {
+    eqp__repairing *m;
+    double *settled;  /* [nparts] load of the heavy items that have a place */
+    tournament kinds; /* room without those */
+    tournament all;   /* room without all items */
+} placing;
+
+/* Where a heavy item that must leave goes: to a neighbour along the curve or else the emptiest part, as long as nothing
+ * else has to leave for it; else where its kind leaves most room. -1: nowhere. */
+static int find_place(const placing *s, eqp__weighed g)
+{
+    const eqp__repairing *m = s->m;
+    int near[2] = {g.item > 0 ? m->part[g.item - 1] : -1, g.item < m->n - 1 ? m->part[g.item + 1] : -1};
+    int from = m->part[g.item];
+
+    for (int k = 0; k < 2; k++) {
+        if (near[k] >= 0 && near[k] != from && m->load[near[k]] + g.weight <= m->room[near[k]]) {
+            return near[k];
+        }
+    }
+    const int empty = tournament_best_but(&s->all, from), kind = tournament_best_but(&s->kinds, from);
+    if (empty >= 0 && s->all.most[empty] >= g.weight && s->settled[empty] + g.weight <= m->room[empty]) {
+        return empty;
+    }
+    return kind >= 0 && s->settled[kind] + g.weight <= m->room[kind] ? kind : -1;
+}
+
+static void move_heavy(placing *s, int64_t item, int to)
+{
+    eqp__repairing *m = s->m;
+    const int from = m->part[item];
+
+    eqp__repair_move(m, item, to);
+    tournament_set(&s->all, from, m->room[from] - m->load[from]);
+    tournament_set(&s->all, to, m->room[to] - m->load[to]);
+}
+
+static void place_heavy(placing *s, eqp__weighed g)
+{
+    const eqp__repairing *m = s->m;
+    int p = m->part[g.item];
+
+    if (s->settled[p] + g.weight > m->room[p] && m->load[p] > m->room[p] && m->count[p] > 1) {
+        const int q = find_place(s, g);
+        if (q >= 0) {
+            move_heavy(s, g.item, q);
+            p = q;
+        }
+    }
+    s->settled[p] += g.weight;
+    tournament_set(&s->kinds, p, m->room[p] - s->settled[p]);
+}
+
+int eqp__repair_heavy(eqp__repairing *m)
+{
+    int64_t nheavy = find_heavy(m, NULL);
+    eqp__weighed *list = NULL;
+    placing s = {.m = m};
+    int code;
+
+    if ((code = eqp_array_create(&list, nheavy, sizeof *list)) ||
+        (code = eqp_array_create(&s.settled, m->nparts, sizeof *s.settled)) ||
+        (code = tournament_open(&s.kinds, m, s.settled)) || (code = tournament_open(&s.all, m, m->load))) {
+        goto done;
+    }
+    find_heavy(m, list);
+    qsort(list, (size_t)nheavy, sizeof *list, eqp__by_falling_weight);
+    for (int64_t k = 0; k < nheavy; k++) {
+        place_heavy(&s, list[k]);
+    }
+done:
+    free(list);
+    free(s.settled);
+    tournament_close(&s.kinds);
+    tournament_close(&s.all);
+    return code;
+}

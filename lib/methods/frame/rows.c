@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of methods. */
+#include "methods/frame/rows.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    const eqp_method *row;
+    const char *library;
+} methods[] = {
+#define EQP__ROW(name, folder, library) {&eqp__method_##name, library},
+#include "methods/list.h"
+#undef EQP__ROW
+};
+#define NMETHODS ((int)(sizeof methods / sizeof methods[0]))
+
+/* Row i of the methods that this build has, or of those that it lacks. */
+static const eqp_method *row_at(int i, bool built)
+{
+    for (int k = 0; i >= 0 && k < NMETHODS; k++) {
+        if (eqp_method_assigns(methods[k].row) == built && i-- == 0) {
+            return methods[k].row;
+        }
+    }
+    return NULL;
+}
+
+const char *eqp__method_library(const eqp_method *row)
+{
+    for (int k = 0; k < NMETHODS; k++) {
+        if (methods[k].row == row && methods[k].library != NULL) {
+            return methods[k].library;
+        }
+    }
+    return "library";
+}
+
+int eqp_method_count(void)
+{
+    int n = 0;
+
+    while (row_at(n, true) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+const eqp_method *eqp_method_at(int i)
+{
+    return row_at(i, true);
+}
+
+const eqp_method *eqp_method_lacking(int i)
+{
+    return row_at(i, false);
+}
+
+const eqp_method *eqp_method_find(const char *name)
+{
+    const eqp_method *row;
+
+    for (int i = 0; name && (row = row_at(i, true)) != NULL; i++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+const eqp_method *eqp__method_lacking_find(const char *word)
+{
+    const size_t length = strcspn(word, ":");
+    const eqp_method *row;
+
+    for (int i = 0; (row = row_at(i, false)) != NULL; i++) {
+        if (strlen(row->name) == length && memcmp(row->name, word, length) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+const eqp_method *eqp_method_repair(void)
+{
+    return &eqp__method_repair;
+}

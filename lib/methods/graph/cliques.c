@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/links.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/random.h>
+
+#include <stdlib.h>
+
+/* Cliques of more items are thinned out. */
+#define MOST_WHOLE 128
+
+/* Of such a clique an item keeps twice as many edges. */
+#define STRIDES 4
+
+/* What is known while the items are passed in ascending order. */
+typedef struct passing {
+    eqp_hypergraph_view g;
+    int64_t *stride;    /* [edges][STRIDES] */
+    int64_t *place;     /* [edges] of the next of its items in the edge's list */
+    double *weight;     /* [items] of the present item's edges; 0: there is none yet */
+    int64_t *neighbour; /* [items] those that have an edge */
+    int64_t n;          /* of them */
+} passing;
+
+static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
+{
+    int code;
+
+    p->g = eqp_hypergraph_arrays(graph);
+    EQP_TRY(eqp_array_create(&p->stride, STRIDES * p->g.nedges, sizeof *p->stride));
+    EQP_TRY(eqp_array_create(&p->place, p->g.nedges, sizeof *p->place));
+    EQP_TRY(eqp_array_create(&p->weight, p->g.nvertices, sizeof *p->weight));
+    EQP_TRY(eqp_array_create(&p->neighbour, p->g.nvertices, sizeof *p->neighbour));
+    for (int64_t e = 0; e < p->g.nedges; e++) {
+        const int64_t most = (p->g.edge_first[e + 1] - p->g.edge_first[e] - 1) / 2;
+        for (int s = 0; s < STRIDES; s++) {
+            p->stride[STRIDES * e + s] =
+                1 + (int64_t)eqp_random_below(seed, (uint64_t)p->g.edge_id[e], (uint64_t)s, (uint64_t)most);
+        }
+    }
+done:
+    return code;
+}
+
+static void passing_close(passing *p)
+{
+    free(p->stride);
+    free(p->place);
+    free(p->weight);
+    free(p->neighbour);
+}
+
+static void add(passing *p, int64_t item, double weight)
+{
+    if (p->weight[item] == 0 && weight > 0) {
+        p->neighbour[p->n++] = item;
+    }
+    p->weight[item] += weight;
+}
+
+/* The present item's neighbours by edge e. */
+static void pass_edge(passing *p, int64_t e)
+{
+    const int64_t *item = p->g.edge_vertex + p->g.edge_first[e];
+    const int64_t k = p->g.edge_first[e + 1] - p->g.edge_first[e], at = p->place[e]++;
+    const double weight = p->g.edge_weight[e] / (double)(k - 1);
+
+    for (int64_t i = 0; i < k && k <= MOST_WHOLE; i++) {
+        if (i != at) {
+            add(p, item[i], weight);
+        }
+    }
+    for (int s = 0; s < STRIDES && k > MOST_WHOLE; s++) {
+        const int64_t stride = p->stride[STRIDES * e + s];
+        add(p, item[(at + stride) % k], weight);
+        add(p, item[(at + k - stride) % k], weight);
+    }
+}
+
+/* Appends the present item's edges, and forgets them. */
+static int take_edges(passing *p, int64_t item, int64_t room[2], eqp__links *links)
+{
+    const int64_t first = links->first[item], end = first + p->n;
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&links->edge, &room[0], end, sizeof *links->edge));
+    EQP_TRY(eqp_array_reserve(&links->weight, &room[1], end, sizeof *links->weight));
+    for (int64_t i = 0; i < p->n; i++) {
+        links->edge[first + i] = p->neighbour[i];
+        links->weight[first + i] = p->weight[p->neighbour[i]];
+        p->weight[p->neighbour[i]] = 0;
+    }
+    links->first[item + 1] = end;
+    p->n = 0;
+done:
+    return code;
+}
+
+int eqp__links_of_cliques(const eqp_hypergraph *graph, uint64_t seed, eqp__links *links)
+{
+    passing p = {.n = 0};
+    int64_t room[2] = {0, 0};
+    int code;
+
+    EQP_TRY(passing_open(graph, seed, &p));
+    EQP_TRY(eqp_array_create(&links->first, p.g.nvertices + 1, sizeof *links->first));
+    for (int64_t v = 0; v < p.g.nvertices; v++) {
+        for (int64_t i = p.g.vertex_first[v]; i < p.g.vertex_first[v + 1]; i++) {
+            pass_edge(&p, p.g.vertex_edge[i]);
+        }
+        EQP_TRY(take_edges(&p, v, room, links));
+    }
+done:
+    passing_close(&p);
+    return code;
+}

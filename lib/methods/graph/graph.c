@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/graph/graph.h"
+
+#include "methods/frame/gather.h"
+#include "methods/frame/links.h"
+#include "methods/frame/relabel_all.h"
+#include "methods/frame/repair_all.h"
+#include "methods/frame/rows.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Fewer items for each part leave nothing to choose. */
+#define LEAST_ITEMS 4
+
+/* Of the mean weight, that an item has at least. */
+#define LEAST_WEIGHT 1e-3
+
+#define MOST_ROUNDS 200
+
+/* Of the largest weight, below which no limit falls. */
+#define LEAST_LIMIT 1e-6
+
+#define ALL_WEIGHT 0x1p30
+#define MOST_EDGES ((int64_t)1 << 30)
+
+static void graph_free(eqp__graph *graph)
+{
+    free(graph->first);
+    free(graph->edge);
+    free(graph->edge_weight);
+    free(graph->weight);
+}
+
+static int32_t whole(double weight, double factor)
+{
+    return (int32_t)fmax(1.0, round(weight * factor));
+}
+
+/* A weight of all items: w[0], w[stride], ... */
+typedef struct column {
+    int64_t n;
+    const double *w;
+    int stride;
+    double least, most; /* that an item counts */
+} column;
+
+static double counted(const column *c, int64_t i)
+{
+    return fmin(fmax(c->w[i * c->stride], c->least), c->most);
+}
+
+static double sum_of(const column *c)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < c->n; i++) {
+        sum += counted(c, i);
+    }
+    return sum;
+}
+
+/* The weight over which no item counts more: the smallest part's, of weights that are limited so. Lowering weights
+ * lowers what a part is to hold, so it is a fixed point. Where parts are more than items with weight, these are alike.
+ */
+static void limit(column *c, double smallest_share)
+{
+    double next, largest = 0.0;
+
+    for (int64_t i = 0; i < c->n; i++) {
+        largest = fmax(largest, c->w[i * c->stride]);
+    }
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        next = sum_of(c) * smallest_share;
+        if (next > 0.999 * c->most || next < LEAST_LIMIT * largest) {
+            break;
+        }
+        c->most = next;
+    }
+}
+
+/* Items with load in a phase. */
+static int64_t count_loads(const eqp_balance_items *items, int nphases, int k)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < items->n; i++) {
+        n += items->phase_load[i * nphases + k] > 0.0;
+    }
+    return n;
+}
+
+/* An item that is more than a part, or many that are nothing, would leave halves of halves without vertices, which
+ * METIS complains of on standard output. So would a phase that few items have load in: it counts as the first one. */
+static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_options *options, eqp__graph *graph)
+{
+    const int nweights = graph->nweights;
+    double smallest = 1.0 / options->nparts;
+
+    for (int p = 0; p < options->nparts && options->share != NULL; p++) {
+        smallest = fmin(smallest, options->share[p]);
+    }
+    for (int k = 0; k < nweights; k++) {
+        const bool few = nweights > 1 && count_loads(items, nweights, k) < (int64_t)LEAST_ITEMS * options->nparts;
+        column c = {items->n, nweights > 1 ? items->phase_load + (few ? 0 : k) : items->weight, nweights, 0.0,
+                    INFINITY};
+        c.least = k == 0 ? LEAST_WEIGHT * sum_of(&c) / (double)items->n : 0.0;
+        limit(&c, smallest);
+        const double kept = sum_of(&c);
+        for (int64_t i = 0; i < items->n; i++) {
+            const bool any = k == 0 || counted(&c, i) > 0.0;
+            graph->weight[i * nweights + k] = kept > 0.0 && any ? whole(counted(&c, i) / kept, ALL_WEIGHT) : any;
+        }
+    }
+}
+
+static int make_graph(const eqp_balance_items *items, const eqp_balance_options *options, const eqp__links *links,
+                      eqp__graph *graph)
+{
+    const int64_t nedges = links->first[items->n];
+    double sum = 0.0;
+    int code;
+
+    EQP_TRY(nedges <= MOST_EDGES && items->n <= MOST_EDGES ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP_TRY(eqp_array_create(&graph->first, items->n + 1, sizeof *graph->first));
+    EQP_TRY(eqp_array_create(&graph->edge, nedges, sizeof *graph->edge));
+    EQP_TRY(eqp_array_create(&graph->edge_weight, nedges, sizeof *graph->edge_weight));
+    EQP_TRY(eqp_array_create(&graph->weight, items->n * graph->nweights, sizeof *graph->weight));
+    graph->n = (int32_t)items->n;
+    for (int64_t i = 0; i <= items->n; i++) {
+        graph->first[i] = (int32_t)links->first[i];
+    }
+    for (int64_t e = 0; e < nedges; e++) {
+        sum += links->weight[e];
+    }
+    for (int64_t e = 0; e < nedges; e++) {
+        graph->edge[e] = (int32_t)links->edge[e];
+        graph->edge_weight[e] = whole(links->weight[e] / sum, ALL_WEIGHT);
+    }
+    weigh_vertices(items, options, graph);
+done:
+    return code;
+}
+
+/* The parts begin as those of the curve. */
+static int partition(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    eqp_hypergraph *pins = NULL;
+    eqp__links links = {.first = NULL};
+    eqp__graph graph = {.n = 0, .nweights = items->phase_load != NULL ? options->nphases : 1};
+    int code;
+
+    (void)result;
+    if (items->pin_first == NULL) {
+        eqp_message_set(options->message, "balance: more pins than one rank takes: this method partitions on one");
+        EQP_TRY(EQP_ERR_OVERFLOW);
+    }
+    EQP_TRY(eqp__items_graph(items, &pins));
+    EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
+    if (links.first[items->n] > 0) {
+        EQP_TRY(make_graph(items, options, &links, &graph));
+        eqp__links_free(&links); /* partitioners take memory, too */
+        links = (eqp__links){.first = NULL};
+        EQP_TRY(eqp__metis_partition(&graph, options, part));
+    }
+done:
+    graph_free(&graph);
+    eqp__links_free(&links);
+    eqp_hypergraph_free(pins);
+    return code;
+}
+
+int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    const double tolerance = options->nphases > 1 ? DBL_MAX : options->imbalance_tol;
+    int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
+    int code;
+
+    EQP_TRY(eqp_sum_int64(comm, 2, all));
+    EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
+        EQP_TRY(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
+    }
+    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+    EQP_TRY(eqp__repair_all(comm, items, options, tolerance, part, result));
+done:
+    return code;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Items and all that they touch as a hypergraph, partitioned from scratch, then checked and repaired. Source: Pearce
+ * 2014, section 4.1.3 and Algorithm 8, with whole owners for work units. */
+#include "methods/frame/relabel_all.h"
+#include "methods/frame/repair_all.h"
+#include "methods/frame/rows.h"
+#include "methods/hypergraph/phg.h"
+
+#include <equipoise/more/comm.h>
+
+int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                           eqp_balance_result *result)
+{
+    int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
+    int code;
+
+    EQP_TRY(eqp_sum_int64(comm, 2, all));
+    /* With an item per part there is nothing to balance, without pins nothing to cut: the curve will do. */
+    EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    if (options->nparts > 1 && all[1] > 0 && all[0] > options->nparts) {
+        EQP_TRY(eqp__phg_partition(comm, items, options, "PARTITION", 0, EQP__PHG_ON_ROOT, part));
+    }
+    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+    EQP_TRY(eqp__repair_all(comm, items, options, options->imbalance_tol, part, result));
+done:
+    return code;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A curve for each bin of a cycle, cut so that every phase is even. */
+#include "methods/levels/levelled.h"
+
+#include "methods/curve/cuts.h"
+#include "methods/frame/cycle.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/assign.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/cycle.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The runs of a bin: run j has the places from begin[j] to end[j] - 1 of the curve, and belongs to part[j]. */
+typedef struct runs {
+    int64_t *begin, *end; /* [nparts] */
+    int *part;            /* [nparts] */
+} runs;
+
+typedef struct levels {
+    const eqp__levelling *in;
+    int64_t nactive[EQP_CYCLE_PHASES];
+    int phase[EQP_CYCLE_PHASES];         /* shallow ones first */
+    int64_t first[EQP_CYCLE_PHASES + 1]; /* of each bin in `item` */
+    int64_t *item;                       /* [n] items of each bin, in curve order */
+    double *have;                        /* [nparts][nphases] */
+    int64_t *count;                      /* [nparts] items */
+    runs run[EQP_CYCLE_PHASES];          /* of each bin */
+    double *load;                        /* [n] work: of a bin's items in its phase */
+    double *before;                      /* [nparts] work: what the part of each run has of that phase */
+    int64_t *cut;                        /* [nparts + 1] work */
+    int *part;                           /* [n] */
+} levels;
+
+static double load_of(const levels *v, int64_t i, int k)
+{
+    return v->in->load[i * v->in->nphases + k];
+}
+
+/* Phases from the one that most items have load in to the rarest. */
+static void order_phases(levels *v)
+{
+    const int nphases = v->in->nphases;
+
+    for (int64_t i = 0; i < v->in->n; i++) {
+        for (int k = 0; k < nphases; k++) {
+            v->nactive[k] += load_of(v, i, k) > 0;
+        }
+    }
+    for (int k = 0; k < nphases; k++) {
+        int at = k;
+        while (at > 0 && v->nactive[v->phase[at - 1]] < v->nactive[k]) {
+            v->phase[at] = v->phase[at - 1];
+            at--;
+        }
+        v->phase[at] = k;
+    }
+}
+
+/* The deepest bin that has load; those that have none are in bin 0. */
+static int bin_of(const levels *v, int64_t i)
+{
+    int bin = v->in->nphases - 1;
+
+    while (bin > 0 && !(load_of(v, i, v->phase[bin]) > 0)) {
+        bin--;
+    }
+    return bin;
+}
+
+static void fill_bins(levels *v)
+{
+    int64_t next[EQP_CYCLE_PHASES];
+
+    for (int64_t i = 0; i < v->in->n; i++) {
+        v->part[i] = bin_of(v, i);
+        v->first[v->part[i] + 1]++;
+    }
+    for (int b = 0; b < v->in->nphases; b++) {
+        next[b] = v->first[b];
+        v->first[b + 1] += v->first[b];
+    }
+    for (int64_t i = 0; i < v->in->n; i++) {
+        v->item[next[v->part[i]]++] = i;
+    }
+}
+
+static int levels_open(const eqp__levelling *in, levels *v)
+{
+    int code;
+
+    v->in = in;
+    EQP_TRY(eqp_array_create(&v->item, in->n, sizeof *v->item));
+    EQP_TRY(eqp_array_create(&v->have, (int64_t)in->nparts * in->nphases, sizeof *v->have));
+    EQP_TRY(eqp_array_create(&v->count, in->nparts, sizeof *v->count));
+    EQP_TRY(eqp_array_create(&v->load, in->n, sizeof *v->load));
+    EQP_TRY(eqp_array_create(&v->before, in->nparts, sizeof *v->before));
+    EQP_TRY(eqp_array_create(&v->cut, (int64_t)in->nparts + 1, sizeof *v->cut));
+    EQP_TRY(eqp_array_create(&v->part, in->n, sizeof *v->part));
+    for (int b = 0; b < in->nphases; b++) {
+        EQP_TRY(eqp_array_create(&v->run[b].begin, in->nparts, sizeof *v->run[b].begin));
+        EQP_TRY(eqp_array_create(&v->run[b].end, in->nparts, sizeof *v->run[b].end));
+        EQP_TRY(eqp_array_create(&v->run[b].part, in->nparts, sizeof *v->run[b].part));
+    }
+    order_phases(v);
+    fill_bins(v);
+done:
+    return code;
+}
+
+static void levels_close(levels *v)
+{
+    free(v->item);
+    free(v->have);
+    free(v->count);
+    free(v->load);
+    free(v->before);
+    free(v->cut);
+    free(v->part);
+    for (int b = 0; b < EQP_CYCLE_PHASES; b++) {
+        free(v->run[b].begin);
+        free(v->run[b].end);
+        free(v->run[b].part);
+    }
+}
+
+/* Cuts a bin for the parts in the order of its runs. */
+static int cut_bin(levels *v, int bin)
+{
+    const int k = v->phase[bin], nparts = v->in->nparts, nphases = v->in->nphases;
+    const int64_t *item = v->item + v->first[bin], n = v->first[bin + 1] - v->first[bin];
+    const runs *run = &v->run[bin];
+    double *share = NULL, sum = 0;
+    int code;
+
+    for (int64_t j = 0; j < n; j++) {
+        v->load[j] = load_of(v, item[j], k);
+        sum += v->load[j];
+    }
+    for (int j = 0; j < nparts; j++) {
+        v->before[j] = sum > 0 ? v->have[(int64_t)run->part[j] * nphases + k] : (double)v->count[run->part[j]];
+    }
+    if (v->in->share) {
+        EQP_TRY(eqp_array_create(&share, nparts, sizeof *share));
+        for (int j = 0; j < nparts; j++) {
+            share[j] = v->in->share[run->part[j]];
+        }
+    }
+    EQP_TRY(eqp__cuts_beside(n, v->load, nparts, share, v->before, v->cut, NULL));
+    for (int j = 0; j < nparts; j++) {
+        const int any = v->cut[j + 1] > v->cut[j];
+        run->begin[j] = any ? item[v->cut[j]] : 0;
+        run->end[j] = any ? item[v->cut[j + 1] - 1] + 1 : 0;
+    }
+done:
+    free(share);
+    return code;
+}
+
+/* Appends which part of their places the runs of a bin have in common with those of a deeper one. Both are in curve
+ * order. Returns the number of overlaps, at most 2 nparts. */
+static int64_t overlap(const runs *fresh, const runs *deep, int nparts, eqp_overlap *overlaps)
+{
+    int64_t n = 0;
+
+    for (int i = 0, j = 0; i < nparts && j < nparts;) {
+        const int64_t begin = fresh->begin[i] > deep->begin[j] ? fresh->begin[i] : deep->begin[j];
+        const int64_t end = fresh->end[i] < deep->end[j] ? fresh->end[i] : deep->end[j];
+        const int64_t both = fresh->end[i] - fresh->begin[i] + deep->end[j] - deep->begin[j];
+        if (end > begin) {
+            overlaps[n++] = (eqp_overlap){i, deep->part[j], (double)(end - begin) / (double)both};
+        }
+        if (fresh->end[i] <= deep->end[j]) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    return n;
+}
+
+/* Gives each run of a bin to a part that has places near it. */
+static int match_runs(levels *v, int bin)
+{
+    const int nparts = v->in->nparts;
+    eqp_overlap *overlaps = NULL;
+    int64_t n = 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&overlaps, (int64_t)2 * nparts * v->in->nphases, sizeof *overlaps));
+    for (int b = bin + 1; b < v->in->nphases; b++) {
+        n += overlap(&v->run[bin], &v->run[b], nparts, overlaps + n);
+    }
+    EQP_TRY(eqp_parts_relabel(nparts, NULL, n, overlaps, v->run[bin].part));
+done:
+    free(overlaps);
+    return code;
+}
+
+static void give_runs(levels *v, int bin)
+{
+    const int64_t *item = v->item + v->first[bin];
+    const int nphases = v->in->nphases;
+
+    for (int j = 0; j < v->in->nparts; j++) {
+        const int p = v->run[bin].part[j];
+        v->count[p] += v->cut[j + 1] - v->cut[j];
+        for (int64_t at = v->cut[j]; at < v->cut[j + 1]; at++) {
+            v->part[item[at]] = p;
+            for (int k = 0; k < nphases; k++) {
+                v->have[(int64_t)p * nphases + k] += load_of(v, item[at], k);
+            }
+        }
+    }
+}
+
+/* Parts lie along the curve as in the last bin that was cut, until the runs of this one are matched. What each lacks
+ * depends on which run it gets, so the bin is then cut again. */
+static int level_bin(levels *v, int bin, const int *order)
+{
+    int code;
+
+    memcpy(v->run[bin].part, order, (size_t)v->in->nparts * sizeof *order);
+    EQP_TRY(cut_bin(v, bin));
+    EQP_TRY(match_runs(v, bin));
+    EQP_TRY(cut_bin(v, bin));
+    give_runs(v, bin);
+done:
+    return code;
+}
+
+static int level_bins(levels *v)
+{
+    const int *order = NULL;
+    int *numbers = NULL, code;
+
+    EQP_TRY(eqp_array_create(&numbers, v->in->nparts, sizeof *numbers));
+    for (int p = 0; p < v->in->nparts; p++) {
+        numbers[p] = p;
+    }
+    order = numbers;
+    for (int b = v->in->nphases - 1; b >= 0; b--) {
+        if (v->first[b + 1] > v->first[b]) {
+            EQP_TRY(level_bin(v, b, order));
+            order = v->run[b].part;
+        }
+    }
+done:
+    free(numbers);
+    return code;
+}
+
+static int measure(const eqp__levelling *in, const int *part, double *efficiency)
+{
+    eqp_cycle cycle;
+    int code = eqp_cycle_measure(in->n, in->load, part, in->nphases, in->times, in->nparts, in->share, NULL, &cycle);
+
+    *efficiency = code ? 0 : cycle.efficiency;
+    return code;
+}
+
+/* The curve's parts; cut: [nparts + 1] work. */
+static int cut_curve(const eqp__levelling *in, int64_t *cut, int *part)
+{
+    int code;
+
+    EQP_TRY(eqp_cuts_optimal(in->n, in->weight, in->nparts, in->share, cut, NULL));
+    for (int p = 0; p < in->nparts; p++) {
+        for (int64_t i = cut[p]; i < cut[p + 1]; i++) {
+            part[i] = p;
+        }
+    }
+done:
+    return code;
+}
+
+int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *result)
+{
+    levels v = {.in = NULL};
+    eqp__levelled r = {.moved = 0};
+    eqp_cycle cycle;
+    double curve;
+    int *rival = NULL, code;
+
+    EQP_TRY(eqp__phases_check(in->nphases, in->times));
+    EQP_TRY(eqp__shares_check(in->nparts, in->share));
+    EQP_TRY(levels_open(in, &v));
+    EQP_TRY(level_bins(&v));
+    EQP_TRY(eqp_cycle_of_parts(in->nparts, v.have, in->nphases, in->times, in->share, &cycle));
+    r.unrepaired = r.efficiency = cycle.efficiency;
+    EQP_TRY(eqp__levelled_repair(in, v.part, &r.moved));
+    EQP_TRY(r.moved > 0 ? measure(in, v.part, &r.efficiency) : EQP_OK);
+    EQP_TRY(eqp_array_create(&rival, in->n, sizeof *rival));
+    EQP_TRY(cut_curve(in, v.cut, rival));
+    EQP_TRY(measure(in, rival, &curve));
+    if (curve > r.efficiency) {
+        r = (eqp__levelled){r.unrepaired, curve, 0, 1};
+    }
+    if (in->n > 0) {
+        memcpy(part, r.curve ? rival : v.part, (size_t)in->n * sizeof *part);
+    }
+    *result = r;
+done:
+    free(rival);
+    levels_close(&v);
+    return code;
+}

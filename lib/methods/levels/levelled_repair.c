@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moves items so that the phase that loses most of a cycle gets more even. */
+#include "methods/frame/cycle.h"
+#include "methods/frame/shares.h"
+#include "methods/levels/levelled.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/survey.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Parts that are tried for an item: those with least load in the phase, and those of its neighbours along the curve.
+ * Items of each of two parts that are tried for an exchange, every so manieth where there are more. */
+enum { LIGHTEST = 8, TRIED = LIGHTEST + 2, EXCHANGED = 48 };
+
+/* Rounds of all phases, and exchanges, by parts and at least, after which enough is done. */
+enum { ROUNDS = 4, EXCHANGES = 4, LEAST_EXCHANGES = 200 };
+
+/* How much more a move is worth that keeps an item beside its neighbour. */
+#define BESIDE 2.0
+
+/* Of the work of a part: gains below are rounding, which could go round in circles. */
+#define LEAST_GAIN 1e-12
+
+typedef struct repair {
+    const eqp__levelling *in;
+    int nphases, nparts;
+    int *part;                      /* [n] */
+    int64_t *head, *next;           /* [nparts], [n] the items of each part; -1 ends them */
+    int64_t *count;                 /* [nparts] */
+    double *load;                   /* [nparts][nphases] */
+    double mean[EQP_CYCLE_PHASES];  /* of the parts */
+    double most[EQP_CYCLE_PHASES];  /* largest relative load x mean */
+    int heaviest[EQP_CYCLE_PHASES]; /* the part that has it */
+} repair;
+
+/* A move that was found. */
+typedef struct move {
+    int64_t item; /* -1: none */
+    int to;
+    int64_t back; /* the item that goes the other way; -1: none */
+    double gain;
+} move;
+
+static double scale(const repair *r, int p)
+{
+    return eqp__share_scale(r->in->share, r->nparts, p);
+}
+
+static double relative(const repair *r, int p, int k)
+{
+    return r->load[(int64_t)p * r->nphases + k] / scale(r, p);
+}
+
+static const double *load_of(const repair *r, int64_t i)
+{
+    return r->in->load + i * r->nphases;
+}
+
+static int repair_open(const eqp__levelling *in, int *part, repair *r)
+{
+    int code;
+
+    *r = (repair){.in = in, .nphases = in->nphases, .nparts = in->nparts, .part = part};
+    EQP_TRY(eqp_array_create(&r->head, in->nparts, sizeof *r->head));
+    EQP_TRY(eqp_array_create(&r->next, in->n, sizeof *r->next));
+    EQP_TRY(eqp_array_create(&r->count, in->nparts, sizeof *r->count));
+    EQP_TRY(eqp_array_create(&r->load, (int64_t)in->nparts * in->nphases, sizeof *r->load));
+    for (int p = 0; p < in->nparts; p++) {
+        r->head[p] = -1;
+    }
+    for (int64_t i = in->n - 1; i >= 0; i--) {
+        const int p = part[i];
+        r->next[i] = r->head[p];
+        r->head[p] = i;
+        r->count[p]++;
+        for (int k = 0; k < r->nphases; k++) {
+            r->load[(int64_t)p * r->nphases + k] += load_of(r, i)[k];
+            r->mean[k] += load_of(r, i)[k] / in->nparts;
+        }
+    }
+done:
+    return code;
+}
+
+static void repair_close(repair *r)
+{
+    free(r->head);
+    free(r->next);
+    free(r->count);
+    free(r->load);
+}
+
+static void give(repair *r, int64_t item, int to)
+{
+    const int from = r->part[item];
+    int64_t *link = &r->head[from];
+
+    while (*link != item) {
+        link = &r->next[*link];
+    }
+    *link = r->next[item];
+    r->next[item] = r->head[to];
+    r->head[to] = item;
+    r->part[item] = to;
+    r->count[from]--;
+    r->count[to]++;
+    for (int k = 0; k < r->nphases; k++) {
+        r->load[(int64_t)from * r->nphases + k] -= load_of(r, item)[k];
+        r->load[(int64_t)to * r->nphases + k] += load_of(r, item)[k];
+    }
+}
+
+/* Items for parts without any, from those that have most. With equal shares no largest load grows. */
+static int64_t fill_empty(repair *r)
+{
+    int64_t moved = 0;
+
+    for (int p = 0; p < r->nparts; p++) {
+        int most = 0;
+        for (int q = 1; q < r->nparts && r->count[p] == 0; q++) {
+            most = r->count[q] > r->count[most] ? q : most;
+        }
+        if (r->count[p] == 0 && r->count[most] > 1) {
+            give(r, r->head[most], p);
+            moved++;
+        }
+    }
+    return moved;
+}
+
+static void find_heaviest(repair *r)
+{
+    for (int k = 0; k < r->nphases; k++) {
+        r->most[k] = -1;
+        for (int p = 0; p < r->nparts; p++) {
+            if (relative(r, p, k) > r->most[k]) {
+                r->most[k] = relative(r, p, k);
+                r->heaviest[k] = p;
+            }
+        }
+    }
+}
+
+/* The phase that loses most, of those that are more uneven than wanted; -1: none. */
+static int find_phase(const repair *r, const bool *stuck)
+{
+    double worst = 0;
+    int found = -1;
+
+    for (int k = 0; k < r->nphases; k++) {
+        const double loss = eqp__times(r->in->times, k) * (r->most[k] - r->mean[k]);
+        if (!stuck[k] && r->most[k] > (1 + r->in->imbalance_tol) * r->mean[k] && loss > worst) {
+            worst = loss;
+            found = k;
+        }
+    }
+    return found;
+}
+
+/* The parts with least load in a phase, the lightest first. Returns their number. */
+static int find_lightest(const repair *r, int k, int *light)
+{
+    int n = 0;
+
+    for (int p = 0; p < r->nparts; p++) {
+        if (relative(r, p, k) >= r->most[k] || (n == LIGHTEST && relative(r, p, k) >= relative(r, light[n - 1], k))) {
+            continue;
+        }
+        int at = n < LIGHTEST ? n++ : n - 1;
+        while (at > 0 && relative(r, light[at - 1], k) > relative(r, p, k)) {
+            light[at] = light[at - 1];
+            at--;
+        }
+        light[at] = p;
+    }
+    return n;
+}
+
+/* What the sum of the squares of relative loads falls by if `less` goes from one part to another and `more` comes back,
+ * if no largest load grows and that of phase k is not reached by the other part; else 0. */
+static double gain_of(const repair *r, const double *less, const double *more, int from, int to, int k)
+{
+    const double *here = r->load + (int64_t)from * r->nphases, *there = r->load + (int64_t)to * r->nphases;
+    const double narrow = scale(r, from), wide = scale(r, to);
+    double gain = 0;
+
+    if ((there[k] + less[k] - more[k]) / wide >= r->most[k]) {
+        return 0;
+    }
+    for (int j = 0; j < r->nphases; j++) {
+        const double net = less[j] - more[j];
+        if (net == 0) {
+            continue;
+        }
+        if ((net > 0 ? (there[j] + net) / wide : (here[j] - net) / narrow) > r->most[j]) {
+            return 0;
+        }
+        gain += eqp__times(r->in->times, j) / r->mean[j] *
+                (net * (2 * here[j] - net) / (narrow * narrow) - net * (2 * there[j] + net) / (wide * wide));
+    }
+    return gain;
+}
+
+/* A gain that is too little to be more than rounding. */
+static move no_move(const repair *r)
+{
+    move none = {-1, -1, -1, 0};
+
+    for (int j = 0; j < r->nphases; j++) {
+        none.gain += LEAST_GAIN * eqp__times(r->in->times, j) * r->mean[j];
+    }
+    return none;
+}
+
+/* The best move of an item of the heaviest part of phase k. tried: its lightest parts, with room for two more. */
+static move find_move(const repair *r, int k, int nlight, int *tried)
+{
+    static const double nothing[EQP_CYCLE_PHASES] = {0};
+    const int from = r->heaviest[k];
+    move best = no_move(r);
+
+    for (int64_t i = r->head[from]; i >= 0 && r->count[from] > 1; i = r->next[i]) {
+        int n = nlight;
+        if (!(load_of(r, i)[k] > 0)) {
+            continue;
+        }
+        for (int64_t j = i - 1; j <= i + 1; j += 2) {
+            if (j >= 0 && j < r->in->n && r->part[j] != from) {
+                tried[n++] = r->part[j];
+            }
+        }
+        for (int t = 0; t < n; t++) {
+            const double gain = (t < nlight ? 1 : BESIDE) * gain_of(r, load_of(r, i), nothing, from, tried[t], k);
+            if (gain > best.gain) {
+                best = (move){i, tried[t], -1, gain};
+            }
+        }
+    }
+    return best;
+}
+
+/* Some items of a part. Returns their number. */
+static int pick_items(const repair *r, int p, int64_t *item)
+{
+    const int64_t stride = (r->count[p] + EXCHANGED - 1) / EXCHANGED;
+    int64_t at = 0;
+    int n = 0;
+
+    for (int64_t i = r->head[p]; i >= 0; i = r->next[i]) {
+        if (at++ % stride == 0) {
+            item[n++] = i;
+        }
+    }
+    return n;
+}
+
+/* The best exchange of items between the heaviest part of phase k and one of its lightest. */
+static move find_exchange(const repair *r, int k, int nlight, const int *light)
+{
+    const int from = r->heaviest[k];
+    int64_t mine[EXCHANGED], others[EXCHANGED];
+    const int nmine = pick_items(r, from, mine);
+    move best = no_move(r);
+
+    for (int t = 0; t < nlight; t++) {
+        const int nothers = pick_items(r, light[t], others);
+        for (int a = 0; a < nmine; a++) {
+            for (int b = 0; b < nothers; b++) {
+                const double *less = load_of(r, mine[a]), *more = load_of(r, others[b]);
+                const double gain = less[k] > more[k] ? gain_of(r, less, more, from, light[t], k) : 0;
+                if (gain > best.gain) {
+                    best = (move){mine[a], light[t], others[b], gain};
+                }
+            }
+        }
+    }
+    return best;
+}
+
+/* Lowers the largest load of phase k. Returns how many items moved. */
+static int lower(repair *r, int k, bool exchange)
+{
+    int tried[TRIED];
+    const int nlight = find_lightest(r, k, tried);
+    move m = find_move(r, k, nlight, tried);
+
+    if (m.item < 0 && exchange) {
+        m = find_exchange(r, k, nlight, tried);
+    }
+    if (m.item < 0) {
+        return 0;
+    }
+    const int from = r->part[m.item];
+    give(r, m.item, m.to);
+    if (m.back >= 0) {
+        give(r, m.back, from);
+    }
+    return m.back < 0 ? 1 : 2;
+}
+
+/* Lowers the phases one after another, always the one that loses most, each until it is stuck. Returns how many items
+ * moved. Each move lowers the sum of squares, so there is an end. */
+static int64_t lower_all(repair *r, int64_t *exchanges)
+{
+    bool stuck[EQP_CYCLE_PHASES] = {false};
+    int64_t moved = 0;
+    int k;
+
+    for (find_heaviest(r); (k = find_phase(r, stuck)) >= 0; find_heaviest(r)) {
+        const int n = lower(r, k, *exchanges > 0);
+        stuck[k] = n == 0;
+        *exchanges -= n > 1;
+        moved += n;
+    }
+    return moved;
+}
+
+int eqp__levelled_repair(const eqp__levelling *in, int *part, int64_t *moved)
+{
+    int64_t exchanges = (int64_t)EXCHANGES * in->nparts + LEAST_EXCHANGES, n = 1;
+    repair r;
+    int code;
+
+    *moved = 0;
+    EQP_TRY(repair_open(in, part, &r));
+    if (in->share == NULL && in->n >= in->nparts) {
+        *moved = fill_empty(&r);
+    }
+    for (int round = 0; round < ROUNDS && n > 0; round++) {
+        n = lower_all(&r, &exchanges);
+        *moved += n;
+    }
+done:
+    repair_close(&r);
+    return code;
+}

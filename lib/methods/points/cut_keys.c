@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cut of keys that a code has itself: each different key once, to its place among all of them, and its part back.
+ */
+#include "comm/agree.h"
+#include "comm/send.h"
+#include "methods/frame/rows.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
+#include <equipoise/points.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct keyed {
+    uint64_t key;
+    double work;
+    int64_t from; /* item, or place of arrival */
+} keyed;
+
+static int by_key(const void *left, const void *right)
+{
+    const keyed *a = left, *b = right;
+
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Sorts items and adds up those of one key; returns how many keys there are. of: [n] the key of each item. */
+static int64_t merge(int64_t n, keyed *item, int64_t *of)
+{
+    int64_t m = 0;
+
+    qsort(item, (size_t)n, sizeof *item, by_key);
+    for (int64_t i = 0; i < n; i++) {
+        const keyed next = item[i];
+        if (m > 0 && item[m - 1].key == next.key) {
+            item[m - 1].work += next.work;
+        } else {
+            item[m++] = next;
+        }
+        of[next.from] = m - 1;
+    }
+    return m;
+}
+
+static int check(int64_t n, const uint64_t *key, const double *work, const int *part, eqp_message *message)
+{
+    if (n < 0 || (n > 0 && (key == NULL || part == NULL))) {
+        eqp_message_set(message, "keys: no keys, no parts or a number of items below 0");
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (key[i] == UINT64_MAX) {
+            eqp_message_set(message, "keys: item %" PRId64 " has the key 2^64 - 1, which ends all intervals", i);
+            return EQP_ERR_DATA;
+        }
+        if (work != NULL && !(work[i] >= 0 && isfinite(work[i]))) {
+            eqp_message_set(message, "keys: item %" PRId64 " has work that is negative or not finite", i);
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Parts of keys that ascend over the ranks, [n] in any order here. */
+static int cut_dealt(MPI_Comm comm, int64_t n, keyed *item, int nparts, int *part)
+{
+    eqp_balance_options options = eqp_balance_options_defaults();
+    int64_t *of = NULL;
+    double *load = NULL;
+    int *part_of = NULL, code = eqp_array_create(&of, n, sizeof *of);
+
+    code = code == EQP_OK ? eqp_array_create(&load, n, sizeof *load) : code;
+    code = code == EQP_OK ? eqp_array_create(&part_of, n, sizeof *part_of) : code;
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    for (int64_t i = 0; i < n; i++) {
+        item[i].from = i;
+    }
+    const int64_t m = merge(n, item, of);
+    for (int64_t k = 0; k < m; k++) {
+        load[k] = item[k].work;
+    }
+    options.nparts = nparts;
+    EQP_TRY(eqp__cut_curve(comm, m, load, &options, true, part_of));
+    for (int64_t i = 0; i < n; i++) {
+        part[i] = part_of[of[i]];
+    }
+done:
+    free(of);
+    free(load);
+    free(part_of);
+    return code;
+}
+
+/* Parts of this rank's different keys, which ascend. */
+static int cut(MPI_Comm comm, int nranks, int64_t m, const keyed *item, int *part)
+{
+    eqp_move_plan *plan = NULL;
+    int64_t *count = NULL, n = 0;
+    uint64_t *key = NULL;
+    keyed *dealt = NULL;
+    int *dest = NULL, *there = NULL, code = eqp_array_create(&key, m, sizeof *key);
+
+    code = code == EQP_OK ? eqp_array_create(&dest, m, sizeof *dest) : code;
+    code = code == EQP_OK ? eqp_array_create(&count, nranks, sizeof *count) : code;
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    for (int64_t k = 0; k < m; k++) {
+        key[k] = item[k].key;
+    }
+    EQP_TRY(eqp_deal_keys(comm, m, key, dest));
+    code = eqp_move_plan_create(m, dest, nranks, &plan);
+    EQP_TRY(eqp__move_new(comm, code, plan, sizeof *item, item, count, &n, &dealt));
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&there, n, sizeof *there), NULL));
+    EQP_TRY(cut_dealt(comm, n, dealt, nranks, there));
+    EQP_TRY(eqp_move_return(comm, plan, count, sizeof *part, there, part));
+done:
+    eqp_move_plan_free(plan);
+    free(count);
+    free(key);
+    free(dest);
+    free(dealt);
+    free(there);
+    return code;
+}
+
+/* Rounds work so that sums are exact; work that sums to zero becomes 1 each. */
+static int weigh(MPI_Comm comm, int64_t n, double *work)
+{
+    double total = 0;
+    int code;
+
+    EQP_TRY(eqp__weights_round(comm, n, work));
+    for (int64_t i = 0; i < n; i++) {
+        total += work[i];
+    }
+    EQP_TRY(eqp__sum_double(comm, 1, &total));
+    EQP_TRY(isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW);
+    for (int64_t i = 0; i < n && total <= 0; i++) {
+        work[i] = 1;
+    }
+done:
+    return code;
+}
+
+int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part, eqp_message *message)
+{
+    eqp_message why = {""};
+    int64_t pair[2] = {INT64_MAX, INT64_MAX}, *of = NULL;
+    keyed *item = NULL;
+    double *load = NULL;
+    int *part_of = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = check(n, key, work, part, &why);
+    code = code == EQP_OK ? eqp_array_create(&item, n, sizeof *item) : code;
+    code = code == EQP_OK ? eqp_array_create(&load, n, sizeof *load) : code;
+    code = code == EQP_OK ? eqp_array_create(&of, n, sizeof *of) : code;
+    code = code == EQP_OK ? eqp_array_create(&part_of, n, sizeof *part_of) : code;
+    if (n > 0) {
+        eqp__put_value(pair, work != NULL);
+    }
+    EQP_TRY(eqp__agree_least(comm, code, 2, pair, &why));
+    if (eqp__pair_differs(pair)) {
+        eqp_message_set(&why, "keys: work is given on some ranks only");
+        EQP_TRY(EQP_ERR_ARGUMENT);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        load[i] = work != NULL ? work[i] : 1;
+    }
+    EQP_TRY(weigh(comm, n, load));
+    for (int64_t i = 0; i < n; i++) {
+        item[i] = (keyed){key[i], load[i], i};
+    }
+    EQP_TRY(cut(comm, nranks, merge(n, item, of), item, part_of));
+    for (int64_t i = 0; i < n; i++) {
+        part[i] = part_of[of[i]];
+    }
+done:
+    if (code != EQP_OK && message != NULL) {
+        if (why.text[0] == '\0') {
+            eqp_message_set(&why, "keys: %s",
+                            code == EQP_ERR_OVERFLOW ? "the sum of all work is not finite" : eqp_error_text(code));
+        }
+        *message = why;
+    }
+    free(item);
+    free(load);
+    free(of);
+    free(part_of);
+    return code;
+}

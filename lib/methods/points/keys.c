@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Quantiles of keys that are spread over the ranks, by histograms: all cuts at once, several bits of the keys a round.
+ */
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/par.h>
+
+#include "comm/agree.h"
+#include "methods/frame/shares.h"
+
+#include <stdlib.h>
+
+/* Bits of a key that a round resolves, fewer where there are so many cuts that the sums of a round would exceed 8 MiB.
+ */
+enum { MOST_BITS = 11, MOST_BINS = 1 << 20, MOST_SUMMED = 1 << 24 };
+
+#define MOST_WEIGHT ((int64_t)1 << 62)
+
+/* Keys from low to low + 2^shift - 1, among which some target is reached. */
+typedef struct range {
+    uint64_t low;
+    int64_t below, weight; /* of all ranks' keys: below low, inside */
+    int64_t first, last;   /* of this rank's keys: from first to before last */
+} range;
+
+typedef struct quantiles {
+    MPI_Comm comm;
+    int64_t n;
+    const uint64_t *key;
+    const int64_t *weight; /* [n]; NULL: 1 each */
+    int ncuts, nranges;    /* cuts whose target is reached; ranges of these */
+    int shift;             /* logarithm of a range's width */
+    double *target;        /* [ncuts] weight wanted below each cut, ascending */
+    int *range_of;         /* [ncuts] ascending */
+    range *list, *next;    /* [nranges] */
+    int64_t *load;         /* [nranges][bins] */
+} quantiles;
+
+static int check_keys(int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
+                      const uint64_t *cut)
+{
+    if (n < 0 || (n > 0 && !key) || !cut) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (key[i] == UINT64_MAX || (i > 0 && key[i - 1] > key[i]) || (weight && weight[i] < 0)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return eqp__shares_check(nparts, share);
+}
+
+static int bits_of_round(int nranges)
+{
+    int bits = MOST_BITS;
+
+    while (bits > 1 && (int64_t)nranges << bits > MOST_BINS) {
+        bits--;
+    }
+    return bits;
+}
+
+static int allocate(quantiles *q, int ncuts)
+{
+    const int64_t most = (int64_t)ncuts << MOST_BITS, bins = most < MOST_BINS ? most : MOST_BINS;
+    int code;
+
+    EQP_TRY(eqp_array_create(&q->target, ncuts, sizeof *q->target));
+    EQP_TRY(eqp_array_create(&q->range_of, ncuts, sizeof *q->range_of));
+    EQP_TRY(eqp_array_create(&q->list, ncuts, sizeof *q->list));
+    EQP_TRY(eqp_array_create(&q->next, ncuts, sizeof *q->next));
+    EQP_TRY(eqp_array_create(&q->load, bins > 2 * (int64_t)ncuts ? bins : 2 * (int64_t)ncuts, sizeof *q->load));
+done:
+    return code;
+}
+
+static void release(quantiles *q)
+{
+    free(q->target);
+    free(q->range_of);
+    free(q->list);
+    free(q->next);
+    free(q->load);
+}
+
+/* Weight of this rank's keys; EQP_ERR_OVERFLOW beyond 2^62. */
+static int sum_weights(int64_t n, const int64_t *weight, int64_t *sum)
+{
+    *sum = weight ? 0 : n;
+    for (int64_t i = 0; weight && i < n; i++) {
+        if (weight[i] > MOST_WEIGHT - *sum) {
+            return EQP_ERR_OVERFLOW;
+        }
+        *sum += weight[i];
+    }
+    return EQP_OK;
+}
+
+/* What ranks have to know of each other, in one meeting: with other parts or shares they would sum other bins. *all:
+ * the range of all keys. */
+static int meet(quantiles *q, int code, int nparts, const double *share, range *all)
+{
+    int64_t least[6] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}, mine = 0;
+    double sum[3] = {0};
+
+    code = code ? code : sum_weights(q->n, q->weight, &mine);
+    if (!code) {
+        eqp__put_value(least, eqp_fingerprint(0, nparts, share));
+        sum[0] = (double)(mine >> 32); /* halves, whose sums are exact */
+        sum[1] = (double)(mine & UINT32_MAX);
+        sum[2] = (double)q->n;
+    }
+    if (!code && q->n > 0) {
+        eqp__put_value(least + 2, q->weight != NULL);
+        /* As unsigned numbers and signed ones are ordered. */
+        least[4] = (int64_t)(q->key[0] ^ (uint64_t)1 << 63);
+        least[5] = (int64_t)(~q->key[q->n - 1] ^ (uint64_t)1 << 63);
+    }
+    EQP_TRY(eqp__meet(q->comm, code, 6, least, 3, sum, NULL));
+    EQP_TRY(eqp__pair_differs(least) || eqp__pair_differs(least + 2) ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(sum[0] + sum[1] * 0x1p-32 <= 0x1p30 ? EQP_OK : EQP_ERR_OVERFLOW);
+    const int64_t total = (int64_t)sum[0] * ((int64_t)1 << 32) + (int64_t)sum[1];
+    q->weight = total > 0 ? q->weight : NULL;
+    *all = (range){
+        .low = (uint64_t)least[4] ^ (uint64_t)1 << 63, .weight = total > 0 ? total : (int64_t)sum[2], .last = q->n};
+    for (uint64_t span = sum[2] > 0 ? (~(uint64_t)least[5] ^ (uint64_t)1 << 63) - all->low : 0; span > 0; span >>= 1) {
+        q->shift++;
+    }
+done:
+    return code;
+}
+
+static void set_targets(quantiles *q, const range *all, int nparts, const double *share)
+{
+    double before = 0;
+
+    for (int k = 0; k < nparts - 1; k++) {
+        before += share ? share[k] : 0;
+        q->target[k] = (double)all->weight * (share ? before : (k + 1.0) / nparts);
+        q->ncuts += q->target[k] <= (double)all->weight;
+    }
+    q->list[0] = *all;
+    q->nranges = 1;
+}
+
+/* Adds the weights of this rank's keys by bins, then those of all ranks. */
+static int sum_bins(quantiles *q, int bits)
+{
+    const int64_t nbins = (int64_t)q->nranges << bits;
+
+    for (int64_t b = 0; b < nbins; b++) {
+        q->load[b] = 0;
+    }
+    for (int r = 0; r < q->nranges; r++) {
+        int64_t *load = q->load + ((int64_t)r << bits);
+        for (int64_t i = q->list[r].first; i < q->list[r].last; i++) {
+            load[(q->key[i] - q->list[r].low) >> q->shift] += q->weight ? q->weight[i] : 1;
+        }
+    }
+    for (int64_t b = 0; b < nbins; b += MOST_SUMMED) {
+        const int count = (int)(nbins - b < MOST_SUMMED ? nbins - b : MOST_SUMMED);
+        if (EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, q->load + b, count, MPI_INT64_T, MPI_SUM, q->comm)) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* The first of this rank's keys in a range that is in `bin` or behind it. */
+static int64_t find_bin(const quantiles *q, const range *in, uint64_t bin)
+{
+    int64_t low = in->first, high = in->last;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if ((q->key[middle] - in->low) >> q->shift < bin) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Replaces each range by those of its bins in which targets are reached. */
+static void descend(quantiles *q, int bits)
+{
+    int nnext = 0, former = -1;
+    int64_t bin = 0, below = 0, last_bin = -1;
+
+    for (int k = 0; k < q->ncuts; k++) {
+        const int r = q->range_of[k];
+        const range *in = &q->list[r];
+        const int64_t *load = q->load + ((int64_t)r << bits);
+        if (r != former) {
+            former = r;
+            bin = 0;
+            last_bin = -1;
+            below = in->below;
+        }
+        while ((double)(below + load[bin]) < q->target[k]) {
+            below += load[bin++];
+        }
+        if (bin != last_bin) {
+            q->next[nnext++] = (range){.low = in->low + ((uint64_t)bin << q->shift),
+                                       .below = below,
+                                       .weight = load[bin],
+                                       .first = find_bin(q, in, (uint64_t)bin),
+                                       .last = find_bin(q, in, (uint64_t)bin + 1)};
+            last_bin = bin;
+        }
+        q->range_of[k] = nnext - 1;
+    }
+    range *const spare = q->list;
+    q->list = q->next;
+    q->next = spare;
+    q->nranges = nnext;
+}
+
+/* code: of this rank so far */
+static int cut_keys(MPI_Comm comm, int code, int64_t n, const uint64_t *key, const int64_t *weight, int nparts,
+                    const double *share, uint64_t *cut)
+{
+    quantiles q = {.comm = comm, .n = n, .key = key, .weight = weight};
+    range all = {0};
+
+    code = code ? code : check_keys(n, key, weight, nparts, share, cut);
+    code = code ? code : allocate(&q, nparts - 1);
+    EQP_TRY(meet(&q, code, nparts, share, &all));
+    if (nparts > 1) {
+        set_targets(&q, &all, nparts, eqp__shares_reduce(nparts, share));
+    }
+    while (q.shift > 0 && q.ncuts > 0 && all.weight > 0) {
+        const int most = bits_of_round(q.nranges), bits = q.shift < most ? q.shift : most;
+        q.shift -= bits;
+        EQP_TRY(sum_bins(&q, bits));
+        descend(&q, bits);
+    }
+    cut[0] = 0;
+    for (int k = 0; k < nparts - 1; k++) {
+        /* A range is the key now that holds its target: before it or behind it. */
+        const range *at = &q.list[k < q.ncuts ? q.range_of[k] : 0];
+        const double less = q.target[k] - (double)at->below, more = (double)(at->below + at->weight) - q.target[k];
+        cut[k + 1] = k >= q.ncuts ? UINT64_MAX : all.weight == 0 ? 1 : less < more ? at->low : at->low + 1;
+    }
+    cut[nparts] = UINT64_MAX;
+done:
+    release(&q);
+    return code;
+}
+
+int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
+                 uint64_t *cut)
+{
+    return cut_keys(comm, EQP_OK, n, key, weight, nparts, share, cut);
+}
+
+int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest)
+{
+    uint64_t *cut = NULL;
+    int rank, nranks = 0, r = 0, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    code = n > 0 && !dest ? EQP_ERR_ARGUMENT : eqp_array_create(&cut, (int64_t)nranks + 1, sizeof *cut);
+    EQP_TRY(cut_keys(comm, code, n, key, NULL, nranks, NULL, cut));
+    for (int64_t i = 0; i < n; i++) {
+        while (key[i] >= cut[r + 1]) {
+            r++;
+        }
+        dest[i] = r;
+    }
+done:
+    free(cut);
+    return code;
+}

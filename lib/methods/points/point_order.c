@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Items to their places along a Hilbert curve, and back. */
+#include "comm/agree.h"
+#include "comm/send.h"
+#include "methods/points/points.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/curve.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t point_bytes(const eqp_points *points)
+{
+    return 3 * (points->single ? sizeof(float) : sizeof(double));
+}
+
+void eqp__points_read(const eqp_points *points, int64_t i, double x[3])
+{
+    const size_t width = point_bytes(points) / 3;
+    const size_t stride = points->stride > 0 ? points->stride : 3 * width;
+    const char *at = (const char *)points->x + (size_t)i * stride;
+
+    for (size_t a = 0; a < 3; a++) {
+        float single = 0.0F;
+        memcpy(points->single ? (void *)&single : &x[a], at + a * width, width);
+        x[a] = points->single ? (double)single : x[a];
+    }
+}
+
+/* Ends of this rank's items, as numbers whose least over the ranks they are. */
+static int find_ends(const eqp_points *points, int64_t end[6])
+{
+    double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+
+    for (int64_t i = 0; i < points->n; i++) {
+        double x[3];
+        eqp__points_read(points, i, x);
+        for (int a = 0; a < 3; a++) {
+            if (!isfinite(x[a])) {
+                return EQP_ERR_DATA;
+            }
+            low[a] = fmin(low[a], x[a]);
+            low[3 + a] = fmin(low[3 + a], -x[a]);
+        }
+    }
+    for (int k = 0; k < 6; k++) {
+        end[k] = eqp__rank_of_double(low[k]);
+    }
+    return EQP_OK;
+}
+
+static void enclose(const int64_t end[6], eqp__points_scope *scope)
+{
+    scope->side = 0.0;
+    for (int a = 0; a < 3; a++) {
+        const double low = eqp__double_of_rank(end[a]), high = -eqp__double_of_rank(end[3 + a]);
+        scope->low[a] = isfinite(low) ? low : 0.0;
+        scope->side = isfinite(low) ? fmax(scope->side, high - low) : scope->side;
+    }
+    scope->side = scope->side > 0 ? fmin(scope->side, DBL_MAX) : 1.0;
+}
+
+static int check_points(const eqp_points *points, int64_t end[6], eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (points == NULL || points->n < 0 ||
+        (points->n > 0 && (points->x == NULL || (points->stride > 0 && points->stride < point_bytes(points))))) {
+        eqp_message_set(message, "balance: no points, or points that cannot be");
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = find_ends(points, end)) != EQP_OK) {
+        eqp_message_set(message, "balance: a position that is not finite");
+    }
+    return code;
+}
+
+int eqp__points_meet(MPI_Comm comm, int code, const eqp_points *points, int nsame, const eqp__same *same,
+                     eqp__points_scope *scope, eqp_message *message)
+{
+    enum { END = 2 + 2 * EQP__BALANCE_SAME, ALL = END + 6 };
+    int64_t least[ALL];
+    double all = 0.0;
+
+    for (int k = 0; k < ALL; k++) {
+        least[k] = INT64_MAX;
+    }
+    code = code != EQP_OK ? code : check_points(points, least + END, message);
+    if (code == EQP_OK) {
+        all = (double)points->n;
+        for (int k = 0; k < nsame; k++) {
+            eqp__put_value(least + 2 + 2 * k, same[k].value);
+        }
+    }
+    if (code == EQP_OK && points->n > 0) {
+        eqp__put_value(least, points->single + 2 * (points->weight != NULL) + 4 * (points->size != NULL));
+    }
+    EQP_TRY(eqp__meet(comm, code, ALL, least, 1, &all, message));
+    for (int k = 0; k < nsame && code == EQP_OK; k++) {
+        if (eqp__pair_differs(least + 2 + 2 * k)) {
+            eqp_message_set(message, "balance: the ranks differ in %s", same[k].what);
+            code = EQP_ERR_ARGUMENT;
+        }
+    }
+    if (code == EQP_OK && eqp__pair_differs(least)) {
+        eqp_message_set(message, "balance: an array is given on some ranks only, or of another type");
+        code = EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(code);
+    scope->n = (int64_t)all;
+    scope->weighed = least[0] != INT64_MAX && (least[0] & 2) != 0;
+    enclose(least + END, scope);
+done:
+    return code;
+}
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Items in one cell come by what they are, and only those that are alike in all by where they were. */
+static int by_key(const void *left, const void *right)
+{
+    const eqp__curve_item *a = left, *b = right;
+    int order = (a->key > b->key) - (a->key < b->key);
+
+    for (int k = 0; k < 3 && order == 0; k++) {
+        order = by_number(eqp__bits_of(a->x[k]), eqp__bits_of(b->x[k]));
+    }
+    order = order != 0 ? order : by_number(eqp__bits_of(a->weight), eqp__bits_of(b->weight));
+    order = order != 0 ? order : by_number(a->size, b->size);
+    order = order != 0 ? order : by_number(a->part_now, b->part_now);
+    return order != 0 ? order : by_number(a->id, b->id);
+}
+
+void eqp__points_sort(int64_t n, eqp__curve_item *item)
+{
+    qsort(item, (size_t)n, sizeof *item, by_key);
+}
+
+typedef struct place {
+    uint64_t key;
+    int64_t item;
+} place;
+
+static int by_place(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Keys of all ranks that tell where to cut: up to this many on every rank, and from each rank as many as cut shares
+ * finely. */
+#define MOST_SAMPLED (1 << 18)
+enum { LEAST_SAMPLED = 256, SAMPLED_PER_RANK = 64 };
+
+/* What a rank tells all others of its keys: a code, their number, then as many of them as others have. */
+enum { CODE, NUMBER, KEYS };
+
+typedef struct eqp__deal {
+    int rank, nranks, nkeys; /* keys that a rank can tell */
+    eqp__curve_item *out;    /* [n] */
+    place *sorted;           /* [n] */
+    int *dest;               /* [n] ranks that the items are dealt to */
+    uint64_t *told, *heard;  /* [KEYS + nkeys], [nranks] of it */
+    place *sample;           /* [nranks * nkeys] keys, and weights in `item` */
+} deal;
+
+static void deal_free(deal *d)
+{
+    if (d != NULL) {
+        void *owned[] = {d->out, d->sorted, d->dest, d->told, d->heard, d->sample};
+        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+            free(owned[i]);
+        }
+        free(d);
+    }
+}
+
+static int deal_open(MPI_Comm comm, int64_t n, deal **made)
+{
+    deal *d = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(made, 1, sizeof *d));
+    d = *made;
+    EQP_TRY(eqp__comm_shape(comm, &d->rank, &d->nranks));
+    d->nkeys = SAMPLED_PER_RANK * d->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * d->nranks : LEAST_SAMPLED;
+    d->nkeys = d->nkeys < MOST_SAMPLED / d->nranks ? d->nkeys : MOST_SAMPLED / d->nranks + 1;
+    EQP_TRY(eqp_array_create(&d->out, n, sizeof *d->out));
+    EQP_TRY(eqp_array_create(&d->sorted, n, sizeof *d->sorted));
+    EQP_TRY(eqp_array_create(&d->dest, n, sizeof *d->dest));
+    EQP_TRY(eqp_array_create(&d->told, KEYS + d->nkeys, sizeof *d->told));
+    EQP_TRY(eqp_array_create(&d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks, sizeof *d->heard));
+    EQP_TRY(eqp_array_create(&d->sample, (int64_t)d->nkeys * d->nranks, sizeof *d->sample));
+done:
+    return code;
+}
+
+/* Items that sample k of m stands for, of n. */
+static int64_t sampled_before(int64_t n, int64_t m, int64_t k)
+{
+    return n / m * k + n % m * k / m;
+}
+
+/* Every rank tells keys that part its own evenly; all if they are few. *before: items of lower ranks. */
+static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *before)
+{
+    const int length = KEYS + d->nkeys;
+    const int64_t m = n < d->nkeys ? n : d->nkeys;
+
+    d->told[CODE] = (uint64_t)(int64_t)code;
+    d->told[NUMBER] = (uint64_t)n;
+    for (int64_t k = 0; k < m; k++) {
+        const int64_t from = sampled_before(n, m, k), to = sampled_before(n, m, k + 1);
+        d->told[KEYS + k] = d->sorted[from + (to - from) / 2].key;
+    }
+    if (EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm)) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *before = 0;
+    for (int r = 0; r < d->nranks; r++) {
+        const uint64_t *heard = d->heard + (int64_t)r * length;
+        if ((int64_t)heard[CODE] != EQP_OK) {
+            return (int)(int64_t)heard[CODE];
+        }
+        *before += r < d->rank ? (int64_t)heard[NUMBER] : 0;
+    }
+    return EQP_OK;
+}
+
+/* Cuts the keys of all ranks by what each told; every rank cuts alike. Equal keys stay together. */
+static void choose_ranks(deal *d, int64_t n, int64_t total)
+{
+    place *const sample = d->sample;
+    int64_t nsample = 0, below = 0, at = 0, next = 0;
+
+    for (int r = 0; r < d->nranks; r++) {
+        const uint64_t *heard = d->heard + (int64_t)r * (KEYS + d->nkeys);
+        const int64_t all = (int64_t)heard[NUMBER], m = all < d->nkeys ? all : d->nkeys;
+        for (int64_t k = 0; k < m; k++) {
+            sample[nsample++] = (place){heard[KEYS + k], sampled_before(all, m, k + 1) - sampled_before(all, m, k)};
+        }
+    }
+    qsort(sample, (size_t)nsample, sizeof *sample, by_place);
+    for (int r = 0; r < d->nranks; r++) {
+        /* Items up to a key that the rank's share reaches, or before it, whichever is nearer. */
+        const double target = (double)total * (r + 1) / d->nranks;
+        for (uint64_t cut = 0; r < d->nranks - 1 && at < nsample; at = next) {
+            int64_t weight = 0;
+            cut = sample[at].key;
+            for (next = at; next < nsample && sample[next].key == cut; next++) {
+                weight += sample[next].item;
+            }
+            if ((double)below + 0.5 * (double)weight > target) {
+                break;
+            }
+            below += weight;
+        }
+        d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* its end */
+    }
+    for (int64_t i = 0, r = 0; i < n; i++) {
+        while (d->sorted[i].key >= d->heard[r]) {
+            r++;
+        }
+        d->dest[d->sorted[i].item] = (int)r;
+    }
+}
+
+int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(order, 1, sizeof **order));
+    (*order)->comm = comm;
+    EQP_TRY(deal_open(comm, points->n, &(*order)->deal));
+    EQP_TRY(eqp_array_create(&(*order)->recv_count, (*order)->deal->nranks, sizeof *(*order)->recv_count));
+done:
+    return code;
+}
+
+int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp_point_order *order)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < points->n && code == EQP_OK; i++) {
+        eqp__curve_item *const item = &order->deal->out[i];
+        *item = (eqp__curve_item){.id = i,
+                                  .size = points->size != NULL ? points->size[i] : 1,
+                                  .weight = points->weight != NULL ? points->weight[i] : 1.0,
+                                  .part_now = points->part_now != NULL ? points->part_now[i] : order->deal->rank};
+        eqp__points_read(points, i, item->x);
+        code = eqp_hilbert_keys(1, &item->x[0], &item->x[1], &item->x[2], scope->low, scope->side, &item->key);
+    }
+    return code;
+}
+
+eqp__curve_item *eqp__point_order_items(const eqp_point_order *order)
+{
+    return order->deal->out;
+}
+
+int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, eqp_point_order *order)
+{
+    deal *const d = order->deal;
+    int64_t before = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        d->sorted[i] = (place){d->out[i].key, i};
+    }
+    qsort(d->sorted, (size_t)n, sizeof *d->sorted, by_place);
+    EQP_TRY(share_keys(order->comm, d, code, n, &before));
+    for (int64_t i = 0; i < n; i++) {
+        d->out[i].id += before;
+    }
+    choose_ranks(d, n, scope->n);
+    code = eqp_move_plan_create(n, d->dest, d->nranks, &order->plan);
+    EQP_TRY(eqp__move_new(order->comm, code, order->plan, sizeof *d->out, d->out, order->recv_count, &order->n,
+                          &order->item));
+    for (int64_t i = 0; i < order->n; i++) {
+        order->item[i].arrived = i;
+    }
+    eqp__points_sort(order->n, order->item);
+    deal_free(d);
+    order->deal = NULL;
+done:
+    return code;
+}
+
+int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+    eqp_point_order *made = NULL;
+    eqp__points_scope scope;
+    int code = eqp__comm_dup(comm, &own);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code =
+        order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
+    EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));
+    EQP_TRY(eqp__point_order_make(eqp__point_order_read(points, &scope, made), points->n, &scope, made));
+    made->owns_comm = true;
+    *order = made;
+    return EQP_OK;
+done:
+    eqp_point_order_free(made);
+    eqp_comm_free(&own);
+    return code;
+}
+
+void eqp_point_order_free(eqp_point_order *order)
+{
+    if (order != NULL) {
+        eqp_move_plan_free(order->plan);
+        free(order->recv_count);
+        free(order->item);
+        deal_free(order->deal);
+        if (order->owns_comm) {
+            eqp_comm_free(&order->comm);
+        }
+        free(order);
+    }
+}
+
+int64_t eqp_point_order_count(const eqp_point_order *order)
+{
+    return order != NULL ? order->n : 0;
+}
+
+/* A column in the order of arrival, [n] elements, if the call can be. Local. */
+static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
+                         bool forth, char **column)
+{
+    const int64_t nhome = eqp_move_plan_arrays(order->plan).n, there = order->n;
+    const bool can_be = element_size >= 1 && (send != NULL || (forth ? nhome : there) == 0) &&
+                        (recv != NULL || (forth ? there : nhome) == 0);
+
+    return can_be ? eqp_array_create(column, there, element_size) : EQP_ERR_ARGUMENT;
+}
+
+int eqp_point_order_bring(const eqp_point_order *order, size_t element_size, const void *send, void *recv)
+{
+    char *column = NULL;
+    int code;
+
+    EQP_REQUIRE(order);
+    code = make_arrivals(order, element_size, send, recv, true, &column);
+    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, element_size, send, column));
+    for (int64_t i = 0; i < order->n; i++) {
+        memcpy((char *)recv + (size_t)i * element_size, column + (size_t)order->item[i].arrived * element_size,
+               element_size);
+    }
+done:
+    free(column);
+    return code;
+}
+
+int eqp_point_order_return(const eqp_point_order *order, size_t element_size, const void *send, void *recv)
+{
+    char *column = NULL;
+    int code;
+
+    EQP_REQUIRE(order);
+    code = make_arrivals(order, element_size, send, recv, false, &column);
+    for (int64_t i = 0; i < order->n && code == EQP_OK; i++) {
+        memcpy(column + (size_t)order->item[i].arrived * element_size, (const char *)send + (size_t)i * element_size,
+               element_size);
+    }
+    EQP_TRY(eqp__move_return(order->comm, code, order->plan, order->recv_count, element_size, column, recv));
+done:
+    free(column);
+    return code;
+}

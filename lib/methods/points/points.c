@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/points/points.h"
+
+#include "comm/agree.h"
+#include "comm/collect.h"
+#include "methods/frame/rows.h"
+#include "methods/points/regions.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to so many items one rank orders and assigns all of them for methods that do so anyway. */
+#define MOST_GATHERED ((int64_t)1 << 20)
+
+/* Columns of items. */
+typedef struct columns {
+    int64_t *id, *size;
+    double *weight, *point, *phase_load;
+    int *part_now, *part;
+} columns;
+
+static int make_columns(int64_t n, const eqp__curve_item *in, columns *c)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&c->id, n, sizeof *c->id));
+    EQP_TRY(eqp_array_create(&c->size, n, sizeof *c->size));
+    EQP_TRY(eqp_array_create(&c->weight, n, sizeof *c->weight));
+    EQP_TRY(eqp_array_create(&c->point, 3 * n, sizeof *c->point));
+    EQP_TRY(eqp_array_create(&c->part_now, n, sizeof *c->part_now));
+    EQP_TRY(eqp_array_create(&c->part, n, sizeof *c->part));
+    for (int64_t i = 0; i < n; i++) {
+        c->id[i] = in[i].id;
+        c->size[i] = in[i].size;
+        c->weight[i] = in[i].weight;
+        c->part_now[i] = in[i].part_now;
+        memcpy(c->point + 3 * i, in[i].x, sizeof in[i].x);
+    }
+done:
+    return code;
+}
+
+static void free_columns(columns *c)
+{
+    void *owned[] = {c->id, c->size, c->weight, c->point, c->part_now, c->part, c->phase_load};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+}
+
+static eqp_balance_items items_of(int64_t n, const columns *c, const double *phase_load, bool weighed)
+{
+    return (eqp_balance_items){.n = n,
+                               .id = c->id,
+                               .weight = weighed || phase_load == NULL ? c->weight : NULL,
+                               .point = c->point,
+                               .part_now = c->part_now,
+                               .size = c->size,
+                               .phase_load = phase_load};
+}
+
+/* A call, as all ranks know it. */
+typedef struct call {
+    MPI_Comm comm; /* of its own */
+    const eqp_method *method;
+    const eqp_points *points;
+    const eqp_balance_options *options;
+    eqp_message *message;
+    eqp__points_scope scope;
+    eqp_point_order *order; /* opened, its items read */
+} call;
+
+/* Where the items are. */
+static int assign_in_place(const call *is, int code, int *part, eqp_balance_result *result)
+{
+    const int64_t n = is->points->n;
+    eqp__curve_item *const item = eqp__point_order_items(is->order);
+    int64_t before = 0;
+    int rank = 0;
+    columns c = {.id = NULL};
+
+    MPI_Comm_rank(is->comm, &rank);
+    if (MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        item[i].id += rank > 0 ? before : 0;
+    }
+    code = code == EQP_OK ? make_columns(n, item, &c) : code;
+    const double *const phase_load = is->options->nphases > 1 ? is->points->phase_load : NULL;
+    const eqp_balance_items items = items_of(n, &c, phase_load, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
+    if (n > 0) {
+        memcpy(part, c.part, (size_t)n * sizeof *part);
+    }
+done:
+    free_columns(&c);
+    return code;
+}
+
+/* Items of all ranks on rank 0, as they came. */
+typedef struct gathered {
+    int64_t n;
+    eqp__curve_item *item;
+    double *phase_load;
+    int *part;
+} gathered;
+
+/* On rank 0: in their order, on a communicator of its own. */
+static int assign_gathered(const call *is, const gathered *g, eqp_balance_result *result)
+{
+    const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
+    MPI_Comm self = MPI_COMM_NULL;
+    columns c = {.id = NULL};
+    int code;
+
+    for (int64_t i = 0; i < g->n; i++) {
+        g->item[i].id = g->item[i].arrived = i;
+    }
+    eqp__points_sort(g->n, g->item);
+    EQP_TRY(make_columns(g->n, g->item, &c));
+    EQP_TRY(eqp_array_create(&c.phase_load, g->n * nphases, sizeof *c.phase_load));
+    for (int64_t i = 0; i < g->n && nphases > 0; i++) {
+        memcpy(c.phase_load + i * nphases, g->phase_load + g->item[i].arrived * nphases,
+               (size_t)nphases * sizeof *c.phase_load);
+    }
+    EQP_TRY(eqp__comm_dup(MPI_COMM_SELF, &self));
+    const eqp_balance_items items = items_of(g->n, &c, nphases > 0 ? c.phase_load : NULL, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(self, EQP_OK, is->method, &items, is->options, c.part, result, is->message));
+    for (int64_t i = 0; i < g->n; i++) {
+        g->part[g->item[i].arrived] = c.part[i];
+    }
+done:
+    eqp_comm_free(&self);
+    free_columns(&c);
+    return code;
+}
+
+/* What rank 0 tells. */
+typedef struct answer {
+    int code;
+    eqp_message message;
+    eqp_balance_result result;
+} answer;
+
+/* Rank 0 assigns all items. way: prepared */
+static int assign_on_root(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    const size_t row = (size_t)(is->options->nphases > 1 ? is->options->nphases : 0) * sizeof(double);
+    gathered g = {.n = 0};
+    answer told;
+
+    EQP_TRY(eqp__collect_announce(way, is->points->n, &g.n));
+    code = code == EQP_OK ? eqp_array_create(&g.part, g.n, sizeof *g.part) : code;
+    EQP_TRY(eqp__collect_array(way, code, g.n, sizeof *g.item, eqp__point_order_items(is->order), &g.item));
+    if (row > 0) {
+        EQP_TRY(eqp__collect_array(way, EQP_OK, g.n, row, is->points->phase_load, &g.phase_load));
+    }
+    memset(&told, 0, sizeof told);
+    if (way->rank == 0) {
+        told.code = assign_gathered(is, &g, &told.result);
+        told.message = *is->message;
+    }
+    if (EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm)) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    *is->message = told.message;
+    EQP_TRY(told.code);
+    EQP_TRY(is->options->regions != NULL ? eqp__regions_share(is->comm, *is->options->regions) : EQP_OK);
+    EQP_TRY(eqp__collect_return(way, sizeof *part, g.part, part));
+    *result = told.result;
+done:
+    free(g.item);
+    free(g.phase_load);
+    free(g.part);
+    return code;
+}
+
+/* Along the curve, equally many items on every rank. */
+static int assign_along_curve(const call *is, int code, int *part, eqp_balance_result *result)
+{
+    const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
+    eqp_point_order *const order = is->order;
+    columns c = {.id = NULL};
+
+    EQP_TRY(eqp__point_order_make(code, is->points->n, &is->scope, order));
+    code = make_columns(order->n, order->item, &c);
+    if (nphases > 0) {
+        code = code == EQP_OK ? eqp_array_create(&c.phase_load, order->n * nphases, sizeof *c.phase_load) : code;
+        EQP_TRY(eqp_agree(is->comm, code, NULL));
+        EQP_TRY(
+            eqp_point_order_bring(order, (size_t)nphases * sizeof *c.phase_load, is->points->phase_load, c.phase_load));
+    }
+    const eqp_balance_items items = items_of(order->n, &c, c.phase_load, is->scope.weighed);
+    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
+    EQP_TRY(eqp_point_order_return(order, sizeof *part, c.part, part));
+done:
+    free_columns(&c);
+    return code;
+}
+
+static int check_call(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
+                      const int *part, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(eqp__balance_options_check(method, options, message));
+    if (points == NULL || points->n < 0 || (points->n > 0 && part == NULL)) {
+        eqp_message_set(message, "balance: no points or no parts");
+        code = EQP_ERR_ARGUMENT;
+    } else if (options->nphases > 1 && points->n > 0 && points->phase_load == NULL) {
+        eqp_message_set(message, "balance: loads of phases and the number of phases need each other");
+        code = EQP_ERR_ARGUMENT;
+    } else if (options->regions != NULL && options->nparts > EQP_REGIONS_PARTS) {
+        eqp_message_set(message, "balance: regions of more than %d parts", EQP_REGIONS_PARTS);
+        code = EQP_ERR_ARGUMENT;
+    }
+done:
+    return code;
+}
+
+static int assign(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    if (is->method->flags & EQP_ANY_ORDER) {
+        return assign_in_place(is, code, part, result);
+    }
+    if ((is->method->flags & EQP_GATHERS) && is->scope.n <= MOST_GATHERED) {
+        return assign_on_root(is, code, way, part, result);
+    }
+    return assign_along_curve(is, code, part, result);
+}
+
+/* Parts with their regions: neither is changed if one of them fails. */
+static int assign_regions(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
+{
+    int *mine = NULL;
+
+    code = code == EQP_OK ? eqp_array_create(&mine, is->points->n, sizeof *mine) : code;
+    EQP_TRY(assign(is, code, way, mine, result));
+    code = eqp__regions_make(is->comm, *is->options->regions, is->points, &is->scope, mine, NULL, NULL);
+    if (code != EQP_OK) {
+        eqp_message_set(is->message, "balance: regions of %s: %s", is->method->name, eqp__regions_reason(code));
+        goto done;
+    }
+    if (is->points->n > 0) {
+        memcpy(part, mine, (size_t)is->points->n * sizeof *part);
+    }
+done:
+    free(mine);
+    return code;
+}
+
+int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
+                       const eqp_balance_options *options, int *part, eqp_balance_result *result)
+{
+    eqp_message message = {""};
+    call is = {.method = method, .points = points, .options = options, .message = &message};
+    eqp__same same[EQP__BALANCE_SAME];
+    eqp__collect way = {.comm = MPI_COMM_NULL};
+    eqp_balance_options here;
+    eqp_balance_result found;
+    eqp_regions *regions = NULL;
+    int code = eqp__comm_dup(comm, &is.comm);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = check_call(method, points, options, part, &message);
+    code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
+    code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;
+    if (code == EQP_OK) {
+        eqp__balance_same(method, options, same);
+        here = *options;
+        here.regions = options->regions != NULL ? &regions : NULL;
+        is.options = &here;
+        code = here.regions != NULL ? eqp__regions_open(here.nparts, &regions) : EQP_OK;
+    }
+    EQP_TRY(eqp__points_meet(is.comm, code, points, EQP__BALANCE_SAME, same, &is.scope, &message));
+    code = eqp__point_order_read(points, &is.scope, is.order);
+    EQP_TRY(options->regions != NULL ? assign_regions(&is, code, &way, part, &found)
+                                     : assign(&is, code, &way, part, &found));
+    if (result != NULL) {
+        *result = found;
+    }
+    if (options->regions != NULL) {
+        *options->regions = regions;
+        regions = NULL;
+    }
+done:
+    if (code != EQP_OK && options != NULL && options->message != NULL) {
+        if (message.text[0] == '\0') {
+            eqp_message_set(&message, "balance: %s", eqp_error_text(code));
+        }
+        *options->message = message;
+    }
+    eqp_regions_free(regions);
+    eqp_point_order_free(is.order);
+    eqp__collect_close(&way);
+    eqp_comm_free(&is.comm);
+    return code;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Zoltan's bisections of the weights: along an axis (`rcb`), or across the axis of least inertia (`rib`). */
+#include "methods/rcb/rcb.h"
+#include "methods/frame/gather.h"
+#include "methods/frame/relabel_all.h"
+#include "methods/frame/repair_all.h"
+#include "methods/rcb/session.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Zoltan's bisection stops with a false memory error, and then hangs, if a rank that is to hold several parts ends up
+ * without items or if items without weight end up where no part is: few items or very uneven weights suffice. Up to
+ * this many items one rank therefore bisects for all; beyond that the weights are kept within limits. */
+#define MOST_ON_ROOT ((int64_t)1 << 22)
+
+static int count_dimensions(void *data, int *error)
+{
+    (void)data;
+    *error = ZOLTAN_OK;
+    return 3;
+}
+
+static void list_points(void *data, int gid_words, int lid_words, int n, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid,
+                        int dimensions, double *point, int *error)
+{
+    const eqp__zoltan_input *in = data;
+
+    (void)gid_words, (void)lid_words, (void)gid;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < dimensions; k++) {
+            const double x = in->items->point[3 * (int64_t)lid[i] + k];
+            point[(int64_t)i * dimensions + k] = ldexp(x - in->shift[k], in->exponent);
+        }
+    }
+    *error = ZOLTAN_OK;
+}
+
+static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
+{
+    if (Zoltan_Set_Num_Geom_Fn(zoltan, count_dimensions, input) != ZOLTAN_OK ||
+        Zoltan_Set_Geom_Multi_Fn(zoltan, list_points, input) != ZOLTAN_OK) {
+        return EQP_ERR_ZOLTAN;
+    }
+    return EQP_OK;
+}
+
+/* Zoltan multiplies six coordinates and three weights (the eigenvalues of a tensor of inertia), and never finds a
+ * median among infinite ones. Coordinates beyond these powers of two are scaled, by another one: nothing is rounded. */
+enum { MOST_EXPONENT = 100, LEAST_EXPONENT = -100 };
+
+/* An axis on which all points lie so close to each other, beside their distance from 0, is shifted, which rounds
+ * nothing either. */
+#define CLOSE 0x1p-26
+
+/* How points are passed. Collective. */
+static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan_input *input)
+{
+    double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY}, half = 0, widest = 0;
+    int exponent;
+
+    for (int64_t i = 0; i < 3 * items->n; i++) {
+        low[i % 3] = fmin(low[i % 3], items->point[i]);
+        low[3 + i % 3] = fmin(low[3 + i % 3], -items->point[i]);
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int k = 0; k < 3; k++) {
+        half = fmax(half, -low[3 + k] / 2 - low[k] / 2);
+    }
+    for (int k = 0; k < 3; k++) {
+        const double far = fmax(fabs(low[k]), fabs(low[3 + k]));
+        input->shift[k] = half < CLOSE / 2 * far ? low[k] : 0;
+        widest = fmax(widest, input->shift[k] != 0 ? -low[3 + k] - low[k] : far);
+    }
+    (void)frexp(widest, &exponent);
+    input->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT - exponent : exponent < LEAST_EXPONENT ? -exponent : 0;
+    return EQP_OK;
+}
+
+/* Zoltan's bisection. Collective. */
+static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
+                  const eqp_balance_options *options, const char *how, int *part)
+{
+    const eqp__zoltan_setting settings[] = {{"LB_METHOD", how},  {"RCB_OUTPUT_LEVEL", "0"}, {"RIB_OUTPUT_LEVEL", "0"},
+                                            {"CHECK_GEOM", "0"}, {"KEEP_CUTS", "0"},        {NULL, NULL}};
+    eqp__zoltan_input input = {.items = items, .weight = weight};
+    int code = eqp__zoltan_weight_unit(comm, items, &input.weight_unit);
+
+    code = code ? code : find_frame(comm, items, &input);
+    return code ? code : eqp__zoltan_partition(comm, &input, options, settings, add_callbacks, part);
+}
+
+static int total_below(MPI_Comm comm, int64_t n, const double *weight, double most, double *total)
+{
+    *total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        *total += fmin(weight[i], most);
+    }
+    return eqp_sum_double(comm, 1, total);
+}
+
+/* Weights that leave no rank without items: each at least a little, and none more than half of what the smallest part
+ * holds. Every cut then misses its target by less than a quarter of a part, and the misses of a whole chain of cuts add
+ * up to less than the two parts that a rank with several has at least. Lowering weights lowers what a part holds, so
+ * the limit is a fixed point. */
+static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, double smallest_share)
+{
+    double most = INFINITY, total = 0, next;
+
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = fmax(weight[i], 1e-3 * mean);
+    }
+    for (int round = 0; round < 200; round++) {
+        int code = total_below(comm, n, weight, most, &total);
+        if (code) {
+            return code;
+        }
+        next = total * smallest_share / 2;
+        if (next > 0.999 * most) {
+            break;
+        }
+        most = next;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = fmin(weight[i], most);
+    }
+    return EQP_OK;
+}
+
+static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                           const char *how, int *part)
+{
+    double *limited = NULL, mean, smallest_share = 1;
+    int code = eqp__zoltan_weight_unit(comm, items, &mean);
+
+    for (int p = 0; p < options->nparts; p++) {
+        smallest_share = fmin(smallest_share, options->share ? options->share[p] : 1.0 / options->nparts);
+    }
+    code = code ? code : eqp_agree(comm, eqp_array_create(&limited, items->n, sizeof *limited), NULL);
+    if (!code && items->n > 0) {
+        memcpy(limited, items->weight, (size_t)items->n * sizeof *limited);
+    }
+    code = code ? code : limit_weights(comm, items->n, limited, mean, smallest_share);
+    code = code ? code : bisect(comm, items, limited, options, how, part);
+    free(limited);
+    return code;
+}
+
+/* On one rank, so that the parts do not depend on the ranks. */
+static int bisect_alone(const eqp_balance_items *items, const eqp_balance_options *options, const char *how, int *part)
+{
+    MPI_Comm self = MPI_COMM_NULL;
+    int code;
+
+    EQP_TRY(eqp_comm_create(MPI_COMM_SELF, &self));
+    EQP_TRY(bisect(self, items, items->weight, options, how, part));
+done:
+    eqp_comm_free(&self);
+    return code;
+}
+
+static int rcb_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    (void)result;
+    return bisect_alone(items, options, "RCB", part);
+}
+
+static int rib_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    (void)result;
+    return bisect_alone(items, options, "RIB", part);
+}
+
+int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *how, int64_t most_on_root, int *part, eqp_balance_result *result)
+{
+    /* Fills empty parts and touches nothing else: what bisection balances is bisection's. */
+    const double any_imbalance = 1e30;
+    int64_t total;
+    int code = eqp_scan_int64(comm, items->n, NULL, &total);
+
+    if (code || total == 0) {
+        return code;
+    }
+    code = total > most_on_root ? bisect_together(comm, items, options, how, part)
+                                : eqp__gather_and_assign(comm, items, options, EQP__IDS | EQP__POINTS,
+                                                         how[1] == 'C' ? rcb_alone : rib_alone, part, result);
+    code = code ? code : eqp__relabel_all(comm, items, items->part_now, options, part, NULL);
+    return code ? code : eqp__repair_all(comm, items, options, any_imbalance, part, result);
+}
+
+int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                    eqp_balance_result *result)
+{
+    return eqp__bisect_assign(comm, items, options, "RCB", MOST_ON_ROOT, part, result);
+}
+
+int eqp__rib_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                    eqp_balance_result *result)
+{
+    return eqp__bisect_assign(comm, items, options, "RIB", MOST_ON_ROOT, part, result);
+}

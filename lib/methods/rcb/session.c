@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Zoltan's manners in one place: 32-bit words, callbacks, strings for numbers, silence. */
+#include "methods/rcb/session.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void eqp__zoltan_put_id(ZOLTAN_ID_PTR words, int64_t id)
+{
+    words[0] = (ZOLTAN_ID_TYPE)((uint64_t)id >> 32);
+    words[1] = (ZOLTAN_ID_TYPE)((uint64_t)id & 0xffffffffu);
+}
+
+static int count_objects(void *data, int *error)
+{
+    const eqp__zoltan_input *in = data;
+
+    *error = ZOLTAN_OK;
+    return (int)in->items->n;
+}
+
+static void list_objects(void *data, int gid_words, int lid_words, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int weights,
+                         float *weight, int *error)
+{
+    const eqp__zoltan_input *in = data;
+
+    (void)lid_words;
+    for (int64_t i = 0; i < in->items->n; i++) {
+        eqp__zoltan_put_id(gid + i * gid_words, in->items->id[i]);
+        lid[i] = (ZOLTAN_ID_TYPE)i;
+        for (int k = 0; k < weights; k++) {
+            weight[i * weights + k] = (float)(in->weight[i] / in->weight_unit);
+        }
+    }
+    *error = ZOLTAN_OK;
+}
+
+int eqp__zoltan_weight_unit(MPI_Comm comm, const eqp_balance_items *items, double *unit)
+{
+    double sum[2] = {0, (double)items->n};
+
+    for (int64_t i = 0; i < items->n; i++) {
+        sum[0] += items->weight[i];
+    }
+    int code = eqp_sum_double(comm, 2, sum);
+    *unit = !code && sum[0] > 0 ? sum[0] / sum[1] : 1;
+    return code;
+}
+
+/* What both methods want: 64-bit ids, weights, every object in the answer, no output. */
+static int set_parameters(struct Zoltan_Struct *zoltan, const eqp_balance_options *options,
+                          const eqp__zoltan_setting *settings)
+{
+    char parts[32], tolerance[32], seed[32];
+    const eqp__zoltan_setting common[] = {
+        {"DEBUG_LEVEL", "0"},
+        {"NUM_GID_ENTRIES", "2"},
+        {"NUM_LID_ENTRIES", "1"},
+        {"OBJ_WEIGHT_DIM", "1"},
+        {"RETURN_LISTS", "PARTS"},
+        {"REMAP", "0"},
+        {"NUM_GLOBAL_PARTS", parts},
+        {"IMBALANCE_TOL", tolerance},
+        {"SEED", seed},
+        {NULL, NULL},
+    };
+    int failed = 0;
+
+    snprintf(parts, sizeof parts, "%d", options->nparts);
+    snprintf(tolerance, sizeof tolerance, "%.9g", 1 + options->imbalance_tol);
+    /* Zoltan's seed is an int, and 0 would mean its own default. */
+    snprintf(seed, sizeof seed, "%d", (int)((options->seed ^ options->seed >> 31) % (INT_MAX - 1)) + 1);
+    for (const eqp__zoltan_setting *s = common; s->name; s++) {
+        failed |= Zoltan_Set_Param(zoltan, s->name, s->value) != ZOLTAN_OK;
+    }
+    for (const eqp__zoltan_setting *s = settings; s->name; s++) {
+        failed |= Zoltan_Set_Param(zoltan, s->name, s->value) != ZOLTAN_OK;
+    }
+    return failed ? EQP_ERR_ZOLTAN : EQP_OK;
+}
+
+static int set_part_sizes(struct Zoltan_Struct *zoltan, const eqp_balance_options *options)
+{
+    int *id = NULL, code;
+    float *size = NULL;
+
+    if (!options->share) {
+        return EQP_OK;
+    }
+    code = eqp_array_create(&id, options->nparts, sizeof *id);
+    code = code ? code : eqp_array_create(&size, options->nparts, sizeof *size);
+    for (int p = 0; !code && p < options->nparts; p++) {
+        id[p] = p;
+        size[p] = (float)options->share[p];
+    }
+    if (!code && Zoltan_LB_Set_Part_Sizes(zoltan, 1, options->nparts, id, NULL, size) != ZOLTAN_OK) {
+        code = EQP_ERR_ZOLTAN;
+    }
+    free(id);
+    free(size);
+    return code;
+}
+
+static int set_up(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input, const eqp_balance_options *options,
+                  const eqp__zoltan_setting *settings,
+                  int (*add_callbacks)(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input))
+{
+    int code;
+
+    if (!zoltan || Zoltan_Set_Num_Obj_Fn(zoltan, count_objects, input) != ZOLTAN_OK ||
+        Zoltan_Set_Obj_List_Fn(zoltan, list_objects, input) != ZOLTAN_OK) {
+        return EQP_ERR_ZOLTAN;
+    }
+    code = set_parameters(zoltan, options, settings);
+    code = code ? code : add_callbacks(zoltan, input);
+    return code ? code : set_part_sizes(zoltan, options);
+}
+
+/* Runs Zoltan and reads the part of every object. */
+static int run(struct Zoltan_Struct *zoltan, int64_t n, int nparts, int *part)
+{
+    int changes, gid_words, lid_words, nimport = 0, nexport = 0, code = EQP_OK;
+    ZOLTAN_ID_PTR import_gid = NULL, import_lid = NULL, export_gid = NULL, export_lid = NULL;
+    int *import_rank = NULL, *import_part = NULL, *export_rank = NULL, *export_part = NULL;
+    int status =
+        Zoltan_LB_Partition(zoltan, &changes, &gid_words, &lid_words, &nimport, &import_gid, &import_lid, &import_rank,
+                            &import_part, &nexport, &export_gid, &export_lid, &export_rank, &export_part);
+
+    /* A warning is a tolerance that it missed: that is checked by the caller. */
+    if ((status != ZOLTAN_OK && status != ZOLTAN_WARN) || nexport != n) {
+        code = status == ZOLTAN_MEMERR ? EQP_ERR_MEMORY : EQP_ERR_ZOLTAN;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        part[i] = -1;
+    }
+    /* n answers, none out of range and none to the same item: then every item has one. */
+    for (int k = 0; !code && k < nexport; k++) {
+        if (export_lid[k] >= (ZOLTAN_ID_TYPE)n || export_part[k] < 0 || export_part[k] >= nparts ||
+            part[export_lid[k]] >= 0) {
+            code = EQP_ERR_ZOLTAN;
+        } else {
+            part[export_lid[k]] = export_part[k];
+        }
+    }
+    Zoltan_LB_Free_Part(&import_gid, &import_lid, &import_rank, &import_part);
+    Zoltan_LB_Free_Part(&export_gid, &export_lid, &export_rank, &export_part);
+    return code;
+}
+
+int eqp__zoltan_partition(MPI_Comm comm, const eqp__zoltan_input *input, const eqp_balance_options *options,
+                          const eqp__zoltan_setting *settings,
+                          int (*add_callbacks)(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input), int *part)
+{
+    eqp__zoltan_input in = *input;
+    struct Zoltan_Struct *zoltan = NULL;
+    int64_t n = in.items->n, npins = in.list_first ? in.list_first[n] : 0;
+    int *answer = NULL;
+    float version;
+    /* Zoltan counts in int, and waits for all ranks: whatever may fail has to fail before. */
+    int code = n > INT_MAX || npins > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+
+    code = code ? code : eqp_array_create(&answer, n, sizeof *answer);
+    code = code || Zoltan_Initialize(0, NULL, &version) == ZOLTAN_OK ? code : EQP_ERR_ZOLTAN;
+    if ((code = eqp_agree(comm, code, NULL)) ||
+        (code = eqp__zoltan_check_ids(comm, n, in.items->id, options->message))) {
+        goto done;
+    }
+    zoltan = Zoltan_Create(comm);
+    code = set_up(zoltan, &in, options, settings, add_callbacks);
+    if ((code = eqp_agree(comm, code, NULL))) {
+        goto done;
+    }
+    code = run(zoltan, n, options->nparts, answer);
+    if (!(code = eqp_agree(comm, code, NULL)) && n > 0) {
+        memcpy(part, answer, (size_t)n * sizeof *part);
+    }
+done:
+    if (zoltan) {
+        Zoltan_Destroy(&zoltan);
+    }
+    free(answer);
+    return code;
+}

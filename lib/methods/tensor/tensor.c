@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rectilinear parts: a grid, a point's part, and bins along the axes that resolve where the items are. */
+#include "methods/tensor/tensor.h"
+
+#include "methods/boxes/boxes.h"
+#include "methods/frame/shares.h"
+
+#include <equipoise/more/base.h>
+#include <equipoise/more/tensor.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Walls lie between bins. An axis has so many for each slab if the sums of all ranks then stay below 8 MiB. */
+enum { BINS_PER_SLAB = 256, LEAST_BINS = 512, LEAST_PER_SLAB = 2, MOST_SUMS = 1 << 20 };
+
+/* Bins become narrow where items are many, 2^9 times and more in each round, until none holds more than this. */
+#define MOST_BINS_LOAD 2.0
+enum { NARROWINGS = 6 };
+
+enum { MOST_DIVISORS = 1536 }; /* of an int */
+
+static int list_divisors(int n, int *divisor)
+{
+    int count = 0;
+
+    for (int64_t d = 1; d * d <= n; d++) {
+        if (n % d == 0) {
+            divisor[count++] = (int)d;
+            if (d * d != n) {
+                divisor[count++] = (int)(n / d);
+            }
+        }
+    }
+    return count;
+}
+
+static bool suits(const int given[3], const int grid[3])
+{
+    return (given[0] == 0 || given[0] == grid[0]) && (given[1] == 0 || given[1] == grid[1]) &&
+           (given[2] == 0 || given[2] == grid[2]);
+}
+
+int eqp_tensor_grid(int nparts, const double edge[3], int grid[3])
+{
+    EQP_REQUIRE(edge && grid && nparts >= 1);
+    int divisor[MOST_DIVISORS], best[3] = {0, 0, 0}, n = list_divisors(nparts, divisor);
+    double longest = fmax(fmax(edge[0], edge[1]), edge[2]), size[3], least = INFINITY;
+
+    for (int k = 0; k < 3; k++) {
+        EQP_REQUIRE(edge[k] >= 0 && edge[k] <= DBL_MAX);
+        size[k] = longest > 0 ? fmax(edge[k] / longest, 1e-3) : 1;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            const int z = divisor[i], y = divisor[j], x = nparts / z / y, this[3] = {x, y, z};
+            const double a = size[0] / x, b = size[1] / y, c = size[2] / z, surface = a * b + b * c + c * a;
+
+            if (nparts / z % y == 0 && suits(grid, this) && surface < least * (1 - 1e-12)) {
+                least = surface;
+                memcpy(best, this, sizeof best);
+            }
+        }
+    }
+    EQP_REQUIRE(best[0] > 0);
+    memcpy(grid, best, sizeof best);
+    return EQP_OK;
+}
+
+int eqp_tensor_find(const int grid[3], const double *wall, const double x[3])
+{
+    EQP_REQUIRE(grid && wall && x && grid[0] >= 1 && grid[1] >= 1 && grid[2] >= 1);
+    EQP_REQUIRE(grid[0] <= INT32_MAX / grid[1] && grid[0] * grid[1] <= INT32_MAX / grid[2]);
+    int part = 0, stride = 1;
+
+    for (int k = 0; k < 3; k++) {
+        part += stride * eqp__row_find(wall, grid[k], x[k]);
+        stride *= grid[k];
+        wall += grid[k] + 1;
+    }
+    return part;
+}
+
+static int choose_bins(const eqp__tensor *t, int k)
+{
+    const int64_t slabs = t->grid[k], wanted = slabs * BINS_PER_SLAB, room = MOST_SUMS / eqp__tensor_lanes(t, k);
+    int64_t bins = wanted > LEAST_BINS ? wanted : LEAST_BINS;
+
+    if (slabs == 1) {
+        return 1;
+    }
+    bins = bins < room ? bins : room;
+    bins = bins > LEAST_PER_SLAB * slabs ? bins : LEAST_PER_SLAB * slabs;
+    return bins < INT32_MAX ? (int)bins : 0;
+}
+
+/* Weights as multiples of a power of two: sums of all of them are exact in any order. */
+static void round_loads(const eqp_tiles_items *items, const eqp__tile_scope *scope, double *load)
+{
+    int of_items, of_weight;
+
+    (void)frexp((double)scope->n, &of_items);
+    (void)frexp(scope->heaviest, &of_weight);
+    for (int64_t i = 0; i < items->n; i++) {
+        load[i] = scope->heaviest > 0 ? floor(ldexp(items->weight[i], DBL_MANT_DIG - of_items - of_weight)) : 1;
+    }
+}
+
+static int copy_shares(const int grid[3], const double *share, eqp__tensor *t)
+{
+    const int nparts = grid[0] * grid[1] * grid[2];
+
+    share = eqp__shares_reduce(nparts, share);
+    int code = share ? eqp_array_create(&t->share, nparts, sizeof *t->share) : EQP_OK;
+    for (int p = 0; share && !code && p < nparts; p++) {
+        t->share[p] = eqp__share_scale(share, nparts, p);
+    }
+    return code;
+}
+
+int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope, const int grid[3], const double *share,
+                     eqp__tensor *t)
+{
+    int64_t sums = 0, bins = 0;
+    int code = EQP_OK, slabs = 1;
+
+    *t = (eqp__tensor){.n = items->n, .grid = {grid[0], grid[1], grid[2]}};
+    for (int k = 0; k < 3; k++) {
+        t->high[k] = scope->high[k];
+        t->nbins[k] = choose_bins(t, k);
+        EQP_TRY(t->nbins[k] > 0 ? EQP_OK : EQP_ERR_OVERFLOW);
+        EQP_TRY(eqp_array_create(&t->bin[k], t->n, sizeof *t->bin[k]));
+        EQP_TRY(eqp_array_create(&t->edge[k], (int64_t)t->nbins[k] + 1, sizeof *t->edge[k]));
+        EQP_TRY(eqp_array_create(&t->slab[k], t->nbins[k], sizeof *t->slab[k]));
+        EQP_TRY(eqp_array_create(&t->first[k], (int64_t)grid[k] + 1, sizeof *t->first[k]));
+        for (int i = 0; i < t->nbins[k]; i++) {
+            const double at = (double)i / t->nbins[k];
+            t->edge[k][i] = fmax(scope->low[k], fmin(scope->high[k], scope->low[k] * (1 - at) + scope->high[k] * at));
+        }
+        /* Above all items, so that a slab behind the last bin holds none of them. */
+        t->edge[k][t->nbins[k]] = nextafter(scope->high[k], INFINITY);
+        t->first[k][grid[k]] = t->nbins[k];
+        slabs = grid[k] > slabs ? grid[k] : slabs;
+        bins += t->nbins[k];
+        const int64_t these = ((int64_t)t->nbins[k] + 1) * eqp__tensor_lanes(t, k);
+        sums = these > sums ? these : sums;
+    }
+    EQP_TRY(eqp_array_create(&t->back, (int64_t)slabs + 1, sizeof *t->back));
+    /* Narrowing wants the bins of all axes twice: their loads and the former edges. */
+    EQP_TRY(eqp_array_create(&t->sum, sums > 2 * bins + 3 ? sums : 2 * bins + 3, sizeof *t->sum));
+    EQP_TRY(eqp_array_create(&t->load, t->n, sizeof *t->load));
+    EQP_TRY(copy_shares(grid, share, t));
+    round_loads(items, scope, t->load);
+done:
+    return code;
+}
+
+void eqp__tensor_close(eqp__tensor *t)
+{
+    for (int k = 0; k < 3; k++) {
+        free(t->bin[k]);
+        free(t->edge[k]);
+        free(t->slab[k]);
+        free(t->first[k]);
+    }
+    free(t->share);
+    free(t->back);
+    free(t->sum);
+    free(t->load);
+}
+
+/* Loads of the bins of all axes, one axis after another. */
+static int sum_bins(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum)
+{
+    double *load = t->sum;
+
+    memset(load, 0, ((size_t)t->nbins[0] + (size_t)t->nbins[1] + (size_t)t->nbins[2]) * sizeof *load);
+    for (int k = 0; k < 3; k++) {
+        for (int64_t i = 0; i < t->n; i++) {
+            t->bin[k][i] = eqp__row_find(t->edge[k], t->nbins[k], items->target[3 * i + k]);
+            load[t->bin[k][i]] += t->load[i];
+        }
+        load += t->nbins[k];
+    }
+    return eqp__tensor_add(sum, load - t->sum, t->sum);
+}
+
+/* Bins of equal load, as far as loads are spread evenly inside each of the former ones. former: [n + 1] work */
+static void narrow(double *edge, double *former, const double *load, int n, double high)
+{
+    double total = 0, before = 0;
+    int j = 0;
+
+    memcpy(former, edge, ((size_t)n + 1) * sizeof *edge);
+    for (int i = 0; i < n; i++) {
+        total += load[i];
+    }
+    for (int i = 1; i < n; i++) {
+        const double target = total * i / n;
+        while (j < n - 1 && before + load[j] < target) {
+            before += load[j++];
+        }
+        const double at = load[j] > 0 ? fmin((target - before) / load[j], 1) : 0;
+        const double from = former[j], to = fmin(former[j + 1], high);
+        edge[i] = fmax(edge[i - 1], fmin(to, from * (1 - at) + to * at));
+    }
+}
+
+static bool is_narrow(const double *load, int n)
+{
+    double total = 0, most = 0;
+
+    for (int i = 0; i < n; i++) {
+        total += load[i];
+        most = fmax(most, load[i]);
+    }
+    return most <= MOST_BINS_LOAD * total / n;
+}
+
+int eqp__tensor_resolve(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum)
+{
+    double *former = t->sum + t->nbins[0] + t->nbins[1] + t->nbins[2];
+    int code = sum_bins(t, items, sum);
+    bool done = false;
+
+    for (int round = 0; round < NARROWINGS && !code && !done; round++) {
+        const double *load = t->sum;
+        done = true;
+        for (int k = 0; k < 3; k++) {
+            if (!is_narrow(load, t->nbins[k])) {
+                narrow(t->edge[k], former, load, t->nbins[k], t->high[k]);
+                done = false;
+            }
+            load += t->nbins[k];
+        }
+        code = done ? EQP_OK : sum_bins(t, items, sum);
+    }
+    return code;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bisection of one rank's items: a pass over a node's items finds the place of its cut roughly, one collects what lies
+ * there, and one divides the items, which keep their order. */
+#include "methods/tiles/tiles.h"
+
+#include <equipoise/more/base.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BIN_BITS = 9,
+    BINS = 1 << BIN_BITS,
+    FEW = 24,      /* items that are sorted rather than counted */
+    SAMPLE = 1024, /* items that tell roughly where the cut of many is */
+    MANY = 16 * SAMPLE,
+};
+
+/* The part of the load by which a sample may be wrong, on either side of the cut: three standard deviations of one
+ * drawn at random. Where it is wrong by more, all items are counted. */
+#define SAMPLE_SLACK (3 * 0.5 / 32)
+
+typedef struct bisection {
+    const eqp__tile_plan *plan;
+    bool keep_directions;
+    int *part;
+    eqp__tile_near *close, *closer; /* [n] work */
+    uint32_t *number;               /* [n] work */
+    int64_t bin[BINS], odd_bin[BINS];
+} bisection;
+
+/* A node and what is known of its cut. */
+typedef struct node {
+    int64_t n;
+    eqp__tile_item *item;
+    eqp__tile_reader reader;
+    int64_t load;    /* of all */
+    int64_t unit;    /* added to every weight: 1 where all are 0 */
+    double target;   /* load wanted on the left */
+    int64_t before;  /* load left of everything that is still looked at */
+    int64_t nbefore; /* and items */
+} node;
+
+static bool comes_first(const eqp__tile_near *a, const eqp__tile_near *b)
+{
+    return a->key < b->key || (a->key == b->key && a->order < b->order);
+}
+
+static void sort_few(eqp__tile_near *list, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        eqp__tile_near moving = list[i];
+        int64_t j = i;
+        for (; j > 0 && comes_first(&moving, &list[j - 1]); j--) {
+            list[j] = list[j - 1];
+        }
+        list[j] = moving;
+    }
+}
+
+int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t *load, double target, bool tied,
+                           eqp__tile_cut *cut)
+{
+    int64_t j = 0, before = *load;
+
+    sort_few(list, n);
+    while (j < n && (double)(before + list[j].weight + unit) < target) {
+        before += list[j++].weight + unit;
+    }
+    if (j < n && eqp__tiles_take(target, before, before + list[j].weight + unit)) {
+        before += list[j++].weight + unit;
+    }
+    *load = before;
+    if (j < n) {
+        cut->key = list[j].key;
+        cut->order = tied || (j > 0 && list[j - 1].key == list[j].key) ? list[j].order : 0;
+    } else {
+        cut->key = n == 0 ? 0 : list[n - 1].key + !tied;
+        cut->order = n == 0 || !tied ? 0 : (int64_t)list[n - 1].order + 1;
+    }
+    return j;
+}
+
+/* The bin in which the running load reaches the target; the load before it is added to node->before. */
+static int find_bin(bisection *b, node *k, int nbins)
+{
+    int at = 0;
+
+    while (at < nbins - 1 && (double)(k->before + b->bin[at]) < k->target) {
+        k->before += b->bin[at++];
+    }
+    return at;
+}
+
+/* Few items need few bins, which have to be emptied and looked through. */
+static int bin_bits(int64_t n)
+{
+    return n >= 4096 ? BIN_BITS : n >= 256 ? BIN_BITS - 3 : BIN_BITS - 5;
+}
+
+/* Bins of the places where items are, about: what is beyond goes into the outermost. */
+typedef struct bins {
+    uint32_t low, last;
+    int shift;
+} bins;
+
+static uint32_t bin_of(const node *k, const bins *by, const eqp__tile_item *t)
+{
+    uint32_t place = eqp__tile_place(t, k->reader);
+    uint32_t at = (place > by->low ? place - by->low : 0) >> by->shift;
+
+    return at < by->last ? at : by->last;
+}
+
+/* The loads of every stride-th item's bin. */
+static void count_bins(bisection *b, const node *k, const bins *by, int64_t stride)
+{
+    const size_t size = (by->last + 1) * sizeof *b->bin;
+    int64_t i = 0;
+
+    memset(b->bin, 0, size);
+    memset(b->odd_bin, 0, size);
+    /* Neighbours often fall into one bin: with two sets of bins an addition need not wait for the one before. */
+    for (; i + stride < k->n; i += 2 * stride) {
+        const eqp__tile_item *even = &k->item[i], *odd = even + stride;
+        b->bin[bin_of(k, by, even)] += even->weight + k->unit;
+        b->odd_bin[bin_of(k, by, odd)] += odd->weight + k->unit;
+    }
+    if (i < k->n) {
+        b->bin[bin_of(k, by, &k->item[i])] += k->item[i].weight + k->unit;
+    }
+    for (uint32_t at = 0; at <= by->last; at++) {
+        b->bin[at] += b->odd_bin[at];
+    }
+}
+
+/* What a pass over a node's items finds. */
+typedef struct closest {
+    int64_t n, load;         /* items of some bins, copied to b->close, */
+    int64_t nbefore, before; /* and of lower ones */
+} closest;
+
+/* Copies the items of bins from low to high to b->close. */
+static closest take_bins(bisection *b, const node *k, const bins *by, uint32_t low, uint32_t high)
+{
+    const uint32_t from = low > 0 ? by->low + (low << by->shift) : 0;
+    const uint32_t most = high < by->last ? by->low + ((high + 1) << by->shift) - 1 - from : UINT32_MAX - from;
+    const eqp__tile_reader r = k->reader;
+    const eqp__tile_item *item = k->item;
+    const int64_t count = k->n, unit = k->unit;
+    uint32_t *number = b->number;
+    closest found = {0};
+    int64_t n = 0, nbefore = 0, before = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t place = eqp__tile_place(&item[i], r);
+        const int64_t below = place < from;
+        number[n] = (uint32_t)i;
+        n += place - from <= most;
+        nbefore += below;
+        before += item[i].weight & -below;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const eqp__tile_item *t = &item[number[i]];
+        b->close[i] = (eqp__tile_near){eqp__tile_key(t, r), t->weight, t->order};
+        found.load += t->weight + unit;
+    }
+    found.n = n;
+    found.nbefore = nbefore;
+    found.before = before + nbefore * unit;
+    return found;
+}
+
+/* Of a sample's loads, the bins that the cut of all items should be in. */
+static void guess_bins(const bisection *b, const node *k, const bins *by, uint32_t *low, uint32_t *high)
+{
+    int64_t sum = 0, before = 0;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i <= by->last; i++) {
+        sum += b->bin[i];
+    }
+    const double wanted = k->target / (double)(k->load > 0 ? k->load : k->n), slack = SAMPLE_SLACK;
+    while (at < by->last && (double)(before + b->bin[at]) < (wanted - slack) * (double)sum) {
+        before += b->bin[at++];
+    }
+    *low = at;
+    while (at < by->last && (double)(before + b->bin[at]) < (wanted + slack) * (double)sum) {
+        before += b->bin[at++];
+    }
+    *high = at;
+}
+
+/* Copies items to b->close, among them those at the place of the cut; returns their number. low, high: about where the
+ * items lie. */
+static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
+{
+    const int bits = bin_bits(k->n);
+    const bins by = {low, ((uint32_t)1 << bits) - 1, eqp__tile_shift(high - low, bits)};
+    closest found;
+
+    if (k->n >= MANY) {
+        uint32_t first, last;
+        count_bins(b, k, &by, k->n / SAMPLE);
+        guess_bins(b, k, &by, &first, &last);
+        found = take_bins(b, k, &by, first, last);
+        if ((double)found.before < k->target && (double)(found.before + found.load) >= k->target) {
+            k->before = found.before;
+            k->nbefore = found.nbefore;
+            return found.n;
+        }
+    }
+    count_bins(b, k, &by, 1);
+    const uint32_t at = (uint32_t)find_bin(b, k, (int)by.last + 1);
+    found = take_bins(b, k, &by, at, at);
+    k->nbefore = found.nbefore;
+    return found.n;
+}
+
+/* Keeps those of the n items in b->close that lie at the place of the cut; by_order: all keys are alike. */
+static int64_t narrow(bisection *b, node *k, int64_t n, uint64_t low, uint64_t high, bool by_order)
+{
+    const int shift = eqp__tile_shift(high - low, bin_bits(n));
+    int64_t count = 0;
+
+    memset(b->bin, 0, (((high - low) >> shift) + 1) * sizeof *b->bin);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t value = by_order ? b->close[i].order : b->close[i].key;
+        b->bin[(value - low) >> shift] += b->close[i].weight + k->unit;
+    }
+    const uint64_t at = (uint64_t)find_bin(b, k, (int)((high - low) >> shift) + 1);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t value = by_order ? b->close[i].order : b->close[i].key;
+        uint64_t bin = (value - low) >> shift;
+        b->closer[count] = b->close[i];
+        count += bin == at;
+        k->nbefore += bin < at;
+    }
+    eqp__tile_near *kept = b->closer;
+    b->closer = b->close;
+    b->close = kept;
+    return count;
+}
+
+static int64_t find_cut(bisection *b, node *k, const eqp__tile_box *box, eqp__tile_cut *cut)
+{
+    const eqp__tile_reader r = k->reader;
+    uint32_t place_low = box->low[r.first] + (box->low[r.second] & r.mask);
+    uint32_t place_high = box->high[r.first] + (box->high[r.second] & r.mask);
+    int64_t n = collect_close(b, k, place_low, place_high);
+    bool tied = false;
+
+    while (n > FEW) {
+        uint64_t low = UINT64_MAX, high = 0;
+        for (int64_t i = 0; i < n; i++) {
+            low = b->close[i].key < low ? b->close[i].key : low;
+            high = b->close[i].key > high ? b->close[i].key : high;
+        }
+        if (low < high) {
+            n = narrow(b, k, n, low, high, false);
+        } else {
+            /* They are in order: the first and the last bound the others. */
+            n = narrow(b, k, n, b->close[0].order, b->close[n - 1].order, true);
+            tied = true;
+        }
+    }
+    return k->nbefore + eqp__tiles_cut_few(b->close, n, k->unit, &k->before, k->target, tied, cut);
+}
+
+void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cut *cut, int64_t nleft,
+                       eqp__tile_item *to)
+{
+    const eqp__tile_reader reader = eqp__tile_reader_of(cut->direction);
+    const eqp__tile_cut here = *cut; /* nothing that is written below can be this */
+    int64_t left = 0, right = nleft;
+
+    for (int64_t i = 0; i < n; i++) {
+        const bool is_right = eqp__tile_is_right(&item[i], reader, &here);
+        to[is_right ? right : left] = item[i];
+        right += is_right;
+        left += !is_right;
+    }
+}
+
+static void assign(const bisection *b, const eqp__tile_item *item, int64_t n, int part)
+{
+    for (int64_t i = 0; b->part && i < n; i++) {
+        b->part[item[i].order] = part;
+    }
+}
+
+static void open_node(bisection *b, node *k, int first, int nparts, eqp__tile_cut *cut, eqp__tile_box *box)
+{
+    const int64_t stride = eqp__tiles_stride(k->n);
+    unsigned allowed;
+
+    cut->left = eqp__tiles_split(b->plan, first, nparts, &allowed);
+    *box = eqp__tile_box_nothing();
+    eqp__tile_box_add(k->item, k->n, 0, stride, box);
+    if (!b->keep_directions) {
+        eqp__tile_moments moments = {{0}};
+        eqp__tile_moments_add(k->item, k->n, 0, stride, box, &moments);
+        cut->direction = eqp__tiles_choose(&moments, b->plan->aspect, allowed);
+    }
+    k->reader = eqp__tile_reader_of(cut->direction);
+    k->unit = k->load == 0;
+    k->target = eqp__tiles_target(b->plan, first, nparts, cut->left, k->load == 0 ? k->n : k->load);
+}
+
+/* Cuts item [n], with the same place for work in spare, into parts [first, first + nparts). */
+static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, int64_t n, int64_t load, int first,
+                   int nparts, eqp__tile_cut *cut)
+{
+    node k = {.n = n, .item = item, .load = load};
+    eqp__tile_box box;
+
+    if (nparts == 1) {
+        assign(b, item, n, first);
+        return;
+    }
+    open_node(b, &k, first, nparts, cut, &box);
+    if (n == 0) {
+        if (!b->keep_directions) {
+            cut->key = 0;
+        }
+        cut->order = 0;
+    }
+    int64_t nleft = n > 0 ? find_cut(b, &k, &box, cut) : 0;
+    if (nparts == 2) {
+        for (int64_t i = 0; b->part && i < n; i++) {
+            b->part[item[i].order] = first + eqp__tile_is_right(&item[i], k.reader, cut);
+        }
+        return;
+    }
+    eqp__tiles_divide(item, n, cut, nleft, spare);
+    const int64_t left = k.unit ? 0 : k.before;
+    bisect(b, spare, item, nleft, left, first, cut->left, cut + 1);
+    bisect(b, spare + nleft, item + nleft, n - nleft, load - left, first + cut->left, nparts - cut->left,
+           cut + cut->left);
+}
+
+int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare,
+                      bool keep_directions, int first, int nparts, eqp__tile_cut *cut, int *part)
+{
+    int64_t load = 0;
+    bisection b = {.plan = plan, .keep_directions = keep_directions, .part = part};
+    /* One more, as what is not kept is written behind the last. */
+    int code = eqp_array_create(&b.close, n + 1, sizeof *b.close);
+
+    code = code ? code : eqp_array_create(&b.closer, n + 1, sizeof *b.closer);
+    code = code ? code : eqp_array_create(&b.number, n + 1, sizeof *b.number);
+    for (int64_t i = 0; i < n; i++) {
+        load += item[i].weight;
+    }
+    if (!code) {
+        bisect(&b, item, spare, n, load, first, nparts, cut);
+    }
+    free(b.close);
+    free(b.closer);
+    free(b.number);
+    return code;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whose a place is: a k-d tree over the centres, whose pieces know the largest bias inside. */
+#include "methods/voronoi/voronoi.h"
+
+#include <equipoise/more/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAF = 8, DEEPEST = 64 };
+
+/* A centre on the axis along which a piece is halved. */
+typedef struct place {
+    double x;
+    int cell;
+} place;
+
+static int by_place(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+
+    return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->cell > b->cell) - (a->cell < b->cell);
+}
+
+int eqp__voronoi_open(int nparts, eqp_voronoi **voronoi)
+{
+    eqp_voronoi *v = NULL;
+    int64_t pieces = 1;
+    int code;
+
+    for (int64_t most = nparts; most > LEAF; most -= most / 2) {
+        pieces = 2 * pieces + 1;
+    }
+    EQP_TRY(eqp_array_create(&v, 1, sizeof *v));
+    v->nparts = nparts;
+    EQP_TRY(eqp_array_create(&v->centre, 3 * (int64_t)nparts, sizeof *v->centre));
+    EQP_TRY(eqp_array_create(&v->bias, nparts, sizeof *v->bias));
+    EQP_TRY(eqp_array_create(&v->order, nparts, sizeof *v->order));
+    EQP_TRY(eqp_array_create(&v->piece, pieces, sizeof *v->piece));
+    EQP_TRY(eqp_array_create(&v->spare, nparts, sizeof(place)));
+    *voronoi = v;
+    v = NULL;
+done:
+    eqp_voronoi_free(v);
+    return code;
+}
+
+void eqp_voronoi_free(eqp_voronoi *voronoi)
+{
+    if (voronoi) {
+        free(voronoi->centre);
+        free(voronoi->bias);
+        free(voronoi->order);
+        free(voronoi->piece);
+        free(voronoi->spare);
+        free(voronoi);
+    }
+}
+
+/* The box of a piece; returns its longest axis. */
+static int enclose(const eqp_voronoi *v, eqp__cells_piece *t)
+{
+    int longest = 0;
+
+    for (int k = 0; k < 3; k++) {
+        t->low[k] = INFINITY;
+        t->high[k] = -INFINITY;
+        for (int i = t->first; i < t->last; i++) {
+            const double x = v->centre[3 * (int64_t)v->order[i] + k];
+            t->low[k] = fmin(t->low[k], x);
+            t->high[k] = fmax(t->high[k], x);
+        }
+        longest = t->high[k] - t->low[k] > t->high[longest] - t->low[longest] ? k : longest;
+    }
+    return longest;
+}
+
+static void halve(eqp_voronoi *v, int64_t k)
+{
+    eqp__cells_piece *t = &v->piece[k];
+    const int axis = enclose(v, t), n = t->last - t->first;
+    place *at = v->spare;
+
+    if (eqp__voronoi_is_leaf(t)) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const int p = v->order[t->first + i];
+        at[i] = (place){v->centre[3 * (int64_t)p + axis], p};
+    }
+    qsort(at, (size_t)n, sizeof *at, by_place);
+    for (int i = 0; i < n; i++) {
+        v->order[t->first + i] = at[i].cell;
+    }
+    const int middle = t->first + n / 2;
+    v->piece[2 * k + 1] = (eqp__cells_piece){.first = t->first, .last = middle};
+    v->piece[2 * k + 2] = (eqp__cells_piece){.first = middle, .last = t->last};
+    halve(v, 2 * k + 1);
+    halve(v, 2 * k + 2);
+}
+
+void eqp__voronoi_plant(eqp_voronoi *v)
+{
+    v->nactive = 0;
+    for (int p = 0; p < v->nparts; p++) {
+        if (v->bias[p] > -INFINITY) {
+            v->order[v->nactive++] = p;
+        }
+    }
+    v->piece[0] = (eqp__cells_piece){.first = 0, .last = v->nactive};
+    halve(v, 0);
+    eqp__voronoi_bias(v);
+}
+
+static double largest_bias(eqp_voronoi *v, int64_t k)
+{
+    eqp__cells_piece *t = &v->piece[k];
+
+    t->bias = -INFINITY;
+    if (t->last - t->first > LEAF) {
+        t->bias = fmax(largest_bias(v, 2 * k + 1), largest_bias(v, 2 * k + 2));
+    }
+    for (int i = t->first; i < t->last && t->last - t->first <= LEAF; i++) {
+        t->bias = fmax(t->bias, v->bias[v->order[i]]);
+    }
+    return t->bias;
+}
+
+void eqp__voronoi_bias(eqp_voronoi *v)
+{
+    largest_bias(v, 0);
+}
+
+/* Also of the nearest place of a box: rounding keeps the order of the two, so no piece is left out by mistake. */
+static inline double power_of(double dx, double dy, double dz, double bias)
+{
+    return dx * dx + dy * dy + dz * dz - bias;
+}
+
+static inline double power_of_cell(const eqp_voronoi *v, int p, const double x[3])
+{
+    const double *c = v->centre + 3 * (int64_t)p;
+
+    return power_of(c[0] - x[0], c[1] - x[1], c[2] - x[2], v->bias[p]);
+}
+
+static inline double outside(double low, double high, double x)
+{
+    return x < low ? low - x : x > high ? x - high : 0;
+}
+
+static inline double power_of_piece(const eqp__cells_piece *t, const double x[3])
+{
+    return power_of(outside(t->low[0], t->high[0], x[0]), outside(t->low[1], t->high[1], x[1]),
+                    outside(t->low[2], t->high[2], x[2]), t->bias);
+}
+
+static inline bool is_before(double power, int p, double other_power, int other)
+{
+    return power < other_power || (power == other_power && p < other);
+}
+
+/* Keeps the two best of three. */
+static inline void offer(const eqp_voronoi *v, int p, const double x[3], int cell[2], double power[2])
+{
+    const double this = power_of_cell(v, p, x);
+
+    if (this > power[1] || p == cell[0] || p == cell[1]) {
+        return;
+    }
+    if (cell[0] < 0 || is_before(this, p, power[0], cell[0])) {
+        cell[1] = cell[0];
+        power[1] = power[0];
+        cell[0] = p;
+        power[0] = this;
+    } else if (cell[1] < 0 || is_before(this, p, power[1], cell[1])) {
+        cell[1] = p;
+        power[1] = this;
+    }
+}
+
+/* A piece that is still to be looked at, and what its cells have at least. */
+typedef struct waiting {
+    double power;
+    int piece;
+} waiting;
+
+void eqp__voronoi_search(const eqp_voronoi *v, const double x[3], int cell[2], double power[2])
+{
+    const int hint[2] = {cell[0], cell[1]};
+    waiting stack[DEEPEST] = {{-INFINITY, 0}};
+    int depth = v->nactive > 0;
+
+    cell[0] = cell[1] = -1;
+    power[0] = power[1] = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        if (hint[k] >= 0 && v->bias[hint[k]] > -INFINITY) {
+            offer(v, hint[k], x, cell, power);
+        }
+    }
+    while (depth > 0) {
+        const waiting at = stack[--depth];
+        const eqp__cells_piece *t = &v->piece[at.piece];
+        if (at.power > power[1]) {
+            continue;
+        }
+        if (eqp__voronoi_is_leaf(t)) {
+            for (int i = t->first; i < t->last; i++) {
+                offer(v, v->order[i], x, cell, power);
+            }
+            continue;
+        }
+        const int left = 2 * at.piece + 1;
+        const waiting low = {power_of_piece(&v->piece[left], x), left};
+        const waiting high = {power_of_piece(&v->piece[left + 1], x), left + 1};
+        stack[depth++] = low.power < high.power ? high : low;
+        stack[depth++] = low.power < high.power ? low : high;
+    }
+}
