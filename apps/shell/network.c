@@ -124,12 +124,13 @@ int app_network_parse(const char *text, app_network_choice *choice, eqp_message 
     made.measure = strcmp(keyed.kind, "measure") == 0;
     if (made.measure) {
         app_keyed_text(&keyed, "file", &file);
-        made.file = file != NULL ? strdup(file) : NULL;
-        code = file != NULL && made.file == NULL ? EQP_ERR_MEMORY : EQP_OK;
     } else {
-        code = keyed.kind[0] != '\0' ? read_file(keyed.kind, &made.network, message) : EQP_OK;
+        file = keyed.kind[0] != '\0' ? keyed.kind : NULL;
+        code = file != NULL ? read_file(file, &made.network, message) : EQP_OK;
         take_costs(&keyed, &made.network);
     }
+    made.file = file != NULL && code == EQP_OK ? strdup(file) : NULL;
+    code = file != NULL && code == EQP_OK && made.file == NULL ? EQP_ERR_MEMORY : code;
     take_node(&keyed, &made.network);
     if (code == EQP_OK) {
         code = app_keyed_end(&keyed, message);

@@ -334,6 +334,7 @@ static int list_places(const app__looking *l, place_list *list)
     code = code == EQP_OK ? add_output(list, l) : code;
     code = code == EQP_OK ? add_place(list, "--forces", l->run->forces, "") : code;
     code = code == EQP_OK ? add_place(list, "--map", l->run->map, "") : code;
+    code = code == EQP_OK ? add_place(list, "--network", l->run->network.file, "") : code;
     return code == EQP_OK ? add_report(list, l) : code;
 }
 

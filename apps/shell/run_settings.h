@@ -52,7 +52,7 @@ int app_share_check(const eqp_share_options *choice, int64_t nparts, eqp_message
 typedef struct app_network_choice {
     eqp_network network; /* as told; else the defaults */
     bool measure;        /* --network measure */
-    char *file;          /* where what is measured goes; NULL: nowhere. Owned */
+    char *file;          /* read, or written with the measured network; NULL: none. Owned */
 } app_network_choice;
 
 /* Reads key=value,...; measure[:file=PATH,node=R]; or PATH[:key=value,...] of a file that has lines of keys and values,

@@ -32,6 +32,8 @@ refused_by_all 'cannot be both' snap.hdf5 --output two.hdf5 --forces ./two.hdf5
 refused 'cannot be both' snap.hdf5 --output two.hdf5 --forces two.xdmf
 refused 'cannot be both' snap.hdf5 --steps 4 --output two.hdf5 --output-every 2 --forces two_000004.hdf5
 refused 'cannot be both' snap.hdf5 --report two --forces two
+echo alpha=1e-6 >network.txt
+refused 'cannot be both' snap.hdf5 --network network.txt --forces network.txt
 refused 'cannot be both' snap.hdf5 --report folder --forces folder/report.json
 # These are not the same.
 expect 1 snap.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 2 --forces two_000003.hdf5

@@ -252,7 +252,9 @@ static void a_network_is_read_from_a_file(void **state)
     write_text(name, "# remark, with=equals\n  alpha=3e-6 \r\n\n\tgather=1e-5\nnode=4");
     assert_int_equal(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message), EQP_OK);
     assert_true(choice.network.alpha == 3e-6 && choice.network.beta == 0 && choice.network.gather == 1e-5);
-    assert_true(choice.network.node == 2 && choice.network.reduce == 0 && !choice.measure && choice.file == NULL);
+    assert_true(choice.network.node == 2 && choice.network.reduce == 0 && !choice.measure);
+    assert_string_equal(choice.file, name);
+    app_network_free(&choice);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         write_text(name, bad[i].text);
         assert_int_equal(app_network_parse(name, &choice, &message), EQP_ERR_ARGUMENT);
