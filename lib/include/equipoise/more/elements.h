@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file more/elements.h
- * \brief The graph of a code's elements, and the graph of parts that follows from it: the element-aware load model.
+ * \brief The graph of a code's elements and the graph of parts derived from it: the element-aware load model.
  *
- * An element is the least piece of work that can move (a cell of a mesh, a particle, a group of particles) with the
- * work that the code expects of it. An edge says that two elements interact, and what their communication weighs. An
- * edge between elements of two parts is a channel of these parts; parts with a channel are neighbours.
+ * An element is the smallest piece of work that can move (a mesh cell, a particle, a group of particles), with its
+ * expected work. An edge connects two elements that interact; its weight is the cost of their communication. An edge
+ * between elements of two parts is a channel between these parts; parts with a channel are neighbours.
  *
  * Everything here is local and deterministic. Source: O. Pearce, Load Balancing Scientific Applications (2014),
  * sections 3.1 and 3.2.
@@ -27,40 +27,40 @@ typedef struct eqp_elements {
     int64_t n;                 /**< elements, >= 0 */
     const double *weight;      /**< [n] expected work, finite, >= 0; NULL: 1 each */
     const int *part;           /**< [n] 0 to nparts - 1 */
-    const int64_t *edge_first; /**< [n + 1] ascending, edge_first[0] == 0; NULL: there are no edges */
-    const int64_t *edge;       /**< [edge_first[n]] the other end, 0 to n - 1, or NULL: there are no edges; an edge from
-                                  an element to itself says nothing */
+    const int64_t *edge_first; /**< [n + 1] ascending, edge_first[0] == 0; NULL: no edges */
+    const int64_t *edge;       /**< [edge_first[n]] the other end, 0 to n - 1, or NULL: no edges; an edge from an
+                                  element to itself is ignored */
     const double *edge_weight; /**< [edge_first[n]] finite, >= 0; NULL: 1 each */
 } eqp_elements;
 
 /** The graph of parts. Opaque. */
 typedef struct eqp_part_graph eqp_part_graph;
 
-/** The arrays of a graph of parts; they belong to the graph. The neighbours of part p are neighbour[k] for k from
- * neighbour_first[p] to neighbour_first[p + 1] - 1, ascending. Both parts list the other one with the same numbers. */
+/** The arrays of a graph of parts (borrowed from it). The neighbours of part p are neighbour[k] for k from
+ * neighbour_first[p] to neighbour_first[p + 1] - 1, ascending. Each of two neighbours lists the other with the same
+ * channels and weight. */
 typedef struct eqp_part_graph_view {
     int nparts;                     /**< parts */
     const double *load;             /**< [nparts] expected work of the part's elements */
-    const int64_t *elements;        /**< [nparts] its elements */
-    const double *measured;         /**< [nparts] its measured load; NULL: none was given */
+    const int64_t *elements;        /**< [nparts] number of its elements */
+    const double *measured;         /**< [nparts] its measured load; NULL: not given */
     const int64_t *neighbour_first; /**< [nparts + 1] into the arrays below */
     const int *neighbour;           /**< other part */
     const int64_t *channels;        /**< edges between the two parts */
     const double *channel_weight;   /**< sum of their weights */
 } eqp_part_graph_view;
 
-/** Makes the graph of parts. Local, O(n + edges + nparts + m log m) for m pairs of neighbours, deterministic.
+/** Builds the graph of parts. Local, O(n + edges + nparts + m log m) for m pairs of neighbours, deterministic.
  * \param[in]  elements  (borrowed for the call)
  * \param[in]  nparts    >= 1
  * \param[in]  measured  [nparts] measured loads, finite, >= 0, in any unit, or NULL: none (copied)
  * \param[out] graph     owned by the caller: eqp_part_graph_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT for a missing array or a number of elements or parts that is none; EQP_ERR_DATA for a
- *         weight, a part or an edge out of range, and where two parts do not list the same number of channels to each
- *         other: then an edge stands at one of its ends only; EQP_ERR_OVERFLOW for loads without a finite sum;
- *         EQP_ERR_MEMORY */
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a missing array or an invalid number of elements or parts; EQP_ERR_DATA for a
+ *         weight, a part or an edge out of range, or if two parts list different numbers of channels to each other,
+ * since an edge is then listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
 int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
 
-/** The arrays. Local, O(1). */
+/** Returns the arrays of a graph of parts. Local, O(1). */
 eqp_part_graph_view eqp_part_graph_arrays(const eqp_part_graph *graph);
 
 /** Frees; NULL is legal. */

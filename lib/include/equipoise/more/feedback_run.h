@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file more/feedback_run.h
- * \brief Feedback-guided balancing of MPI ranks: the measured load of each rank in, new ranges and their data out. The
- * method and its rules are those of more/feedback.h.
+ * \brief Feedback-guided balancing of MPI ranks: each rank passes its measured load and gets a new range and its data.
+ * more/feedback.h describes the method and its stopping rules.
  *
  * Tier 2: this header may change with each minor version. */
 #ifndef EQUIPOISE_MORE_FEEDBACK_RUN_H
@@ -18,38 +18,38 @@
 extern "C" {
 #endif
 
-/** What a rank holds, and what it remembers. Plain data of one rank; the ranges of all ranks lie one behind the other.
- */
+/** A rank's range and the state of its stopping rule. Plain data of one rank; the ranges of all ranks are contiguous in
+ * rank order. */
 typedef struct eqp_feedback_share {
     int64_t low;              /**< its first iteration */
-    int64_t high;             /**< the one after its last */
+    int64_t high;             /**< one past its last */
     eqp_feedback_state state; /**< the same on all ranks */
-    int64_t best_low;         /**< the range with the best balance so far */
-    int64_t best_high;        /**< and its end */
+    int64_t best_low;         /**< first iteration of its range at the best balance so far */
+    int64_t best_high;        /**< end of that range */
 } eqp_feedback_share;
 
-/** Equal ranges to begin with, as eqp_feedback_start() makes them. Collective, fails on all ranks or on none.
+/** Starts with equal ranges, as from eqp_feedback_start(). Collective, fails on all ranks or on none.
  * \param[in]  n        iterations, the same on all ranks
  * \param[in]  options  the same on all ranks (borrowed)
  * \param[out] share    this rank's; unchanged on error
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_MPI, EQP_ERR_ARGUMENT for iterations or options that are none or that the
- *         ranks differ in */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_MPI, EQP_ERR_ARGUMENT for iterations or options that are invalid or differ
+ *         between ranks */
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share);
 
-/** Takes in what the ranges have cost and, if the rule says so, moves their boundaries and data: one step. A reduction
- * and an allgather; each new boundary goes from the rank in whose range it lies to the two ranks that it divides, data
- * go from rank to rank directly, as many bytes as there are. Where the guarded rule finds that the loads swing, or has
- * taken its last step, it goes back to the ranges that were best. Collective, fails on all ranks or on none.
+/** Records the measured costs of the ranges and, if the rule says so, moves boundaries and data: one step.
+ * Communication is a reduction and an allgather. Each new boundary goes from the rank whose range holds it to the two
+ * ranks that it divides, and data go directly from rank to rank. If the guarded rule detects oscillation or has taken
+ * its last step, the ranges return to the best ones so far. Collective, fails on all ranks or on none.
  *
- * Call it after every step of the program, and no longer once the verdict is not EQP_FEEDBACK_GO_ON.
- * \param[in]     load       what this rank's range has cost, >= 0; without iterations it counts as 0
- * \param[in]     item_size  bytes of one iteration's data, the same on all ranks; 0: there are none
+ * Call it after every step of the program until the verdict is not EQP_FEEDBACK_GO_ON.
+ * \param[in]     load       cost of this rank's range, >= 0; without iterations it counts as 0
+ * \param[in]     item_size  bytes of one iteration's data, the same on all ranks; 0: no data
  * \param[in,out] data       address of a pointer to [high - low] items, which is freed and replaced by a new array
  *                           (malloc) if the range changes; NULL if item_size is 0
- * \param[in,out] share      its range is the new one; unchanged on error, as are the data. The state is the same on all
- *                           ranks; the ranges lie one behind the other, and those at their best too
- * \param[out]    verdict    whether a step was taken, or why not; the same on all ranks
- * \return EQP_OK, EQP_ERR_ARGUMENT also where ranks differ, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for a total load beyond 64
+ * \param[in,out] share      gets the new range; unchanged on error, as are the data. The state must be the same on all
+ *                           ranks; present ranges must be contiguous in rank order, and so must best ranges
+ * \param[out]    verdict    EQP_FEEDBACK_GO_ON if a step was taken, else the reason to stop; the same on all ranks
+ * \return EQP_OK, EQP_ERR_ARGUMENT also if ranks differ, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for a total load beyond 64
  *         bits, EQP_ERR_MPI; on all ranks */
 int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *data, eqp_feedback_share *share,
                          enum eqp_feedback_verdict *verdict);
