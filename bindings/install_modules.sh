@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the files of the Fortran modules: Meson knows no rule for them.
+# Installs the Fortran module files, for which Meson has no rule.
 # usage: install_modules.sh BUILD_FOLDER FOLDER   (FOLDER below the prefix; run by `meson install`)
 set -eu
 to=$MESON_INSTALL_DESTDIR_PREFIX/$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what Fortran and Python know of the structs, enums and codes of the public headers.
+"""Writes the structs, enums and codes of the public headers for Fortran and Python.
 
 usage: structs.py            writes python/equipoise/_structs.py and fortran/equipoise_types.f90
        structs.py --check    status 1 where these are not what the headers say
@@ -16,7 +16,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "public"))
 from generate import Header, Thing, World  # noqa: E402  (the reader of headers)
 
-# Structs that a caller of the bindings fills or reads; those that they consist of come by themselves.
+# Structs that a caller of the bindings fills or reads; the structs nested in them are added automatically.
 WANTED = """eqp_message eqp_points eqp_point_column eqp_walls_options eqp_balance_options eqp_balance_result eqp_option
     eqp_method eqp_methods eqp_choice
     eqp_overhead eqp_memory eqp_problem eqp_owner eqp_tile eqp_placement eqp_balancer_options eqp_advice eqp_rank_row
@@ -28,7 +28,7 @@ MACROS = ["EQP_COST_KINDS", "EQP_TILE_PINS", "EQP_WORD_SIZE", "EQP_SIZES_BINS", 
 
 PYTHON = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "double": "c_double", "float": "c_float",
           "char": "c_char", "size_t": "c_size_t", "int32_t": "c_int32", "int64_t": "c_int64", "uint64_t": "c_uint64"}
-# Fortran has no unsigned numbers: the bits are the same.
+# Fortran has no unsigned integers; signed ones have the same bits.
 FORTRAN = {"int": "integer(c_int)", "unsigned": "integer(c_int)", "bool": "logical(c_bool)", "double": "real(c_double)",
            "float": "real(c_float)", "char": "character(kind=c_char)", "size_t": "integer(c_size_t)",
            "int32_t": "integer(c_int32_t)", "int64_t": "integer(c_int64_t)", "uint64_t": "integer(c_int64_t)"}
@@ -37,8 +37,8 @@ ZERO = {"integer": "0", "logical": ".false.", "real": "0", "character": "c_null_
 
 
 class Interface:
-    """The structs, in an order in which each stands behind its members, the constants, the codes, and the functions that
-    the Python package calls."""
+    """The structs, each after the structs nested in it, the constants, the codes, and the functions that the Python
+    package calls."""
 
     def __init__(self):
         paths = sorted(p for folder in ("sampling", "lib") for p in (ROOT / folder / "include/equipoise").rglob("*.h"))
@@ -62,7 +62,7 @@ class Interface:
     @staticmethod
     def macro(text, name):
         value = re.search(rf"#define {name} (?:\((.*?)\)\n|(\d+))", text)
-        return eval(value.group(1) or value.group(2), {})  # a number, or one shifted
+        return eval(value.group(1) or value.group(2), {})  # a number or a shifted number
 
     @staticmethod
     def enum(text, name):
@@ -143,7 +143,7 @@ def python_text(face):
 
 
 def python_kind(face, declaration):
-    """Of an argument or a result; handles, structs and arrays are pointers."""
+    """Name and ctypes type of an argument or a result; handles, structs and arrays are pointers."""
     thing = Thing(declaration)
     if thing.callback or thing.stars or thing.dims or thing.base == "MPI_Comm":
         return thing.name, "c_char_p" if not thing.callback and (thing.base, thing.stars) == ("char", "*") else "c_void_p"
@@ -183,7 +183,7 @@ def layout_c(face):
 
 
 def layout_fortran(face):
-    """A procedure for each struct: the place of a member is the distance of addresses."""
+    """A procedure for each struct; the offset of a member is a difference of addresses."""
     out = ["program layout", "  use equipoise_types"]
     out += ["  implicit none"]
     out += [f"  call of_{name[4:]}()" for name in face.structs]
@@ -201,7 +201,7 @@ def layout_fortran(face):
 
 
 def layout_python(package):
-    """What ctypes makes of it, in the words of the other two."""
+    """Prints the layout of the ctypes structs in the format of the C and Fortran programs."""
     sys.path.insert(0, str(package))
     import ctypes
     import importlib.util

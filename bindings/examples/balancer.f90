@@ -1,11 +1,11 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> The balancer object, in Fortran: cells of a box, a clump that moves through them, whole cells on each rank.
+!> The balancer object in Fortran: a clump moves through the cells of a box, and each rank owns whole cells.
 !! usage: balancer [METHOD [STEPS]]
 module cells
   use mpi_f08
   use equipoise
   implicit none
-  integer, parameter :: m = 12, ncells = m**3 !< cells along an edge of the box, which is 1; all cells
+  integer, parameter :: m = 12, ncells = m**3 !< cells along an edge of the unit box; all cells
   type(MPI_Comm) :: comm
   type(eqp_balancer) :: balancer
   integer :: rank, ranks
@@ -31,7 +31,7 @@ contains
     neighbour = (at(1) * m + at(2)) * m + at(3)
   end function neighbour
 
-  !> Interactions of a cell in a step: many in the clump.
+  !> Interactions of a cell in a step; cells in the clump have many.
   pure integer(c_int64_t) function work_of(c, step)
     integer, intent(in) :: c
     integer(c_int64_t), intent(in) :: step
@@ -39,7 +39,7 @@ contains
     work_of = 20 + int(2000 * exp(-40 * sum((centre_of(c) - (0.3_c_double + 0.005_c_double * step))**2)), c_int64_t)
   end function work_of
 
-  !> Every cell that lives here is an owner, with its work and the cells that it looks at.
+  !> Adds every local cell as an owner with its work and the cells that it reads.
   integer(c_int) function survey(user, kind, list) bind(c)
     type(c_ptr), value :: user, list
     integer(c_int), value :: kind
@@ -49,7 +49,7 @@ contains
 
     survey = EQP_OK
     at_home = 0
-    if (c_associated(user)) survey = EQP_ERR_ARGUMENT ! problem%user, which this code has no use for
+    if (c_associated(user)) survey = EQP_ERR_ARGUMENT ! problem%user, which this code does not set
     do c = 0, ncells - 1
       if (home(c) /= rank .or. survey /= EQP_OK) cycle
       owner = eqp_owner(id=c, pin=c, home=rank, tag=rank, at_home=at_home, particles=10, bytes=800, interactions=27)
@@ -94,7 +94,7 @@ contains
     call check(ierror, message)
   end subroutine create
 
-  !> Cells to where the advice wants them. Their particles would go along: eqp_send_records().
+  !> Moves cells as advised. A real code would move their particles with eqp_send_records().
   subroutine follow(placement)
     type(eqp_placement), intent(in) :: placement(:)
     integer(c_int) :: moved(0:ncells - 1)
@@ -111,7 +111,7 @@ contains
     text = adjustl(text)
   end function percent
 
-  !> The forces of this step.
+  !> Computes the forces of this step.
   subroutine compute()
     integer :: c
     integer(c_int64_t) :: i

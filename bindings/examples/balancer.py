@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The balancer object, in Python: cells of a box, a clump that moves through them, whole cells on each rank.
+"""The balancer object in Python: a clump moves through the cells of a box, and each rank owns whole cells.
 usage: balancer.py [METHOD [STEPS]]"""
 import sys
 
@@ -8,17 +8,17 @@ from mpi4py import MPI
 
 import equipoise
 
-M = 12  # cells along an edge of the box, which is 1
+M = 12  # cells along an edge of the unit box
 CELLS = np.arange(M**3)
 GRID = np.stack([CELLS // M**2, CELLS // M % M, CELLS % M], axis=1)
 CENTRE = (GRID + 0.5) / M
-# The 27 cells around each, itself among them, in a periodic box.
+# The 27 cells around each cell, itself included, in a periodic box.
 AROUND = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
 NEIGHBOUR = ((GRID[:, None] + AROUND) % M) @ [M**2, M, 1]
 
 
 def work_of(step):
-    """Interactions of every cell in a step: many in the clump."""
+    """Interactions of every cell in a step; cells in the clump have many."""
     clump = 0.3 + 0.005 * step
     return 20 + (2000 * np.exp(-40 * ((CENTRE - clump) ** 2).sum(axis=1))).astype(np.int64)
 
@@ -27,11 +27,11 @@ class Code:
     def __init__(self, comm, method):
         self.comm, self.now = comm, 0
         self.home = CELLS * comm.size // len(CELLS)  # rank of each cell, on all ranks
-        # What is checked is counted work, not seconds.
+        # The check is on counted work, not on seconds.
         self.balancer = equipoise.Balancer(comm, self, method, rebalance="repair", calibrate=False)
 
     def survey(self, kind, survey):
-        """Every cell that lives here is an owner, with its work and the cells that it looks at."""
+        """Adds every local cell as an owner with its work and the cells that it reads."""
         here = np.flatnonzero(self.home == self.comm.rank)
         owners = np.zeros(len(here), dtype=equipoise.owner_dtype)
         owners["id"] = owners["pin"] = here
@@ -47,13 +47,13 @@ class Code:
             survey.add_owners(owners)
 
     def follow(self, placement):
-        """Cells to where the advice wants them. Their particles would go along: equipoise.send_records()."""
+        """Moves cells as advised. A real code would move their particles with equipoise.send_records()."""
         moved = np.zeros_like(self.home)
         moved[self.home == self.comm.rank] = placement["home"]
         self.comm.Allreduce(moved, self.home)
 
     def compute(self):
-        """The forces of this step: how many interactions they had."""
+        """Computes the forces of this step and returns their number of interactions."""
         looked = work_of(self.now)[self.home == self.comm.rank]
         self.force = sum((1 / np.sqrt(np.arange(1, n + 1))).sum() for n in looked)
         return int(looked.sum())

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> Weights only, in Fortran: items with a place and measured work get a rank each, and go there.
+!> Weights only, in Fortran: items with positions and measured work are assigned to ranks and moved there.
 program weights
   use mpi_f08
   use equipoise
@@ -17,7 +17,7 @@ program weights
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   if (command_argument_count() > 0) call get_command_argument(1, method)
 
-  ! A clump in a thin background; what lies in the clump takes longer. The last rank has nothing yet.
+  ! A clump in a thin background; items in the clump take longer. The last rank has no items yet.
   n = merge(0, most, ranks > 1 .and. rank == ranks - 1)
   allocate (x(3, n), seconds(n))
   do i = 1, n

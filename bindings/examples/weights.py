@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights only, in Python: items with a place and measured work get a rank each, and go there."""
+"""Weights only, in Python: items with positions and measured work are assigned to ranks and moved there."""
 import sys
 
 import numpy as np
@@ -10,7 +10,7 @@ import equipoise
 comm = MPI.COMM_WORLD
 method = sys.argv[1] if len(sys.argv) > 1 else "sfc"
 
-# A clump in a thin background; what lies in the clump takes longer. The last rank has nothing yet.
+# A clump in a thin background; items in the clump take longer. The last rank has no items yet.
 n = 0 if comm.size > 1 and comm.rank == comm.size - 1 else 5000
 atoms = np.zeros(n, dtype=[("x", np.float32, 3), ("seconds", np.float64)])
 for i in range(n):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that take a communicator, for Fortran, where it is an integer: only C can turn one into the other. And
- * those that take arrays of any type, by Fortran's descriptors of them. */
+/* C wrappers for Fortran: functions that take a communicator, which is an integer in Fortran and which only C can
+ * convert, and functions that take arrays of any type by their Fortran descriptors. */
 #include <ISO_Fortran_binding.h>
 #include <equipoise/balancer.h>
 #include <equipoise/more/comm.h>
@@ -28,11 +28,11 @@ int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_
 int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
                           bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv);
 
-/* A method as Fortran names it; NULL, and why. */
+/* The method that a word from Fortran names, or NULL, an error code and its message. */
 typedef struct reading {
     int code;
     const eqp_method *method;
-    eqp_balance_options options; /* with those of the word */
+    eqp_balance_options options; /* the caller's options and those of the word */
     eqp_message why;
 } reading;
 
@@ -44,7 +44,8 @@ static reading read_word(const char *word, const eqp_balance_options *options)
     return r;
 }
 
-/* The code of a call, which all ranks have. They hear the line of one that could not read its word. */
+/* Returns the code of a call, which is the same on all ranks. If a rank could not read its word, all get its message.
+ */
 static int tell_why(MPI_Comm comm, int code, reading *r)
 {
     if (code == EQP_ERR_ARGUMENT && comm != MPI_COMM_NULL &&
@@ -55,8 +56,8 @@ static int tell_why(MPI_Comm comm, int code, reading *r)
     return code;
 }
 
-/* Bytes of one of n items, which lie one after another along the last dimension; 0: the array is none of these, or its
- * descriptor another compiler's. */
+/* Bytes per item of an array of n items that are contiguous along the last dimension; 0 for any other array, or for a
+ * descriptor of another compiler. */
 static size_t item_bytes(const CFI_cdesc_t *array, int64_t n)
 {
     size_t bytes;
@@ -105,7 +106,8 @@ int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_
     int nranks = 0, code = MPI_Comm_size(MPI_Comm_f2c(comm), &nranks) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 
     code = code == EQP_OK ? eqp_move_plan_create(n, dest, nranks, &made) : code;
-    const int agreed = eqp_move_counts(MPI_Comm_f2c(comm), made, count, narriving); /* without a plan it fails on all */
+    const int agreed =
+        eqp_move_counts(MPI_Comm_f2c(comm), made, count, narriving); /* fails everywhere if one has no plan */
     if (agreed != EQP_OK) {
         eqp_move_plan_free(made);
         return code != EQP_OK ? code : agreed;

@@ -1,10 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> Load balancing for MPI N-body codes by their interactions: the C interface for Fortran.
 !!
-!! The names are those of C, where more is said of each (`man 3 equipoise`). Communicators are type(MPI_Comm) of mpi_f08 or
-!! integers. `ierror` is EQP_OK or one of EQP_ERR_...: nothing here prints or stops, so it cannot be left out. `message`
-!! gets one line that says what is wrong. Coordinates are x(3, n), real32 or real64, and are read where they lie if the
-!! three of an item do. Ranks and parts count from 0, as those of MPI do.
+!! Names match the C interface, whose man pages have the details (`man 3 equipoise`). Communicators are type(MPI_Comm)
+!! of mpi_f08 or integers. `ierror` is EQP_OK or an EQP_ERR_... code; it is required because nothing here prints or
+!! stops. `message` receives one line that explains the error. Coordinates are x(3, n), real32 or real64, and are read in place
+!! if the three coordinates of each item are contiguous. Ranks and parts count from 0, as in MPI.
 module equipoise
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
@@ -14,28 +14,28 @@ module equipoise
   implicit none
   private :: c_message, c_text, agreed, bytes_between, fill_real32, fill_real64, balance, create_balancer, create_regions
 
-  !> An N-body code's balance: eqp_balancer. Freed by eqp_balancer_free(), by all ranks together.
+  !> The balancer of an N-body code: eqp_balancer. All ranks free it together, by eqp_balancer_free().
   type :: eqp_balancer
     type(c_ptr) :: handle = c_null_ptr !< for bind(c) functions
-    integer :: nkinds = 1 !< of work, as the problem has them
+    integer :: nkinds = 1 !< number of kinds of work in the problem
   end type eqp_balancer
 
-  !> Which part each place belongs to: eqp_regions. Balancing makes those of `voronoi`, too: set options%regions to
-  !! c_loc(regions%handle), and regions%nparts.
+  !> Maps each point in space to its part: eqp_regions. A balance call also returns the cells of `voronoi` as regions if
+  !! options%regions is c_loc(regions%handle); then set regions%nparts as well.
   type :: eqp_regions
     type(c_ptr) :: handle = c_null_ptr
     integer :: nparts = 0
   end type eqp_regions
 
-  !> Ways for several arrays of the same items: eqp_move_plan.
+  !> Routes by which several arrays of the same items travel: eqp_move_plan.
   type :: eqp_plan
     type(c_ptr) :: handle = c_null_ptr
     integer, private :: comm
-    integer(c_int64_t) :: nsend = 0, nrecv = 0 !< items of this rank; items that arrive here
+    integer(c_int64_t) :: nsend = 0, nrecv = 0 !< items of this rank; items that arrive on it
     integer(c_int64_t), allocatable, private :: count(:)
   end type eqp_plan
 
-  ! ---- What a problem's callbacks have to look like; they go into it by c_funloc(). All that C hands over is borrowed ----
+  ! ---- Interfaces of the callbacks of a problem, which take c_funloc() of them. All arguments from C are borrowed ----
 
   abstract interface
     integer(c_int) function eqp_survey_fn(user, kind, survey) bind(c)
@@ -60,7 +60,7 @@ module equipoise
     end function eqp_trace_fn
   end interface
 
-  ! ---- Functions that Fortran can call as they are ----
+  ! ---- C functions that Fortran calls directly ----
 
   interface
     real(c_double) function eqp_cpu_seconds() bind(c)
@@ -156,15 +156,15 @@ module equipoise
     c_balancer_create, c_balancer_free, c_balancer_due, c_balancer_advise, c_balancer_renew, &
     c_balancer_record, c_balancer_compare, c_balancer_map
 
-  ! ---- Procedures of several kinds ----
+  ! ---- Generic procedures ----
 
-  !> A part for each item that has a place and work. Collective.
+  !> Assigns a part to each item by its position and work. Collective.
   interface eqp_balance_points
     module procedure balance_real32, balance_real64, balance_real32_integer, balance_real64_integer
   end interface eqp_balance_points
 
-  !> Items to the ranks that `dest` names: numbers, or columns of numbers, into an array that is allocated; or anything of
-  !! `element` bytes each from one c_ptr to another, which is to be freed by eqp_free(). Collective.
+  !> Sends each item to its rank in `dest`. Numbers and columns of numbers arrive in an array that the call allocates;
+  !! records of `element` bytes travel from one c_ptr to another, which the caller frees by eqp_free(). Collective.
   interface eqp_send_records
     module procedure send_real32, send_real64, send_int32, send_int64
     module procedure send_real32_columns, send_real64_columns, send_bytes_f08, send_bytes
@@ -172,26 +172,26 @@ module equipoise
   private :: send_real32, send_real64, send_int32, send_int64, send_real32_columns, send_real64_columns, send_bytes_f08, &
     balance_real32, balance_real64, balance_real32_integer, balance_real64_integer
 
-  !> Balances as eqp_balance_points() does, a part for each rank, and makes the plan that brings items there: then
-  !! eqp_plan_send() takes every array of them. Collective.
+  !> Balances as eqp_balance_points() does, with one part per rank, and makes the plan that moves the items there;
+  !! eqp_plan_send() then moves each of their arrays. Collective.
   interface eqp_plan_balance
     module procedure plan_balance_real32, plan_balance_real64
   end interface eqp_plan_balance
   private :: plan_balance_real32, plan_balance_real64
 
-  !> A box for each part that meets its neighbours' face to face: eqp_walls(). Collective.
+  !> Gives each part a box that meets the neighboring boxes face to face: eqp_walls(). Collective.
   interface eqp_walls
     module procedure walls_real32, walls_real64
   end interface eqp_walls
   private :: walls_real32, walls_real64, make_walls
 
-  !> The items of all ranks on every rank. Collective.
+  !> Gathers the items of all ranks on every rank. Collective.
   interface eqp_gather_records
     module procedure gather_int32, gather_real64
   end interface eqp_gather_records
   private :: gather_int32, gather_real64
 
-  !> Regions of parts. Collective.
+  !> Makes the regions of parts. Collective.
   interface eqp_regions_create
     module procedure regions_create_f08, regions_create_integer
   end interface eqp_regions_create
@@ -207,7 +207,7 @@ contains
 
   ! ---- Texts ----
 
-  !> The text of a C string; "" of none.
+  !> The text of a C string; "" for a null pointer.
   function c_text(text) result(found)
     type(c_ptr), intent(in) :: text
     character(len=:), allocatable :: found
@@ -220,7 +220,7 @@ contains
     end if
   end function c_text
 
-  !> Characters up to the first that is null, such as those of eqp_step%why.
+  !> The text of a null-terminated character array such as eqp_step%why.
   pure function eqp_text(letters) result(found)
     character(kind=c_char), intent(in) :: letters(:)
     character(len=:), allocatable :: found
@@ -234,7 +234,7 @@ contains
     end do
   end function eqp_text
 
-  !> What a code means.
+  !> The text of an error code.
   function eqp_error_text(code) result(found)
     integer, intent(in) :: code
     character(len=:), allocatable :: found
@@ -242,7 +242,7 @@ contains
     found = c_text(c_error_text(int(code, c_int)))
   end function eqp_error_text
 
-  !> The version of the library that is loaded.
+  !> The version of the loaded library.
   function eqp_version() result(found)
     character(len=:), allocatable :: found
 
@@ -265,9 +265,9 @@ contains
     end if
   end subroutine c_message
 
-  ! ---- Items with a place and work ----
+  ! ---- Items with a position and work ----
 
-  !> Options to begin with; nparts = 0: as many parts as ranks.
+  !> Default options; nparts = 0 means one part per rank.
   function eqp_balance_options_defaults() result(options)
     type(eqp_balance_options) :: options
 
@@ -276,7 +276,7 @@ contains
     options%seed = 1
   end function eqp_balance_options_defaults
 
-  !> Sets an option of a method's own; no value: it stands alone.
+  !> Sets an option of a method; an option that takes no value is set without `value`.
   subroutine eqp_method_set(method, name, settings, ierror, value, message)
     character(len=*), intent(in) :: method, name
     type(eqp_settings), intent(inout) :: settings
@@ -300,15 +300,15 @@ contains
       said), said, ierror, message)
   end subroutine eqp_method_set
 
-  !> From one address to another.
+  !> Distance between two addresses in bytes.
   integer(c_int64_t) function bytes_between(from, to)
     type(c_ptr), intent(in) :: from, to
 
     bytes_between = transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)
   end function bytes_between
 
-  !> Points as C reads them: where they lie, or a copy where the three numbers of an item do not lie together. An array
-  !! that is none becomes -1 items, which all ranks are told of.
+  !> Passes points to C in place, or as a copy if the coordinates of an item are not contiguous. If the first extent of
+  !! x is not 3, n becomes -1, which C reports as an error on all ranks.
   subroutine fill_real32(x, copy, points)
     real(real32), intent(in), target :: x(:, :)
     real(real32), allocatable, intent(out), target :: copy(:, :)
@@ -326,8 +326,7 @@ contains
     end if
   end subroutine fill_real32
 
-  !> Points as C reads them: where they lie, or a copy where the three numbers of an item do not lie together. An array
-  !! that is none becomes -1 items, which all ranks are told of.
+  !> The same as fill_real32 for real64.
   subroutine fill_real64(x, copy, points)
     real(real64), intent(in), target :: x(:, :)
     real(real64), allocatable, intent(out), target :: copy(:, :)
@@ -461,9 +460,9 @@ contains
     call balance(comm, method, points, part, ierror, weight, size, part_now, options, result, message)
   end subroutine balance_real64_integer
 
-  ! ---- Items to where they belong ----
+  ! ---- Moving items to their ranks ----
 
-  !> The number of items, if their ranks are as many; else -1, which all ranks are told of.
+  !> n if ndest equals it, else -1, which C reports as an error on all ranks.
   pure integer(c_int64_t) function agreed(ndest, n)
     integer(c_int64_t), intent(in) :: ndest, n
 
@@ -659,9 +658,9 @@ contains
     end if
   end subroutine gather_real64
 
-  ! ---- Ways for several arrays ----
+  ! ---- Plans for several arrays ----
 
-  !> Makes a plan: item i goes to rank dest(i). plan%nrecv is how many come. Collective.
+  !> Makes a plan: item i goes to rank dest(i); plan%nrecv items arrive here. Collective.
   subroutine eqp_plan_create(comm, dest, plan, ierror)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int), intent(in), contiguous :: dest(:)
@@ -710,8 +709,8 @@ contains
     if (ierror == EQP_OK) call eqp_plan_create(comm, part, plan, ierror)
   end subroutine plan_balance_real64
 
-  !> Brings an array of any type to where its items go: send's last dimension is plan%nsend long, recv's plan%nrecv; the
-  !! others and the types are alike. Sections with holes are refused: EQP_ERR_ARGUMENT on all ranks. Collective.
+  !> Moves an array of any type along the plan. The last dimension is plan%nsend long in send and plan%nrecv in recv;
+  !! all other dimensions and the types agree. Sections with gaps give EQP_ERR_ARGUMENT on all ranks. Collective.
   subroutine eqp_plan_send(plan, send, recv, ierror)
     type(eqp_plan), intent(in) :: plan
     type(*), intent(in) :: send(..)
@@ -721,7 +720,8 @@ contains
     ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%nsend, plan%nrecv, .false._c_bool, send, recv)
   end subroutine eqp_plan_send
 
-  !> Brings what has arrived, or something for each of it, back: send's last dimension is plan%nrecv long. Collective.
+  !> Returns the arrived items, or one value for each, to their origin: send's last dimension is plan%nrecv long.
+!! Collective.
   subroutine eqp_plan_return(plan, send, recv, ierror)
     type(eqp_plan), intent(in) :: plan
     type(*), intent(in) :: send(..)
@@ -739,7 +739,7 @@ contains
     plan%handle = c_null_ptr
   end subroutine eqp_plan_free
 
-  !> A rank for each item by keys of a code's own, read as numbers without a sign: eqp_cut_keys(). Collective.
+  !> Assigns a rank to each item by the caller's keys, which are read as unsigned: eqp_cut_keys(). Collective.
   subroutine eqp_cut_keys(comm, key, part, ierror, work, message)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int64_t), intent(in), contiguous :: key(:)
@@ -760,8 +760,8 @@ contains
     call c_message(c_cut_keys(int(comm%mpi_val, c_int), n, key, address, part, said), said, ierror, message)
   end subroutine eqp_cut_keys
 
-  !> Tells whether records were lost, doubled or changed while they moved: with zeros in sum gets it, else compares. items:
-  !! an array of any type whose last dimension is as long as id. Collective.
+  !> Detects records that were lost, duplicated or changed while they moved. With zeros in sum the call computes it,
+  !! else it compares with it. items: an array of any type whose last dimension is as long as id. Collective.
   subroutine eqp_verify_records(comm, id, sum, ierror, items, message)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int64_t), intent(in), contiguous :: id(:)
@@ -855,7 +855,7 @@ contains
     ierror = c_regions_walls(regions%handle, int(part, c_int), low, high)
   end subroutine eqp_regions_walls
 
-  !> The parts that all within reach of a box touches: eqp_regions_touch(). domain: the corners of a periodic one. Local.
+  !> The parts within reach of a box: eqp_regions_touch(). domain: the corners of a periodic domain. Local.
   subroutine eqp_regions_touch(regions, low, high, reach, part, ierror, domain)
     type(eqp_regions), intent(in) :: regions
     real(c_double), intent(in) :: low(3), high(3), reach
@@ -917,7 +917,7 @@ contains
     call create_regions(comm, x, part, nparts, regions, ierror, message)
   end subroutine regions_create_integer
 
-  !> The part of a place; -1: there is none. Local.
+  !> The part of a point, or -1 if it belongs to no part. Local.
   integer function eqp_regions_find(regions, place)
     type(eqp_regions), intent(in) :: regions
     real(c_double), intent(in) :: place(3)
@@ -934,7 +934,7 @@ contains
 
   ! ---- The balancer ----
 
-  !> All options as they are if nobody says anything.
+  !> Default options of a balancer.
   subroutine eqp_balancer_options_init(options, ierror)
     type(eqp_balancer_options), intent(inout) :: options
     integer, intent(out) :: ierror
@@ -1005,15 +1005,15 @@ contains
     balancer%handle = c_null_ptr
   end subroutine eqp_balancer_free
 
-  !> Whether the next advice will do more than keep the map. Local.
+  !> True if the next advice will do more than keep the map. Local.
   logical function eqp_balancer_due(balancer)
     type(eqp_balancer), intent(in) :: balancer
 
     eqp_balancer_due = c_balancer_due(balancer%handle)
   end function eqp_balancer_due
 
-  !> What to do before a step: advice, and where the owners that live here are to be, if it has changed: by at_home, from
-  !! 1 on here. Borrowed until the next call. Collective.
+  !> Advises before a step. If advice%changed, placement holds the new places of the owners that live here, in the order
+  !! of at_home counted from 1; else it is null. Borrowed until the next call. Collective.
   subroutine eqp_balancer_advise(balancer, left, advice, placement, ierror, message)
     type(eqp_balancer), intent(in) :: balancer
     integer(c_int64_t), intent(in) :: left
@@ -1028,7 +1028,7 @@ contains
     if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
   end subroutine eqp_balancer_advise
 
-  !> A new map, due or not; as eqp_balancer_advise(). Collective.
+  !> Makes a new map, due or not; arguments as in eqp_balancer_advise(). Collective.
   subroutine eqp_balancer_renew(balancer, left, advice, placement, ierror, message)
     type(eqp_balancer), intent(in) :: balancer
     integer(c_int64_t), intent(in) :: left
@@ -1043,11 +1043,11 @@ contains
     if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
   end subroutine eqp_balancer_renew
 
-  !> Takes a step in: what this rank did, and its work by kinds. `work` has what is said beyond that. Collective.
+  !> Records a step: the row of this rank and its work by kind. `work` holds all optional members. Collective.
   subroutine eqp_balancer_record(balancer, row, count, step, ierror, work)
     type(eqp_balancer), intent(in) :: balancer
     type(eqp_rank_row), intent(inout), target :: row
-    integer(c_int64_t), intent(in), target, contiguous :: count(:) !< as many as the problem has kinds
+    integer(c_int64_t), intent(in), target, contiguous :: count(:) !< one entry per kind of work
     type(eqp_step), intent(inout) :: step
     integer, intent(out) :: ierror
     type(eqp_work), optional, intent(in) :: work
@@ -1060,8 +1060,8 @@ contains
     ierror = c_balancer_record(balancer%handle, said, step)
   end subroutine eqp_balancer_record
 
-  !> What methods ("sfc,rcb") would make of numbers of parts: rows by parts, then by method; `method` of a row is not to
-  !! be looked at, as the methods are those of the words, in their order. Collective.
+  !> Compares methods ("sfc,rcb") at several numbers of parts. Rows are ordered by parts, then by method in the order of
+  !! `words`; the `method` pointer of a row is null. Collective.
   subroutine eqp_balancer_compare(balancer, words, parts, rows, ierror, message)
     type(eqp_balancer), intent(in) :: balancer
     character(len=*), intent(in) :: words
@@ -1079,7 +1079,7 @@ contains
     code = c_choices_parse(c_null_ptr, c_null_ptr, trim(words)//c_null_char, wanted%nchoices, wanted%choice, said)
     wanted%ncounts = size(parts)
     wanted%parts = c_loc(parts)
-    ! Without choices the call fails on all ranks, and this one says why.
+    ! The collective call fails on all ranks without choices; this rank reports its own error.
     if (code == EQP_OK) then
       code = c_balancer_compare(balancer%handle, wanted, memory, said)
     else
@@ -1095,7 +1095,7 @@ contains
     call c_message(code, said, ierror, message)
   end subroutine eqp_balancer_compare
 
-  !> The present map, for eqp_map_own_rank(): borrowed until the next one. Local.
+  !> The present map, for eqp_map_own_rank(). Borrowed until the next map. Local.
   type(c_ptr) function eqp_balancer_map(balancer)
     type(eqp_balancer), intent(in) :: balancer
 

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> The functions of the C libraries that the procedures of module equipoise call, and no one else has to.
+!> Private interfaces of the C functions behind module equipoise.
 module equipoise_calls
   use, intrinsic :: iso_c_binding
   use equipoise_types

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load balancing for MPI N-body codes by their interactions.
 
-balance_points() gives a part to each item that has a place and work, send_records() brings items there, balance_send()
-does both; a Balancer keeps a code balanced. Communicators are mpi4py's, arrays numpy's. What fails raises an Error; what is
-collective fails on all ranks or on none. The names are those of the C interface, where more is said of each: `man 3 equipoise`."""
+balance_points() assigns a part to each item by its position and work, send_records() moves items to their ranks, and
+balance_send() does both; a Balancer keeps a code balanced. Communicators are mpi4py's, arrays are numpy's. Errors raise
+an Error; a collective call fails on all ranks or on none. Names match the C interface, whose man pages have the
+details: `man 3 equipoise`."""
 from . import _structs
 from ._balancer import Balancer, Evaluation, Map, Survey, owner_dtype
 from ._library import Error, __version__, error_text, lib
 from ._points import (Plan, PointOrder, Regions, Walls, balance_points, balance_send, cut_keys, gather_records, hilbert_keys,
                       methods, send_records, verify_records)
 
-# Codes of errors, kinds of surveys and actions, without the prefix.
+# Error codes, survey kinds and actions, without the prefix EQP_.
 for _name in dir(_structs):
     if _name.startswith(("EQP_ERR_", "EQP_SURVEY_", "EQP_COST_")) or _name in ("EQP_KEEP", "EQP_REPAIR", "EQP_RENEW"):
         globals()[_name[4:]] = getattr(_structs, _name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One object that keeps an N-body code balanced: <equipoise/balancer.h>, problem.h and survey.h."""
+"""The balancer of an N-body code: <equipoise/balancer.h>, problem.h and survey.h."""
 import contextlib
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, byref, c_bool, c_double, c_int, c_int64, c_size_t, c_void_p
@@ -11,13 +11,13 @@ from . import _structs as s
 from ._collective import Handle, Shared, collective, error_code
 from ._library import Error, address, check, fill, free, lib, number, numbers, tested, text
 
-#: The type of the rows that Survey.add_owners() takes; its fields are those of eqp_owner.
+#: Row type of Survey.add_owners(), with the fields of eqp_owner.
 owner_dtype = numpy.dtype(s.eqp_owner)
 _placement_dtype = numpy.dtype(s.eqp_placement)
 
 
 def _plain(struct):
-    """A struct's members as attributes of Python's types; structs within it likewise."""
+    """The members of a struct, nested structs included, as attributes of Python types."""
     found = SimpleNamespace()
     for name, kind in struct._fields_:
         value = getattr(struct, name)
@@ -32,26 +32,26 @@ def _plain(struct):
 
 
 def _rows(pointer, n, dtype):
-    """A copy of what the library lends, as an array."""
+    """A copy of borrowed rows, as an array."""
     if not pointer or n == 0:
         return numpy.empty(0, dtype)
     return numpy.frombuffer((ctypes.c_char * (n * dtype.itemsize)).from_address(pointer), dtype=dtype).copy()
 
 
 class Survey(Handle):
-    """A survey to be filled, as long as the callback lasts that it was given to."""
+    """A survey that a callback fills; valid until the callback returns."""
 
     def __init__(self, handle, rank, nkinds):
         self._handle, self._rank, self._nkinds = handle, rank, nkinds
-        self.at_home = 0  # owners so far that live on this rank
+        self.at_home = 0  # owners added so far that live on this rank
 
     @property
     def heavy(self):
-        """Nanoseconds from which an owner's tiles are wanted."""
+        """Work in nanoseconds from which an owner must list its tiles."""
         return lib.eqp_survey_heavy(self._open())
 
     def weigh(self, count):
-        """Nanoseconds of so much work, [kinds]."""
+        """Predicted nanoseconds of work; count: [kinds]."""
         return lib.eqp_survey_weigh(self._open(), numbers("count", count, numpy.int64, (self._nkinds,)))
 
     def add_pin(self, pin):
@@ -66,7 +66,7 @@ class Survey(Handle):
         check(lib.eqp_survey_add_tile(self._open(), tile))
 
     def add_owner(self, *, count=(), **members):
-        """Adds an owner with the pins and tiles since the last one; members are those of eqp_owner, count those of
+        """Adds an owner with the pins and tiles added since the last owner; members are those of eqp_owner, count is
         [kinds]."""
         owner = s.eqp_owner(pin=-1, home=self._rank, tag=self._rank)
         if numpy.size(count) > 0:
@@ -76,7 +76,7 @@ class Survey(Handle):
         self.at_home += owner.home == self._rank
 
     def add_owners(self, owners, first=None, pin=None):
-        """Adds many: rows of owner_dtype; pins of row i are pin[first[i]:first[i + 1]]."""
+        """Adds many owners: rows of owner_dtype; the pins of row i are pin[first[i]:first[i + 1]]."""
         handle = self._open()
         if not isinstance(owners, numpy.ndarray) or owners.dtype != owner_dtype or owners.ndim != 1:
             raise TypeError("owners: an array of owner_dtype is wanted")
@@ -105,7 +105,7 @@ class Survey(Handle):
 
 
 class Map(Handle):
-    """Who computes what: eqp_map. That of a balancer is always its present one."""
+    """The rank of each owner: eqp_map. The map of a balancer is always its present one."""
 
     def __init__(self, handle, balancer=None):
         self._handle, self._balancer = handle, balancer
@@ -115,7 +115,7 @@ class Map(Handle):
 
     @property
     def shared(self):
-        """Entries of the table: owners that several ranks share, and ways through phases."""
+        """Entries of the table: owners that several ranks share, and routes through phases."""
         return lib.eqp_map_shared(self._open())
 
     def rank(self, tag, centroid):
@@ -125,12 +125,12 @@ class Map(Handle):
         return lib.eqp_map_own_rank(self._open(), tag)
 
     def tag_in(self, tag, phase):
-        """The tag by which an owner is computed in a phase of a cycle, where each has a map of its own."""
+        """The tag of an owner in a phase of a cycle whose phases have maps of their own."""
         return lib.eqp_map_tag_in(self._open(), tag, phase)
 
 
 class Evaluation(Handle):
-    """What a map comes to, told by a problem's `trace`: eqp_evaluation."""
+    """The cost of a map, filled by a problem's `trace`: eqp_evaluation."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -156,7 +156,7 @@ class Evaluation(Handle):
 
 @contextlib.contextmanager
 def _lent(*handles):
-    """What a callback gets, which is gone behind it."""
+    """Lends handles to a callback and closes them when it ends."""
     try:
         yield handles
     finally:
@@ -164,7 +164,7 @@ def _lent(*handles):
             handle._handle = None
 
 
-# The callbacks of eqp_problem, `user` left out of what Python's functions get.
+# The callbacks of eqp_problem. Python functions do not get `user`.
 _CALLBACKS = {
     "survey": CFUNCTYPE(c_int, c_void_p, c_int, c_void_p),
     "open": CFUNCTYPE(c_int, c_void_p, c_bool),
@@ -182,16 +182,17 @@ DIFFER = "the ranks differ in left, or an owner cannot be"
 
 
 class Balancer(Shared):
-    """Keeps a code balanced. Making, freeing and all that is said to be so is collective.
+    """Keeps a code balanced. Making and freeing it are collective, as are the methods marked so.
 
-    problem: an object with a method survey(kind, survey), and as it likes open(traced), close(), aspect(), base(nparts),
-    trace(nparts, map, placement, loads_only, evaluation), advance(), label(first) and grain(grain); and with the members
-    `nominal`, `once`, `back`, `ghosts`, `overhead` (a dict), `branch`, `estimates` and `ngrains` of eqp_problem. An
-    exception in one of these ends the call on all ranks: it comes out where it was raised, the other ranks get an Error.
+    problem: an object with a method survey(kind, survey). Optional methods: open(traced), close(), aspect(),
+    base(nparts), trace(nparts, map, placement, loads_only, evaluation), advance(), label(first) and grain(grain).
+    Optional members of eqp_problem: `nominal`, `once`, `back`, `ghosts`, `overhead` (a dict), `branch`, `estimates` and
+    `ngrains`. An exception in a method ends the call on all ranks: the rank that raised it gets that exception, the
+    other ranks get an Error.
 
     method: a word such as "interaction:pins=2". rebalance: "auto", "never", "repair", "gain" or a number of steps.
-    share: "equal", "measured" or a list of speeds. plan: a name of eqp_exchange_plan_parse(). Others are members of
-    eqp_balancer_options: imbalance_tol, seed, calibrate, fixed_costs..."""
+    share: "equal", "measured" or a list of speeds. plan: a name that eqp_exchange_plan_parse() knows. options: further
+    members of eqp_balancer_options, such as imbalance_tol, seed, calibrate, fixed_costs."""
 
     _free = lib.eqp_balancer_free
 
@@ -225,7 +226,7 @@ class Balancer(Shared):
         return fill(wanted, "a balancer", options)
 
     def _code(self):
-        """The problem as C calls it; everything that it points to lives as long as this object."""
+        """The problem as an eqp_problem; everything it points to lives as long as this object."""
         problem = self._problem
         if not hasattr(problem, "survey"):
             raise Error(s.EQP_ERR_ARGUMENT, "problem: a method 'survey' is wanted")
@@ -253,7 +254,7 @@ class Balancer(Shared):
         return code
 
     def _guarded(self, call, returns):
-        """No exception may run into C: its code goes there, and the exception waits for the end of the call."""
+        """Stops exceptions before they reach C: C gets a code, and the exception is raised again after the call."""
         def guarded(user, *arguments):
             code = s.EQP_OK
             self._called = self._calling = True
@@ -307,25 +308,25 @@ class Balancer(Shared):
 
     @collective("eqp_balancer_advise", DIFFER, meets=False)
     def advise(self, left):
-        """What to do before a step, `left` being the steps to come: `action`, `changed`, `bytes` and `placement`, an array
-        of owners that live here with `tag` and `home`. Collective: a small allreduce where nothing is due."""
+        """Advises before a step with `left` steps to come. Returns `action`, `changed`, `bytes` and `placement`, an
+        array with the `tag` and `home` of the local owners. Collective: a small allreduce if nothing is due."""
         return self._advised(left)
 
     @collective("eqp_balancer_renew", DIFFER)
     def renew(self, left):
-        """A new map, due or not. Collective."""
+        """Makes a new map, due or not. Collective."""
         return self._advised(left)
 
     @collective("eqp_balancer_begin", "an owner that cannot be")
     def begin(self):
-        """A first map before anything is known. Collective."""
+        """Makes a first map before any step has been measured. Collective."""
         return self._advised()
 
     @collective("eqp_balancer_record", "the ranks differ in evaluations, moved, or in how many of last, sum and low are given")
     def record(self, count, load, *, last=None, evaluations=0, moved=False, code=0, sum=None, low=None, **row):
-        """Takes a step in: work of each kind, CPU seconds in forces, and what else an eqp_rank_row holds
-        (busy_seconds=...). sum, low: arrays of float64 that become sums and minima of all ranks. Returns what
-        eqp_step says, and this rank's `row`. Collective."""
+        """Records a step: work of each kind, CPU seconds in forces, and further members of eqp_rank_row
+        (busy_seconds=...). sum, low: float64 arrays that become the sums and minima over all ranks. Returns the members
+        of eqp_step and this rank's `row`. Collective."""
         rank_row = fill(s.eqp_rank_row(), "a row", {"load": load, **row})
         if not 0.0 <= rank_row.load < float("inf"):
             raise ValueError(f"load: {load} is negative or not finite")
@@ -356,8 +357,8 @@ class Balancer(Shared):
 
     @collective("eqp_balancer_compare", "the ranks differ in methods or parts, or a part is no int")
     def compare(self, methods, parts):
-        """What methods ("sfc,rcb", "all") would make of numbers of parts: rows by parts, then by method, as eqp_compared
-        has them. Collective."""
+        """Compares methods ("sfc,rcb", "all") at several numbers of parts. Returns rows with the members of
+        eqp_compared, ordered by parts, then by method. Collective."""
         parts = numpy.atleast_1d(numbers("parts", parts, numpy.int64, least=1))
         n, choices, rows, message = c_int(), c_void_p(), c_void_p(), s.eqp_message()
         check(lib.eqp_choices_parse(None, None, text("methods", methods), n, choices, message), message)
@@ -372,7 +373,7 @@ class Balancer(Shared):
 
     @property
     def due(self):
-        """Whether the next advise() will do more than keep the map."""
+        """True if the next advise() will do more than keep the map."""
         return lib.eqp_balancer_due(self._open())
 
     @property
@@ -382,14 +383,14 @@ class Balancer(Shared):
         return Map(None, self)
 
     def predict(self, count):
-        """CPU seconds of so much work, [kinds], by the costs as they are now."""
+        """CPU seconds predicted for work by the present costs; count: [kinds]."""
         count = numpy.atleast_1d(numbers("count", count, numpy.int64))
         if count.shape != (self._nkinds,):
             raise ValueError(f"count: numbers of {self._nkinds} kinds of work are wanted")
         return lib.eqp_cost_fit_predict(lib.eqp_balancer_costs(self._open()), count)
 
     def pack(self):
-        """What the balancer knows, for a restart file."""
+        """The state of the balancer as bytes, for a restart file."""
         size, data = c_size_t(), c_void_p()
         check(lib.eqp_balancer_pack(self._open(), size, data))
         try:
@@ -398,7 +399,7 @@ class Balancer(Shared):
             free(data)
 
     def unpack(self, data):
-        """Takes such bytes in: the same on every rank."""
+        """Restores the state from the bytes of pack(), which must be the same on every rank."""
         if not isinstance(data, bytes):
             raise TypeError(f"data: bytes are wanted, not {type(data).__name__}")
         check(lib.eqp_balancer_unpack(self._open(), len(data), data))

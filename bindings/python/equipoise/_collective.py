@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collective calls: a mistake on one rank is an exception on all ranks, and none waits for another."""
+"""Collective calls: a mistake on one rank raises an exception on all ranks, without deadlock."""
 import functools
 import signal
 import threading
@@ -9,14 +9,14 @@ from ctypes import c_char_p, c_void_p
 from . import _structs as s
 from ._library import Error, check, communicator, lib
 
-#: All collective calls of the package by their qualified names.
+#: All collective calls of the package by qualified name.
 collective_calls = {}
 
 
 class Handle:
     """An object of the library. After free(), or after the callback that it was lent to, every use raises an Error."""
 
-    _handle, _raised, _called = None, None, False  # and what callbacks have left behind
+    _handle, _raised, _called = None, None, False  # the last two are left by callbacks
 
     def _open(self):
         if self._handle is None:
@@ -28,12 +28,12 @@ class Handle:
 
 
 class Shared(Handle):
-    """An object that all ranks make and free together."""
+    """An object that all ranks create and free together."""
 
     _comm, _calling, _interrupts = None, False, None
 
     def _meet(self):
-        """The handle, for a call that is collective."""
+        """The handle, for a collective call."""
         handle = self._open()
         communicator(self._comm)  # MPI may be finalized
         if self._calling:
@@ -41,28 +41,28 @@ class Shared(Handle):
         return handle
 
     def free(self):
-        """Frees it; a second time does nothing. Collective; the collector of garbage does not do it, since its times
-        differ between ranks."""
+        """Frees the object; a second call does nothing. Collective, so the garbage collector, which runs at different
+        times on different ranks, does not call it."""
         if self._handle is not None:
             handle, self._handle = self._meet(), None
             self._free(handle)
             self._comm.Free()
 
     def _made(self, handle, comm):
-        """The communicator is a copy: the caller may free its own."""
+        """Stores the handle and a duplicate of the communicator; the caller may free the original."""
         self._handle, self._comm = handle, comm.Dup()
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, value, trace):
-        if kind is None:  # after an exception other ranks may be elsewhere
+        if kind is None:  # after an exception the other ranks may not get here
             self.free()
 
 
 class _Interrupts:
-    """Keeps an interrupt while C runs: at the entry of a callback its exception would be lost, and behind a call that
-    failed the other ranks would wait."""
+    """Holds back an interrupt while C runs. Raised on entry to a callback, its exception would be lost; raised after a
+    failed call, it would leave the other ranks waiting."""
 
     def __enter__(self):
         self._given, self._old = None, signal.getsignal(signal.SIGINT)
@@ -75,7 +75,7 @@ class _Interrupts:
         self._given = given
 
     def let(self):
-        """Handles what has come as it would have been."""
+        """Passes a held interrupt to its original handler."""
         given, self._given = self._given, None
         if given is not None:
             self._old(*given)
@@ -87,15 +87,15 @@ class _Interrupts:
 
 
 def error_code(raised, other):
-    """The code by which the other ranks hear of an exception."""
+    """The code that tells the other ranks of an exception."""
     if isinstance(raised, MemoryError):
         return s.EQP_ERR_MEMORY
     return raised.code if isinstance(raised, Error) and raised.code < 0 else other
 
 
 def _agree(comm, code, raised, message=None):
-    """Ends a call on all ranks alike: an exception goes on where it was raised, the other ranks raise an Error with its
-    line. code: the result of the call, the same on all ranks."""
+    """Ends a call in the same way on all ranks. A rank that raised an exception raises it again; other ranks raise an
+    Error with its text. code: the result of the call, the same on all ranks."""
     line = s.eqp_message()
     if raised is not None:
         said = " ".join("".join(traceback.format_exception_only(type(raised), raised)).split())
@@ -111,7 +111,7 @@ def _agree(comm, code, raised, message=None):
 
 
 def _message_of(arguments):
-    """The message among them, or in one of them."""
+    """The message among the arguments, or the one that an argument points to."""
     for argument in arguments:
         if isinstance(argument, s.eqp_message):
             return argument
@@ -121,14 +121,14 @@ def _message_of(arguments):
 
 
 def collective(name, alike="", meets=True):
-    """Makes a collective call of a generator, which yields all arguments of the C function but the first, goes on when
-    the function has succeeded, and returns the result.
+    """Turns a generator into a collective call. The generator yields all arguments of the C function except the first,
+    resumes when the function has succeeded, and returns the result.
 
-    After an exception in the generator the C function gets zeros and NULL: the other ranks are in the call, so this rank
-    makes it, and it fails on all of them. They then hear the line of the exception.
+    After an exception in the generator, this rank still makes the call that the other ranks are in, with zeros and
+    NULL, so that it fails on all ranks. The other ranks then get the text of the exception.
 
-    alike: a line for EQP_ERR_ARGUMENT of a C function that has none. meets: the ranks always meet in the C function; else
-    they meet before it."""
+    alike: the text for EQP_ERR_ARGUMENT if the C function gives none. meets: True if the C function always synchronizes
+    the ranks; otherwise the ranks agree before the call."""
     function = getattr(lib, name)
 
     def decorate(generator):

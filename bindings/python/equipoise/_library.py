@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C library: where it is, what its functions take, and how its codes become exceptions."""
+"""Finds and loads the C library, converts arguments, and turns error codes into exceptions."""
 import ctypes
 import os
 import pathlib
@@ -15,7 +15,7 @@ NAME = "libequipoise.so"
 
 
 class Error(Exception):
-    """A call that failed: `code` is one of equipoise.ERR_..., the text what the library says of it."""
+    """A failed call: `code` is one of equipoise.ERR_..., the text is the message of the library."""
 
     __module__ = "equipoise"
 
@@ -25,15 +25,15 @@ class Error(Exception):
 
 
 def candidates():
-    """Where the library may be: the first place that has it counts."""
+    """Paths to try for the library, in this order."""
     here = pathlib.Path(__file__).resolve().parent
     said = os.environ.get("EQUIPOISE_LIBRARY")
     if said:
-        return [said]  # nothing else is tried: whoever says where it is wants that one
+        return [said]  # a path in the environment is the only candidate
     soname = f"{NAME}.{s.VERSION[0]}"
     found = [here / NAME]  # a wheel
     try:
-        from . import _where  # an installed package knows the folder of libraries, as seen from here
+        from . import _where  # an installed package has the relative path of the library folder
         found += [here / _where.LIBDIR / soname]
     except ImportError:
         found += [here.parents[2] / "build" / "lib" / soname]  # a source tree
@@ -67,8 +67,8 @@ _TAKEN = {"i": "iu", "u": "iu", "f": "iuf", "b": "b"}
 
 
 def tested(name, values, kind, shape=None, least=None, most=None):
-    """Values as an array of a type that holds each of them: numpy and ctypes cut numbers to size, this raises what is wrong
-    with the argument of that name. Without values any type will do."""
+    """Values as an array of the given type. A value that does not fit raises an error with the name of the argument,
+    where numpy and ctypes would truncate it. An empty array may have any type."""
     kind = numpy.dtype(kind)
     try:
         found = numpy.asarray(values)
@@ -93,30 +93,30 @@ def tested(name, values, kind, shape=None, least=None, most=None):
 
 
 def numbers(name, values, kind, shape=None, **limits):
-    """The same, contiguous."""
+    """Like tested(), but contiguous."""
     return numpy.ascontiguousarray(tested(name, values, kind, shape, **limits))
 
 
 def number(name, value, kind, **limits):
-    """One such number, as Python has it."""
-    if type(value) is int and 0 <= value < 2**31 and kind is not c_bool and not limits:  # nearly all
+    """Like tested(), for one number, as a Python number."""
+    if type(value) is int and 0 <= value < 2**31 and kind is not c_bool and not limits:  # the common case
         return value
     return tested(name, value, kind, (), **limits).item()
 
 
 def text(name, value):
-    """A text as C takes it."""
+    """A text as bytes for C."""
     if not isinstance(value, str) or "\0" in value:
         raise TypeError(f"{name}: a text is wanted, not {value!r}")
     return value.encode()
 
 
 def fill(struct, what, members):
-    """Sets members of a struct by their names."""
+    """Sets members of a struct by name."""
     kinds = dict(struct._fields_)
     for name, value in members.items():
         kind = kinds.get(name)
-        if kind is None or issubclass(kind, (ctypes.Structure, c_void_p)) or name == "size":  # of the struct itself
+        if kind is None or issubclass(kind, (ctypes.Structure, c_void_p)) or name == "size":  # not for callers
             raise TypeError(f"{what} has no '{name}'")
         if issubclass(kind, ctypes.Array):
             value = tuple(numbers(name, value, kind._type_, (kind._length_,)).tolist())
@@ -127,7 +127,7 @@ def fill(struct, what, members):
 
 
 class _Function:
-    """A function of the library whose arguments are tested: structs and arrays go there by their address."""
+    """A library function with checked arguments; structs and arrays are passed by address."""
 
     def __init__(self, name):
         result, self.arguments = s.FUNCTIONS[name]
@@ -170,7 +170,7 @@ _same_mpi = False
 
 
 def communicator(comm):
-    """An mpi4py communicator as the C functions take it."""
+    """The C handle of an mpi4py communicator."""
     global _same_mpi
     from mpi4py import MPI
 
@@ -179,7 +179,7 @@ def communicator(comm):
     if MPI.Is_finalized():
         raise Error(s.EQP_ERR_STATE, "MPI is finalized")
     if not _same_mpi:
-        # Two MPI libraries in one process end in crashes: the one below mpi4py must be the one below us.
+        # Two MPI libraries in one process crash: mpi4py and the library must be linked with the same one.
         said, length = ctypes.create_string_buffer(8192), c_int()
         _library.MPI_Get_library_version(said, byref(length))
         if said.value.decode().rstrip("\0 \n") != MPI.Get_library_version().rstrip("\0 \n"):
@@ -190,16 +190,16 @@ def communicator(comm):
 
 
 def address(array):
-    """Of the first element; None of no array."""
+    """Address of the first element; None if array is None."""
     return None if array is None else array.ctypes.data
 
 
 def owned_array(pointer, n, dtype, shape=()):
-    """The [n] elements that the library has allocated, as an array that frees them; nothing is copied."""
+    """Wraps [n] elements that the library allocated, without a copy, in an array that owns and frees them."""
     nbytes = n * numpy.dtype(dtype).itemsize * int(numpy.prod(shape, dtype=numpy.int64))
     if nbytes == 0:
         free(pointer)
         return numpy.empty((n, *shape), dtype)
     buffer = (ctypes.c_char * nbytes).from_address(pointer.value)
-    weakref.finalize(buffer, free, c_void_p(pointer.value)).atexit = False  # others may still look at it then
+    weakref.finalize(buffer, free, c_void_p(pointer.value)).atexit = False  # at exit the array may still be in use
     return numpy.frombuffer(buffer, dtype=dtype).reshape((n, *shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Items with a place and work: parts for them, ways to where they belong, regions. See <equipoise/points.h>."""
+"""Items with a position and work: parts, moves between ranks, regions. See <equipoise/points.h>."""
 from ctypes import addressof, byref, c_int, c_int64, c_void_p, sizeof
 
 import numpy
@@ -13,7 +13,7 @@ SAME = "the ranks differ in the type of items"
 
 
 class _Points:
-    """An eqp_points with the arrays that it borrows. Without a number of them arrays are as C wants them, or copied."""
+    """An eqp_points with the arrays that it borrows; arrays that C cannot read in place are copied."""
 
     def __init__(self, x, weight=None, size=None, part_now=None):
         self.c = s.eqp_points()
@@ -34,7 +34,7 @@ class _Points:
         self.c.part_now = self.column("part_now", part_now, numpy.intc)
 
     def finite(self):
-        """Itself; for eqp_point_order_create(), which does not say what is not finite."""
+        """Raises if a position is not finite, since eqp_point_order_create() gives no message; returns self."""
         if not numpy.isfinite(self.kept[0]).all():
             raise ValueError("x: a position that is not finite")
         return self
@@ -47,7 +47,7 @@ class _Points:
 
 
 def _row(name, values, kind, **limits):
-    """[n] numbers."""
+    """Checked contiguous array [n]."""
     values = tested(name, values, kind, **limits)
     if values.ndim != 1:
         raise ValueError(f"{name}: an array [n] is wanted, not one of shape {values.shape}")
@@ -55,7 +55,7 @@ def _row(name, values, kind, **limits):
 
 
 def _places(name, x):
-    """[n][3] places, of one or of many."""
+    """One position or many as an array [n][3]."""
     x = numbers(name, x, numpy.float64)
     if x.shape[-1:] != (3,) and x.size > 0 or x.ndim > 2:
         raise ValueError(f"{name}: an array [n][3] is wanted, not one of shape {x.shape}")
@@ -63,7 +63,7 @@ def _places(name, x):
 
 
 class _Choice:
-    """A method and eqp_balance_options with what they borrow."""
+    """A method and its eqp_balance_options, with the arrays that they borrow."""
 
     def __init__(self, comm, method, nparts, share, imbalance_tol, seed, options):
         self.message = s.eqp_message()
@@ -83,7 +83,7 @@ class _Choice:
 
 
 def _result(result):
-    """What is to be updated once a call has succeeded, and the struct that the call fills."""
+    """The dict to update when the call succeeds, and the struct that the call fills."""
     if result is not None and not isinstance(result, dict):
         raise TypeError(f"result: a dict is wanted, not {result!r}")
     return {} if result is None else result, s.eqp_balance_result()
@@ -92,12 +92,12 @@ def _result(result):
 @collective("eqp_balance_points")
 def balance_points(comm, x, weight=None, *, method="sfc", nparts=None, size=None, part_now=None, share=None,
                    imbalance_tol=0.02, seed=1, options=None, result=None, regions=False):
-    """A part for each item: eqp_balance_points(). Collective.
+    """Assigns a part to each item: eqp_balance_points(). Collective.
 
-    x: [n][3] of float32 or float64, read where it lies if the three numbers of an item do; weight: [n] work, None: all
-    alike. method: a word such as "tensor:x=2,y=2,z=2". nparts: None: as many as ranks. options: of the method's own,
-    {"name": value}, added to those of the word. result: a dict that gets what
-    eqp_balance_result says. Returns [n] parts; with regions=True also their Regions, which may be cells of "voronoi"."""
+    x: [n][3] of float32 or float64, read in place if the three coordinates of an item are contiguous. weight: [n] work;
+    None means equal work. method: a word such as "tensor:x=2,y=2,z=2". nparts: None means one part per rank. options:
+    {"name": value} of the method, added to those in the word. result: a dict that receives the members of
+    eqp_balance_result. Returns [n] parts; with regions=True also their Regions, for "voronoi" its cells."""
     points = _Points(x, weight, size, part_now)
     choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
     if not isinstance(regions, bool):
@@ -114,9 +114,9 @@ def balance_points(comm, x, weight=None, *, method="sfc", nparts=None, size=None
 @collective("eqp_balance_send")
 def balance_send(comm, x, items, weight=None, *, method="sfc", size=None, part_now=None, share=None, imbalance_tol=0.02,
                  seed=1, options=None, result=None):
-    """Balances as balance_points() does, a part for each rank, and sends each item there: eqp_balance_send(). Collective.
+    """Balances as balance_points() with one part per rank, and sends the items there: eqp_balance_send(). Collective.
 
-    items: an array whose rows travel, or a tuple of such arrays; what arrives is returned likewise."""
+    items: an array whose rows are moved, or a tuple of such arrays. Returns the arrived rows in the same form."""
     points = _Points(x, weight, size, part_now)
     choice = _Choice(comm, method, None, share, imbalance_tol, seed, options)
     result, said = _result(result)
@@ -133,11 +133,12 @@ def balance_send(comm, x, items, weight=None, *, method="sfc", size=None, part_n
     return came if isinstance(items, tuple) else came[0]
 
 
-@collective("eqp_cut_keys", meets=False)  # no keys are right, too
+@collective("eqp_cut_keys", meets=False)  # zero keys are valid
 def cut_keys(comm, keys, work=None):
-    """A rank for each item by keys of a code's own, so that work is even: eqp_cut_keys(). Collective.
+    """Assigns a rank to each item by the caller's keys so that work is even: eqp_cut_keys(). Collective.
 
-    keys: [n] below 2^64 - 1, in any order; work: [n], None: all alike. Returns [n] ranks, for send_records() or Plan."""
+    keys: [n] below 2^64 - 1, in any order. work: [n]; None means equal work. Returns [n] ranks, for send_records() or
+    Plan."""
     keys = _row("keys", keys, numpy.uint64, most=2**64 - 2)
     work = None if work is None else numbers("work", work, numpy.float64, keys.shape)
     if work is not None and not (numpy.isfinite(work) & (work >= 0)).all():
@@ -149,10 +150,10 @@ def cut_keys(comm, keys, work=None):
 
 @collective("eqp_verify_records")
 def verify_records(comm, ids, items=None, sum=None):
-    """Tells whether records were lost, doubled or changed while they moved: eqp_verify_records(). Collective.
+    """Detects records that were lost, duplicated or changed while they moved: eqp_verify_records(). Collective.
 
-    ids: [n] of this rank's records; items: [n] what is to be compared with them, None: the ids alone. sum: what the call
-    before they moved has returned; None: this is that call. Returns the sum, an array of two numbers."""
+    ids: [n] ids of this rank's records. items: [n] records to check, None to check the ids alone. sum: the result of
+    the call before the move; None makes this that first call. Returns the sum, an array of two numbers."""
     ids = _row("ids", ids, numpy.int64)
     items, element = (None, 0) if items is None else _records(items)
     if items is not None and len(items) != len(ids):
@@ -177,7 +178,7 @@ def _records(items):
 
 @collective("eqp_send_records", SAME)
 def send_records(comm, items, dest):
-    """Each item, a row of an array of any type, to the rank that dest names; returns the array of those that arrived:
+    """Sends each item, a row of an array of any type, to its rank in dest; returns the array of items that arrived:
     eqp_send_records(). Collective."""
     items, element = _records(items)
     dest = numbers("dest", dest, numpy.intc, items.shape[:1], least=0, most=comm.Get_size() - 1)
@@ -188,7 +189,7 @@ def send_records(comm, items, dest):
 
 @collective("eqp_gather_records", SAME)
 def gather_records(comm, items):
-    """The items of all ranks, on every rank: eqp_gather_records(). Collective."""
+    """Gathers the items of all ranks on every rank: eqp_gather_records(). Collective."""
     items, element = _records(items)
     n, gathered = c_int64(), c_void_p()
     yield element, len(items), items, n, gathered
@@ -196,14 +197,14 @@ def gather_records(comm, items):
 
 
 class Plan(Shared):
-    """Ways for several arrays of the same items: eqp_move_plan. All but its length, the number of items that arrive
-    here, is collective."""
+    """Routes by which several arrays of the same items travel: eqp_move_plan. len() is the number of items that arrive
+    on this rank and is local; all other calls are collective."""
 
     _free = lib.eqp_move_plan_free
 
     @collective("eqp_move_counts")
     def __init__(self, comm, dest):
-        """dest: [n] rank of each item of this rank."""
+        """dest: [n] destination rank of each local item."""
         dest = _row("dest", dest, numpy.intc, least=0, most=comm.Get_size() - 1)
         handle, n = c_void_p(), c_int64()
         check(lib.eqp_move_plan_create(len(dest), dest, comm.Get_size(), handle))
@@ -230,17 +231,18 @@ class Plan(Shared):
 
     @collective("eqp_move_apply", SAME)
     def send(self, items):
-        """Each item, a row of an array of any type, to its rank; returns those that arrived, by sending rank."""
+        """Sends each item, a row of an array of any type, to its rank; returns the items that arrived, ordered by
+sending rank."""
         return self._along(items, self._n, len(self))
 
     @collective("eqp_move_return", SAME)
     def give_back(self, items):
-        """What has arrived, or something for each of it, to where it came from."""
+        """Returns the arrived items, or one row for each, to their origin."""
         return self._along(items, len(self), self._n)
 
 
 class PointOrder(Shared):
-    """Items along a Hilbert curve, equally many on each rank: eqp_point_order. Making and freeing it is collective."""
+    """Items along a Hilbert curve, in equal numbers on each rank: eqp_point_order. Create and free are collective."""
 
     _free = lib.eqp_point_order_free
 
@@ -264,17 +266,17 @@ class PointOrder(Shared):
 
     @collective("eqp_point_order_bring", SAME)
     def bring(self, items):
-        """A column into the order. Collective."""
+        """Brings a column into the order: eqp_point_order_bring(). Collective."""
         return self._along(items, self._n, len(self))
 
     @collective("eqp_point_order_return", SAME)
     def give_back(self, items):
-        """A column to where the items are: eqp_point_order_return(). Collective."""
+        """Returns a column to the original places of the items: eqp_point_order_return(). Collective."""
         return self._along(items, len(self), self._n)
 
 
 class Regions(Handle):
-    """Which part each place belongs to: eqp_regions. Collective to make, else local."""
+    """Maps each point in space to its part: eqp_regions. Making it is collective; all other calls are local."""
 
     @collective("eqp_regions_create")
     def __init__(self, comm, x, part, nparts):
@@ -295,17 +297,17 @@ class Regions(Handle):
             lib.eqp_regions_free(self._handle)
 
     def find(self, places):
-        """The part of each of [n][3] places; -1 where there is none."""
+        """The part of each of [n][3] points, or -1 if a point belongs to no part."""
         handle, places = self._open(), _places("places", places)
         return numpy.array([lib.eqp_regions_find.raw(handle, address(places) + i * places.strides[0])
                             for i in range(len(places))], dtype=numpy.intc)
 
     def box(self, part):
-        """The lowest and the highest corner around the items of a part."""
+        """The lower and upper corner of the bounding box of a part's items."""
         return self._corners(lib.eqp_regions_box, part)
 
     def walls(self, part):
-        """The lowest and the highest corner of a part between walls: eqp_regions_walls()."""
+        """The lower and upper corner of a part between walls: eqp_regions_walls()."""
         return self._corners(lib.eqp_regions_walls, part)
 
     def _corners(self, function, part):
@@ -314,8 +316,8 @@ class Regions(Handle):
         return low, high
 
     def touch(self, low, high=None, reach=0.0, domain=None):
-        """The parts that a box touches, or what is within reach of it; without high a ball: eqp_regions_touch(). domain:
-        the two corners of a periodic domain."""
+        """The parts within reach of a box, or of the point low if high is None: eqp_regions_touch(). domain: the two
+        corners of a periodic domain."""
         low = numbers("low", low, numpy.float64, (3,))
         high = low if high is None else numbers("high", high, numpy.float64, (3,))
         domain = None if domain is None else numbers("domain", domain, numpy.float64, (2, 3))
@@ -325,14 +327,15 @@ class Regions(Handle):
 
 
 class Walls(Regions):
-    """A box for each part that meets its neighbours' face to face: eqp_walls(). grid: slabs along x, y, z, for
-    MPI_Cart_create(), whose numbers parts then have; zeros where walls do not cross the whole domain. Collective to
-    make, else local."""
+    """Boxes of parts that meet face to face: eqp_walls(). grid: slabs along x, y, z, for MPI_Cart_create(), whose
+    rank order the parts follow; zeros if the walls do not cross the whole domain. Making it is collective; all other
+    calls are local."""
 
     @collective("eqp_walls")
     def __init__(self, comm, x, weight=None, *, low=None, high=None, least=0.0, method="tensor", nparts=None, share=None,
                  imbalance_tol=0.02, seed=1, options=None):
-        """low, high: corners of the domain, None: the box around all items; least: width of a part, one or three."""
+        """low, high: corners of the domain; None means the bounding box of all items. least: smallest width of a part,
+one number or three."""
         points, handle = _Points(x, weight), c_void_p()
         choice = _Choice(comm, method, nparts, share, imbalance_tol, seed, options)
         how = s.eqp_walls_options(size=sizeof(s.eqp_walls_options))
@@ -351,7 +354,7 @@ class Walls(Regions):
 
 
 def hilbert_keys(x, corner, side):
-    """Keys along the curve through a cube for [n][3] places: eqp_hilbert_keys(). Local."""
+    """Hilbert keys of [n][3] points in a cube: eqp_hilbert_keys(). Local."""
     x = _places("x", x)
     key = numpy.empty(len(x), dtype=numpy.uint64)
     check(lib.eqp_hilbert_keys(len(x), *(numpy.ascontiguousarray(x[:, a]) for a in range(3)),
@@ -360,6 +363,6 @@ def hilbert_keys(x, corner, side):
 
 
 def methods():
-    """Names and summaries of the methods of this build."""
+    """Names and summaries of the methods in this build."""
     rows = [s.eqp_method.from_address(lib.eqp_method_at(i)) for i in range(lib.eqp_method_count())]
     return {row.name.decode(): row.summary.decode() for row in rows}
