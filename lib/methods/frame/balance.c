@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The frame around every method: checks, agreement, and what came out. */
+/* The frame around every method: checks, agreement of the ranks, and the result. */
 #include "methods/frame/rows.h"
 
 #include "comm/agree.h"
@@ -27,7 +27,7 @@ static int refuse(eqp_message *message, int code, const char *what)
     return code;
 }
 
-/* Numbers that are neither zero, which is for the method to decide, nor what their row allows. */
+/* True if an option is zero, which leaves it to the method, or within the range that its row allows. */
 static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
 {
     const char *at = (const char *)settings + option->offset;
@@ -122,7 +122,7 @@ static int check_arrays(const eqp_method *method, const eqp_balance_items *items
     return EQP_OK;
 }
 
-/* What is wrong with item i, or NULL. */
+/* The error in item i as text; NULL: none. */
 static const char *find_fault(const eqp_balance_items *t, int64_t i)
 {
     if (t->id[i] < 0) {
@@ -179,7 +179,7 @@ static int check_values(const eqp_balance_items *t, int nphases, eqp_message *me
     return EQP_OK;
 }
 
-/* The items as the methods see them, with everything that has a default filled in. */
+/* The items as methods see them, with defaults filled in. */
 typedef struct complete {
     eqp_balance_items items;
     int64_t *particles;
@@ -187,12 +187,12 @@ typedef struct complete {
     int *part;
     double *sums;             /* [3 nparts + FEW] work */
     int64_t *count;           /* [nparts] work */
-    double all;               /* items of all ranks */
-    double heaviest, quantum; /* their largest weight; of rounded weights */
-    bool cycles;              /* they have loads of phases */
+    double all;               /* number of items of all ranks */
+    double heaviest, quantum; /* largest weight of all ranks; unit that weights are rounded to */
+    bool cycles;              /* items have loads per phase */
 } complete;
 
-/* A method that assigns alone: rank 0 does it for all. */
+/* Runs a serial method on rank 0 with the items of all ranks. */
 static int assign_gathered(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                            const eqp_balance_options *options, int *part, eqp_balance_result *result)
 {
@@ -214,13 +214,13 @@ done:
     return code;
 }
 
-/* Numbers of describe() beside those of the parts. */
+/* Scalars that describe() sums in addition to the values per part. */
 enum { FEW = 4 };
 
-/* Items, weights and loads of phases, added up over the ranks. */
+/* Scalars summed over the ranks: number of items, weight, load of each phase. */
 enum { SUMS = 2 + EQP_CYCLE_PHASES };
 
-/* The cost of item i over a cycle, unless it has a weight. */
+/* Default weight of item i: its load over a cycle, or its number of particles. */
 static double cost_of(const eqp_balance_items *t, const eqp_balance_options *o, int64_t i)
 {
     double sum = 0;
@@ -265,7 +265,7 @@ static void complete_close(complete *c)
     free(c->count);
 }
 
-/* How even the phases came out. Without loads of phases nothing travels. */
+/* Balance of the phases. No communication unless items have loads per phase. */
 static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, bool cycles,
                           const int *part, eqp_balance_result *r)
 {
@@ -291,8 +291,8 @@ done:
     return code;
 }
 
-/* What came out, over all ranks. Weights as given are sums of rounded ones and of remainders that are rounded, too: all
- * sums are exact, and the same on any ranks. */
+/* Fills the result from all ranks. A given weight is the sum of its rounded value and a remainder, which is rounded,
+ * too; all sums are then exact and independent of the number of ranks. */
 static int describe(MPI_Comm comm, const complete *c, const double *given, const eqp_balance_options *o,
                     const int *part, eqp_balance_result *r)
 {
@@ -357,7 +357,7 @@ void eqp__balance_same(const eqp_method *method, const eqp_balance_options *o, e
     memcpy(same, these, sizeof these);
 }
 
-/* What no method could add up is infinite. */
+/* Local sums. A total that overflows is infinite, which the caller turns into EQP_ERR_OVERFLOW. */
 static void sum_loads(const complete *c, const eqp_balance_options *o, double sum[SUMS])
 {
     const eqp_balance_items *t = &c->items;
@@ -371,8 +371,8 @@ static void sum_loads(const complete *c, const eqp_balance_options *o, double su
     }
 }
 
-/* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
- * Finds what the ranks have to know of all items. Collective. */
+/* Agrees on a code, on the options and on the set of arrays, so that all ranks make the same collective calls.
+ * Computes the global number of items, largest weight and rounding unit. Collective. */
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
                          const eqp_balance_options *o, complete *c, eqp_message *message)
 {
@@ -439,7 +439,7 @@ int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, cons
     }
     EQP_TRY(method->assign != NULL ? method->assign(comm, &c.items, &here, c.part, &r)
                                    : assign_gathered(comm, method, &c.items, &here, c.part, &r));
-    if (options->capacity) { /* the same on all ranks */
+    if (options->capacity) { /* set on all ranks or on none: see agree_on_call() */
         EQP_TRY(eqp__capacity_all(comm, &c.items, &here, !(method->flags & EQP_SHAPED), c.part, &r));
     }
     EQP_TRY(describe(comm, &c, items->weight, options, c.part, &r));

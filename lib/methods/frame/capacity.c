@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts come within their capacities. Whoever gives room away gives load away with it, so that moves alone would leave
- * the parts that are full of light items with little to do: what is heavy for its size comes back in exchange. Runs of
- * the curve are moved before items, so that parts stay in few pieces. */
+/* Brings parts within their capacities. An item that leaves a full part takes its load along, so moves alone would
+ * leave parts full of light items underloaded; swaps bring items with more load per size back. Runs of the curve move
+ * before single items, so that parts stay in few pieces. */
 #include "methods/frame/capacity.h"
 
 #include "methods/frame/parts.h"
@@ -14,26 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run has at most 1 / 2^k of a part's even load and size: k of the longest runs, of the shortest, and their steps. */
+/* A run has at most 1 / 2^k of a part's average load and size: k of the longest runs, of the shortest, and its step. */
 enum { LONGEST = 3, SHORTEST = 7, SHORTER = 2 };
 
-/* Pieces of a part, and parts, that a search for an exchange looks at; moves and exchanges of a level for each part. */
+/* Search for a swap: most pieces per part, and most partner parts. EXCHANGES: most moves and swaps per part and level.
+ */
 enum { PICKED = 48, LIGHTEST = 6, EXCHANGES = 16 };
 
-/* An exchange that gains less is none. */
+/* Smallest worthwhile reduction of the relative load by a swap. */
 #define LEAST_GAIN 1e-9
 
-/* The pieces of a level: runs of items that are in one part. */
+/* The pieces of a level: runs of consecutive items of one part. */
 typedef struct level {
     const eqp__capping *in;
     eqp__repairing m; /* of the pieces */
     int64_t *first;   /* [pieces + 1] items */
     double *weight;   /* [pieces] */
     int64_t *size;    /* [pieces] */
-    int *part;        /* [pieces] to begin with */
-    int64_t *fill;    /* [nparts] */
-    double goal;      /* largest relative load that is good enough */
-    bool last;        /* pieces are items */
+    int *part;        /* [pieces] initial parts */
+    int64_t *fill;    /* [nparts] sum of sizes */
+    double goal;      /* largest relative load at which the search stops */
+    bool last;        /* pieces are single items */
 } level;
 
 static void level_close(level *v)
@@ -46,7 +47,7 @@ static void level_close(level *v)
     free(v->fill);
 }
 
-/* Cuts the items into pieces that weigh and hold so much at most, if they are not single items. */
+/* Cuts the items into pieces of at most this weight and size; a single item may exceed both. Returns their number. */
 static int64_t cut_pieces(level *v, const int *part, double weight, double size)
 {
     const eqp__capping *in = v->in;
@@ -69,7 +70,7 @@ static int64_t cut_pieces(level *v, const int *part, double weight, double size)
     return n;
 }
 
-/* halvings: of an even part, for the longest piece. v: to be closed in any case. */
+/* halvings: the longest piece is 2^-halvings of an average part. The caller closes v, also after an error. */
 static int level_open(const eqp__capping *in, const int *part, int halvings, double goal, level *v)
 {
     double weight = 0.0, size = 0.0;
@@ -93,7 +94,7 @@ done:
     return code;
 }
 
-/* Parts of the items by those of the pieces. */
+/* Copies the pieces' parts to the items. */
 static void level_read(const level *v, int *part)
 {
     for (int64_t k = 0; k < v->m.n; k++) {
@@ -112,16 +113,16 @@ static void give(level *v, int64_t piece, int to)
 
 static int64_t room_of(const level *v, int p)
 {
-    return v->in->capacity[p] - v->fill[p]; /* below 0: it has too much */
+    return v->in->capacity[p] - v->fill[p]; /* negative: over capacity */
 }
 
-/* Relative load of a part that would get so much more. */
+/* Relative load of a part after adding `more`. */
 static double loaded(const level *v, int p, double more)
 {
     return v->m.scale[p] > 0 ? (v->m.load[p] + more) / v->m.scale[p] : 0.0;
 }
 
-/* The part with room for a piece that has least load with it; -1: none. */
+/* The part with room for a piece whose relative load after the move is least; -1: none. */
 static int find_place(const level *v, int64_t piece)
 {
     int best = -1;
@@ -135,7 +136,7 @@ static int find_place(const level *v, int64_t piece)
     return best;
 }
 
-/* A part beside the piece on the curve that has room for it and gets not too much load; -1: none. */
+/* The part of the previous or next piece if it has room and its load stays within the goal; -1: none. */
 static int find_neighbour(const level *v, int64_t piece)
 {
     for (int side = -1; side <= 1; side += 2) {
@@ -148,7 +149,7 @@ static int find_neighbour(const level *v, int64_t piece)
     return -1;
 }
 
-/* Whether piece a is lighter for its size than piece b; the first of equal ones. */
+/* True if piece a has less weight per size than piece b; ties go to the smaller index. */
 static bool is_lighter(const level *v, int64_t a, int64_t b)
 {
     const double x = v->weight[a] * (double)v->size[b], y = v->weight[b] * (double)v->size[a];
@@ -156,11 +157,11 @@ static bool is_lighter(const level *v, int64_t a, int64_t b)
     return x < y || (x == y && a < b);
 }
 
-/* What leaves a part that has too much, and where to: of pieces with a neighbour that takes them, else of all that fit
- * anywhere, the one that is lightest for its size. -1: none. */
+/* Selects the piece that leaves an overfull part, and its destination. Pieces that a neighbour along the curve can take
+ * come first, then all pieces that fit anywhere; among equals the one with least weight per size wins. -1: none. */
 static int64_t find_leaver(const level *v, int p, int *to)
 {
-    const int64_t most = v->last ? INT64_MAX : -room_of(v, p); /* more than must leave only where nothing is shorter */
+    const int64_t most = v->last ? INT64_MAX : -room_of(v, p); /* only single items may exceed the excess */
     int64_t best = -1, free_room = 0;
     bool beside = false;
 
@@ -198,7 +199,7 @@ static void shed(level *v)
     }
 }
 
-/* So much of a part's pieces: all, or some from all over the curve. Returns their number. */
+/* Picks up to PICKED pieces of a part, evenly spaced along the curve. Returns their number. */
 static int pick(const level *v, int p, int64_t *picked)
 {
     const int64_t count = v->m.count[p], n = count < PICKED ? count : PICKED;
@@ -212,7 +213,7 @@ static int pick(const level *v, int p, int64_t *picked)
     return (int)n;
 }
 
-/* Parts with least relative load, lightest first. Returns their number. */
+/* Up to LIGHTEST parts with the least relative load, in rising order. Returns their number. */
 static int find_lightest(const level *v, int heaviest, int *light)
 {
     int n = 0;
@@ -234,7 +235,7 @@ static int find_lightest(const level *v, int heaviest, int *light)
     return n;
 }
 
-/* A piece that goes to another part, and one that comes back, or -1. */
+/* A piece that moves to another part, and the piece that comes back, or -1. */
 typedef struct exchange {
     int64_t piece, back;
     int to;
@@ -254,7 +255,7 @@ static void try_exchange(const level *v, int64_t piece, int64_t back, int to, ex
     }
 }
 
-/* The move or exchange of the part with most load that leaves least. */
+/* The move or swap that most reduces the larger relative load of part `from` and its partner. */
 static exchange find_exchange(const level *v, int from)
 {
     exchange best = {-1, -1, -1, loaded(v, from, 0.0) - LEAST_GAIN};
@@ -274,7 +275,7 @@ static exchange find_exchange(const level *v, int from)
     return best;
 }
 
-/* Lowers the largest relative load, within the capacities, until it is good enough. */
+/* Lowers the largest relative load within the capacities, until it meets the goal or no swap helps. */
 static void even_out(level *v)
 {
     for (int64_t left = (int64_t)EXCHANGES * v->in->nparts; left > 0; left--) {
@@ -303,7 +304,7 @@ static bool fits(const level *v)
     return fit;
 }
 
-/* One level. *fit: no part is above its capacity afterwards. */
+/* Runs one level. *fit: no part exceeds its capacity afterwards. */
 static int run_level(const eqp__capping *in, int halvings, double goal, int *part, bool *fit)
 {
     level v;
@@ -319,7 +320,7 @@ done:
     return code;
 }
 
-/* All levels; then, if that was not enough, other parts for all. */
+/* Runs all levels; if a part still exceeds its capacity, looks for a proof and then packs all items anew. */
 static int run(const eqp__capping *in, double goal, int *part, bool *fit, eqp__capped *r)
 {
     bool exhausted = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hard caps on what parts hold: items are moved until no part is above its own, or it is proven that none of all
- * assignments keeps to them. */
+/* Hard capacities of parts: items are moved until no part exceeds its capacity, or until a proof is found that no
+ * assignment can respect the capacities. */
 #ifndef EQUIPOISE_METHODS_FRAME_CAPACITY_H
 #define EQUIPOISE_METHODS_FRAME_CAPACITY_H
 
@@ -9,47 +9,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most that sizes may sum to. */
+/* Largest allowed sum of all sizes. */
 #define EQP__SIZES_MAX (INT64_C(1) << 61)
 
-/* Items in curve order, and the caps. All borrowed. */
+/* Items in curve order, and the capacities. All borrowed. */
 typedef struct eqp__capping {
     int64_t n;
     const int64_t *size;  /* [n] >= 0, sum at most EQP__SIZES_MAX */
-    const double *weight; /* [n] of which parts are to have equal shares */
+    const double *weight; /* [n] load that is balanced */
     int nparts;
-    const int64_t *capacity; /* [nparts] most that the sizes of a part may sum to, >= 0 */
+    const int64_t *capacity; /* [nparts] largest sum of sizes in a part, >= 0 */
     const double *share;     /* [nparts] or NULL */
-    double imbalance_tol;    /* imbalance of the weights that is good enough */
+    double imbalance_tol;    /* imbalance of the weights at which the search stops */
 } eqp__capping;
 
-/* What came out. */
+/* Result of a repair. */
 typedef struct eqp__capped {
-    bool fits;       /* no part is above its capacity; else: */
-    bool proven;     /* no assignment keeps to the capacities; else none was found */
-    int64_t moved;   /* items with another part than before */
-    eqp_message why; /* the proof, or what was looked at in vain; empty where it fits */
+    bool fits;       /* no part exceeds its capacity */
+    bool proven;     /* if !fits: true if no such assignment exists, false if none was found */
+    int64_t moved;   /* items whose part changed */
+    eqp_message why; /* if !fits: the proof, or the reason for giving up; else empty */
 } eqp__capped;
 
-/* Moves items until no part is above its capacity. Runs of the curve go first, ever shorter ones, then items: to the
- * part of a neighbour along the curve, else to the part with least load. Then runs and items are moved and exchanged,
- * within the capacities, until the imbalance is within the tolerance, or what it was, or gets no smaller. Where moves
- * do not suffice all items are packed anew, by eqp__capacity_pack(). part: [n]; unchanged unless it fits. Local,
- * deterministic. EQP_OK (also if it does not fit), EQP_ERR_MEMORY. */
+/* Moves items until no part exceeds its capacity. Runs of the curve move first, in ever shorter pieces, then single
+ * items. Each goes to the part of a neighbour along the curve, else to the part with least load. At each length, moves
+ * and swaps within the capacities then reduce the imbalance until it is within the tolerance, or back at its initial
+ * value, or no longer falls. If moves do not suffice, eqp__capacity_pack() packs all items anew. part: [n]; unchanged
+ * unless the items fit. Local, deterministic. EQP_OK (also if the items do not fit) or EQP_ERR_MEMORY. */
 int eqp__capacity_repair(const eqp__capping *in, int *part, eqp__capped *result);
 
-/* capacity_bounds.c: whether a lower bound proves that no assignment keeps to the capacities; `why` says which. f being
- * monotone and superadditive, sizes that fit into one part have f's that sum to f(capacity) at most, so all sizes need
- * sum f(size) <= sum f(capacity). Of such functions it looks at the size itself, at that of large items only, at how
- * often a threshold is in it, and at that of Martello and Toth's bound L2 (S. Martello and P. Toth, Lower bounds and
- * reduction procedures for the bin packing problem, Discrete Appl. Math. 28 (1990)), by at most some hundred
- * thresholds. A bound that is broken is a proof; one that holds proves nothing. O(n log n + thresholds (n + nparts)).
- * EQP_OK or EQP_ERR_MEMORY. */
+/* capacity_bounds.c: *broken: true if a lower bound proves that no assignment respects the capacities; `why` names the
+ * bound. For a monotone, superadditive f, items that fit into a part satisfy sum f(size) <= f(capacity); an assignment
+ * therefore needs sum f(size) <= sum f(capacity) over all items and parts. The functions tried are the size itself, the
+ * size of large items only, the number of times a threshold fits into the size, and the function of Martello and Toth's
+ * bound L2 (S. Martello and P. Toth, Lower bounds and reduction procedures for the bin packing problem, Discrete Appl.
+ * Math. 28 (1990)), each for at most 256 thresholds. A broken bound is a proof; a bound that holds proves nothing.
+ * O(n log n + thresholds (n + nparts)). EQP_OK or EQP_ERR_MEMORY. */
 int eqp__capacity_bounds(const eqp__capping *in, bool *broken, eqp_message *why);
 
-/* capacity_search.c: packs all items into the capacities, whatever they weigh: each of falling size into the part that
- * has least room for it, then other parts, depth first, within a number of steps. part: [n]; unchanged unless *found.
- * *exhausted: there is no other assignment to be tried. O(steps nparts). EQP_OK or EQP_ERR_MEMORY. */
+/* capacity_search.c: packs all items into the capacities, regardless of weight: in order of falling size, each into the
+ * part with the least sufficient room, then into other parts by depth-first search with a limited number of steps.
+ * part: [n]; unchanged unless *found. *exhausted: the search was complete and found no assignment. O(steps nparts).
+ * EQP_OK or EQP_ERR_MEMORY. */
 int eqp__capacity_pack(const eqp__capping *in, int *part, bool *found, bool *exhausted);
 
 #endif

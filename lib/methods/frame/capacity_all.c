@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capacities of items that are spread over the ranks: where a part is above its own, rank 0 repairs for all. */
+/* Capacities for distributed items: if a part exceeds its capacity, rank 0 repairs the whole assignment. */
 #include "methods/frame/capacity_all.h"
 
 #include "comm/agree.h"
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The part that is most above its capacity, or -1. *most: sizes that it has. */
+/* The part with the largest excess over its capacity, or -1. *most: its sum of sizes. */
 static int fullest(const eqp_balance_options *options, const int64_t *fill, int64_t *most)
 {
     int full = -1;
@@ -30,7 +30,7 @@ static int fullest(const eqp_balance_options *options, const int64_t *fill, int6
     return full;
 }
 
-/* True if a part is above its capacity. */
+/* *full: true if a part exceeds its capacity. Collective. */
 static int is_full(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, const int *part,
                    bool *full)
 {
@@ -54,7 +54,7 @@ done:
     return code;
 }
 
-/* Says which part is above its capacity, and why no parts are within theirs. */
+/* Reports the part with the largest excess and the reason why no assignment fits. Returns EQP_ERR_CAPACITY. */
 static int refuse(const eqp_balance_items *items, const eqp_balance_options *options, const int *part,
                   const eqp_message *why)
 {
@@ -99,7 +99,7 @@ done:
     return code;
 }
 
-/* Parts with EQP_SHAPED: looks for a proof that no others would fit. */
+/* For methods with EQP_SHAPED, whose parts cannot change: adds a proof, if there is one, that no assignment fits. */
 static int prove(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                  eqp_balance_result *result)
 {

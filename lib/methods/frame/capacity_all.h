@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* No part is above options->capacity afterwards: eqp__capacity_repair() of items that are spread over the ranks, on
- * rank 0, if a part is. mend: items may move. Adds to result->repaired. Collective. EQP_ERR_CAPACITY, with the proof
- * in the message, where parts stay above it. */
+/* Enforces options->capacity: if a part exceeds it, rank 0 runs eqp__capacity_repair() on the items of all ranks.
+ * mend: items may move. Adds the moved items to result->repaired. Collective. EQP_ERR_CAPACITY, with the proof in the
+ * message, if a part still exceeds its capacity. */
 int eqp__capacity_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, bool mend,
                       int *part, eqp_balance_result *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proofs that items do not fit: lower bounds of bin packing, for bins of any capacities. */
+/* Proofs that items do not fit: lower bounds of bin packing, for bins of different capacities. */
 #include "methods/frame/capacity.h"
 
 #include <equipoise/more/base.h>
@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Thresholds that are looked at, of the different sizes that there are. */
+/* Most thresholds tried; they are sampled from the distinct sizes. */
 #define THRESHOLDS 256
 
 /* Superadditive functions of a size. */
 typedef enum bound {
-    BOUND_LARGE, /* the size, from the threshold on; with 0 the size itself */
-    BOUND_TIMES, /* how often it holds the threshold */
-    BOUND_LIFTED /* as LARGE, and the largest capacity where less than the threshold is left beside it (L2) */
+    BOUND_LARGE, /* the size if it is at least the threshold, else 0 */
+    BOUND_TIMES, /* the number of times the threshold fits into the size */
+    BOUND_LIFTED /* as LARGE; sizes above largest capacity - threshold count as the largest capacity (L2) */
 } bound;
 
 typedef struct question {
@@ -35,7 +35,7 @@ static int64_t value(const question *q, int64_t size)
     return q->kind == BOUND_LIFTED && size > q->largest - q->threshold ? q->largest : size;
 }
 
-/* What the items need, at least. */
+/* Sum of the function over all items, capped at EQP__SIZES_MAX. */
 static int64_t need_of(const question *q)
 {
     int64_t need = 0;
@@ -47,7 +47,7 @@ static int64_t need_of(const question *q)
     return need;
 }
 
-/* What the parts have, as far as it is less than that. */
+/* Sum of the function over all capacities, capped at `need`. */
 static int64_t room_of(const question *q, int64_t need)
 {
     int64_t room = 0;
@@ -116,7 +116,7 @@ static int falling(const void *a, const void *b)
     return (*x < *y) - (*x > *y);
 }
 
-/* Different sizes > 0, falling: *n of them. */
+/* Distinct sizes > 0 in falling order; *n: their number. The caller frees *size, also after an error. */
 static int find_sizes(const eqp__capping *in, int64_t **size, int64_t *n)
 {
     int64_t all = 0;
@@ -149,7 +149,7 @@ int eqp__capacity_bounds(const eqp__capping *in, bool *broken, eqp_message *why)
         q.largest = in->capacity[p] > q.largest ? in->capacity[p] : q.largest;
     }
     EQP_TRY(find_sizes(in, &size, &n));
-    *broken = is_broken(&q, why); /* the sum */
+    *broken = is_broken(&q, why); /* threshold 0: the sum of sizes */
     const int64_t looks = n < THRESHOLDS ? n : THRESHOLDS;
     for (int64_t k = 0; k < looks && !*broken; k++) {
         *broken = is_broken_at(q, size[k * n / looks], why);

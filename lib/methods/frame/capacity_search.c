@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bin packing, depth first: the first way down is best fit decreasing. */
+/* Bin packing by depth-first search; its first descent is best fit decreasing. */
 #include "methods/frame/capacity.h"
 
 #include <equipoise/more/base.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of the search beyond those of the first way down. */
+/* Most steps of the search beyond the n of the first descent. */
 #define STEPS 200000
 
 typedef struct sized {
@@ -17,10 +17,10 @@ typedef struct sized {
 typedef struct packing {
     const eqp__capping *in;
     sized *item;    /* [n] of falling size */
-    int64_t n;      /* items that have a size */
-    int64_t *left;  /* [n + 1] sizes of the items from here on */
+    int64_t n;      /* items with size > 0 */
+    int64_t *left;  /* [n + 1] sum of sizes from this item on */
     int64_t *room;  /* [nparts] */
-    int64_t *tried; /* [n + 1] room of the part that was tried last; -1: none */
+    int64_t *tried; /* [n + 1] room of the last part tried; -1: none */
     int *choice;    /* [n] part */
 } packing;
 
@@ -64,8 +64,9 @@ static void packing_close(packing *k)
     free(k->choice);
 }
 
-/* The part with least room for the item above what was tried, -1 without one: parts with equal room are alike. None
- * either where parts that can hold one of the items that are left cannot hold all of them. */
+/* The next part to try for an item: the one with the least sufficient room above tried[depth], since parts with equal
+ * room are equivalent. -1: none, or the parts that can hold the smallest item have too little room for all items
+ * left. */
 static int next_part(const packing *k, int64_t depth)
 {
     const int64_t size = k->item[depth].size, least = k->item[k->n - 1].size;
@@ -84,7 +85,7 @@ static int next_part(const packing *k, int64_t depth)
     return missing > 0 ? -1 : best;
 }
 
-/* Depth that was reached: all of n, or -1 where nothing is left to be tried. */
+/* Returns the depth reached: n if all items are packed, -1 if the search is exhausted. */
 static int64_t search(packing *k)
 {
     int64_t depth = 0;

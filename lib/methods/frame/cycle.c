@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How even the phases of a cycle are. */
+/* Balance of the phases of a cycle. */
 #include "methods/frame/cycle.h"
 
 #include "methods/frame/shares.h"
@@ -28,7 +28,7 @@ int eqp__phases_check(int nphases, const double *times)
 
 static int check_loads(int64_t n, int nphases, const double *load)
 {
-    bool are = true; /* all are looked at: so several at once are */
+    bool are = true; /* no early exit, so that the loop vectorizes */
 
     for (int64_t j = 0; j < n * nphases; j++) {
         are &= (load[j] >= 0) & (load[j] <= DBL_MAX);

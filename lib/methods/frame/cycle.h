@@ -2,10 +2,10 @@
 #ifndef EQUIPOISE_METHODS_FRAME_CYCLE_H
 #define EQUIPOISE_METHODS_FRAME_CYCLE_H
 
-/* EQP_ERR_ARGUMENT unless there are 1 to EQP_CYCLE_PHASES phases that come finite numbers of times > 0 (NULL: once). */
+/* EQP_ERR_ARGUMENT unless nphases is 1 to EQP_CYCLE_PHASES and all times are finite and > 0. times: NULL: 1 each. */
 int eqp__phases_check(int nphases, const double *times);
 
-/* How often phase k comes. */
+/* Repetitions of phase k in a cycle. */
 static inline double eqp__times(const double *times, int k)
 {
     return times ? times[k] : 1.0;

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More pins than this stay where they are. 24 bytes each on rank 0. */
+/* Most pins that rank 0 gathers, at up to 24 bytes each. */
 #define MOST_PINS ((int64_t)1 << 26)
 
 enum { COLUMNS = 12 };
 
-/* Items of all ranks on rank 0; the arrays of other ranks are empty. */
+/* The items of all ranks, on rank 0; empty arrays on other ranks. */
 typedef struct gathered {
     eqp__collect way;
     eqp_balance_items items;
@@ -25,7 +25,7 @@ typedef struct gathered {
     int nowned;
 } gathered;
 
-/* Brings one array together; returns it in *array. total: elements on rank 0 */
+/* Gathers one array into *array. total: number of elements on rank 0. Collective. */
 static int bring(gathered *g, int64_t total, size_t size, const void *mine, void *array)
 {
     void **const at = &g->owned[g->nowned++];
@@ -35,7 +35,7 @@ static int bring(gathered *g, int64_t total, size_t size, const void *mine, void
     return code;
 }
 
-/* First pins of the items: numbers of pins travel, and are summed where they arrive. */
+/* Gathers pin_first: the ranks send numbers of pins, and rank 0 sums them up. Collective. */
 static int bring_pin_first(gathered *g, const eqp_balance_items *items)
 {
     int64_t *mine = NULL, *first = NULL, sum = 0;
@@ -69,7 +69,7 @@ static int bring_pins(gathered *g, const eqp_balance_items *items, bool weighted
     EQP_TRY(eqp__collect_announce(&g->way, mine, &all));
     EQP_TRY(bring(g, all, sizeof *items->pin, items->pin, &g->items.pin));
     EQP_TRY(weighted ? bring(g, all, sizeof *items->pin_weight, items->pin_weight, &g->items.pin_weight) : EQP_OK);
-    EQP_TRY(eqp__collect_announce(&g->way, items->n, &all)); /* the way back is that of the items */
+    EQP_TRY(eqp__collect_announce(&g->way, items->n, &all)); /* parts return item by item */
 done:
     return code;
 }
@@ -139,7 +139,7 @@ done:
     return code;
 }
 
-/* Gives every hyperedge the largest cost that a pin names for it. */
+/* Sets the weight of every hyperedge to the largest weight among its pins. */
 static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
 {
     const int64_t npins = items->pin_first[items->n];

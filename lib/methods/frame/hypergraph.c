@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units and what they share. Source: Pearce 2014, section 4.1.2 and Algorithm 7. */
+/* Hypergraph of work units and their shared pins. Source: Pearce 2014, section 4.1.2 and Algorithm 7. */
 #include <equipoise/more/assign.h>
 #include <equipoise/more/base.h>
 
@@ -19,10 +19,10 @@ typedef struct pin {
     int64_t vertex;
 } pin;
 
-/* So few pins are sorted by insertion. */
+/* Up to this many pins are sorted by insertion. */
 #define FEW_PINS 24
 
-/* Buckets of one distribution: 2^BUCKET_BITS at most, so that every one's end stays in the cache. */
+/* A distribution has at most 2^BUCKET_BITS buckets, so that the write positions of all buckets stay in the cache. */
 #define BUCKET_BITS 10
 
 static void insert_pins(int64_t n, const pin *from, pin *to)
@@ -37,7 +37,7 @@ static void insert_pins(int64_t n, const pin *from, pin *to)
     }
 }
 
-/* How many buckets: some four to eight pins in each, where their ids are spread evenly. */
+/* Logarithm of the number of buckets: four to eight pins per bucket if ids are spread evenly. */
 static int bucket_bits(int64_t n)
 {
     int bits = 1;
@@ -48,7 +48,7 @@ static int bucket_bits(int64_t n)
     return bits;
 }
 
-/* The buckets of a distribution are the values of the highest bits in which the ids differ. */
+/* A distribution's bucket number: the highest bits in which the ids differ. */
 typedef struct digits {
     int shift;
     uint64_t mask;
@@ -69,7 +69,7 @@ static int64_t bucket_of(digits d, int64_t id)
     return (int64_t)((uint64_t)id >> d.shift & d.mask);
 }
 
-/* From counts to the buckets' beginnings. */
+/* Turns counts into the first positions of the buckets. */
 static void add_up(digits d, int64_t *place)
 {
     int64_t sum = 0;
@@ -81,9 +81,9 @@ static void add_up(digits d, int64_t *place)
     }
 }
 
-/* Stable sort by id, from the highest bits that differ downwards: ids that are hashes need two distributions, and all
- * but the first stay in the cache. The pins are in `here`, the result is in `there` if wanted, else in `here`. Every
- * level settles at least two bits of the id, so there are at most some thirty. */
+/* Stable radix sort by id, from the highest differing bits downward. Hashed ids need two distributions, and all but the
+ * first work in the cache. here: input; the result goes to `there` if to_there, else to `here`; both are overwritten.
+ * Every level settles at least two bits of the id, so the recursion has at most about thirty levels. */
 static void sort_pins(int64_t n, pin *here, pin *there, bool to_there)
 {
     int64_t place[1 << BUCKET_BITS];
@@ -118,7 +118,8 @@ static void sort_pins(int64_t n, pin *here, pin *there, bool to_there)
     }
 }
 
-/* The units' pins in buckets of ascending ids, by unit in each. Gives the end of every bucket. */
+/* Distributes the units' pins into buckets of ascending ids, ordered by unit within a bucket. end: end of each bucket.
+ */
 static digits deal_pins(int64_t n, const int64_t *pin_first, const int64_t *pins, pin *dealt, int64_t *end)
 {
     const int64_t npins = n > 0 ? pin_first[n] : 0;
@@ -141,7 +142,7 @@ static digits deal_pins(int64_t n, const int64_t *pin_first, const int64_t *pins
     return d;
 }
 
-/* Appends the edges of a sorted bucket. Repeated pins are dropped, and the pins of ids that only one vertex names. */
+/* Appends the edges of a sorted bucket. Drops repeated pins, and ids that only one vertex has. */
 static void add_edges(eqp_hypergraph *g, int64_t n, const pin *p)
 {
     for (int64_t i = 0; i < n;) {
@@ -161,7 +162,7 @@ static void add_edges(eqp_hypergraph *g, int64_t n, const pin *p)
     g->edge_first[g->nedges] = g->npins;
 }
 
-/* All edges, in arrays that are large enough for any: pages that nothing is written to cost nothing. */
+/* Builds all edges, in arrays of the largest possible size: untouched pages cost no memory. */
 static int make_edges(eqp_hypergraph *g, int64_t n, const int64_t *pin_first, const int64_t *pins)
 {
     const int64_t npins = n > 0 ? pin_first[n] : 0;
@@ -194,7 +195,7 @@ done:
     return code;
 }
 
-/* Gives back what an array does not need. */
+/* Shrinks an array to n + 1 elements. */
 static void trim(int64_t **array, int64_t n)
 {
     int64_t *trimmed = realloc(*array, ((size_t)n + 1) * sizeof **array);
@@ -202,7 +203,7 @@ static void trim(int64_t **array, int64_t n)
     *array = trimmed ? trimmed : *array;
 }
 
-/* The other direction: the edges of every vertex. */
+/* Builds the edge list of every vertex, and the weights. */
 static int make_vertices(eqp_hypergraph *g, const double *weight)
 {
     int code;

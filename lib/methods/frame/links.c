@@ -14,8 +14,8 @@ void eqp__links_free(eqp__links *links)
     free(links->weight);
 }
 
-/* Numbers of edges of each item, in first[i + 1], become the beginnings of their lists: first[i + 1] is where item i's
- * next edge goes, so that it ends as what it has to be. */
+/* Turns edge counts, in first[i + 1] for item i, into list offsets. first[i + 1] is then the slot of item i's next
+ * edge; after all edges are stored it is the end of item i's list. */
 static void begin_lists(int64_t n, int64_t *first)
 {
     int64_t sum = 0;
@@ -27,7 +27,7 @@ static void begin_lists(int64_t n, int64_t *first)
     }
 }
 
-/* Both ends of an edge. */
+/* Stores an edge at both its ends. */
 static void put_edge(eqp__links *links, int64_t i, int64_t j, double weight)
 {
     const int64_t at[2] = {links->first[i + 1]++, links->first[j + 1]++};
@@ -64,7 +64,7 @@ done:
     return code;
 }
 
-/* near[i * most + k]: the items nearest to item i, -1 where there are no more. */
+/* near[i * most + k]: the items nearest to item i, padded with -1. */
 static int find_near(int64_t n, const double *point, int most, int64_t *near)
 {
     eqp_kdtree *tree = NULL;
@@ -94,7 +94,7 @@ done:
     return code;
 }
 
-/* Puts every edge into its lists, or counts it while there are none. */
+/* Counts every edge in first[i + 1] while links->edge is NULL; stores it afterwards. */
 static void walk_near(int64_t n, int most, const int64_t *near, eqp__links *links)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads that are spread over the ranks: a local kernel, a sum, a finish. */
+/* Loads distributed over the ranks: a local kernel, a reduction, a final step. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
@@ -67,7 +67,7 @@ done:
     return code;
 }
 
-/* The sums of all ranks about a centre. */
+/* Power sums of all ranks' loads about a centre. */
 static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre, eqp_load_sums *sums)
 {
     double ends[2], all[2];

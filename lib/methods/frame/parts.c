@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads of parts, and numbers for them that keep data where they are. */
+/* Loads of parts. */
 #include "methods/frame/parts.h"
 
 #include "methods/frame/shares.h"

@@ -5,8 +5,8 @@
 
 #include <equipoise/more/assign.h>
 
-/* Loads and numbers of items of each part in new arrays, which the caller frees even on error; EQP_ERR_ARGUMENT for
- * shares, a part or a weight that is none. */
+/* Loads and item counts of the parts, in new arrays that the caller frees, also after an error. EQP_ERR_ARGUMENT for
+ * invalid shares, parts or weights. */
 int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
                         double **load, int64_t **count);
 
@@ -14,7 +14,7 @@ int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int np
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads);
 
-/* The imbalance that no assignment can go below: the largest item alone in the part with the largest share. */
+/* Lower bound of the imbalance of any assignment: the largest item alone in the part with the largest share. */
 double eqp__imbalance_floor(double largest_item, double mean, int nparts, const double *share);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct eqp__pin {
     double weight;
 } eqp__pin;
 
-/* Orders pins by id and keeps the heaviest of each id; returns how many are left. Local. */
+/* Sorts pins by id and keeps the heaviest of each id; returns the number kept. Local. */
 int64_t eqp__pins_unique(int64_t n, eqp__pin *pin);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Renumbers the parts of a new assignment towards the present one. */
+/* Renumbers the parts of a new assignment to match the present one. */
 #include "methods/frame/shares.h"
 
 #include <equipoise/more/assign.h>
@@ -29,7 +29,7 @@ static int by_falling_weight(const void *a, const void *b)
     return by_pair(a, b);
 }
 
-/* Items in the order of their new part (counting sort). first: [nparts + 1] zeros in, first item of each part out. */
+/* Counting sort of the items by new part. first: [nparts + 1] zeros in, first item of each part out. */
 static void order_by_part(int64_t n, const int *fresh, int nparts, int64_t *first, int64_t *order)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -45,7 +45,7 @@ static void order_by_part(int64_t n, const int *fresh, int nparts, int64_t *firs
     first[0] = 0;
 }
 
-/* Adds up the items of one new part. sum: [nparts] zeros in and out; seen: [nparts] work; returns the pairs written. */
+/* Overlaps of one new part with the present parts. sum, seen: [nparts] zeros in and out. Returns the number written. */
 static int64_t collect_part(const int64_t *item, int64_t nitems, int fresh, const int *now, const double *weight,
                             int nparts, double *sum, unsigned char *seen, eqp_overlap *out)
 {
@@ -115,7 +115,7 @@ done:
     return code;
 }
 
-/* Sorts and adds up equal pairs. */
+/* Sorts the overlaps and merges equal pairs. Returns the number left. */
 static int64_t merge_pairs(int64_t n, eqp_overlap *overlap)
 {
     int64_t kept = 0;
@@ -136,7 +136,7 @@ static int exchangeable(const double *share, int a, int b)
     return !share || share[a] == share[b];
 }
 
-/* Parts that no overlap named keep their own number if it is free, else they take the lowest free one of their share.
+/* Numbers parts without a matching overlap: their own number if it is free, else the lowest free one with their share.
  */
 static void number_the_rest(int nparts, const double *share, int *number, unsigned char *taken)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Overlaps of the new and the present parts, over all ranks. code: of this rank so far */
+/* Gathers the overlaps of new and present parts on all ranks. code: this rank's code so far. Collective. */
 static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *items, const int *now, int nparts,
                            const int *part, int64_t *count, int64_t *noverlaps, eqp_overlap **overlaps)
 {

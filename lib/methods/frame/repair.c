@@ -64,7 +64,7 @@ void eqp__repair_move(eqp__repairing *m, int64_t item, int to)
     m->count[from]--;
     m->count[to]++;
     if (m->count[from] == 0) {
-        m->load[from] = 0; /* what is left is rounding */
+        m->load[from] = 0; /* removes rounding errors */
     }
 }
 
@@ -83,7 +83,7 @@ int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list)
     return found;
 }
 
-/* The item that fits an empty part best: the largest that does not overload it, else the smallest. */
+/* The better gift for an empty part: the largest item that does not overload the part, else the smallest. */
 static int64_t best_gift(const eqp__repairing *m, int64_t item, int to, int64_t best)
 {
     if (best < 0) {
@@ -138,7 +138,7 @@ void eqp__repair_fill(eqp__repairing *m)
             gift = best_gift(m, i, q, gift);
         }
         if (donor >= 0 && !gift_fits(m, gift, q, worst)) {
-            /* Only with unequal shares: look for the smallest item anywhere. */
+            /* Only with unequal shares: takes the smallest item of any part with at least two items. */
             for (int64_t i = 0; i < m->n; i++) {
                 gift = m->count[m->part[i]] >= 2 && m->weight[i] < m->weight[gift] ? i : gift;
             }
@@ -151,7 +151,7 @@ void eqp__repair_fill(eqp__repairing *m)
 
 static int repair_allocate(eqp__repairing *m)
 {
-    int64_t has[5] = {0}; /* of what is long, nothing is read before it is written */
+    int64_t has[5] = {0}; /* long arrays stay uninitialized */
     int code;
 
     if ((code = eqp_array_create(&m->scale, m->nparts, sizeof(double))) ||

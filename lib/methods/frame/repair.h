@@ -10,17 +10,18 @@ typedef struct eqp__repairing {
     const double *weight;
     eqp_hypergraph_view graph; /* nvertices == 0: none */
     int nparts;
-    double *scale; /* [nparts] load that a part holds in perfect balance: total x share */
-    double *room;  /* [nparts] the most that it may hold */
+    double *scale; /* [nparts] load of the part in perfect balance: total x share */
+    double *room;  /* [nparts] largest load within the tolerance */
     double *load;  /* [nparts] */
     int64_t *count;
     int *part;                   /* [n] */
-    int64_t *head, *next, *prev; /* each part's items as a list; -1 ends it */
+    int64_t *head, *next, *prev; /* linked list of each part's items, ended by -1 */
     int64_t *member;             /* [n] work: the items of one part */
     int64_t *other;              /* [n] work: the items of another part */
 } eqp__repairing;
 
-/* Begins with these parts; n, weight, nparts are set. total: of the weights. Closed by the caller in any case. */
+/* Initializes the state from `part`; n, weight and nparts are set. total: sum of the weights. The caller closes m, also
+ * after an error. */
 int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total);
 
 void eqp__repair_close(eqp__repairing *m);
@@ -31,7 +32,7 @@ typedef struct eqp__weighed {
     int64_t item;
 } eqp__weighed;
 
-/* For qsort: heavy ones first, equal ones by number. */
+/* Comparison for qsort: by falling weight, then by item. */
 int eqp__by_falling_weight(const void *a, const void *b);
 
 static inline double eqp__repair_relative(const eqp__repairing *m, int p)
@@ -39,23 +40,24 @@ static inline double eqp__repair_relative(const eqp__repairing *m, int p)
     return m->scale[p] > 0 ? m->load[p] / m->scale[p] : 0;
 }
 
-/* Gives an item to another part. */
+/* Moves an item to another part. */
 void eqp__repair_move(eqp__repairing *m, int64_t item, int to);
 
 /* Copies the items of a part into list, ascending; returns their number. */
 int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list);
 
-/* First stage: an item for every empty part, as long as that makes no part worse than the worst. */
+/* First stage: gives every empty part an item, unless the item would exceed both the part's room and the present
+ * largest relative load. */
 void eqp__repair_fill(eqp__repairing *m);
 
-/* Second stage: the large items of overloaded parts find places where small ones can make room. Needs memory of its
- * own. */
+/* Second stage: moves large items of overloaded parts to parts where small items can make room. Allocates memory. */
 int eqp__repair_heavy(eqp__repairing *m);
 
-/* Third stage: overloaded parts give items to parts with room. Needs memory of its own. */
+/* Third stage: moves items from overloaded parts to parts with room. Allocates memory. */
 int eqp__repair_shed(eqp__repairing *m);
 
-/* Last stage: moves and exchanges that lower the largest relative load, until it fits or none does. */
+/* Last stage: moves and swaps that lower the largest relative load, until it is within the tolerance or no step helps.
+ * Allocates memory. */
 int eqp__repair_exchange(eqp__repairing *m);
 
 #endif

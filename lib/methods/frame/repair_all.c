@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repair of a distributed assignment: few items move, so one rank does it for all. */
+/* Repair of a distributed assignment. Rank 0 does the work: few items move. */
 #include "methods/frame/repair_all.h"
 
 #include "methods/frame/gather.h"
@@ -47,7 +47,7 @@ done:
     return code;
 }
 
-/* The present parts, with as few items moved as the tolerance takes; the curve's where they are not known. */
+/* Repairs the present parts, or the parts of the curve if present ones are unknown. */
 static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result)
 {

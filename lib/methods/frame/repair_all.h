@@ -4,14 +4,14 @@
 
 #include <equipoise/balance.h>
 
-/* eqp_repair() of items that are spread over the ranks, if they need it: an assignment without empty parts and within
- * imbalance_tol is left alone. Gathers weights and parts on rank 0, and the pins if there are not too many of them.
- * Collective. Sets the result's imbalance_unrepaired and repaired. */
+/* eqp_repair() for distributed items. An assignment without empty parts and within imbalance_tol stays unchanged.
+ * Gathers weights and parts on rank 0, and up to 2^26 pins. Sets the result's imbalance_unrepaired and repaired.
+ * Collective. */
 int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                     double imbalance_tol, int *part, eqp_balance_result *result);
 
-/* cycle_rows.c: the same for items with loads of several phases, by eqp__levelled_repair(). Nothing is renumbered.
- * imbalance_unrepaired: of the cycle, 1 / efficiency - 1. Collective. */
+/* cycle_rows.c: the same for items with loads in several phases, by eqp__levelled_repair(), without renumbering.
+ * imbalance_unrepaired: that of the cycle, 1 / efficiency - 1. Collective. */
 int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                       eqp_balance_result *result);
 

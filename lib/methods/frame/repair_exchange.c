@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Last stage of a repair: where items are too large for plain moves, exchanges of a heavy item for a light one lower
- * the largest relative load. Local search: each step lowers the worst part, and only it and one of the lightest change.
- */
+/* Last stage of a repair: if items are too large for plain moves, swaps of a heavy item for a light one lower the
+ * largest relative load. Local search: each step changes only the worst part and one of the lightest parts. */
 #include "methods/frame/repair.h"
 
 #include <equipoise/more/base.h>
@@ -9,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Partners tried for the worst part in each step: the lightest ones. */
+/* Lightest parts tried as partners of the worst part in each step. */
 #define PARTNERS 16
 
 typedef struct step {
     double worst; /* larger relative load of the two parts after the step */
     int64_t give; /* item that leaves the worst part */
-    int64_t take; /* item that it gets instead, or -1 */
+    int64_t take; /* item that the worst part gets in return, or -1 */
     int partner;
 } step;
 
@@ -24,7 +23,7 @@ static int by_rising_weight(const void *a, const void *b)
     return eqp__by_falling_weight(b, a);
 }
 
-/* The items of a part by weight. */
+/* Lists the items of a part by rising weight; returns their number. */
 static int64_t weigh_members(const eqp__repairing *m, int p, int64_t *list, eqp__weighed *out)
 {
     int64_t n = eqp__repair_members(m, p, list);
@@ -46,8 +45,9 @@ static void consider(const eqp__repairing *m, int p, int q, eqp__weighed give, e
     }
 }
 
-/* The best step between p and q. For each item of p the best counterpart is the one whose weight is nearest to what
- * makes both parts equal; as p's items grow so does that weight, so one walk through both lists finds them all. */
+/* The best step between p and q. For each item of p the best counterpart is the one closest to the weight that makes
+ * both relative loads equal. That weight rises with the weight of p's item, so one pass through both sorted lists finds
+ * all counterparts. */
 static void best_between(const eqp__repairing *m, int p, int q, int64_t np, const eqp__weighed *of_p, int64_t nq,
                          const eqp__weighed *of_q, step *best)
 {
@@ -100,13 +100,13 @@ static int heaviest_part(const eqp__repairing *m)
     return worst;
 }
 
-/* One step; false if none lowers the worst part. */
+/* Makes the best step; false if no step lowers the worst part. */
 static int improve(eqp__repairing *m, int p, eqp__weighed *of_p, eqp__weighed *of_q)
 {
     int partner[PARTNERS];
     int npartners = find_partners(m, p, partner);
     int64_t np = weigh_members(m, p, m->member, of_p);
-    /* Less than this is rounding, and could go on for ever. */
+    /* Smaller gains are rounding errors, with which the search might not end. */
     step best = {.worst = eqp__repair_relative(m, p) * (1 - 1e-12), .give = -1};
 
     for (int k = 0; k < npartners && best.worst * m->scale[p] > m->room[p]; k++) {
@@ -127,7 +127,7 @@ int eqp__repair_exchange(eqp__repairing *m)
 {
     eqp__weighed *of_p = NULL, *of_q = NULL;
     int p = heaviest_part(m), code = EQP_OK;
-    /* Far more than a repair takes; it ends because no step helps any more. */
+    /* A safeguard: a repair takes far fewer steps and ends when no step helps. */
     int64_t steps = 64 + 16 * (int64_t)m->nparts;
 
     if (m->load[p] <= m->room[p]) {

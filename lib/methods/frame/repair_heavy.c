@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Before small items fill every gap, the large ones of overloaded parts look for places of their own. Largest first,
- * each stays where it is if the larger ones there leave it room. That never takes an item from a part that is not
- * overloaded, and counts only items as large against the room of the others: what is small can move on later. */
+/* Second stage of a repair: places the large items of overloaded parts before small items fill the gaps. In order of
+ * falling weight, an item stays in its part if larger items leave it room there. Items leave overloaded parts only. The
+ * room of a destination counts larger items only, since small items can move on later. */
 #include "methods/frame/repair.h"
 
 #include <equipoise/more/base.h>
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Items too large to be shed freely: heavier than the tolerance of the smallest part. */
+/* Lists items heavier than the smallest tolerance of any part; list: NULL counts only. Returns their number. */
 static int64_t find_heavy(const eqp__repairing *m, eqp__weighed *list)
 {
     double large = INFINITY;
@@ -29,14 +29,14 @@ static int64_t find_heavy(const eqp__repairing *m, eqp__weighed *list)
     return found;
 }
 
-/* Who of all parts has most of something: winners of pairs, of pairs of pairs and so on, the first of equals. */
+/* Tournament tree over the parts: finds the part with the largest value; ties go to the lower part. */
 typedef struct tournament {
     int nparts;
     double *most; /* [nparts] */
-    int *winner;  /* [2 nparts]: of node k those of nodes 2 k and 2 k + 1; part p is node nparts + p */
+    int *winner;  /* [2 nparts] winner of nodes 2 k and 2 k + 1 in node k; part p is node nparts + p */
 } tournament;
 
-/* The one with more, or the first of equals; -1 is nobody. */
+/* The part with the larger value; ties go to the lower part. -1: no part. */
 static int better(const tournament *t, int a, int b)
 {
     if (a < 0 || b < 0) {
@@ -56,7 +56,7 @@ static void tournament_set(tournament *t, int p, double most)
     }
 }
 
-/* The best of all parts but one; -1: there is no other. */
+/* The part with the largest value, excluding p; -1: no other part. */
 static int tournament_best_but(const tournament *t, int p)
 {
     int best = -1;
@@ -93,16 +93,16 @@ static void tournament_close(tournament *t)
     free(t->winner);
 }
 
-/* What the stage knows beside the repair. */
+/* State of the stage. */
 typedef struct placing {
     eqp__repairing *m;
-    double *settled;  /* [nparts] load of the heavy items that have a place */
-    tournament kinds; /* room without those */
-    tournament all;   /* room without all items */
+    double *settled;  /* [nparts] load of the heavy items placed so far */
+    tournament kinds; /* room minus settled load */
+    tournament all;   /* room minus load */
 } placing;
 
-/* Where a heavy item that must leave goes: to a neighbour along the curve or else the emptiest part, as long as nothing
- * else has to leave for it; else where its kind leaves most room. -1: nowhere. */
+/* Destination of a heavy item that must leave: the part of a neighbour along the curve, or the part with most free
+ * room, if the item fits there as it is; else the part where placed heavy items leave most room. -1: none. */
 static int find_place(const placing *s, eqp__weighed g)
 {
     const eqp__repairing *m = s->m;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Third stage of a repair: every overloaded part gives items away, to neighbours first. No receiver is ever filled
- * beyond its room, so overloaded parts only become fewer. */
+/* Third stage of a repair: every overloaded part gives items away, to neighbours first. No receiver is filled beyond
+ * its room, so the number of overloaded parts never rises. */
 #include "methods/frame/repair.h"
 
 #include <equipoise/more/base.h>
 
 #include <stdlib.h>
 
-/* Edges beyond this size tell little about where an item belongs, and reading them costs much. */
+/* Larger edges are ignored: they say little about the best part for an item and take long to read. */
 #define LARGE_EDGE 256
 
 typedef struct shed {
     eqp__repairing *m;
-    int *heap;          /* [nparts] parts, the one with most free room on top */
+    int *heap;          /* [nparts] heap of parts, most free room on top */
     double *affinity;   /* [nparts] hyperedge weight that an item shares with each part */
     int *touched;       /* [nparts] parts with affinity */
     int64_t *edge_mark; /* [nparts] last edge that counted for a part */
@@ -33,13 +33,13 @@ static int fits(const eqp__repairing *m, int64_t item, int to)
     return m->load[to] + m->weight[item] <= m->room[to];
 }
 
-/* Whether an item of part p may leave: it must take load with it and must not leave the part empty. */
+/* True if an item of part p may leave: it has load, and is not the part's only item. */
 static int may_leave(const eqp__repairing *m, int64_t item, int p)
 {
     return m->part[item] == p && m->weight[item] > 0 && m->count[p] > 1;
 }
 
-/* Items at the ends of the part's runs go to the part on the other side; what stood behind them is then at the end. */
+/* Moves items at the ends of the part's runs to the adjacent part; the next item of the run is then at its end. */
 static void shed_along_curve(eqp__repairing *m, int p)
 {
     int64_t n = eqp__repair_members(m, p, m->member);
@@ -87,7 +87,7 @@ static int find_affinity(shed *s, int64_t item)
     return ntouched;
 }
 
-/* Items go to the part with which they share most; in the first round only those that lose nothing by leaving. */
+/* Moves items to the part with the largest affinity. only_gains: only items whose affinity does not fall. */
 static void shed_along_edges(shed *s, int p, int only_gains)
 {
     eqp__repairing *m = s->m;
@@ -156,8 +156,8 @@ static void weighed_sink(eqp__weighed *heap, int64_t n, int64_t at)
     }
 }
 
-/* Items go to the part with most free room, heavy ones first: an item that does not fit there fits nowhere. Mostly few
- * of them are looked at, so that they are not sorted. */
+/* Moves items, heavy ones first, to the part with most free room; an item that does not fit there fits nowhere. A heap
+ * replaces sorting, since few items are usually examined. */
 static int shed_anywhere(shed *s, int p)
 {
     eqp__repairing *m = s->m;
@@ -205,7 +205,7 @@ static int shed_part(shed *s, int p)
     return overloaded(s->m, p) ? shed_anywhere(s, p) : EQP_OK;
 }
 
-/* The overloaded parts, the worst first, so that it finds the most room. */
+/* Lists the overloaded parts, the worst first, so that it finds the most room. Returns their number. */
 static int order_parts(const eqp__repairing *m, eqp__weighed *list)
 {
     int found = 0;

@@ -15,7 +15,7 @@ static const struct {
 };
 #define NMETHODS ((int)(sizeof methods / sizeof methods[0]))
 
-/* Row i of the methods that this build has, or of those that it lacks. */
+/* Row i of the methods that this build has (`built`), or of the methods missing from it. */
 static const eqp_method *row_at(int i, bool built)
 {
     for (int k = 0; i >= 0 && k < NMETHODS; k++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of the table of methods, and what the frame offers them. */
+/* The rows of the method table, and the helpers that the frame offers to methods. */
 #ifndef EQUIPOISE_METHODS_FRAME_ROWS_H
 #define EQUIPOISE_METHODS_FRAME_ROWS_H
 
@@ -15,37 +15,37 @@ typedef int eqp__assign(MPI_Comm comm, const eqp_balance_items *items, const eqp
 #include "methods/list.h"
 #undef EQP__ROW
 
-/* eqp_balance() on a communicator of its own. code: of this rank so far; message: is there. Collective. */
+/* eqp_balance() on a private communicator. code: this rank's code so far; message: not NULL. Collective. */
 int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
                          const eqp_balance_options *options, int *part, eqp_balance_result *result,
                          eqp_message *message);
 
-/* What of its method and options has to be the same on all ranks. Local. */
+/* The values of a method and its options that must agree on all ranks. Local. */
 enum { EQP__BALANCE_SAME = 11 };
 void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
 
-/* EQP_ERR_ARGUMENT for a method or options that are none. Local; message is there. */
+/* EQP_ERR_ARGUMENT for an invalid method or invalid options. Local; message: not NULL. */
 int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
 
-/* Adds to a message which methods there are. */
+/* Appends the names of the available methods to a message. */
 void eqp__methods_add_all(eqp_message *message);
 
-/* The library that carries a row out that this build lacks. */
+/* The library that a method needs; for messages about methods missing from this build. */
 const char *eqp__method_library(const eqp_method *row);
 
-/* The row of those that this build lacks whose name the word begins with, `NAME` or `NAME:...`; NULL: none. */
+/* The method missing from this build that a word, `NAME` or `NAME:...`, names; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);
 
-/* Not in the table: see choice.h, repair_all.c. */
+/* Methods outside the table: see choice.h and repair_all.c. */
 extern const eqp_method eqp__method_auto;
 extern const eqp_method eqp__method_repair;
 
-/* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
+/* Helpers of several methods. eqp_balance() passes items with `id`, `weight` and `particles` set where n > 0. */
 
-/* Whether every item of every rank has a present part in 0 to nparts - 1. Collective. */
+/* *known: true if every item of every rank has a present part in 0 to nparts - 1. Collective. */
 int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known);
 
-/* The present parts, or if one is not known the optimal cut of the weights along the curve. Collective. */
+/* The present parts; if any is unknown, the optimal cut of the weights along the curve. Collective. */
 int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part);
 
 /* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp_cuts_from_shares(). Collective. */

@@ -11,9 +11,9 @@
 
 #define MOST_PINS 65536 /* eqp_units_options.max_pins */
 
-/* What the flags of a method allow; in this order people see it, a method's own options before those that come last. */
+/* Options that methods get through their flags, in the order of the help text: `common`, the method's own, `last`. */
 typedef struct common_option {
-    unsigned flags; /* all of these */
+    unsigned flags; /* the method must have all of them */
     eqp_option option;
 } common_option;
 
@@ -53,7 +53,7 @@ static const common_option last[] = {
 #define NCOMMON ((int)(sizeof common / sizeof common[0]))
 #define NLAST ((int)(sizeof last / sizeof last[0]))
 
-/* A balancer carries it out. */
+/* Only balancers run it. */
 const eqp_method eqp__method_auto = {.name = "auto",
                                      .summary = "the cheapest of those that are worth a trial, by exact evaluation",
                                      .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
@@ -83,7 +83,7 @@ const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name)
     return NULL;
 }
 
-/* The i-th of the options in a table that the method's flags allow; *i counts down what is passed. */
+/* Option *i among the table's options that the method's flags allow; else NULL, and *i is reduced by their number. */
 static const eqp_option *allowed_option(const eqp_method *method, int n, const common_option *table, int *i)
 {
     for (int k = 0; k < n; k++) {
@@ -118,11 +118,12 @@ static bool is_own(const eqp_method *method, const eqp_option *option)
     return false;
 }
 
-/* How a word is read. */
+/* Context in which a word is parsed. */
 typedef struct reading {
     const eqp_methods *own;
     const eqp_choice_options *usual;
-    const eqp_settings *of_call; /* what it changes for a call, which has no more options than its method; NULL: none */
+    const eqp_settings
+        *of_call; /* eqp_method_read(): initial settings; only the method's own options are valid. NULL: balancer */
 } reading;
 
 void eqp__methods_add_all(eqp_message *message)
@@ -138,7 +139,7 @@ void eqp__methods_add_all(eqp_message *message)
     eqp_message_set(message, "%s; there are %s", before.text, names);
 }
 
-/* Says why a name is none of the table. */
+/* Reports an unknown method name. Returns EQP_ERR_UNKNOWN. */
 static int refuse_method(const reading *how, const char *name, eqp_message *message)
 {
     eqp_nearest nearest = {.text = name, .length = strlen(name)};
@@ -162,7 +163,7 @@ static int refuse_method(const reading *how, const char *name, eqp_message *mess
     return EQP_ERR_UNKNOWN;
 }
 
-/* A method that gives parts to start from: an assignment of the same items. */
+/* Parses the start method of a refinement. NULL in *start: the present parts, or the curve. */
 static int read_start(const char *text, const eqp_method **start, eqp_message *message)
 {
     const eqp_method *row = eqp_method_find(text);
@@ -182,13 +183,13 @@ static int read_start(const char *text, const eqp_method **start, eqp_message *m
     return EQP_OK;
 }
 
-/* A limit of integers, which 64 bits may not hold. */
+/* Clamps a limit to the range of int64_t. */
 static int64_t limit_of(double limit)
 {
     return limit >= 0x1p63 ? INT64_MAX : limit > -0x1p63 ? (int64_t)limit : INT64_MIN;
 }
 
-/* The value of an option into a struct of so many bytes. */
+/* Parses an option's value into its place in a struct of `size` bytes. */
 static int read_option(const eqp_option *option, const char *text, void *values, size_t size, eqp_message *message)
 {
     union {
@@ -225,7 +226,7 @@ static int read_option(const eqp_option *option, const char *text, void *values,
         break;
     }
     if (code == EQP_OK && (option->offset > size || bytes > size - option->offset)) {
-        return EQP_ERR_ARGUMENT; /* a row that is none */
+        return EQP_ERR_ARGUMENT; /* invalid row: the offset is outside the struct */
     }
     if (code == EQP_OK) {
         memcpy((char *)values + option->offset, &value, bytes);
@@ -233,7 +234,7 @@ static int read_option(const eqp_option *option, const char *text, void *values,
     return code;
 }
 
-/* The same, with what stands before a message. */
+/* read_option() with the names of method and option in front of its message. */
 static int read_value(const eqp_method *method, const eqp_option *option, const char *text, void *values, size_t size,
                       eqp_message *message)
 {
@@ -252,7 +253,7 @@ static int read_value(const eqp_method *method, const eqp_option *option, const 
     return code;
 }
 
-/* The row of one of a method's own options, or NULL. */
+/* A method's own option of this name, or NULL. */
 static const eqp_option *own_option(const eqp_method *method, const char *name)
 {
     for (int i = 0; method->option && i < method->noptions; i++) {
@@ -309,7 +310,7 @@ static int refuse_option(const eqp_method *method, const char *name, eqp_message
     return EQP_ERR_UNKNOWN;
 }
 
-/* One piece of a word, which is cut in two. *said: a bit for each option. */
+/* Parses one piece, NAME or NAME=VALUE; piece is modified. *said: a bit for each option already given. */
 static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *choice, eqp_message *message)
 {
     const eqp_method *method = choice->method;
@@ -341,7 +342,7 @@ static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *cho
                : read_value(method, option, value, &choice->options, sizeof choice->options, message);
 }
 
-/* Options that contradict each other. */
+/* Refuses options that contradict each other. */
 static int check_options(const eqp_choice *choice, eqp_message *message)
 {
     if (choice->options.full && choice->options.pins > 0) {
@@ -422,7 +423,7 @@ int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *s
 typedef struct word_list {
     const eqp_methods *own;
     const eqp_choice_options *usual;
-    eqp_choice *choice; /* room for all */
+    eqp_choice *choice; /* large enough for all words */
     int n;
     eqp_message *message;
 } word_list;
@@ -448,7 +449,7 @@ static int add_all(word_list *list)
     int code = EQP_OK;
 
     for (int i = 0; (row = eqp_methods_at(list->own, i)); i++) {
-        /* The first of a name is the one that it means. */
+        /* A name refers to the first row that has it. */
         if (!(row->flags & EQP_KEEPS) && eqp_methods_find(list->own, row->name) == row) {
             EQP_TRY(add_word(list, row->name));
         }
@@ -457,7 +458,7 @@ done:
     return code;
 }
 
-/* Where a word ends: at the first comma whose piece is not an option of it. */
+/* Length of a word: up to the first comma that is not followed by NAME=VALUE. */
 static size_t word_length(const char *text)
 {
     size_t length = strcspn(text, ",");
