@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The methods, in the order of `--balance help`: name of the row eqp__method_NAME, its folder, and the library that
- * carries it out, NULL for none. A new method is its folder and a line here; lib/methods/meson.build reads the folders
- * from it. */
+/* The methods, in the order of `--balance help`: name of the row eqp__method_NAME, its folder, and the library that it
+ * needs, or NULL. A new method takes a folder and a line here; lib/methods/meson.build reads the folders from this
+ * file. */
 EQP__ROW(none, curve, NULL)
 EQP__ROW(count, curve, NULL)
 EQP__ROW(sfc, curve, NULL)

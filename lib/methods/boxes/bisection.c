@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Halves along x, these along y, these along z, and so on. */
+/* Recursive bisection: cuts along x, y and z in turn. */
 #include "methods/boxes/boxes.h"
 
 #include <equipoise/more/base.h>
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The direction of a piece's cut: the next one, after its parent's, in which it still has parts to divide. */
+/* Sets the axis of a piece's cut: the next axis after its parent's along which the piece has several parts. */
 static void choose_axis(eqp_boxes_piece *piece, int after, int level)
 {
     piece->axis = -1;
@@ -17,7 +17,7 @@ static void choose_axis(eqp_boxes_piece *piece, int after, int level)
         int d = (after + i) % 3;
         if (piece->count[d] > 1) {
             piece->axis = d;
-            /* A new round begins where the direction does not rise. */
+            /* A new level begins if the axis is not above the parent's. */
             piece->level = d > after ? level : level + 1;
         }
     }
@@ -111,7 +111,7 @@ typedef struct extent {
     double low[3], high[3];
 } extent;
 
-/* Loads of all pieces, from the parts upwards. */
+/* Loads of all pieces, from the leaves up. */
 static void sum_up(const eqp_boxes *boxes, const double *load, double *sum)
 {
     for (int i = boxes->npiece - 1; i >= 0; i--) {
@@ -121,8 +121,7 @@ static void sum_up(const eqp_boxes *boxes, const double *load, double *sum)
     }
 }
 
-/* The pieces that the cuts of a level leave of one piece, from piece `at` of that level on: how many, and the most that
- * one of them has. */
+/* Adds the pieces into which the cuts of a level divide piece `at`: *n: their number; *most: the largest load. */
 static void gather(const eqp_boxes *boxes, const double *sum, int at, int level, int *n, double *most)
 {
     for (int side = 0; side < 2; side++) {
@@ -136,7 +135,7 @@ static void gather(const eqp_boxes *boxes, const double *sum, int at, int level,
     }
 }
 
-/* The coarsest level at which the pieces of some piece differ too much; -1: none. */
+/* The coarsest level at which the loads of pieces differ by more than the tolerance; -1: none. */
 static int coarsest(const eqp_boxes *boxes, const double *sum, double tolerance)
 {
     int found = -1;
@@ -156,15 +155,16 @@ static int coarsest(const eqp_boxes *boxes, const double *sum, double tolerance)
     return found;
 }
 
-/* New wall of a piece: where the old halves, with loads sum[2], have the share of their parts, stretched with the piece
- * if that has moved since; damped, and far enough from both ends for the parts on either side. */
+/* New wall of a piece: the place that divides the load, sum[2] in the old halves, in proportion to the numbers of
+ * parts. The place is rescaled if the piece has moved, then damped, and kept far enough from both ends for the parts on
+ * either side. */
 static double new_wall(const eqp_boxes *boxes, const eqp_boxes_piece *piece, const extent *old, const extent *now,
                        const double sum[2], double damping)
 {
     int d = piece->axis, nlow = boxes->piece[piece->child].count[d], n = piece->count[d];
     double low = now->low[d], high = now->high[d], wall = piece->wall, wanted = wall;
     double target = (sum[0] + sum[1]) * nlow / n;
-    /* Rounding may have left a little less than the least width. */
+    /* Rounding may have left slightly less than the least width. */
     double least = fmin(boxes->least[d], 0.999 * (high - low) / n);
 
     if (target > 0 && target < sum[0]) {

@@ -60,14 +60,14 @@ static int check_counts(eqp_boxes_kind kind, const int n[3])
     return EQP_OK;
 }
 
-/* Whether the least width of a part is still many steps of a double near the corners. */
+/* True if the bounds are valid and the least width of a part is well above the spacing of doubles at the corners. */
 static bool is_wide(double low, double high, double least)
 {
     return isfinite(low) && isfinite(high) && isfinite(high - low) && high > low &&
            least > 64 * DBL_EPSILON * fmax(fabs(low), fabs(high));
 }
 
-/* The object with its arrays, walls not yet set. */
+/* Allocates the object and its arrays; walls are not yet set. */
 static int create_empty(eqp_boxes_kind kind, const double low[3], const double high[3], const int n[3],
                         eqp_boxes **result)
 {
@@ -180,7 +180,7 @@ void eqp__boxes_moved(eqp_boxes_change *change, double from, double to)
     }
 }
 
-/* A range is refused for what is not a number, too. */
+/* The comparisons also refuse NaN. */
 static int check_options(const eqp_boxes_options *options)
 {
     for (int d = 0; d < 3; d++) {
@@ -209,7 +209,7 @@ int eqp_boxes_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_op
         sum += load[p];
         code = load[p] >= 0 && isfinite(sum) ? EQP_OK : EQP_ERR_DATA;
     }
-    /* Loads so small that shares of them would be lost are none. */
+    /* A total too small to be divided into shares counts as zero. */
     if (code == EQP_OK && sum > DBL_MIN / DBL_EPSILON) {
         code = boxes->kind == EQP_BOXES_SECTIONS ? eqp__sections_rebalance(boxes, load, with, &made)
                                                  : eqp__bisection_rebalance(boxes, load, with, &made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside of eqp_boxes: what its two ways of cutting share. */
+/* Internals of eqp_boxes, shared by sections and bisection. */
 #ifndef EQUIPOISE_METHODS_BOXES_BOXES_H
 #define EQUIPOISE_METHODS_BOXES_BOXES_H
 
@@ -9,15 +9,14 @@
 
 #include <stdbool.h>
 
-/* A piece of the box in the tree of bisection: the parts [first, first + count) of the grid. Parents come before their
- * children. */
+/* A node of the bisection tree: the parts [first, first + count) of the grid. Parents precede their children. */
 typedef struct eqp_boxes_piece {
     int first[3], count[3];
-    int axis;    /* of its cut; -1: one part */
-    int level;   /* round of x, y, z cuts that its cut belongs to; of one part: that of its parent's cut + 1 */
-    bool begins; /* its cut is the first of its level there */
-    int child;   /* place of the lower half; the upper one is next to it */
-    double wall; /* where it is cut */
+    int axis;    /* axis of the cut; -1: one part */
+    int level;   /* level of the cut, one round of x, y and z; in a leaf: the parent's level + 1 */
+    bool begins; /* the cut is the first of its level in this subtree */
+    int child;   /* index of the lower half; the upper half follows it */
+    double wall; /* position of the cut */
 } eqp_boxes_piece;
 
 struct eqp_boxes {
@@ -31,33 +30,32 @@ struct eqp_boxes {
     eqp_boxes_piece *piece; /* bisection */
 };
 
-/* Place of part first[0], first[1], first[2] of the grid. */
+/* Number of the part at grid coordinates at[3]. */
 int eqp__boxes_part(const eqp_boxes *boxes, const int at[3]);
 
-/* Each: arrays of a new object, its walls unset (sections) or uniform (bisection). EQP_OK or EQP_ERR_MEMORY. */
+/* _create() allocates the arrays of a new object; _uniform() sets uniform walls. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__sections_create(eqp_boxes *boxes);
 int eqp__bisection_create(eqp_boxes *boxes);
 void eqp__sections_uniform(eqp_boxes *boxes);
 void eqp__bisection_uniform(eqp_boxes *boxes);
 
-/* Walls out of the bounds [parts][6]; the caller checks that they give these bounds back. */
-
+/* The part of a place, and the bounds of a part. */
 int eqp__sections_find(const eqp_boxes *boxes, const double x[3]);
 int eqp__bisection_find(const eqp_boxes *boxes, const double x[3]);
 void eqp__sections_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3]);
 void eqp__bisection_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3]);
 
-/* Loads and options are checked, the sum of the loads is positive. EQP_OK or EQP_ERR_MEMORY, boxes unchanged then. */
+/* Loads and options are valid, and the total load is positive. EQP_OK, or EQP_ERR_MEMORY with unchanged boxes. */
 int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_options *options,
                             eqp_boxes_change *change);
 int eqp__bisection_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_options *options,
                              eqp_boxes_change *change);
 
-/* The slab of a row of n that holds x: the last with a lower wall <= x, the first if there is none.
+/* The slab of a row that contains x: the last of n slabs with a lower wall <= x, or the first slab.
  * wall: [n + 1] ascending. O(log n). */
 int eqp__row_find(const double *wall, int n, double x);
 
-/* Counts a wall that went from one place to another. */
+/* Adds the move of a wall to the statistics. */
 void eqp__boxes_moved(eqp_boxes_change *change, double from, double to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs along x, columns along y in each, boxes along z in each of these. */
+/* Sections: slabs along x, columns along y in each slab, boxes along z in each column. */
 #include "methods/boxes/boxes.h"
 
 #include <equipoise/more/base.h>
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The walls along one direction: `lines` rows of n + 1 walls, the outermost ones fixed. Slabs form 1 row, the columns
- * of each slab one, the boxes of each column one. */
+/* Row `line` of the walls across a direction: n + 1 walls, the outermost ones fixed. The slabs form one row, the
+ * columns of each slab a row, and the boxes of each column a row. */
 static double *row(const eqp_boxes *boxes, int direction, int line)
 {
     int64_t n0 = boxes->n[0], n1 = boxes->n[1];
@@ -44,7 +44,7 @@ void eqp__sections_uniform(eqp_boxes *boxes)
     }
 }
 
-/* The first part of slab i of a row: all parts of the slab follow it. */
+/* The first part of slab i of a row; the parts of a slab are consecutive. */
 static int first_part(const eqp_boxes *boxes, int direction, int line, int i)
 {
     int place = line * boxes->n[direction] + i;
@@ -89,8 +89,8 @@ void eqp__sections_bounds(const eqp_boxes *boxes, int part, double low[3], doubl
     }
 }
 
-/* The place above `from` up to which the slabs hold `target`, with uniform load inside each; the topmost wall if they
- * hold less. `slab` is the one that holds `from`. */
+/* The place above `from` up to which the load is `target`, with uniform load in each slab; the topmost wall if the load
+ * is less. slab: the slab that contains `from`. */
 static double climb(const double *wall, const double *load, int n, int slab, double from, double target)
 {
     for (int i = slab; i < n; i++) {
@@ -104,7 +104,7 @@ static double climb(const double *wall, const double *load, int n, int slab, dou
     return wall[n];
 }
 
-/* What the slabs hold between two places. */
+/* Load between two places. */
 static double between(const double *wall, const double *load, int n, double from, double to)
 {
     double sum = 0;
@@ -119,13 +119,13 @@ typedef struct limits {
     double cell, fraction, least;
 } limits;
 
-/* The most that a wall may take from a slab of some width. The other wall of that slab may take as much. */
+/* Largest distance that a wall may move into a slab of this width. The opposite wall may move equally far. */
 static double most(const limits *limit, double width)
 {
     return fmin(fmin(limit->cell, limit->fraction * width), fmax(0, (width - limit->least) / 2));
 }
 
-/* Moves the inner walls of a row; load[n] is that of its slabs, before[n + 1] is room for the old walls. */
+/* Moves the inner walls of a row. load: [n] loads of the slabs; before: [n + 1] work, gets the old walls. */
 static void sweep(double *wall, double *before, const double *load, int n, const limits *limit,
                   eqp_boxes_change *change)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and cuts them alike. */
+/* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and computes the same cuts. */
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/frame/rows.h"
@@ -10,10 +10,10 @@
 
 #include <stdlib.h>
 
-/* Most loads that are gathered: 32 MiB per rank. More items than that are cut in runs of equal length. */
+/* Most loads gathered, 32 MiB per rank. With more items, runs of equal length are cut instead of single items. */
 #define MOST_RUNS ((int64_t)1 << 22)
 
-/* Runs of `length` consecutive items; a run at the border of two ranks has a share in both. */
+/* Runs of `length` consecutive items. A run may extend over several ranks, which then hold a piece each. */
 typedef struct runs {
     int64_t length;
     int64_t before; /* items of lower ranks */
@@ -26,7 +26,7 @@ static int64_t count_runs(const runs *r, int64_t before, int64_t n)
     return n == 0 ? 0 : (before + n - 1) / r->length - before / r->length + 1;
 }
 
-/* Loads of this rank's runs. */
+/* Loads of this rank's pieces of runs. */
 static void sum_runs(const runs *r, const double *load, double *sum)
 {
     for (int64_t i = 0; i < r->n; i++) {
@@ -34,7 +34,7 @@ static void sum_runs(const runs *r, const double *load, double *sum)
     }
 }
 
-/* Loads of all runs, from the pieces that the ranks hold, in rank order so that every rank adds alike. */
+/* Loads of all runs, summed from the ranks' pieces in rank order, so that every rank gets the same sums. */
 static void join_runs(const runs *r, int nranks, const int64_t *items, const double *piece, double *load)
 {
     int64_t before = 0, at = 0;
@@ -48,7 +48,7 @@ static void join_runs(const runs *r, int nranks, const int64_t *items, const dou
     }
 }
 
-/* Gathers the number of items and with it the number of run pieces of every rank. */
+/* Gathers every rank's number of items, and computes its number of pieces. Collective. */
 static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *items, int64_t *pieces, int64_t *npieces)
 {
     int64_t before = 0;
@@ -71,7 +71,7 @@ static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *i
     return EQP_OK;
 }
 
-/* Loads of all runs, on every rank. shape: [2 ranks] work. all: owned by the caller. */
+/* Gathers the loads of all runs on every rank. shape: [2 ranks] work. all: owned by the caller. Collective. */
 static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const double *load, int64_t *shape, double **all)
 {
     int64_t *items = shape, *pieces = shape + nranks, npieces;
@@ -96,7 +96,7 @@ done:
     return code;
 }
 
-/* Reads this rank's parts from the cuts of the runs. */
+/* Parts of this rank's items from the cuts of the runs. */
 static void read_parts(const runs *r, const int64_t *first, int *part)
 {
     int p = 0;
@@ -109,7 +109,7 @@ static void read_parts(const runs *r, const int64_t *first, int *part)
     }
 }
 
-/* code: of this rank so far */
+/* eqp__cut_curve() with this rank's code so far. Collective. */
 static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
                      int optimal, int *part)
 {
@@ -165,7 +165,7 @@ static int assign_sfc(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     return eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
 }
 
-/* Cuts of one rank's items, which are all. */
+/* Cuts the items of one rank. Local. */
 static int cut_alone(const eqp_balance_items *items, const double *load, const eqp_balance_options *options,
                      int optimal, int *part)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chains on chains: consecutive ranges of ordered items. */
+/* Chains-on-chains partitioning: consecutive ranges of ordered items. */
 #include "methods/curve/cuts.h"
 #include "methods/frame/shares.h"
 
@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items as running sums, and the parts that share them. */
+/* The items' running sums, and the parts. */
 typedef struct chain {
     int64_t n;
     const double *prefix; /* [n + 1] load before each item */
     int nparts;
     const double *share; /* NULL: equal */
-    const double *have;  /* [nparts] load of each part beside its range; NULL: none */
+    const double *have;  /* [nparts] load of each part in addition to its range; NULL: 0 */
 } chain;
 
-/* Running sums with compensation, so that a million small loads behind a large one still count. */
+/* Compensated running sums, so that a million small loads after a large one still count. Loads that are all 0 become 1
+ * each. EQP_ERR_ARGUMENT for a load that is negative or not finite, or a total that is not finite. */
 static int sum_up(int64_t n, const double *load, double *prefix)
 {
     double sum = 0, lost = 0;
@@ -69,7 +70,7 @@ static void chain_close(chain *c)
     free((void *)c->prefix);
 }
 
-/* Load of part p with items i to j - 1, relative to its share. Falls with i and grows with j, also in floating point.
+/* Load of part p with items i to j - 1, relative to its share. Falls with i and rises with j, also in floating point.
  */
 static double range_load(const chain *c, int64_t i, int64_t j, int p)
 {
@@ -78,7 +79,7 @@ static double range_load(const chain *c, int64_t i, int64_t j, int p)
     return (have + (c->prefix[j] - c->prefix[i])) / eqp__share_scale(c->share, c->nparts, p);
 }
 
-/* The first j in lo to n with prefix[j] >= target; n if there is none. */
+/* The first j in lo to n with prefix[j] >= target; else n. */
 static int64_t prefix_find(const chain *c, int64_t lo, double target)
 {
     int64_t hi = c->n;
@@ -94,13 +95,13 @@ static int64_t prefix_find(const chain *c, int64_t lo, double target)
     return lo;
 }
 
-/* Load that part p lacks to its share of all, what parts have included. */
+/* Load that part p still needs to reach its share of `all`, which includes c->have. */
 static double lacking(const chain *c, double all, int p)
 {
     return fmax(0, all * eqp__share_scale(c->share, c->nparts, p) / c->nparts - c->have[p]);
 }
 
-/* Cuts where the running load is nearest to its target. */
+/* Cuts at the running loads nearest to their targets. */
 static void ideal_cuts(const chain *c, int64_t *first)
 {
     double total = c->prefix[c->n], before = 0, all = total, lack = 0;
@@ -145,7 +146,7 @@ int eqp_cuts_from_shares(int64_t n, const double *load, int nparts, const double
     return EQP_OK;
 }
 
-/* The largest j for which part p can hold items i to j - 1 within the bottleneck. */
+/* The largest j such that part p with items i to j - 1 is within the bottleneck. */
 static int64_t reach(const chain *c, int64_t i, int p, double bottleneck)
 {
     int64_t lo = i, hi = c->n;
@@ -161,7 +162,7 @@ static int64_t reach(const chain *c, int64_t i, int p, double bottleneck)
     return lo;
 }
 
-/* The smallest i for which part p can hold items i to j - 1 within the bottleneck. */
+/* The smallest i such that part p with items i to j - 1 is within the bottleneck. */
 static int64_t reach_back(const chain *c, int64_t j, int p, double bottleneck)
 {
     int64_t lo = 0, hi = j;
@@ -177,9 +178,9 @@ static int64_t reach_back(const chain *c, int64_t j, int p, double bottleneck)
     return lo;
 }
 
-/* Fills the parts greedily. If everything fits, `value` is the largest relative load that came out; else it is the
- * smallest bottleneck above the given one that could change anything. Both are loads of real ranges, which is what
- * makes the bisection end with the exact optimum. */
+/* Fills the parts greedily; true if all items fit. *value: the largest relative load if they fit, else the smallest
+ * larger bottleneck that changes a range. Both are loads of actual ranges, so the bisection ends with the exact
+ * optimum. */
 static int probe(const chain *c, double bottleneck, double *value)
 {
     double largest = 0, next = INFINITY;
@@ -207,10 +208,10 @@ static double largest_load(const chain *c, const int64_t *first)
     return largest;
 }
 
-/* Exact bisection: `high` is always reached by some cut, and no cut is below `low`. */
+/* Exact bisection: some cut always attains `high`, and no cut is below `low`. */
 static double find_bottleneck(const chain *c, double high)
 {
-    /* The mean, less than the rounding of the shares' sum. */
+    /* The mean, with a margin for the rounding of the sum of shares. */
     double low = c->prefix[c->n] / c->nparts * (1 - 1e-8);
 
     for (int p = 0; c->have && p < c->nparts; p++) {
@@ -231,8 +232,8 @@ static double find_bottleneck(const chain *c, double high)
     return high;
 }
 
-/* Of all cuts within the bottleneck the one nearest to the ideal: it is more even, and it moves less when loads change.
- * first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
+/* Selects the cuts within the bottleneck that are nearest to the ideal ones: they are more even, and move less when
+ * loads change. first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
 static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t *first)
 {
     int filled = !c->share && !c->have && c->n >= c->nparts;
@@ -245,7 +246,7 @@ static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t
         int64_t lo = leftmost[p] > first[p - 1] ? leftmost[p] : first[p - 1];
         int64_t hi = reach(c, first[p - 1], p - 1, bottleneck);
         if (filled) {
-            /* One item always fits into one part, so neither bound passes the other. */
+            /* A single item fits into any part, so lo <= hi. */
             lo = clamp(lo, first[p - 1] + 1, c->n);
             hi = clamp(hi, 0, c->n - (c->nparts - p));
         }

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* eqp_cuts_optimal() for parts that have some load already: the largest (have + load) / (nparts x share) is as small as
- * any cut can make it, and the ideal positions are those at which all parts have their share of both. Parts may stay
- * without items. have: [nparts] finite, >= 0; NULL: eqp_cuts_optimal() itself. */
+/* eqp_cuts_optimal() for parts that already have some load: minimizes the largest (have + load) / (nparts x share). At
+ * the ideal positions every part has its share of the total, including `have`. Parts may stay without items. have:
+ * [nparts] finite, >= 0; NULL: same as eqp_cuts_optimal(). */
 int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *share, const double *have, int64_t *first,
                      double *bottleneck);
 

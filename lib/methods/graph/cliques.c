@@ -6,20 +6,20 @@
 
 #include <stdlib.h>
 
-/* Cliques of more items are thinned out. */
+/* Larger cliques are thinned out. */
 #define MOST_WHOLE 128
 
-/* Of such a clique an item keeps twice as many edges. */
+/* In a thinned clique every item keeps 2 STRIDES edges. */
 #define STRIDES 4
 
-/* What is known while the items are passed in ascending order. */
+/* State of a pass over the items in ascending order. */
 typedef struct passing {
     eqp_hypergraph_view g;
     int64_t *stride;    /* [edges][STRIDES] */
-    int64_t *place;     /* [edges] of the next of its items in the edge's list */
-    double *weight;     /* [items] of the present item's edges; 0: there is none yet */
-    int64_t *neighbour; /* [items] those that have an edge */
-    int64_t n;          /* of them */
+    int64_t *place;     /* [edges] position of the present item in the edge's list */
+    double *weight;     /* [items] weight of the present item's edge to each item; 0: no edge */
+    int64_t *neighbour; /* [items] neighbours of the present item */
+    int64_t n;          /* number of neighbours */
 } passing;
 
 static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
@@ -58,7 +58,7 @@ static void add(passing *p, int64_t item, double weight)
     p->weight[item] += weight;
 }
 
-/* The present item's neighbours by edge e. */
+/* Adds the present item's neighbours in hyperedge e. */
 static void pass_edge(passing *p, int64_t e)
 {
     const int64_t *item = p->g.edge_vertex + p->g.edge_first[e];
@@ -77,7 +77,7 @@ static void pass_edge(passing *p, int64_t e)
     }
 }
 
-/* Appends the present item's edges, and forgets them. */
+/* Appends the present item's edges to the links and resets the state. */
 static int take_edges(passing *p, int64_t item, int64_t room[2], eqp__links *links)
 {
     const int64_t first = links->first[item], end = first + p->n;

@@ -15,15 +15,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Fewer items for each part leave nothing to choose. */
+/* Fewest items per part for which partitioning is useful. */
 #define LEAST_ITEMS 4
 
-/* Of the mean weight, that an item has at least. */
+/* Least weight of an item, as a fraction of the mean. */
 #define LEAST_WEIGHT 1e-3
 
 #define MOST_ROUNDS 200
 
-/* Of the largest weight, below which no limit falls. */
+/* Lower bound of the limit of weights, as a fraction of the largest weight. */
 #define LEAST_LIMIT 1e-6
 
 #define ALL_WEIGHT 0x1p30
@@ -42,12 +42,12 @@ static int32_t whole(double weight, double factor)
     return (int32_t)fmax(1.0, round(weight * factor));
 }
 
-/* A weight of all items: w[0], w[stride], ... */
+/* One weight of every item: w[0], w[stride], ... */
 typedef struct column {
     int64_t n;
     const double *w;
     int stride;
-    double least, most; /* that an item counts */
+    double least, most; /* bounds to which weights are clamped */
 } column;
 
 static double counted(const column *c, int64_t i)
@@ -65,9 +65,9 @@ static double sum_of(const column *c)
     return sum;
 }
 
-/* The weight over which no item counts more: the smallest part's, of weights that are limited so. Lowering weights
- * lowers what a part is to hold, so it is a fixed point. Where parts are more than items with weight, these are alike.
- */
+/* Limits the weight of an item to the target weight of the smallest part. Clamping weights lowers that target, so the
+ * limit is a fixed point. If there are more parts than items with weight, the limit falls to LEAST_LIMIT and these
+ * items count the same. */
 static void limit(column *c, double smallest_share)
 {
     double next, largest = 0.0;
@@ -84,7 +84,7 @@ static void limit(column *c, double smallest_share)
     }
 }
 
-/* Items with load in a phase. */
+/* Number of items with load in phase k. */
 static int64_t count_loads(const eqp_balance_items *items, int nphases, int k)
 {
     int64_t n = 0;
@@ -95,8 +95,9 @@ static int64_t count_loads(const eqp_balance_items *items, int nphases, int k)
     return n;
 }
 
-/* An item that is more than a part, or many that are nothing, would leave halves of halves without vertices, which
- * METIS complains of on standard output. So would a phase that few items have load in: it counts as the first one. */
+/* Sets the integer weights of the vertices. An item heavier than a part, or many items without weight, would leave
+ * pieces of the bisection without vertices, about which METIS prints to standard output. A phase with load in few items
+ * has the same effect and gets the loads of the first phase. */
 static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_options *options, eqp__graph *graph)
 {
     const int nweights = graph->nweights;
@@ -147,7 +148,7 @@ done:
     return code;
 }
 
-/* The parts begin as those of the curve. */
+/* Partitions all items on rank 0. part: the curve's parts in; unchanged if items share no pins. Local. */
 static int partition(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                      eqp_balance_result *result)
 {
@@ -165,7 +166,7 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
     EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
     if (links.first[items->n] > 0) {
         EQP_TRY(make_graph(items, options, &links, &graph));
-        eqp__links_free(&links); /* partitioners take memory, too */
+        eqp__links_free(&links); /* frees memory for METIS */
         links = (eqp__links){.first = NULL};
         EQP_TRY(eqp__metis_partition(&graph, options, part));
     }

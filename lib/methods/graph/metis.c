@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multilevel recursive bisection of the graph of items. METIS' k-way partitioning is better
- * balanced, but cuts these dense graphs so much worse that its parts need up to two thirds more ghosts. The loads of a
- * cycle's phases are constraints of their own. */
+/* Multilevel recursive bisection of the graph of items by METIS. Its k-way partitioning balances better, but its cuts
+ * of these dense graphs need up to two thirds more ghosts. The loads of each phase are a separate constraint. */
 #include "methods/graph/graph.h"
 
 #include <equipoise/more/base.h>
@@ -10,10 +9,10 @@
 #include <metis.h>
 #include <stdlib.h>
 
-/* METIS takes no tolerance of nothing. */
+/* Smallest tolerance passed to METIS, which does not accept 1. */
 #define LEAST_TOLERANCE 1.0005
 
-/* Bisections of which the best is taken. With one, parts may need half as many ghosts again, by luck. */
+/* Bisections tried, of which METIS keeps the best. A single one may need up to half as many ghosts more. */
 #define CUTS 4
 
 static int read_status(int status)
@@ -21,7 +20,8 @@ static int read_status(int status)
     return status == METIS_OK ? EQP_OK : status == METIS_ERROR_MEMORY ? EQP_ERR_MEMORY : EQP_ERR_INTERNAL;
 }
 
-/* The heaviest vertex as a fraction of a part: METIS gives up all constraints for one that no parts can meet. */
+/* The heaviest vertex as a fraction of a part; added to the tolerance, since METIS drops all constraints if one cannot
+ * be met. */
 static double coarseness(const eqp__graph *graph, int k, int nparts)
 {
     double largest = 0.0, sum = 0.0;
@@ -47,7 +47,7 @@ int eqp__metis_partition(const eqp__graph *graph, const eqp_balance_options *opt
     }
     for (int k = 0; k < nconstraints; k++) {
         const double wanted = options->imbalance_tol + (nconstraints > 1 ? coarseness(graph, k, nparts) : 0.0);
-        /* Of each bisection: what they miss multiplies. */
+        /* Tolerance of each bisection; the errors of successive bisections multiply. */
         most[k] = (real_t)fmax(pow(1.0 + wanted, 1.0 / ceil(log2(nparts))), LEAST_TOLERANCE);
     }
     METIS_SetDefaultOptions(set);

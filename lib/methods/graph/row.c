@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The row `metis`, which a build without METIS lacks. */
+/* The row `metis`; builds without METIS have no function for it. */
 #include "methods/graph/graph.h"
 
 #ifndef EQP_METIS

@@ -3,10 +3,10 @@
 
 #include <equipoise/more/random.h>
 
-/* Of the random stream that names cells: a problem's own pins may be random numbers, too. */
+/* Seed of the random numbers used as cell ids, to avoid collisions with pins that are random numbers themselves. */
 #define CELL_STREAM 0x63656c6c
 
-/* The first key of [first, end) that is not below `limit`. */
+/* Index of the first key in [first, end) that is not below `limit`; else end. */
 static int64_t lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit)
 {
     while (first < end) {
@@ -34,7 +34,7 @@ static int count_children(const uint64_t *key, int64_t first, int64_t end, uint6
 
 int eqp__cell_nets(int64_t n, const uint64_t *key, int64_t i, int64_t most, eqp__cell_net *net)
 {
-    int64_t inside = 0; /* items of the cell below */
+    int64_t inside = 0; /* items of the next smaller cell */
     int count = 0;
 
     for (int shift = 3; shift <= 3 * EQP_CURVE_BITS; shift += 3) {

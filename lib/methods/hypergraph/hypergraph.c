@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and all that they touch as a hypergraph, partitioned from scratch, then checked and repaired. Source: Pearce
- * 2014, section 4.1.3 and Algorithm 8, with whole owners for work units. */
+/* The method `hypergraph`: partitions the hypergraph of items and their pins from scratch, then repairs the parts.
+ * Source: Pearce 2014, section 4.1.3 and Algorithm 8, with whole owners as work units. */
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
@@ -15,7 +15,7 @@ int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const 
     int code;
 
     EQP_TRY(eqp_sum_int64(comm, 2, all));
-    /* With an item per part there is nothing to balance, without pins nothing to cut: the curve will do. */
+    /* With at most one item per part or without pins, the cut of the curve is the result. */
     EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] > options->nparts) {
         EQP_TRY(eqp__phg_partition(comm, items, options, "PARTITION", 0, EQP__PHG_ON_ROOT, part));

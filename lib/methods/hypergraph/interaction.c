@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hypergraph of work units and the particles that they touch, partitioned from where the units are, then checked
- * and repaired. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
+/* The method `interaction`: partitions the hypergraph of work units and their particles, starting from the present
+ * parts or the curve, then repairs the parts. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Present parts that are less balanced than this are no start: repartitioning would first have to tear them apart. */
+/* Largest imbalance of present parts that serve as the start; worse parts would have to be torn apart first. */
 #define WILD_IMBALANCE 1.0
 
-/* The parts to start from, in `part`: the present ones if they are known and fair, else the curve's. */
+/* Sets `part` to the start: the present parts if they are known and balanced well enough, else the cut of the curve.
+ * Collective. */
 static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         int *from_present, eqp_balance_result *result)
 {
@@ -49,7 +50,7 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
     return EQP_OK;
 }
 
-/* Partitions from the parts in `part`, anew if fresh > 0. */
+/* Refines the parts in `part`, or repartitions if fresh > 0. Collective. */
 static int refine(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, double fresh,
                   int *part)
 {
@@ -80,9 +81,9 @@ int eqp__interaction_assign(MPI_Comm comm, const eqp_balance_items *items, const
         (code = choose_start(comm, items, options, part, &from_present, result))) {
         return code;
     }
-    /* Without pins there is nothing to cut, and with an item per part nothing to balance: the start is as good as
-     * anything, and Zoltan fails on a single vertex. A curve's parts are refined: a fresh start on sampled pins ends
-     * with up to twice the ghosts, since it knows less of who is near whom than the curve does. */
+    /* The start is the result without pins or with at most one item per part; Zoltan fails on a single vertex. The
+     * curve's parts are always refined: repartitioning from sampled pins gives up to twice the ghosts, since the curve
+     * knows more about proximity than sampled pins do. */
     if (options->nparts > 1 && all_pins > 0 && all_items > options->nparts) {
         const double fresh = from_present ? own.fresh : 0;
         code = refine(comm, items, options, fresh, part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One call of PHG, Zoltan's partitioner of hypergraphs. */
+/* One call of PHG, Zoltan's hypergraph partitioner. */
 #include "methods/hypergraph/phg.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/pins.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zoltan adds the weights of edges as float: so heavy, a hundred million of them still do not overflow. */
+/* Cap of an edge's weight: Zoltan sums in float, which holds the sum of a hundred million edges of this weight. */
 #define MOST_EDGE_WEIGHT 1e30
 
 static void size_pins(void *data, int *nlists, int *npins, int *format, int *error)
@@ -43,7 +43,7 @@ static void list_pins(void *data, int gid_words, int nlists, int npins, int form
     *error = ZOLTAN_OK;
 }
 
-/* Every pin names its edge's weight; Zoltan keeps the largest. */
+/* Every pin passes a weight for its edge; Zoltan keeps the largest. */
 static void count_edges(void *data, int *nedges, int *error)
 {
     const eqp__zoltan_input *in = data;
@@ -69,7 +69,7 @@ static void weigh_edges(void *data, int gid_words, int lid_words, int nedges, in
     *error = ZOLTAN_OK;
 }
 
-/* What it costs to move an item, in the unit of the edges' weights. */
+/* Cost of moving an item, in the unit of the edges' weights. */
 static void size_objects(void *data, int gid_words, int lid_words, int n, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid,
                          int *size, int *error)
 {
@@ -108,7 +108,7 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
     return EQP_OK;
 }
 
-/* Each item's pins without repetitions, which Zoltan does not expect. */
+/* Lists each item's pins without repetitions, which Zoltan does not handle. */
 static int list_unique_pins(eqp__zoltan_input *in)
 {
     const eqp_balance_items *t = in->items;
@@ -145,7 +145,7 @@ done:
     return code;
 }
 
-/* Partitions where the items are: by all ranks of comm. */
+/* Partitions distributed items on all ranks of comm. Collective. */
 static int partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                      const char *approach, double quality, int *part)
 {
@@ -169,7 +169,7 @@ static int partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_ba
     return code;
 }
 
-/* How rank 0 partitions for all: `part` holds the start. */
+/* Partitions all items on rank 0. part: start in, parts out. Local. */
 static int partition_alone(const eqp_balance_items *items, const eqp_balance_options *options, const char *approach,
                            double quality, int *part)
 {
@@ -208,7 +208,7 @@ static int refine_alone(const eqp_balance_items *items, const eqp_balance_option
     return partition_alone(items, options, own.fresh > 0 ? "REPARTITION" : "REFINE", own.fresh, part);
 }
 
-/* The result does not depend on the ranks that look. */
+/* Partitions all items on rank 0, so that the result does not depend on the number of ranks. Collective. */
 static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                              const char *approach, double quality, int *part)
 {
@@ -218,7 +218,7 @@ static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, cons
     int code;
 
     memcpy(&here.settings, &own, sizeof own);
-    EQP_TRY(eqp__zoltan_check_ids(comm, items->n, items->id, options->message)); /* numbers take their place */
+    EQP_TRY(eqp__zoltan_check_ids(comm, items->n, items->id, options->message)); /* before indices replace the ids */
     EQP_TRY(eqp__gather_and_assign(comm, items, &here, EQP__PINS | EQP__SIZES,
                                    strcmp(approach, "PARTITION") == 0 ? start_alone : refine_alone, part, &unused));
 done:

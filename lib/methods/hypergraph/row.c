@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows `interaction` and `hypergraph`, which a build without Zoltan lacks. */
+/* The rows `interaction` and `hypergraph`; builds without Zoltan have no functions for them. */
 #include "methods/frame/rows.h"
 #include "methods/hypergraph/phg.h"
 

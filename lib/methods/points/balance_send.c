@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items to the ranks of their parts, in the call that gives them these. */
+/* eqp_balance_send(): assigns parts and sends the items to the ranks of their parts. */
 #include "comm/agree.h"
 #include "comm/send.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Ranks have to name the same columns. */
+/* EQP_ERR_ARGUMENT unless columns are valid, their sizes agree on all ranks, and nparts == nranks. Collective. */
 static int agree_on_columns(MPI_Comm comm, int nranks, const eqp_points *points, const eqp_balance_options *options,
                             int ncolumns, const eqp_point_column *column, const int64_t *nrecv)
 {
@@ -28,7 +28,7 @@ static int agree_on_columns(MPI_Comm comm, int nranks, const eqp_points *points,
     return eqp__agree_alike(comm, code, print);
 }
 
-/* recv: [ncolumns] gets what arrived. */
+/* Sends all columns. recv: [ncolumns] arrays received, owned by the caller also after an error. Collective. */
 static int send(MPI_Comm comm, int nranks, int64_t n, const int *dest, int ncolumns, const eqp_point_column *column,
                 void **recv, int64_t *nrecv)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cut of keys that a code has itself: each different key once, to its place among all of them, and its part back.
- */
+/* Cuts keys that the application computed: sends each distinct key once to the rank of its range, cuts the sorted keys
+ * there, and returns the parts. */
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/frame/rows.h"
@@ -18,7 +18,7 @@
 typedef struct keyed {
     uint64_t key;
     double work;
-    int64_t from; /* item, or place of arrival */
+    int64_t from; /* index of the item */
 } keyed;
 
 static int by_key(const void *left, const void *right)
@@ -28,7 +28,8 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Sorts items and adds up those of one key; returns how many keys there are. of: [n] the key of each item. */
+/* Sorts items and sums the work of equal keys; returns the number of distinct keys. of: [n] index of each item's key.
+ */
 static int64_t merge(int64_t n, keyed *item, int64_t *of)
 {
     int64_t m = 0;
@@ -65,7 +66,7 @@ static int check(int64_t n, const uint64_t *key, const double *work, const int *
     return EQP_OK;
 }
 
-/* Parts of keys that ascend over the ranks, [n] in any order here. */
+/* Parts of keys whose ranges ascend with the rank; item: [n] in any order. Collective. */
 static int cut_dealt(MPI_Comm comm, int64_t n, keyed *item, int nparts, int *part)
 {
     eqp_balance_options options = eqp_balance_options_defaults();
@@ -95,7 +96,7 @@ done:
     return code;
 }
 
-/* Parts of this rank's different keys, which ascend. */
+/* Parts of this rank's distinct keys. item: [m] by ascending key. Collective. */
 static int cut(MPI_Comm comm, int nranks, int64_t m, const keyed *item, int *part)
 {
     eqp_move_plan *plan = NULL;
@@ -126,7 +127,7 @@ done:
     return code;
 }
 
-/* Rounds work so that sums are exact; work that sums to zero becomes 1 each. */
+/* Rounds work so that sums are exact. If the total is zero, sets all work to 1. Collective. */
 static int weigh(MPI_Comm comm, int64_t n, double *work)
 {
     double total = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quantiles of keys that are spread over the ranks, by histograms: all cuts at once, several bits of the keys a round.
- */
+/* Quantiles of distributed keys by histograms. Each round resolves several bits of the keys for all cuts at once. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
@@ -10,17 +9,16 @@
 
 #include <stdlib.h>
 
-/* Bits of a key that a round resolves, fewer where there are so many cuts that the sums of a round would exceed 8 MiB.
- */
+/* Most bits of a key that a round resolves; most bins of a round (8 MiB); most numbers per reduction. */
 enum { MOST_BITS = 11, MOST_BINS = 1 << 20, MOST_SUMMED = 1 << 24 };
 
 #define MOST_WEIGHT ((int64_t)1 << 62)
 
-/* Keys from low to low + 2^shift - 1, among which some target is reached. */
+/* Keys from low to low + 2^shift - 1, a range in which some target is reached. */
 typedef struct range {
     uint64_t low;
-    int64_t below, weight; /* of all ranks' keys: below low, inside */
-    int64_t first, last;   /* of this rank's keys: from first to before last */
+    int64_t below, weight; /* weight of all ranks' keys below the range, and in it */
+    int64_t first, last;   /* this rank's keys in the range: [first, last) */
 } range;
 
 typedef struct quantiles {
@@ -28,12 +26,12 @@ typedef struct quantiles {
     int64_t n;
     const uint64_t *key;
     const int64_t *weight; /* [n]; NULL: 1 each */
-    int ncuts, nranges;    /* cuts whose target is reached; ranges of these */
+    int ncuts, nranges;    /* cuts with target <= total weight; ranges in which they lie */
     int shift;             /* logarithm of a range's width */
     double *target;        /* [ncuts] weight wanted below each cut, ascending */
-    int *range_of;         /* [ncuts] ascending */
+    int *range_of;         /* [ncuts] range of each cut, ascending */
     range *list, *next;    /* [nranges] */
-    int64_t *load;         /* [nranges][bins] */
+    int64_t *load;         /* [nranges][bins] weight */
 } quantiles;
 
 static int check_keys(int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
@@ -83,7 +81,7 @@ static void release(quantiles *q)
     free(q->load);
 }
 
-/* Weight of this rank's keys; EQP_ERR_OVERFLOW beyond 2^62. */
+/* Sum of this rank's weights; EQP_ERR_OVERFLOW above 2^62. */
 static int sum_weights(int64_t n, const int64_t *weight, int64_t *sum)
 {
     *sum = weight ? 0 : n;
@@ -96,8 +94,8 @@ static int sum_weights(int64_t n, const int64_t *weight, int64_t *sum)
     return EQP_OK;
 }
 
-/* What ranks have to know of each other, in one meeting: with other parts or shares they would sum other bins. *all:
- * the range of all keys. */
+/* Checks that parts and shares agree on all ranks, and finds the range and weight of all keys. *all: that range. One
+ * reduction. Collective. */
 static int meet(quantiles *q, int code, int nparts, const double *share, range *all)
 {
     int64_t least[6] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}, mine = 0;
@@ -106,13 +104,13 @@ static int meet(quantiles *q, int code, int nparts, const double *share, range *
     code = code ? code : sum_weights(q->n, q->weight, &mine);
     if (!code) {
         eqp__put_value(least, eqp_fingerprint(0, nparts, share));
-        sum[0] = (double)(mine >> 32); /* halves, whose sums are exact */
+        sum[0] = (double)(mine >> 32); /* halves, so that sums are exact */
         sum[1] = (double)(mine & UINT32_MAX);
         sum[2] = (double)q->n;
     }
     if (!code && q->n > 0) {
         eqp__put_value(least + 2, q->weight != NULL);
-        /* As unsigned numbers and signed ones are ordered. */
+        /* Flipping the top bit maps unsigned order to signed order. */
         least[4] = (int64_t)(q->key[0] ^ (uint64_t)1 << 63);
         least[5] = (int64_t)(~q->key[q->n - 1] ^ (uint64_t)1 << 63);
     }
@@ -143,7 +141,7 @@ static void set_targets(quantiles *q, const range *all, int nparts, const double
     q->nranges = 1;
 }
 
-/* Adds the weights of this rank's keys by bins, then those of all ranks. */
+/* Sums the weights of all ranks' keys by bin. Collective. */
 static int sum_bins(quantiles *q, int bits)
 {
     const int64_t nbins = (int64_t)q->nranges << bits;
@@ -166,7 +164,7 @@ static int sum_bins(quantiles *q, int bits)
     return EQP_OK;
 }
 
-/* The first of this rank's keys in a range that is in `bin` or behind it. */
+/* This rank's first key of a range in bin `bin` or above. */
 static int64_t find_bin(const quantiles *q, const range *in, uint64_t bin)
 {
     int64_t low = in->first, high = in->last;
@@ -182,7 +180,7 @@ static int64_t find_bin(const quantiles *q, const range *in, uint64_t bin)
     return low;
 }
 
-/* Replaces each range by those of its bins in which targets are reached. */
+/* Replaces each range by its bins in which targets are reached. */
 static void descend(quantiles *q, int bits)
 {
     int nnext = 0, former = -1;
@@ -217,7 +215,7 @@ static void descend(quantiles *q, int bits)
     q->nranges = nnext;
 }
 
-/* code: of this rank so far */
+/* eqp_key_cuts() with this rank's code so far. Collective. */
 static int cut_keys(MPI_Comm comm, int code, int64_t n, const uint64_t *key, const int64_t *weight, int nparts,
                     const double *share, uint64_t *cut)
 {
@@ -238,7 +236,7 @@ static int cut_keys(MPI_Comm comm, int code, int64_t n, const uint64_t *key, con
     }
     cut[0] = 0;
     for (int k = 0; k < nparts - 1; k++) {
-        /* A range is the key now that holds its target: before it or behind it. */
+        /* Each range is now a single key, which reaches the target: cuts below or above it, whichever is nearer. */
         const range *at = &q.list[k < q.ncuts ? q.range_of[k] : 0];
         const double less = q.target[k] - (double)at->below, more = (double)(at->below + at->weight) - q.target[k];
         cut[k + 1] = k >= q.ncuts ? UINT64_MAX : all.weight == 0 ? 1 : less < more ? at->low : at->low + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items to their places along a Hilbert curve, and back. */
+/* Moves items to their places along a Hilbert curve, and back. */
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/points/points.h"
@@ -31,7 +31,7 @@ void eqp__points_read(const eqp_points *points, int64_t i, double x[3])
     }
 }
 
-/* Ends of this rank's items, as numbers whose least over the ranks they are. */
+/* Bounding box of this rank's items: low and -high, encoded so that a minimum over the ranks gives the global box. */
 static int find_ends(const eqp_points *points, int64_t end[6])
 {
     double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
@@ -123,7 +123,7 @@ static int by_number(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Items in one cell come by what they are, and only those that are alike in all by where they were. */
+/* Order by key. Items with equal keys are ordered by their data, and identical items by id. */
 static int by_key(const void *left, const void *right)
 {
     const eqp__curve_item *a = left, *b = right;
@@ -155,21 +155,21 @@ static int by_place(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Keys of all ranks that tell where to cut: up to this many on every rank, and from each rank as many as cut shares
- * finely. */
+/* Sampled keys that determine the cuts: each rank sends up to SAMPLED_PER_RANK keys per rank of the communicator, at
+ * least LEAST_SAMPLED, with about MOST_SAMPLED from all ranks together at most. */
 #define MOST_SAMPLED (1 << 18)
 enum { LEAST_SAMPLED = 256, SAMPLED_PER_RANK = 64 };
 
-/* What a rank tells all others of its keys: a code, their number, then as many of them as others have. */
+/* A rank's message to all ranks: its code, its number of keys, then its sampled keys. */
 enum { CODE, NUMBER, KEYS };
 
 typedef struct eqp__deal {
-    int rank, nranks, nkeys; /* keys that a rank can tell */
+    int rank, nranks, nkeys; /* nkeys: most sampled keys of a rank */
     eqp__curve_item *out;    /* [n] */
     place *sorted;           /* [n] */
-    int *dest;               /* [n] ranks that the items are dealt to */
-    uint64_t *told, *heard;  /* [KEYS + nkeys], [nranks] of it */
-    place *sample;           /* [nranks * nkeys] keys, and weights in `item` */
+    int *dest;               /* [n] destination ranks of the items */
+    uint64_t *told, *heard;  /* [KEYS + nkeys] message of this rank; [nranks][KEYS + nkeys] of all ranks */
+    place *sample;           /* [nranks * nkeys] sampled keys; `item` holds their weights */
 } deal;
 
 static void deal_free(deal *d)
@@ -203,13 +203,14 @@ done:
     return code;
 }
 
-/* Items that sample k of m stands for, of n. */
+/* First of the n items that sample k of m represents. */
 static int64_t sampled_before(int64_t n, int64_t m, int64_t k)
 {
     return n / m * k + n % m * k / m;
 }
 
-/* Every rank tells keys that part its own evenly; all if they are few. *before: items of lower ranks. */
+/* Gathers evenly spaced keys from every rank, or all keys of a rank with few. *before: number of items on lower ranks.
+ * Collective. */
 static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *before)
 {
     const int length = KEYS + d->nkeys;
@@ -235,7 +236,7 @@ static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *befo
     return EQP_OK;
 }
 
-/* Cuts the keys of all ranks by what each told; every rank cuts alike. Equal keys stay together. */
+/* Cuts the curve by the sampled keys, identically on every rank, and sets dest. Equal keys stay together. */
 static void choose_ranks(deal *d, int64_t n, int64_t total)
 {
     place *const sample = d->sample;
@@ -250,7 +251,7 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
     }
     qsort(sample, (size_t)nsample, sizeof *sample, by_place);
     for (int r = 0; r < d->nranks; r++) {
-        /* Items up to a key that the rank's share reaches, or before it, whichever is nearer. */
+        /* Cuts below or above the key at which the target is reached, whichever is nearer. */
         const double target = (double)total * (r + 1) / d->nranks;
         for (uint64_t cut = 0; r < d->nranks - 1 && at < nsample; at = next) {
             int64_t weight = 0;
@@ -263,7 +264,7 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
             }
             below += weight;
         }
-        d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* its end */
+        d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* end of rank r */
     }
     for (int64_t i = 0, r = 0; i < n; i++) {
         while (d->sorted[i].key >= d->heard[r]) {
@@ -375,7 +376,7 @@ int64_t eqp_point_order_count(const eqp_point_order *order)
     return order != NULL ? order->n : 0;
 }
 
-/* A column in the order of arrival, [n] elements, if the call can be. Local. */
+/* Allocates a column of n elements in order of arrival. EQP_ERR_ARGUMENT for invalid arguments. Local. */
 static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
                          bool forth, char **column)
 {

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many items one rank orders and assigns all of them for methods that do so anyway. */
+/* Most items that rank 0 sorts and assigns alone, for methods that gather the items anyway. */
 #define MOST_GATHERED ((int64_t)1 << 20)
 
-/* Columns of items. */
+/* Items as arrays, one per attribute. */
 typedef struct columns {
     int64_t *id, *size;
     double *weight, *point, *phase_load;
@@ -63,18 +63,18 @@ static eqp_balance_items items_of(int64_t n, const columns *c, const double *pha
                                .phase_load = phase_load};
 }
 
-/* A call, as all ranks know it. */
+/* The arguments and state of a call. */
 typedef struct call {
-    MPI_Comm comm; /* of its own */
+    MPI_Comm comm; /* private duplicate */
     const eqp_method *method;
     const eqp_points *points;
     const eqp_balance_options *options;
     eqp_message *message;
     eqp__points_scope scope;
-    eqp_point_order *order; /* opened, its items read */
+    eqp_point_order *order; /* opened, with items read */
 } call;
 
-/* Where the items are. */
+/* Assigns items on their present ranks, in their present order. Collective. */
 static int assign_in_place(const call *is, int code, int *part, eqp_balance_result *result)
 {
     const int64_t n = is->points->n;
@@ -102,7 +102,7 @@ done:
     return code;
 }
 
-/* Items of all ranks on rank 0, as they came. */
+/* The items of all ranks on rank 0. */
 typedef struct gathered {
     int64_t n;
     eqp__curve_item *item;
@@ -110,7 +110,7 @@ typedef struct gathered {
     int *part;
 } gathered;
 
-/* On rank 0: in their order, on a communicator of its own. */
+/* Sorts and assigns all items on rank 0, with a duplicate of MPI_COMM_SELF. Local. */
 static int assign_gathered(const call *is, const gathered *g, eqp_balance_result *result)
 {
     const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
@@ -140,14 +140,14 @@ done:
     return code;
 }
 
-/* What rank 0 tells. */
+/* Result that rank 0 broadcasts. */
 typedef struct answer {
     int code;
     eqp_message message;
     eqp_balance_result result;
 } answer;
 
-/* Rank 0 assigns all items. way: prepared */
+/* Gathers all items on rank 0, which assigns them. way: prepared. Collective. */
 static int assign_on_root(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
 {
     const size_t row = (size_t)(is->options->nphases > 1 ? is->options->nphases : 0) * sizeof(double);
@@ -180,7 +180,7 @@ done:
     return code;
 }
 
-/* Along the curve, equally many items on every rank. */
+/* Assigns items after moving them into curve order, with about equally many on every rank. Collective. */
 static int assign_along_curve(const call *is, int code, int *part, eqp_balance_result *result)
 {
     const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
@@ -234,7 +234,7 @@ static int assign(const call *is, int code, eqp__collect *way, int *part, eqp_ba
     return assign_along_curve(is, code, part, result);
 }
 
-/* Parts with their regions: neither is changed if one of them fails. */
+/* Assigns parts and makes their regions; both are unchanged if either step fails. Collective. */
 static int assign_regions(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
 {
     int *mine = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items with places, in the order of a Hilbert curve: what the files behind <equipoise/points.h> share. */
+/* Items with positions, in the order of a Hilbert curve. Shared by the implementation of <equipoise/points.h>. */
 #ifndef EQUIPOISE_METHODS_POINTS_POINTS_H
 #define EQUIPOISE_METHODS_POINTS_POINTS_H
 
@@ -8,11 +8,11 @@
 #include <equipoise/more/move.h>
 #include <equipoise/points.h>
 
-/* An item, and its place along the curve. */
+/* An item with its key along the curve. */
 typedef struct eqp__curve_item {
     uint64_t key;
-    int64_t id;      /* its number among the items of all ranks */
-    int64_t arrived; /* its place among those that came to this rank */
+    int64_t id;      /* global number */
+    int64_t arrived; /* position in order of arrival on this rank */
     int64_t size;
     double x[3], weight;
     int part_now;
@@ -21,22 +21,23 @@ typedef struct eqp__curve_item {
 struct eqp_point_order {
     MPI_Comm comm; /* owned if owns_comm */
     bool owns_comm;
-    struct eqp__deal *deal; /* what making takes, NULL when it is made */
-    eqp_move_plan *plan;    /* from where the items are */
-    int64_t *recv_count;    /* [ranks] of the plan */
-    int64_t n;              /* items here along the curve */
+    struct eqp__deal *deal; /* work arrays of the creation; NULL afterwards */
+    eqp_move_plan *plan;    /* moves items from their original ranks into curve order */
+    int64_t *recv_count;    /* [ranks] receive counts of the plan */
+    int64_t n;              /* items on this rank in curve order */
     eqp__curve_item *item;  /* [n] in curve order */
 };
 
-/* All ranks' items: how many there are, and a cube around them, any where there are none. */
+/* Number of items on all ranks, and a cube around them (a unit cube if there are no items). */
 typedef struct eqp__points_scope {
     int64_t n;
-    bool weighed; /* they have weights */
+    bool weighed; /* items have weights */
     double low[3], side;
 } eqp__points_scope;
 
-/* Whether points can be, on each rank and on all alike; EQP_ERR_DATA for a coordinate that is not finite. Collective,
- * one meeting, with eqp_agree()'s codes and message.
+/* Validates the points, and checks that their arrays and the values `same` agree on all ranks. *scope: global number of
+ * items and cube. EQP_ERR_DATA for a coordinate that is not finite. Collective, one reduction, with eqp_agree()'s codes
+ * and message.
  * same: [nsame], at most EQP__BALANCE_SAME */
 int eqp__points_meet(MPI_Comm comm, int code, const eqp_points *points, int nsame, const eqp__same *same,
                      eqp__points_scope *scope, eqp_message *message);
@@ -44,12 +45,12 @@ int eqp__points_meet(MPI_Comm comm, int code, const eqp_points *points, int nsam
 /* Coordinates of item i. Local. */
 void eqp__points_read(const eqp_points *points, int64_t i, double x[3]);
 
-/* Puts items that are all here into their order. Local. */
+/* Sorts items of one rank into curve order. Local. */
 void eqp__points_sort(int64_t n, eqp__curve_item *item);
 
-/* eqp_point_order_create() in three steps. The first two are local: what the first allocates eqp_point_order_free()
- * frees, even if it fails; the second reads the items, which eqp__point_order_items() returns ([points->n], ids from
- * 0). The third is collective: four calls; code: of this rank so far. */
+/* eqp_point_order_create() in three steps. _open() allocates; local; eqp_point_order_free() frees the order, also after
+ * an error. _read() reads the items, which eqp__point_order_items() returns ([points->n], ids from 0); local. _make()
+ * moves and sorts them; collective, with four MPI calls; code: this rank's code so far. */
 int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order);
 int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp_point_order *order);
 int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, eqp_point_order *order);

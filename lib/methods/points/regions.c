@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a place to its part: what an assignment of items with places says of all space. */
+/* Regions of space for the parts of an assignment; finds the part of a place. */
 #include "methods/points/regions.h"
 #include "comm/agree.h"
 #include "methods/points/points.h"
@@ -28,7 +28,7 @@ void eqp_regions_free(eqp_regions *regions)
     }
 }
 
-/* The key of a place, of the nearest one inside the cube. */
+/* The key of the place in the cube that is nearest to `place`. */
 static int key_of(const eqp_regions *r, const double place[3], uint64_t *key)
 {
     double x[3];
@@ -39,7 +39,8 @@ static int key_of(const eqp_regions *r, const double place[3], uint64_t *key)
     return eqp_hilbert_keys(1, &x[0], &x[1], &x[2], r->corner, r->side, key);
 }
 
-/* first, last: [nparts] keys of this rank's items by part. */
+/* Boxes and key ranges of this rank's items, prepared for minima: r->high holds -high. first, last: [nparts] least key,
+ * and least complement of a key, of each part. */
 static int take_items(eqp_regions *r, const eqp_points *points, const int *part, uint64_t *first, uint64_t *last)
 {
     int code = EQP_OK;
@@ -66,7 +67,7 @@ static int take_items(eqp_regions *r, const eqp_points *points, const int *part,
     return code;
 }
 
-/* Boxes and keys of all ranks' items. */
+/* Reduces boxes and key ranges over all ranks, and lists the parts with items. Collective. */
 static int gather_ends(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part, uint64_t *first,
                        uint64_t *last)
 {
@@ -92,7 +93,7 @@ done:
     return code;
 }
 
-/* A part by where it begins. */
+/* The extent of a part along an axis or the curve. */
 typedef struct begin {
     double at, until;
     uint64_t key;
@@ -120,8 +121,8 @@ static void order_parts(const eqp_regions *r, int axis, int n, const int *part, 
     qsort(list, (size_t)n, sizeof *list, by_begin);
 }
 
-/* The wall across an axis that parts n parts best in two halves, cuts none, and has places of each below it; returns
- * how many are below, 0: there is none. */
+/* The wall across an axis that cuts no part, has places of every lower part below it, and divides n parts most evenly.
+ * list: [n] sorted by begin. Returns the number of parts below the wall; 0: no such wall. */
 static int find_wall(int n, const begin *list, double *wall)
 {
     double reach = -INFINITY;
@@ -139,12 +140,12 @@ static int find_wall(int n, const begin *list, double *wall)
     return best;
 }
 
-/* Parts still to be told apart, and their node. */
+/* A set of parts still to be separated, and its node. */
 typedef struct task {
     int first, n, node;
 } task;
 
-/* Grows the tree; EQP_ERR_STATE where no wall does. list, stack: [nfilled] work. */
+/* Builds the tree of walls; EQP_ERR_STATE if some parts cannot be separated. list, stack: [nfilled] work. */
 static int grow(eqp_regions *r, begin *list, task *stack)
 {
     int nstack = 0;
@@ -186,7 +187,7 @@ static int grow(eqp_regions *r, begin *list, task *stack)
     return EQP_OK;
 }
 
-/* Intervals of the curve; EQP_ERR_STATE where they overlap. */
+/* Makes the parts intervals of the curve; EQP_ERR_STATE if their key ranges overlap. */
 static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last, begin *list)
 {
     for (int i = 0; i < r->nfilled; i++) {
@@ -208,7 +209,7 @@ static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last
     return EQP_OK;
 }
 
-/* Walls where they do, else the curve, unless walls are wanted. */
+/* Builds walls if they separate the parts; else uses the curve, unless walls are requested. Local. */
 static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, const eqp__walls_wanted *wanted,
                   int grid[3])
 {
@@ -342,7 +343,7 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
     if (key_of(regions, place, &key) != EQP_OK) {
         return -1;
     }
-    while (high - low > 1) { /* the last one that begins at the key or below */
+    while (high - low > 1) { /* the last interval whose first key is <= key */
         const int middle = low + (high - low) / 2;
         low = regions->cut[middle] <= key ? middle : low;
         high = regions->cut[middle] <= key ? high : middle;

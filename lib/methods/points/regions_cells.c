@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions that are the cells of a power diagram (assign/voronoi.h): where they come from, and what touches them. */
+/* Regions that are the cells of a power diagram (methods/voronoi/voronoi.h): broadcast, and queries by box or ball. */
 #include "comm/agree.h"
 #include "methods/points/regions.h"
 
@@ -71,16 +71,16 @@ done:
     return code;
 }
 
-/* A linear function of a place: the difference of two powers, or how far outside the domain it is. */
+/* A linear function of a place: a difference of two powers, or the distance outside a face of the domain. */
 typedef struct linear {
     double slope[3], constant;
 } linear;
 
-/* All that is within reach of a box, in the coordinates of the cells. */
+/* A query in the scaled coordinates of the cells. */
 typedef struct ball {
     const eqp_voronoi *v;
     eqp__reach in;
-    double slack; /* more than rounding adds to a difference of powers */
+    double slack; /* bound of the rounding error of a difference of powers */
 } ball;
 
 static ball scale(const eqp_voronoi *v, const eqp__reach *reach)
@@ -103,7 +103,7 @@ static ball scale(const eqp_voronoi *v, const eqp__reach *reach)
     return k;
 }
 
-/* The least of a linear function in the ball, and the place where it is. */
+/* The minimum of a linear function over the ball, and its place x. */
 static double find_least(const ball *k, const linear *f, double x[3])
 {
     const double length = sqrt(f->slope[0] * f->slope[0] + f->slope[1] * f->slope[1] + f->slope[2] * f->slope[2]);
@@ -117,7 +117,8 @@ static double find_least(const ball *k, const linear *f, double x[3])
     return least;
 }
 
-/* What excludes a place from a cell most: a cell of less power there, or the end of the domain. False: nothing does. */
+/* Finds the constraint that excludes place x from cell p: the domain face that x is farthest outside of, else the cell
+ * of least power at x. *f: its linear function, positive at x. False: x is in cell p. */
 static bool is_excluded(const ball *k, int p, const double x[3], linear *f)
 {
     const eqp_voronoi *v = k->v;
@@ -145,9 +146,9 @@ static bool is_excluded(const ball *k, int p, const double x[3], linear *f)
     return cell[0] != p;
 }
 
-/* False only with a proof: a weighted mean of differences of powers is positive in the whole ball, so at each place of
- * it some cell has less power than p. The weights are those of fictitious play between a place, which takes the least
- * of the mean so far, and a cell, which takes that place: their means tend to the place where p comes nearest. */
+/* True unless cell p provably misses the ball. The proof: a mean of excluding functions is positive in the whole ball,
+ * so at each place some function is positive and excludes it. The means come from fictitious play: one player picks the
+ * place that minimizes the current mean, its opponent the function that excludes this place. */
 static bool touches(const ball *k, int p)
 {
     linear mean = {.constant = 0.0}, f;
@@ -175,7 +176,7 @@ static bool touches(const ball *k, int p)
     return true;
 }
 
-/* Least square of the distance of a box from the ball. */
+/* Squared distance between a box and the ball. */
 static double square_between(const ball *k, const double low[3], const double high[3])
 {
     double sum = 0.0;
@@ -188,7 +189,8 @@ static double square_between(const ball *k, const double low[3], const double hi
     return distance * distance;
 }
 
-/* The largest power in the ball of the cell that has its middle: no cell that is above it everywhere owns any of it. */
+/* Upper bound, over the ball, of the power of the cell at its centre. A cell whose power exceeds it everywhere in the
+ * ball owns no place there. */
 static double largest_power(const ball *k)
 {
     double middle[3], power[2], sum = 0.0;

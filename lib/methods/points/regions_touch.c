@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a box or a ball to the parts whose regions it touches. */
+/* Finds the parts whose regions a box or a ball touches. */
 #include "comm/agree.h"
 #include "methods/points/regions.h"
 
@@ -14,7 +14,7 @@
 typedef struct query {
     const eqp_regions *r;
     eqp__reach in;
-    double most; /* the reach, by as much as is rounded more */
+    double most; /* the reach plus a margin for rounding */
     bool *seen;  /* [parts] */
     int *stack;  /* [nodes of the tree] */
     int *part, n;
@@ -30,7 +30,7 @@ static void take(void *user, int part)
     }
 }
 
-/* True if the query touches a box; distances are rounded in its favour. */
+/* True if the query touches a box. Rounding may add a box, but never drops one. */
 static bool touches(const query *q, const double low[3], const double high[3])
 {
     double sum = 0.0;
@@ -69,7 +69,7 @@ static void walk_tree(query *q)
     }
 }
 
-/* The interval that holds a key. */
+/* The interval of the curve that contains a key. */
 static int interval_of(const eqp_regions *r, uint64_t key)
 {
     int low = 0, high = r->nfilled;
@@ -82,8 +82,8 @@ static int interval_of(const eqp_regions *r, uint64_t key)
     return low;
 }
 
-/* The octree cell of a level whose least key this is: only those that a cut divides are looked into, one for each cut
- * and level. */
+/* Walks the octree cell of this level whose least key is `key`. Descends only into cells that a cut divides, at most
+ * one per cut and level. */
 static void walk_curve(query *q, int level, uint64_t key)
 {
     const eqp_regions *r = q->r;
@@ -97,7 +97,7 @@ static void walk_curve(query *q, int level, uint64_t key)
     for (int a = 0; a < 3; a++) {
         const uint32_t first = at[a] / width * width;
         const double from = (double)first / cells, until = (double)(first + width) / cells;
-        /* Keys are rounded, too. Neither products nor sums are above DBL_MAX where places are not. */
+        /* The margin covers the rounding of keys. Products and sums stay below DBL_MAX if places do. */
         const double margin = 4 * DBL_EPSILON * fabs(r->corner[a]) + 4 * DBL_EPSILON * r->side + 4 * DBL_TRUE_MIN;
         low[a] = first == 0 ? -INFINITY : r->corner[a] + r->side * from - margin;
         high[a] = first + width == cells ? INFINITY : r->corner[a] + r->side * until + margin;
@@ -126,7 +126,7 @@ static void walk(query *q)
     }
 }
 
-/* The images of the query that come nearest to any place of the domain: itself, brought there, and its neighbours. */
+/* Walks the query, shifted into the periodic domain, and its neighbouring images. */
 static void walk_images(query *q, const double *domain)
 {
     double low[3], high[3], period[3];
@@ -137,7 +137,7 @@ static void walk_images(query *q, const double *domain)
         images[a] = period[a] > 0 ? 1 : 0;
         q->in.floor[a] = period[a] > 0 ? domain[a] : -INFINITY;
         q->in.ceiling[a] = period[a] > 0 ? domain[3 + a] : INFINITY;
-        if (period[a] > 0 && q->in.high[a] - q->in.low[a] >= period[a]) { /* all of it */
+        if (period[a] > 0 && q->in.high[a] - q->in.low[a] >= period[a]) { /* covers the whole period */
             images[a] = 0;
             q->in.low[a] = domain[a];
             q->in.high[a] = domain[3 + a];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Boxes that meet face to face, out of the boxes around the items of each part. */
+/* Boxes that fill the domain, from the boxes around the items of each part. */
 #include "comm/agree.h"
 #include "methods/points/points.h"
 #include "methods/points/regions.h"
@@ -14,20 +14,20 @@
 
 /* ---- grids ---- */
 
-/* Slab of a part along an axis, as MPI_Cart_coords() has it. */
+/* Slab of a part along an axis, as by MPI_Cart_coords(). */
 static int slab_of(const int grid[3], int part, int axis)
 {
     return axis == 0 ? part / (grid[1] * grid[2]) : axis == 1 ? part / grid[2] % grid[1] : part % grid[2];
 }
 
-/* The walls inside the domain that tell the slabs of an axis apart, wall[1] to wall[grid[axis] - 1]; false: there are
- * none. low, high: [parts] work */
+/* Finds walls that separate the slabs of an axis, wall[1] to wall[grid[axis] - 1]; false: slabs overlap. low, high:
+ * [nparts] work. */
 static bool tell_apart(const eqp_regions *r, const eqp__walls_wanted *wanted, const int grid[3], int axis, double *low,
                        double *high, double *wall)
 {
     const int nslabs = grid[axis];
     double next = wanted->high[axis], reach = wanted->low[axis], begin = -INFINITY;
-    int last = 0; /* with items */
+    int last = 0; /* last slab with items */
 
     for (int s = 0; s < nslabs; s++) {
         low[s] = INFINITY;
@@ -38,7 +38,7 @@ static bool tell_apart(const eqp_regions *r, const eqp__walls_wanted *wanted, co
         low[s] = fmin(low[s], r->low[3 * p + axis]);
         high[s] = fmax(high[s], r->high[3 * p + axis]);
     }
-    for (int s = nslabs - 1; s > 0; s--) { /* the least of this slab and those behind it */
+    for (int s = nslabs - 1; s > 0; s--) { /* low[s] becomes the minimum over slabs >= s */
         next = fmin(next, low[s]);
         low[s] = next;
         last = last == 0 && high[s] > -INFINITY ? s : last;
@@ -46,19 +46,19 @@ static bool tell_apart(const eqp_regions *r, const eqp__walls_wanted *wanted, co
     for (int s = 1; s < nslabs; s++) {
         reach = fmax(reach, high[s - 1]);
         begin = high[s - 1] > -INFINITY ? fmax(begin, low[s - 1]) : begin;
-        if (reach > low[s] || (reach == low[s] && begin >= reach && s <= last)) { /* no slab lies in a wall */
+        if (reach > low[s] || (reach == low[s] && begin >= reach && s <= last)) { /* slabs overlap, or have no width */
             return false;
         }
         const double middle = 0.5 * reach + 0.5 * low[s];
         wall[s] = middle > reach ? middle : low[s];
-        if (r->nfilled == 0) { /* nothing is there to go by */
+        if (r->nfilled == 0) { /* no items: equal widths */
             wall[s] = wanted->low[axis] + (wanted->high[axis] - wanted->low[axis]) * s / nslabs;
         }
     }
     return true;
 }
 
-/* The subtree of the parts first to first + count - 1 along each axis. */
+/* Builds the subtree of the parts first to first + count - 1 along each axis. */
 static void plant(eqp_regions *r, const int grid[3], double *const wall[3], int at, const int first[3],
                   const int count[3])
 {
@@ -83,7 +83,7 @@ static void plant(eqp_regions *r, const int grid[3], double *const wall[3], int 
     plant(r, grid, wall, child + 1, upper, above);
 }
 
-/* Builds the tree of a grid; false if the parts are not that grid. wall: work, [parts] each */
+/* Builds the tree of a grid; false if its slabs overlap. work, wall: [nparts] each. */
 static bool is_grid(eqp_regions *r, const eqp__walls_wanted *wanted, const int grid[3], double *const work[2],
                     double *const wall[3])
 {
@@ -110,7 +110,7 @@ int eqp__walls_grid(eqp_regions *r, const eqp__walls_wanted *wanted, int grid[3]
     for (int a = 0; a < 3; a++) {
         edge[a] = 0.5 * wanted->high[a] - 0.5 * wanted->low[a];
     }
-    EQP_TRY(eqp_tensor_grid(r->nparts, edge, found)); /* the likeliest, where parts without items leave it open */
+    EQP_TRY(eqp_tensor_grid(r->nparts, edge, found)); /* first guess; decides if empty parts permit several grids */
     bool is = is_grid(r, wanted, found, work, wall);
     for (int x = 1; x <= r->nparts && !is; x++) {
         for (int y = 1; r->nparts % x == 0 && y <= r->nparts / x && !is; y++) {
@@ -129,7 +129,7 @@ done:
 
 /* ---- widths ---- */
 
-/* need: [nnodes][3] the least edges of what is below each node */
+/* need: [nnodes][3] least edges of the box of each node. */
 static void add_up_needs(const eqp_regions *r, const eqp__walls_wanted *wanted, double (*need)[3])
 {
     for (int at = r->nnodes - 1; at >= 0; at--) {
@@ -145,7 +145,7 @@ static void add_up_needs(const eqp_regions *r, const eqp__walls_wanted *wanted, 
     }
 }
 
-/* The wall of a node whose box is given, and the boxes on its two sides. */
+/* Places the wall of a node in its box, and sets the boxes of both children. moves: the wall may move. */
 static void stand(eqp__regions_node *node, double (*box)[6], const double (*need)[3], int at, bool moves)
 {
     const int a = node->axis;
@@ -175,7 +175,7 @@ int eqp__walls_stand(eqp_regions *r, const eqp__walls_wanted *wanted)
     for (int a = 0; a < 3 && r->nnodes > 0; a++) {
         box[0][a] = wanted != NULL ? wanted->low[a] : -INFINITY;
         box[0][3 + a] = wanted != NULL ? wanted->high[a] : INFINITY;
-        /* Sums of widths are rounded. */
+        /* Tolerates the rounding of sums of widths. */
         EQP_TRY(wanted == NULL || need[0][a] * (1 - 1e-12) <= wanted->high[a] - wanted->low[a] ? EQP_OK
                                                                                                : EQP_ERR_CAPACITY);
     }
@@ -209,9 +209,9 @@ int eqp_regions_walls(const eqp_regions *regions, int part, double low[3], doubl
     return EQP_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
-/* The domain: the one that is wanted, else the box around all items, else a unit cube. Collective. */
+/* The domain: as requested, else the box around all items, else a unit cube. Collective. */
 static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp_walls_options *how, eqp__walls_wanted *wanted)
 {
     double end[6];
@@ -275,7 +275,7 @@ static const char *reason(int code)
     }
 }
 
-/* The parts of the method, and the walls between them. */
+/* Assigns parts by the method, and builds the walls between them. Collective. */
 static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp__points_scope *scope,
                  const eqp_balance_options *options, const eqp_walls_options *how, int grid[3], eqp_regions **made)
 {
@@ -286,7 +286,7 @@ static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *poin
     code = code == EQP_OK ? eqp_array_create(made, 1, sizeof **made) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     (*made)->nparts = options->nparts;
-    (void)eqp_method_set(method, "cart", NULL, &these.settings, NULL); /* of methods that have such numbers */
+    (void)eqp_method_set(method, "cart", NULL, &these.settings, NULL); /* ignored by methods without this option */
     EQP_TRY(find_domain(comm, points, how, &wanted));
     EQP_TRY(eqp_balance_points(comm, method, points, &these, part, NULL));
     EQP_TRY(eqp__regions_make(comm, *made, points, scope, part, &wanted, grid));

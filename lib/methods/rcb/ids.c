@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds ids that occur twice, on one rank or on two. */
+/* Finds duplicate ids, on one rank or on different ranks. */
 #include "methods/rcb/session.h"
 
 #include <equipoise/more/base.h>

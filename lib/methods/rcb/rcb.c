@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Zoltan's bisections of the weights: along an axis (`rcb`), or across the axis of least inertia (`rib`). */
+/* Zoltan's bisections of the weights: along coordinate axes (`rcb`), or across the axis of least inertia (`rib`). */
 #include "methods/rcb/rcb.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/relabel_all.h"
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zoltan's bisection stops with a false memory error, and then hangs, if a rank that is to hold several parts ends up
- * without items or if items without weight end up where no part is: few items or very uneven weights suffice. Up to
- * this many items one rank therefore bisects for all; beyond that the weights are kept within limits. */
+/* Most items that rank 0 bisects alone. Zoltan's parallel bisection reports a false memory error and hangs if a rank
+ * with several parts gets no items, or if items without weight arrive where no part is. Few items or very uneven
+ * weights cause this. Rank 0 therefore bisects up to this many items; beyond that the weights are limited. */
 #define MOST_ON_ROOT ((int64_t)1 << 22)
 
 static int count_dimensions(void *data, int *error)
@@ -49,15 +49,16 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
     return EQP_OK;
 }
 
-/* Zoltan multiplies six coordinates and three weights (the eigenvalues of a tensor of inertia), and never finds a
- * median among infinite ones. Coordinates beyond these powers of two are scaled, by another one: nothing is rounded. */
+/* Exponents beyond which coordinates are scaled. Zoltan multiplies six coordinates and three weights (eigenvalues of
+ * the inertia tensor), and finds no median among infinite values. The scale is a power of two, so nothing is rounded.
+ */
 enum { MOST_EXPONENT = 100, LEAST_EXPONENT = -100 };
 
-/* An axis on which all points lie so close to each other, beside their distance from 0, is shifted, which rounds
- * nothing either. */
+/* An axis is shifted if the extent of the points is below this fraction of their distance from 0; the shift is exact,
+ * too. */
 #define CLOSE 0x1p-26
 
-/* How points are passed. Collective. */
+/* Sets the shift and scale with which points are passed. Collective. */
 static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan_input *input)
 {
     double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY}, half = 0, widest = 0;
@@ -83,7 +84,7 @@ static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan
     return EQP_OK;
 }
 
-/* Zoltan's bisection. Collective. */
+/* Runs Zoltan's bisection. Collective. */
 static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
                   const eqp_balance_options *options, const char *how, int *part)
 {
@@ -105,10 +106,10 @@ static int total_below(MPI_Comm comm, int64_t n, const double *weight, double mo
     return eqp_sum_double(comm, 1, total);
 }
 
-/* Weights that leave no rank without items: each at least a little, and none more than half of what the smallest part
- * holds. Every cut then misses its target by less than a quarter of a part, and the misses of a whole chain of cuts add
- * up to less than the two parts that a rank with several has at least. Lowering weights lowers what a part holds, so
- * the limit is a fixed point. */
+/* Limits the weights so that no rank ends up without items: at least 0.001 of the mean, at most half the target weight
+ * of the smallest part. Every cut then misses its target by less than a quarter of a part, and the errors of a chain of
+ * cuts sum to less than two parts, the least that a rank with several parts has. Lowering weights lowers the target, so
+ * the limit is a fixed point. Collective. */
 static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, double smallest_share)
 {
     double most = INFINITY, total = 0, next;
@@ -152,7 +153,7 @@ static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const 
     return code;
 }
 
-/* On one rank, so that the parts do not depend on the ranks. */
+/* Bisects all items on one rank, so that the parts do not depend on the number of ranks. Local. */
 static int bisect_alone(const eqp_balance_items *items, const eqp_balance_options *options, const char *how, int *part)
 {
     MPI_Comm self = MPI_COMM_NULL;
@@ -182,7 +183,7 @@ static int rib_alone(const eqp_balance_items *items, const eqp_balance_options *
 int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *how, int64_t most_on_root, int *part, eqp_balance_result *result)
 {
-    /* Fills empty parts and touches nothing else: what bisection balances is bisection's. */
+    /* The repair only fills empty parts; the balance is left to the bisection. */
     const double any_imbalance = 1e30;
     int64_t total;
     int code = eqp_scan_int64(comm, items->n, NULL, &total);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows `rcb` and `rib`, which a build without Zoltan lacks. */
+/* The rows `rcb` and `rib`; builds without Zoltan have no functions for them. */
 #include "methods/rcb/rcb.h"
 
 #ifndef EQP_ZOLTAN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Zoltan's manners in one place: 32-bit words, callbacks, strings for numbers, silence. */
+/* Zoltan's interface: ids as 32-bit words, callbacks, parameters as strings, output switched off. */
 #include "methods/rcb/session.h"
 
 #include <equipoise/more/base.h>
@@ -52,7 +52,7 @@ int eqp__zoltan_weight_unit(MPI_Comm comm, const eqp_balance_items *items, doubl
     return code;
 }
 
-/* What both methods want: 64-bit ids, weights, every object in the answer, no output. */
+/* Sets the common parameters (64-bit ids, weights, a part for every object, no output) and those of the method. */
 static int set_parameters(struct Zoltan_Struct *zoltan, const eqp_balance_options *options,
                           const eqp__zoltan_setting *settings)
 {
@@ -73,7 +73,7 @@ static int set_parameters(struct Zoltan_Struct *zoltan, const eqp_balance_option
 
     snprintf(parts, sizeof parts, "%d", options->nparts);
     snprintf(tolerance, sizeof tolerance, "%.9g", 1 + options->imbalance_tol);
-    /* Zoltan's seed is an int, and 0 would mean its own default. */
+    /* Zoltan's seed is an int; 0 selects its default. */
     snprintf(seed, sizeof seed, "%d", (int)((options->seed ^ options->seed >> 31) % (INT_MAX - 1)) + 1);
     for (const eqp__zoltan_setting *s = common; s->name; s++) {
         failed |= Zoltan_Set_Param(zoltan, s->name, s->value) != ZOLTAN_OK;
@@ -131,14 +131,14 @@ static int run(struct Zoltan_Struct *zoltan, int64_t n, int nparts, int *part)
         Zoltan_LB_Partition(zoltan, &changes, &gid_words, &lid_words, &nimport, &import_gid, &import_lid, &import_rank,
                             &import_part, &nexport, &export_gid, &export_lid, &export_rank, &export_part);
 
-    /* A warning is a tolerance that it missed: that is checked by the caller. */
+    /* A warning means that the tolerance was missed, which the caller checks. */
     if ((status != ZOLTAN_OK && status != ZOLTAN_WARN) || nexport != n) {
         code = status == ZOLTAN_MEMERR ? EQP_ERR_MEMORY : EQP_ERR_ZOLTAN;
     }
     for (int64_t i = 0; i < n; i++) {
         part[i] = -1;
     }
-    /* n answers, none out of range and none to the same item: then every item has one. */
+    /* n valid answers for different items cover every item. */
     for (int k = 0; !code && k < nexport; k++) {
         if (export_lid[k] >= (ZOLTAN_ID_TYPE)n || export_part[k] < 0 || export_part[k] >= nparts ||
             part[export_lid[k]] >= 0) {
@@ -161,7 +161,7 @@ int eqp__zoltan_partition(MPI_Comm comm, const eqp__zoltan_input *input, const e
     int64_t n = in.items->n, npins = in.list_first ? in.list_first[n] : 0;
     int *answer = NULL;
     float version;
-    /* Zoltan counts in int, and waits for all ranks: whatever may fail has to fail before. */
+    /* Zoltan counts in int and blocks until all ranks arrive, so errors must be detected before the call. */
     int code = n > INT_MAX || npins > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 
     code = code ? code : eqp_array_create(&answer, n, sizeof *answer);
