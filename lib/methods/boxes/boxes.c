@@ -52,7 +52,7 @@ static int check_counts(eqp_boxes_kind kind, const int n[3])
     }
     for (int d = 0; d < 3; d++) {
         parts *= n[d];
-        /* Half of the range: the tree of bisection has 2 parts - 1 pieces. */
+        /* Half of the int range, since the bisection tree has 2 parts - 1 pieces. */
         if (parts > INT32_MAX / 2) {
             return EQP_ERR_OVERFLOW;
         }

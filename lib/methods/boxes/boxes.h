@@ -25,7 +25,7 @@ struct eqp_boxes {
     double low[3], high[3];
     double least[3]; /* least width of a part */
     int64_t nwall;
-    double *wall; /* sections: see eqp__sections_wall() */
+    double *wall; /* sections: [nwall] walls in rows, see row() in sections.c */
     int npiece;
     eqp_boxes_piece *piece; /* bisection */
 };

@@ -70,8 +70,7 @@ static void chain_close(chain *c)
     free((void *)c->prefix);
 }
 
-/* Load of part p with items i to j - 1, relative to its share. Falls with i and rises with j, also in floating point.
- */
+/* Load of part p with items i to j - 1, relative to its share. Monotone in i and j, also in floating point. */
 static double range_load(const chain *c, int64_t i, int64_t j, int p)
 {
     const double have = c->have ? c->have[p] : 0;

@@ -17,8 +17,7 @@
 /* A run has at most 1 / 2^k of a part's average load and size: k of the longest runs, of the shortest, and its step. */
 enum { LONGEST = 3, SHORTEST = 7, SHORTER = 2 };
 
-/* Search for a swap: most pieces per part, and most partner parts. EXCHANGES: most moves and swaps per part and level.
- */
+/* Limits of the search for a swap: pieces per part, partner parts; moves and swaps per part and level. */
 enum { PICKED = 48, LIGHTEST = 6, EXCHANGES = 16 };
 
 /* Smallest worthwhile reduction of the relative load by a swap. */

@@ -19,7 +19,7 @@ typedef enum bound {
 
 typedef struct question {
     const eqp__capping *in;
-    int64_t largest; /* capacity */
+    int64_t largest; /* largest capacity */
     bound kind;
     int64_t threshold;
 } question;

@@ -118,8 +118,7 @@ static void sort_pins(int64_t n, pin *here, pin *there, bool to_there)
     }
 }
 
-/* Distributes the units' pins into buckets of ascending ids, ordered by unit within a bucket. end: end of each bucket.
- */
+/* Distributes the units' pins into buckets of ascending ids, by unit in each bucket. end: end of each bucket. */
 static digits deal_pins(int64_t n, const int64_t *pin_first, const int64_t *pins, pin *dealt, int64_t *end)
 {
     const int64_t npins = n > 0 ? pin_first[n] : 0;

@@ -92,7 +92,7 @@ int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_lo
     eqp_load_statistics mean;
     int code = eqp_agree(comm, statistics && (n == 0 || load) ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 
-    /* Two rounds: moments keep their digits only about a centre near the mean. */
+    /* Two rounds: moments about a centre far from the mean lose digits. */
     if (code || (code = add_sums(comm, n, load, 0, &sums)) || (code = eqp_load_statistics_from_sums(&sums, &mean)) ||
         (code = add_sums(comm, n, load, mean.mean, &sums))) {
         return code;

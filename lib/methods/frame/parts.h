@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two halves of eqp_parts_load(), so that ranks can add in between. */
+/* The two halves of eqp_parts_load(), between which ranks can reduce their sums. */
 #ifndef EQUIPOISE_METHODS_FRAME_PARTS_H
 #define EQUIPOISE_METHODS_FRAME_PARTS_H
 

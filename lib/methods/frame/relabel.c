@@ -136,8 +136,7 @@ static int exchangeable(const double *share, int a, int b)
     return !share || share[a] == share[b];
 }
 
-/* Numbers parts without a matching overlap: their own number if it is free, else the lowest free one with their share.
- */
+/* Numbers parts without a matching overlap: the own number if it is free, else the lowest free one of equal share. */
 static void number_the_rest(int nparts, const double *share, int *number, unsigned char *taken)
 {
     for (int p = 0; p < nparts; p++) {

@@ -122,8 +122,7 @@ static bool is_own(const eqp_method *method, const eqp_option *option)
 typedef struct reading {
     const eqp_methods *own;
     const eqp_choice_options *usual;
-    const eqp_settings
-        *of_call; /* eqp_method_read(): initial settings; only the method's own options are valid. NULL: balancer */
+    const eqp_settings *of_call; /* initial settings of a call, which allows own options only; NULL: balancer */
 } reading;
 
 void eqp__methods_add_all(eqp_message *message)
@@ -419,7 +418,7 @@ int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *s
     return EQP_OK;
 }
 
-/* A list that grows by one word at a time. */
+/* The list of choices parsed so far, and its context. */
 typedef struct word_list {
     const eqp_methods *own;
     const eqp_choice_options *usual;

@@ -13,8 +13,7 @@ typedef struct eqp__graph {
     int32_t *edge;        /* [first[n]] each edge stored at both its ends */
     int32_t *edge_weight; /* [first[n]] */
     int nweights;
-    int32_t
-        *weight; /* [n][nweights] limited to the smallest part's target; the first one is at least 0.001 of the mean */
+    int32_t *weight; /* [n][nweights] at most the smallest part's target; the first >= 0.001 of the mean */
 } eqp__graph;
 
 /* Partitions the vertices by METIS. part: [n]; nparts > 1. Local. */
@@ -23,8 +22,7 @@ int eqp__metis_partition(const eqp__graph *graph, const eqp_balance_options *opt
 /* The method `metis`, on the graph of eqp__links_of_cliques(). With too few items per part, or without shared pins, the
  * result is the cut of the curve. Parts are renumbered to match the present ones and repaired to the tolerance. With
  * several phases each phase is a constraint of its own, and the repair only fills empty parts. EQP_ERR_OVERFLOW for
- * more than 2^26 pins or 2^30 edges: rank 0 needs 24 bytes per pin, 28 per edge, and the memory of METIS. Collective.
- */
+ * more than 2^26 pins or 2^30 edges: rank 0 needs 24 bytes per pin, 28 per edge, and METIS's memory. Collective. */
 eqp__assign eqp__metis_assign;
 
 #endif

@@ -28,8 +28,7 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Sorts items and sums the work of equal keys; returns the number of distinct keys. of: [n] index of each item's key.
- */
+/* Sorts items and sums the work of equal keys; returns the number of keys left. of: [n] index of each item's key. */
 static int64_t merge(int64_t n, keyed *item, int64_t *of)
 {
     int64_t m = 0;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A box and its reach, and the parts found so far. */
+/* A query, and the parts found so far. */
 typedef struct query {
     const eqp_regions *r;
     eqp__reach in;

@@ -50,8 +50,7 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
 }
 
 /* Exponents beyond which coordinates are scaled. Zoltan multiplies six coordinates and three weights (eigenvalues of
- * the inertia tensor), and finds no median among infinite values. The scale is a power of two, so nothing is rounded.
- */
+ * the inertia tensor), and finds no median among infinite values. Scaling by a power of two is exact. */
 enum { MOST_EXPONENT = 100, LEAST_EXPONENT = -100 };
 
 /* An axis is shifted if the extent of the points is below this fraction of their distance from 0; the shift is exact,
