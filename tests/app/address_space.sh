@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Below a limit of the address space a run ends out of memory with the map that speeds ask for, and goes to its end with
-# a cap. How much a process takes depends on the machine's MPI: the limit lies between the peaks of both runs without one.
+# Under an address-space limit, a run without a memory cap runs out of memory with the map that speeds ask for; a run
+# with a cap completes. Memory use depends on the machine's MPI, so the limit lies between the peaks of both runs
+# without it.
 source "$(dirname "$0")/../helpers/lib.sh"
 clock=$1
 scene=(--quiet --generate hernquist:n=350000 --theta 1 --costs nominal --exchange direct --balance sfc
     --share 'speeds:8,1,1,1' --steps 1)
 cap=(--memory-cap 1.2mean)
 
-# peak ARG...: the largest address space of a process, in kB, as each of them tells at its end.
+# peak ARG...: the largest address space of a process, in kB; each process reports its own at exit.
 peak()
 {
     rm -f peaks

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On 8 ranks the weighted curve and the interaction hypergraph promise at most 2 % imbalance of the work that is then
-# computed, for clustered and smooth sets; equal counts are far off where the set is clustered. Feedback begins with
-# these and finds its way by measured loads alone.
+# On 8 ranks the weighted curve and the interaction hypergraph promise an imbalance of at most 2 % in the work computed
+# next, for clustered and smooth sets. Equal counts are far off for clustered sets. Feedback starts from equal counts
+# and converges by measured loads alone.
 source "$(dirname "$0")/../helpers/lib.sh"
 
-# Loads are counted work at nominal costs, so that a busy machine changes nothing. Groups are small compared with a
-# rank's share: the heaviest group of 128 particles can exceed the tolerance by itself.
+# Loads are counted work at nominal costs, so a busy machine has no effect. Groups are small compared with a rank's
+# share, because the heaviest group of 128 particles can exceed the tolerance by itself.
 once=(--group-size 64 --steps 0 --costs nominal --quiet)
 for kind in disks clusters plummer; do
     methods='sfc interaction'
@@ -18,7 +18,7 @@ done
 for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 "${once[@]}" --sample-strategy "$strategy" --report "clusters-$strategy"
 done
-# Seconds are readings of the clock, so that each step takes some.
+# Seconds are counted clock readings, so each step has a positive time.
 printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$1" "$APP" >counted
 chmod +x counted
 APP=./counted
@@ -34,7 +34,7 @@ for name in ("feedback", "repaired", "gained"):
     print(f'{name}: {run["regret_run_maps"]} maps, {run["regret_best_maps"]} would have been best: {100 * regret:.1f} %')
     assert 0 < best <= seconds and abs(regret - (1 - best / seconds)) < 1e-9, name
     assert run["regret_run_maps"] == sum(step["rebalanced"] for step in run["steps"]), name
-    # The first forces are no whole step: they are taken for as long as the first that is.
+    # The first forces are not a full step; their time is taken to be that of the first full step.
     whole = [s["step_seconds_measured"] for s in run["steps"][1:]]
     spent = sum(s["rebalanced"] * s["balance_seconds"] for s in run["steps"]) + whole[0] + sum(whole)
     assert abs(seconds - spent) < 1e-6 * spent, name
@@ -52,7 +52,7 @@ for step in steps:
     assert step["rebalanced"] == (step["action"] != "keep")
     assert ("owners move" in step["why"]) == (step["action"] == "repair")
     assert step["action"] != "repair" or step["imbalance_promised"] <= 0.02, step
-# Now and then many particles migrate for another reason: the root cell grows.
+# Occasionally many particles migrate because the root cell grows.
 migrated = sorted(step["migrated"] for step in steps if step["action"] == "repair")
 assert migrated[len(migrated) // 2] < 0.15 * steps[0]["migrated"], migrated
 steps = json.load(open("feedback/report.json"))["steps"]
@@ -60,7 +60,7 @@ maps = [step["step"] for step in steps if step["rebalanced"]]
 later = [step["imbalance_predicted"] for step in steps[15:]]
 print(f'feedback: maps before steps {maps}; predicted {100 * steps[0]["imbalance_predicted"]:.0f} %, '
       f'later {100 * sum(later) / len(later):.0f} %')
-# From equal counts step by step, without a word from the policy.
+# Feedback moves away from equal counts step by step, without the policy.
 assert maps[:2] == [0, 1] and sum(later) / len(later) < 0.5 * steps[0]["imbalance_predicted"]
 for kind in ("disks", "clusters", "plummer"):
     for method in ("count",) * (kind == "clusters") + ("sfc", "interaction"):
@@ -70,7 +70,7 @@ for kind in ("disks", "clusters", "plummer"):
               f'ghosts {step["ghosts_total"]}  units {step["units"]}  split {step["split_owners"]}')
         if method != "count":
             assert step["imbalance_promised"] <= 0.02
-            # Ranks that share an owner walk its list each; the promise does not know that.
+            # Each rank that shares an owner walks its list; the promised imbalance does not include that.
             assert step["imbalance_predicted"] <= (0.02 if step["split_owners"] == 0 else 0.04)
         else:
             assert step["imbalance_predicted"] > 0.5

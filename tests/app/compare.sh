@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# --compare: what it writes and says, that it takes no step, that what does not depend on measured times is the same from
-# any number of ranks; and options that make no sense.
+# --compare: its files and its output; it takes no step; results that do not depend on measured times are the same on
+# any number of ranks; invalid options are refused.
 # usage: compare.sh INPUT (of --generate)
 source "$(dirname "$0")/../helpers/lib.sh"
 input=$1
@@ -59,7 +59,7 @@ for parts in (2, 7):  # equal counts need no times
 assert report["interactions"] == other["interactions"]
 END
 
-# With nominal costs nothing but the particles decides: all columns are the same from any number of ranks.
+# With nominal costs the result depends on the particles only: all columns are the same on any number of ranks.
 words=all,sfc:split,tiles:even=step,interaction:start=tiles
 for ranks in 1 3; do
     expect $ranks --generate "$input" --compare $words --parts 3,16,100 --costs nominal --quiet --report "nominal-$ranks"

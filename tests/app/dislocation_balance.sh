@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every method of `--balance help` on four ranks computes the pairs and the forces of one rank, after five steps in which
-# nodes come and go; what a run reports.
+# Every method of `--balance help` on four ranks computes the pairs and forces of one rank after five steps in which
+# nodes are created and removed. The report of a run is complete.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
 # The network of the test: under a stress that splits, joins, removes and makes nodes in each of the first steps.
 network=(--generate 'chains:n=14,box=11000,corners=8' --cells '3,3,3' --stress '0,0,2e9,0,0,0' --r-tol 10 --rann 100 --dt 1e-10)
 
-# report DIR KEY: a value of report.json, as Python prints it; of the last step: steps.KEY
-# equal DIR DIR KEY...: of two reports
+# report DIR KEY: a value of report.json, as Python prints it; steps.KEY is the value in the last step
+# equal DIR DIR KEY...: fails unless the values of two reports are equal
 cat >report.py <<'END'
 import json, sys
 def value(folder, keys):
@@ -58,7 +58,7 @@ for method in $methods; do
         steps.zipped steps.coarsened steps.refined
     "$same" five.hdf5 a.hdf5 1e-5 || fail "$method: after five steps forces differ from those of one rank"
 done
-# By counted work: whether a repair pays by CPU seconds of five small steps is a matter of luck.
+# By counted work, because the CPU seconds of five small steps decide at random if a repair pays.
 expect 4 "${network[@]}" --steps 5 --quiet --balance sfc --rebalance repair --costs nominal \
     --imbalance-tol 0.01 --forces a.hdf5 --report repaired --output a.data
 equal five repaired interactions interactions_by_kind steps.nodes steps.segments steps.split steps.collided
@@ -107,7 +107,7 @@ for method in sys.argv[1:]:
         assert abs(max(load) / (sum(load) / 4) - 1 - step["imbalance_measured"]) < 1e-6
 END
 
-# What is said on the terminal.
+# Output on the terminal.
 expect 4 "${network[@]}" --steps 2 --report said
 head -n 1 out | grep -q '^dislocation .*336 nodes (generated chains) on 4 ranks, --balance auto, 3 x 3 x 3 cells$' ||
     fail "first line: $(head -n 1 out)"

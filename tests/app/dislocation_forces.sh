@@ -49,7 +49,7 @@ for isa in plain avx2 avx512 auto; do
 done
 [ -d "$shared" ] || echo "skipped: tables of other codes, which are not here"
 
-# A wrong number does not pass for a right one.
+# A wrong reference value is detected.
 sed '$s/[0-9.e+-]*$/1/' "$here/dislocation_selves.tsv" >wrong.tsv
 expect 1 --check-forces wrong.tsv
 awk -F '\t' '$1 == "self" && $3 < 1e-3 { exit 1 }' out || fail "a wrong reference force goes unnoticed: $(cat out)"
@@ -59,7 +59,8 @@ mv out alone
 expect 3 --check-forces "$here/dislocation_pairs.tsv"
 cmp -s alone out || fail "three ranks print otherwise than one: $(diff alone out)"
 
-# The far field against direct sums over shells of images: the same on any ranks, and its error falls with the order.
+# The far field agrees with direct sums over shells of images, is the same on any ranks, and its error falls with the
+# order.
 network="--generate chains:n=4,box=20000,maxseg=800 --cells 5"
 images()
 {
@@ -74,7 +75,7 @@ images 3 6 >ranks3
 cmp -s order6 ranks3 || fail "the far field's error depends on ranks: $(diff order6 ranks3)"
 paste order2 order6 | awk '{ exit !($10 < 0.03 && $10 < 0.3 * $5) }' || fail "errors of orders 2 and 6: $(cat order2 order6)"
 
-# What would take hours ends at once by a signal: there is nothing to save.
+# A signal ends a check of hours at once, as it has nothing to save.
 # shellcheck disable=SC2086
 "$APP" $network --check-forces images:shells=50 >out 2>err &
 pid=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # --generate: every kind that its help lists, with all of its keys, gives the same network on any number of ranks, in
-# files and in copies. That such networks are sound: tests/unit/test_dd_generate.c.
+# files and in copies. tests/unit/test_dd_generate.c checks the networks themselves.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 expect 1 --generate help
@@ -25,7 +25,7 @@ same()
     cmp -s <(grep -v -e nextDT -e '#\$ ' "$1.data") <(grep -v -e nextDT -e '#\$ ' made.data)
 }
 
-# The keys' defaults as the help has them, then others.
+# Keys at the defaults in the help, then at different values.
 for what in frank-read:n=5,box=20000,maxseg=700,length=6000,angle=0 loops:n=9,box=20000,maxseg=900,radius=800,sides=6 \
     lines:n=7,box=16000,maxseg=750,along112=1 chains:n=6,box=15000,maxseg=800,corners=5,spread=0.3; do
     kind=${what%%:*}

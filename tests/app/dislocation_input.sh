@@ -67,8 +67,8 @@ refused "noequal.ctrl: line 1: maxSeg: no '=' follows" good.data --ctrl noequal.
 expect 1 good.data --steps 1 --quiet
 expect 3 good.data --steps 1 --quiet
 
-# What the command line says wins over the control file; what it does not say stays. The control file that the run
-# writes has all of it.
+# Command-line options override the control file; keys without an option keep their values. The control file that the
+# run writes has both.
 printf 'rc = 3\nmaxSeg = 600\npois = 0.25\nnumXcells = 4\nnumYcells = 5\nnumZcells = 6\nmaxstep = 0\neRate = 7\nloadType = 1\ntimeNow = 5\ncycleStart = 9\n' \
     >some.ctrl
 # says FILE KEY VALUE...
@@ -90,7 +90,7 @@ says over.ctrl rc 4 maxSeg 700 pois 0 numXcells 3 numYcells 4 numZcells 5 eRate 
     rann 3 shearModulus 50000000000 burgMag 0.25 nextDT 0.5 timestepIntegrator euler enableCrossSlip 1
 [ "$(sed -n '/^appliedStress/,/]/p' over.ctrl | tr -d '[]' | xargs)" = 'appliedStress = 1000000 0 0 -2000000 0 3' ] ||
     fail "over.ctrl: another stress: $(grep -A 2 ^appliedStress over.ctrl)"
-# Where the box is free nothing is folded, and a segment longer than half of it is no mistake.
+# Free boundaries fold no coordinates and accept a segment longer than half the box.
 network free.data 'find("3,4")[1] = [-1500.0, -3000.0, -1000.0]'
 refused 'free.data.*3,4' free.data --steps 0
 printf 'rc = 5\nmaxSeg = 900\nxBoundType = 1\nyBoundType = 1\nzBoundType = 1\n' >free.ctrl
@@ -99,8 +99,8 @@ network free.data 'find("3,2")[1] = [2000.0, 4100.0, -500.0]; find("3,0")[1] = [
 expect 2 free.data --ctrl free.ctrl --steps 0 --quiet --output freed
 grep -q '^ *3,2 2000 4100 -500 ' freed.data || fail "a free box folds positions: $(grep '^ *3,2' freed.data)"
 
-# bad WORDS FILE EDIT: such a network is refused with these words on one rank. apart: on three as well, as the two ends
-# may be read by different ranks; a launcher takes a second to end ranks that fail.
+# bad WORDS FILE EDIT: the network is refused with these words on one rank. apart: on three ranks as well, where
+# different ranks may read the two ends; a launcher takes a second to end failing ranks.
 bad()
 {
     network "$2" "$3" || fail "cannot make $2"
@@ -144,7 +144,7 @@ bad 'short-box.data' short-box.data 'head["maxCoordinates"] = "[ 4000 4000 ]"'
 bad 'segments.data' segments.data 'head["numFileSegments"] = "3"'
 bad 'free-end.data.*3,4' free-end.data 'find("3,4")[2] = 0'
 
-# Cut anywhere; the first byte of the last number is the last place that can be missed.
+# Files cut at any byte; a cut after the first byte of the last number cannot be detected.
 size=$(wc -c <good.data)
 for part in 5 40 200 $((size / 2)) $((size * 2 / 3)) $((size - 40)); do
     head -c "$part" good.data >truncated.data
@@ -159,7 +159,7 @@ refused key.data key.data --steps 0
 sed '/^ 3,2 /s/2000/2O00/' good.data >digit.data
 refused_by_all 'digit.data.*\(line\|3,2\)' digit.data --steps 0
 
-# Not networks at all.
+# Files that are not networks.
 : >empty
 mkdir folder
 head -c 3000 /dev/urandom >noise
@@ -222,7 +222,7 @@ refused missing.ctrl good.data --ctrl missing.ctrl --steps 0
 refused folder good.data --ctrl folder --steps 0
 refused noise good.data --ctrl noise --steps 0
 refused_by_all good.data good.data --ctrl good.data --steps 0
-# ParaDiS knows many more keys, and so do its users: what is changed or passed over is named, and the run goes on.
+# ParaDiS has many more keys. The run names the keys that it changes or ignores, and continues.
 # noted WORDS LINE...: a control file of these lines runs, with a note of these words on one rank's stderr; "" for none.
 noted()
 {

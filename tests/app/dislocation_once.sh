@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every near pair of segments is computed once: as many pairs as a count by the definition, and the forces of one rank, by
-# every way in which data travel and work is shared, at the start and after steps in which nodes come and go.
+# Every near pair of segments is computed once: the number of pairs matches a count by the definition and the forces
+# match one rank, for every exchange plan and every way to share work, at the start and after steps that change the
+# network.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=6,box=6000,maxseg=500' --cells 5 --r-tol 20 --rann 60 --stress '0,0,0,5e8,5e8,0' --quiet)
@@ -62,7 +63,7 @@ for cells in 3 5; do
     [ "$counted" = "$expected" ] || fail "$cells cells: $counted pairs at first and at last, not $expected"
 done
 
-# Forces at the start, which differ by the order of sums alone.
+# Forces at the start differ in the order of summation only.
 expect 1 "${network[@]}" --steps 0 --forces one.hdf5 --report one
 while read -r ranks method options; do
     # shellcheck disable=SC2086
@@ -95,7 +96,7 @@ done <<END
 3 interaction --sample-strategy random --rebalance 3
 END
 
-# No rank holds everything: nodes, and segments with those of others.
+# No rank holds all nodes, or all segments including its ghosts.
 expect 7 --generate chains:n=60,box=20000,maxseg=600 --steps 0 --cells 10 --balance sfc --quiet --report large
 python3 - <<'END' || fail "a rank of seven holds too much"
 import csv, json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Networks of other codes load and run, on any ranks and with methods of every sort. Skipped where the files are absent.
-# usage: dislocation_real.sh SAME_FORCES DATA [large]: large: those of tens of thousands of nodes, else the others.
+# usage: dislocation_real.sh SAME_FORCES DATA [large]   large: networks of tens of thousands of nodes, else small ones
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 data=${EQUIPOISE_SHARED_DATA:-$2}/dislocation
@@ -38,9 +38,10 @@ if [ "${3-}" = large ]; then
     exit
 fi
 
-# Steps as their control files say; what comes out can be read again: arms are reciprocal and Burgers vectors sum
-# to zero at every node, or it would be refused.
-# A force is compared with its own size; the junction's middle nodes are in balance but for the digits of the file.
+# Steps follow the control files. The output can be read again, so its arms are reciprocal and Burgers vectors sum to
+# zero at every node.
+# A force is compared relative to its size; the middle nodes of the junction are in balance up to the digits of the
+# file.
 while read -r name nodes ranks tolerance steps <&3; do
     begun=$SECONDS
     expect 1 "$data/$name.data" --ctrl "$data/$name.ctrl" --steps 0 --quiet --forces one.hdf5 --report one

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A run that was stopped goes on as if it had not been: by a numbered snapshot, by Ctrl-C and by SIGTERM. What is written
-# is read again: ParaDiS files, packed and in several segments, and ParaView's.
+# A run stopped by a numbered snapshot, by Ctrl-C or by SIGTERM resumes as if never stopped. Written files can be read
+# again: ParaDiS files, packed and in several segments, and ParaView files.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
@@ -66,7 +66,7 @@ for a, b in zip(values("whole.ctrl"), values("rest.ctrl"), strict=True):
         assert a == b
 END
 done
-# It goes on with what it knew of its balance, which the control file says in comments.
+# The run resumes with the state of its balancer, which the control file stores in comments.
 for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
     same_schedule stops_000003.data 3 16 "$way --imbalance-tol 0.005" "${network[@]}" --r-tol 50 --dt 4e-9 \
         --output stops.data --output-every 3
@@ -81,13 +81,13 @@ expect 2 --restart half --steps 6 --quiet --balance bisection --forces other.hdf
 "$same" whole.hdf5 other.hdf5 1e-5 || fail "a restart on other ranks gives another physics"
 refused 'is at step 3 already' --restart half.data --steps 2
 
-# A pair has every key that ParaDiS 4.0 wants, once: those without a default there (rc, maxSeg), those whose default is
-# another than what this run has gone by, and those of its far field.
+# A pair has every key that ParaDiS 4.0 requires exactly once: keys without a default there (rc, maxSeg), keys whose
+# default differs from the value of this run, and the keys of its far field.
 needed=(numXdoms numYdoms numZdoms numXcells numYcells numZcells xBoundType yBoundType zBoundType decompType DLBfreq
     cycleStart maxstep timeNow timestepIntegrator nextDT maxDT dtIncrementFact dtDecrementFact rTol maxSeg minSeg rann
     remeshRule splitMultiNodeFreq collisionMethod fmEnabled fmMPOrder fmTaylorOrder shearModulus pois burgMag rc Ecore
     mobilityLaw MobScrew MobEdge MobClimb loadType appliedStress eRate edotdir totpStn)
-# complete CTRL KEY...: each of these keys stands there once.
+# complete CTRL KEY...: each key occurs once in CTRL.
 complete()
 {
     local ctrl=$1 key
@@ -114,7 +114,7 @@ for key in dataFileVersion numFileSegments minCoordinates maxCoordinates nodeCou
     complete half.data $key
 done
 
-# A pair of two runs is refused, and so are parameters that have lost their end; the network has its own with it.
+# A pair from two different runs is refused, and so is a truncated control file; the network file has a copy of its own.
 cp half.ctrl kept.ctrl
 cp whole.ctrl half.ctrl
 refused_by_all "half.ctrl: belongs to another network than that of half" --restart half --steps 7
@@ -127,7 +127,7 @@ grep -v networkChecksum kept.ctrl >half.ctrl # as ParaDiS and older versions wri
 expect 1 --restart half --steps 4 --quiet
 cp kept.ctrl half.ctrl
 
-# What was written is read: the network with its parameters, as a plain input, packed, in several segments.
+# The written network is read with its parameters: as plain input, packed, in several segments.
 expect 1 half.data --ctrl half.ctrl --steps 0 --quiet --forces read.hdf5
 gzip -c half.data >packed
 expect 2 packed --ctrl half.ctrl --steps 0 --quiet --forces packed.hdf5
@@ -222,7 +222,7 @@ for row in '1 TERM 143' '1 INT 130' '3 TERM 143'; do
     step=$(sed -n 's/.*after step \([0-9]*\);.*/\1/p' err)
     [ "${step:-0}" -ge 3 ] || fail "stopped after step '$step': $row"
     [ -s dislocation-restart.ctrl ] || fail "no control file after $row"
-    # It is what was written at the same step without any signal, and goes on.
+    # The file equals the one written at the same step without a signal, and the run resumes.
     same_network dislocation-restart.data "$(printf 'run_%06d.data' "$step")" 0
     expect 2 --restart dislocation-restart.data --steps $((step + 2)) --quiet --report again
     [ "$(python3 -c 'import json; print(json.load(open("again/report.json"))["steps"][0]["step"])')" = "$step" ] ||

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Cell pairs that are handed out while forces are computed: forces have the same bits by every method and differ by
-# rounding from those without; what was handed out is in the report; restarts go on alike; what is no method is refused.
+# Cell pairs are handed out while forces are computed: forces have the same bits by every method and differ by rounding
+# from a run without scheduling; the report counts the pairs handed out; restarts resume alike; unknown methods are
+# refused.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10 --quiet)
@@ -50,12 +51,12 @@ for ranks in 1 3; do
     "$same" kept.hdf5 handed.hdf5 1e-13 || fail "--schedule changes forces by more than rounding on $ranks ranks"
 done
 
-# One rank has nearly everything: others come for it.
+# One rank has nearly all the work, and idle ranks take some of it.
 expect 3 "${network[@]}" --steps 3 --balance sfc --share speeds:900,1,1 --report lopsided --schedule static
 [ "$(python3 -c 'import json; print(sum(step["handed"] for step in json.load(open("lopsided/report.json"))["steps"]) > 0)')" = True ] ||
     fail "nothing was handed out"
 
-# A stopped run goes on like any other one, and always to the same bits.
+# A stopped run resumes with the same bits as any run.
 expect 3 "${network[@]}" --steps 6 --balance none --schedule factoring --forces whole.hdf5
 expect 3 "${network[@]}" --steps 3 --balance none --schedule factoring --output half.data
 for method in factoring self; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What --compare counts is exact: to the last unit, ghost, message and byte it is the same on 1, 2 and 7 ranks, for every
-# method; and a run on as many ranks as parts, by the plan that the comparison has named, counts the same by its first map.
+# The counts of --compare are exact: units, ghosts, messages and bytes are the same on 1, 2 and 7 ranks for every
+# method. A run with one rank per part and the plan named by the comparison has the same counts with its first map.
 # usage: exact.sh INPUT [OPTION...]; INPUT of --generate. Each method runs on 2, 3, 4, 8 and 16 ranks.
 source "$(dirname "$0")/../helpers/lib.sh"
 common=(--generate "$@" --costs nominal --quiet)
@@ -32,9 +32,10 @@ for ranks in (2, 7):
 sys.exit(different != 0)
 END
 
-# Runs of the words that were compared. `auto` weighs in a run what trials take: the map that it took here is made. Those
-# that only follow measured loads begin with equal counts, `feedback`, or boxes, which no comparison has. What evens out steps
-# looks at plans all the time, and takes the cheapest one in a run, too.
+# Runs of the compared words. In a run `auto` also weighs the cost of its trials, so the method that it chose here is
+# run instead. Methods that follow measured loads start from equal counts (`feedback`) or from boxes, which no
+# comparison has.
+# Words with even=step choose the cheapest plan in a run as well, so they run with plan auto.
 expect 3 "${common[@]}" --compare "$words" --parts 2,3,4,8,16 --report what-if
 python3 - >runs <<'END' || fail "no rows"
 import csv

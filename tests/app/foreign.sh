@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A program of others, before and after it was balanced: the same physics on any ranks, by any method; less imbalance by
-# counted work, and only that. usage: foreign.sh BEFORE STEPS METHOD...; APP is the program after.
+# An external program before and after it was balanced has the same physics on any ranks, by any method, and less
+# imbalance in counted work. usage: foreign.sh BEFORE STEPS METHOD...; APP is the balanced program.
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/lib.sh"
 
 before=$1

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
-# The relative criterion goes by the forces of the step before, which a snapshot has not got.
+# The relative criterion uses the forces of the last step, which a snapshot does not contain.
 forces=(--opening geometric --precision double --quiet)
 expect 3 --generate plummer:n=3000 --steps 2 "${forces[@]}" --forces first.hdf5 --output run.hdf5 --report report
 expect 2 run.hdf5 --steps 0 "${forces[@]}" --forces again.hdf5 --report report2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# --group-size auto: a comparison gives each method the best of the sizes at each number of parts, as if each had been
-# compared by itself; a run says which size it has, and computes what a run with that size computes; a restart goes on.
+# --group-size auto: a comparison gives each method its best size at each number of parts, as separate comparisons
+# would; a run reports its size and computes the same as a run with that size; a restart resumes.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 compared=(--generate clusters:n=2000 --compare 'count,sfc,rcb' --parts 4,32 --costs nominal --opening geometric --precision

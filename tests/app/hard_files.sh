@@ -12,7 +12,7 @@ refused 'pipe: is not a regular file' --restart pipe
 refused '/dev/stdin: is not a regular file' /dev/stdin --steps 0 < <(cat good.txt)
 expect 1 /dev/stdin --steps 0 --quiet <good.txt
 
-# Particle 150 of 200 is read by the last rank or the last but one: its place in the file is what is said.
+# The last or second-to-last rank reads particle 150 of 200; the message gives its place in the file.
 awk 'BEGIN { for (i = 0; i < 200; i++) print 1, (i == 150 ? "nan" : i), i % 7, i % 3, 0, 0, 0 }' >nan.txt
 awk 'BEGIN { for (i = 0; i < 200; i++) print 1, i, i % 7, i % 3, 0, (i == 199 ? "-inf" : 0), 0 }' >infinite.txt
 refused_on '1 2 3 4' 'nan.txt: particle 150: x is not a number$' nan.txt --steps 0
@@ -51,7 +51,7 @@ rmdir set.1
 cp unique.dat set.1
 refused_by_all 'set.1: header disagrees' set.2 --steps 0
 
-# More particles than are wanted: in a file, generated, in a restart file.
+# Too many particles: in a file, generated, in a restart file.
 expect 1 unique.dat --steps 0 --quiet --output limit.hdf5
 for input in unique.dat '--generate plummer:n=300' '--restart limit.hdf5'; do
     read -ra words <<<"$input"
@@ -65,7 +65,7 @@ for ranks in 1 3; do
 done
 "$same" huge-1.hdf5 huge-3.hdf5 1e-12 || fail "forces of coordinates of 1e18 depend on the ranks"
 
-# Ids are names only: twice the same, or all the same, changes nothing.
+# Ids are names only: duplicate or equal ids have no effect.
 for name in unique twice alike; do
     expect 3 "$name.dat" --steps 2 --dt 0.01 --quiet --balance sfc --report "$name"
 done
@@ -100,7 +100,7 @@ full()
 full output.hdf5 --generate plummer:n=60000 --output
 full forces.hdf5 --generate plummer:n=170000 --cutoff 0.001 --forces
 
-# A disk that is really full, where this may be tried: the report too.
+# A disk that is really full, if the test may mount one: the report too.
 mkdir small
 if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
     trap 'umount "$work/small"; rm -rf "$work" "$sessions"' EXIT
@@ -120,7 +120,7 @@ if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
         [ -z "$(find small -name '*.part')" ] || fail "left on a full disk: $(find small -name '*.part')"
         rm -r small/*
     done
-    # The restart file: the run was good so far, and says that it could not be kept.
+    # The restart file: the run was sound so far, and reports that it could not be saved.
     head -c 100000 /dev/zero >small/rest 2>/dev/null
     (cd small && exec "$APP" --generate plummer:n=2000 --steps 100000000 --quiet >../out 2>../err) &
     pid=$!
@@ -135,7 +135,7 @@ else
     echo "not tried: a file system of its own"
 fi
 
-# Folders that take nothing, even from root. To run in one is fine: a restart file is written after a signal only.
+# Folders that refuse files even from root. Running in one works, since a restart file is written only after a signal.
 if [ -d /proc/self ]; then
     (cd /proc/self && exec "$APP" "$work/good.txt" --steps 1 --quiet) >out 2>err && [ ! -s err ] ||
         fail "a run in a folder that takes nothing: $(cat err)"

@@ -4,13 +4,13 @@
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 ranks=${2:-64}
-# Work weighs what is counted, so that no clock decides what is promised; no group is heavier than a rank's share.
+# Weights are counted work, so no clock affects the promised balance; no group is heavier than a rank's share.
 common=(--generate clusters:n=8192 --steps 3 --rebalance 2 --precision double --costs nominal --group-size 32)
 
 expect 1 "${common[@]}" --balance none --quiet --forces one.hdf5 --report one
 for method in sfc interaction; do
     expect "$ranks" "${common[@]}" --balance "$method" --quiet --forces many.hdf5 --report many
-    # Ids are those of the file, in its order: every particle is there once.
+    # The ids are the ids of the file in its order: every particle occurs once.
     "$same" one.hdf5 many.hdf5 1e-9 || fail "$method: forces on $ranks ranks"
     python3 - "$method" "$ranks" <<'EOF' || fail "$method: report"
 import csv, json, math, sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: lazy.sh SAME_FORCES CLOCK TOLERANCE STEPS INPUT...
-# TOLERANCE: of forces, which dislocation sums by cells, and so by the map. STEPS: of runs that lose a balancer; 0: the
-# same physics are all that is looked at, as all apps have the rest from the shell and the library.
-# Maps that other ranks or a thread make: the same physics as without them, whenever they come; with delay the same
-# tables for any number of ranks that make them; a run outlives these ranks; impossible settings are refused.
+# TOLERANCE: of forces; dislocation sums them by cells, so they depend on the map. STEPS: of runs that lose a balancer
+# rank; 0: the test only compares the physics, since the shell and the library provide the rest for all apps.
+# Maps from dedicated ranks or a thread give the same physics whenever they arrive. With delay the tables are the same
+# for any number of such ranks; a run outlives these ranks; impossible settings are refused.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1 clock=$2 tolerance=$3 steps=$4
 shift 4
@@ -12,7 +12,7 @@ input=("$@" --quiet)
 mpiexec=${MPIEXEC:-mpirun}
 
 if [ "$steps" -gt 0 ]; then
-    # What costs no run with several ranks.
+    # Refusals that need no run on several ranks.
     refused 'lazy.*leave none' "${input[@]}" --lazy 1
     refused "'-1'" "${input[@]}" --lazy -1
     refused "'x'" "${input[@]}" --lazy x
@@ -28,7 +28,7 @@ if [ "$steps" -gt 0 ]; then
     refused_on 3 'no lazy maps by none' "${input[@]}" --lazy 1 --balance none
 fi
 
-# same_run NAME LEAST: its physics are those of `plain`, and it has taken at least so many maps.
+# same_run NAME LEAST: its physics are those of `plain`, and it has taken at least LEAST maps.
 same_run()
 {
     "$same" plain.hdf5 "$1.hdf5" "$tolerance" >same || fail "$1: other forces: $(cat same)"
@@ -53,7 +53,7 @@ beside()
 
 expect 1 "${input[@]}" --steps 6 --forces plain.hdf5 --report plain --balance sfc
 beside 3 0 1 --balance sfc
-# Methods that assign work units may have ranks share a group, whose forces then are sums of theirs: rounding.
+# With methods that assign work units, ranks may share a group; its forces are sums over ranks and differ by rounding.
 tolerance=${tolerance/#0/1e-13} beside 4 0 2:spread=node --balance interaction --rebalance 1
 tolerance=${tolerance/#0/1e-13} beside 5 0 4 --balance tiles --rebalance 1
 tolerance=${tolerance/#0/1e-13} beside 3 0 thread --balance jagged --rebalance 1
@@ -69,7 +69,7 @@ if [ "$steps" -eq 0 ]; then
     exit
 fi
 
-# counts FILE: what no clock has measured.
+# counts FILE: the columns that do not depend on a clock.
 counts()
 {
     python3 - "$1" <<'PY'
@@ -79,8 +79,8 @@ for row in csv.DictReader(open(sys.argv[1])):
 PY
 }
 
-# Three ranks take the same maps in the same steps, whoever makes them. Where they make them themselves, which is timed,
-# as is their waiting, their clocks have counted on meanwhile: then counts are the same.
+# Three ranks take the same maps in the same steps, no matter which process makes them. If they make the maps
+# themselves, that work advances their clocks, so only the counts are the same.
 for lazy in 3 0 1 2; do
     for method in sfc tiles; do
         [ "$method" = sfc ] || [ "$lazy" = 3 ] || [ "$lazy" = 0 ] || continue
@@ -107,12 +107,12 @@ if [ ! -f outlived ]; then
     exit 0
 fi
 
-# outlives NAME SIGNAL SEND LAZY: the last one of three ranks sends itself the signal as it begins that message, which is
-# one of its maps. In a folder of its own.
+# outlives NAME SIGNAL SEND LAZY: the last of three ranks sends itself the signal when it begins message SEND, one of
+# its maps. The run has a folder of its own.
 outlives()
 {
     mkdir "$1" "$sessions/$1" && cd "$1" || exit 1
-    # Launchers that begin and end at once make and remove each other's folders.
+    # Launchers that start and end at the same time create and remove each other's folders.
     OMPI_MCA_orte_tmpdir_base=$sessions/$1 "$mpiexec" --enable-recovery -n 3 bash -c '
         if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then
             export SIGNAL_AT_SEND=$1 LD_PRELOAD=$2
@@ -122,7 +122,7 @@ outlives()
     echo $? >status
 }
 
-# late NAME SIGNAL: the rank is lost after its first maps. A slow machine needs more patience to get one of them.
+# late NAME SIGNAL: the rank is lost after its first maps. A slow machine needs more patience to receive one.
 late()
 {
     local patience

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A build without Zoltan or HDF5 computes, balances and compares by all that is left, reads the formats that are left,
-# and refuses the rest in one line.
+# A build without Zoltan or HDF5 computes, balances and compares with the remaining methods, reads the remaining
+# formats, and refuses the missing ones in one line.
 # usage: lean.sh DISLOCATION ZOLTAN(with|without) HDF5(with|without) FOLDER_OF_DATA
 source "$(dirname "$0")/../helpers/lib.sh"
 dislocation=$1 zoltan=$2 hdf5=$3 data=$4
@@ -38,7 +38,7 @@ if [ "$hdf5" = without ]; then
     refused_by_all 'clusters.hdf5: is an HDF5 file, and this build is without HDF5' "$data/clusters.hdf5" --report no
     refused 'forces: .*without HDF5' "${plummer[@]}" --steps 0 --forces forces.hdf5
     refused 'output: .*without HDF5' "${plummer[@]}" --steps 1 --output end.hdf5
-    # There is no restart file to write, and none is promised.
+    # This build writes no restart file and promises none.
     "$APP" "${plummer[@]}" --dt 1e-6 --steps 100000000 >out 2>err &
     pid=$!
     sleep 1

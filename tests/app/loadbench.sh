@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# loadbench from the outside: values do not depend on the ranks, recorded loads come again, bad input is told in one line.
-# Every method, policy, graph and scenario is in the tests of ranks.
+# loadbench as a program: values do not depend on the ranks, recorded loads can be replayed, bad input gives one line.
+# tests/mpi covers every method, policy, graph and scenario.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 graph='--generate octree:n=600,edge=5 --scenario walk:sigma=0.5 --unit 1e-8'
@@ -25,7 +25,7 @@ assert [(s["checksum"], s["interactions"], s["sum"]) for s in one] == [(s["check
 assert [s["checksum"] for s in late] == [s["checksum"] for s in one] and report("late")["lazy"]["maps"] > 0
 assert three[0]["imbalance_predicted"] > 1.5 and three[3]["imbalance_predicted"] < 0.3, three
 assert one[0]["cut"] == 0 and three[0]["cut"] == 0 and three[3]["cut"] > 0
-# Three ranges of a hundred weigh in each step what the ranks took, and after the last recorded step what they took last.
+# Three ranges of a hundred items weigh the recorded loads of the ranks in each step; later steps repeat the last ones.
 loads = [[float(r["load"]) for r in csv.DictReader(open("three/loads.csv")) if int(r["step"]) == s] for s in range(4)]
 mean = sum(map(sum, loads)) / 12
 for s, of in enumerate(steps("again")):

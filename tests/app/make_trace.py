@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a trace of a code that there is not: items on a grid, a hot spot that moves through it, ranks of equal counts.
+"""Makes a trace of a made-up code: items on a grid, a moving hot spot, ranks of equal counts.
 
     tests/app/make_trace.py FORMAT FOLDER [ITEMS [PHASES [RANKS]]]
 
-FORMAT: csv, tsv, vt, boxes (WarpX's LoadBalanceCosts) or charm (a dump for each phase). All of them
-say the same of the same items, but for what a format cannot say: vt and charm know no positions, boxes no edges. Ranks
-hold equal counts in the order of the items' numbers, which go through the grid row by row."""
+FORMAT: csv, tsv, vt, boxes (WarpX's LoadBalanceCosts) or charm (a dump for each phase). All formats describe the same
+items, except that vt and charm have no positions and boxes has no edges. Ranks hold equal counts in the order of the
+item numbers, which go through the grid row by row."""
 import json
 import pathlib
 import struct
@@ -33,7 +33,7 @@ class Trace:
         return 1e-3 + 0.019 / (1 + 40 * far)
 
     def edges(self):
-        """To the next item along each axis, and back."""
+        """Edges to the next item along each axis, and back."""
         for i in range(self.n):
             x, y, z = self.place(i)
             for inside, step in (x + 1 < self.side, 1), (y + 1 < self.side, self.side), (True, self.side ** 2):

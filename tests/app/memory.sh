@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Memory as a hard cap: no step is beyond it, whatever speeds want; a comparison says which maps do not fit; what cannot
-# be ends with a proof; and words that are none.
+# Memory as a hard cap: no step exceeds it, whatever the speeds ask for; a comparison names the maps that do not fit; an
+# impossible cap ends with a proof; invalid words are refused.
 source "$(dirname "$0")/../helpers/lib.sh"
 scene=(--quiet --generate 'plummer:n=20000,seed=2' --costs nominal --exchange direct)
 fast=(--balance sfc --share speeds:4,1,1 --steps 2)
@@ -23,7 +23,7 @@ assert all(s["memory_use"] == 0 and s["memory_max"] > 0 for s in unbound["steps"
 assert all(0 < s["memory_use"] <= (1 if s["rebalanced"] else 1.01) for s in capped["steps"])
 assert capped["steps"][0]["memory_max"] <= float(sys.argv[1])
 assert capped["steps"][-1]["imbalance_predicted"] > free["steps"][-1]["imbalance_predicted"]
-# The same map, evaluated before it was used: what that takes counts.
+# The same map with an evaluation before its use; the memory of the evaluation counts.
 most = [max(s["memory_max"] for s in r["steps"]) for r in (unbound, bound)]
 on_top = bound["peak_bytes"][0] - unbound["peak_bytes"][0]
 print("evaluated:", most[1] - most[0], "bytes more by the model,", on_top, "more of rank 0")

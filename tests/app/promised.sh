@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On 16 ranks the first map of every method that weighs fits the work that the steps have by the relative criterion, and
-# of some by the geometric one, which has no first step of its own: the imbalance that is counted is what was promised.
-# Steps are short, so that the map does not age. It does so after a restart. Costs are nominal, so that what is counted
-# depends on no clock.
+# On 16 ranks the counted imbalance of the steps is the promised imbalance of the first map: for every weighting method
+# with the relative criterion, and for some with the geometric one, whose first step is like any later step. The same
+# holds after a restart. Steps are short so that the map does not age, and costs are nominal so that counts depend on no
+# clock.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=(--group-size 16 --costs nominal --quiet)
 common=(--generate disks:n=8192,seed=2 "${same[@]}" --dt 0.001 --steps 2)
-# Where messages cost nearly nothing even steps are even loads, but for what a step takes besides: that is held to what was
-# promised, too.
+# With nearly free messages, even steps are even loads except for the overhead of a step, which is held to its
+# prediction as well.
 even=(--network alpha=1e-8,beta=1e-12)
 
-# within NAME: from step 2 on the imbalance of the run's report is what its first map promised, which is a few per cent but
-# for planes across the whole domain and for even steps, whose loads are uneven.
+# within NAME: from step 2 on the reported imbalance is what the first map promised: at most 3 %, except for planes
+# across the whole domain and for even steps, whose loads are uneven.
 within()
 {
     python3 - "$1" <<'END' || fail "$1: the map was made for other work"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The same physics on any number of ranks, by every kind of method and exchange plan, with old maps and with new ones: the
-# interactions of one rank, and its forces to 1e-12 at first and to 1e-9 after ten steps, in which close pairs let the last
-# digits grow. What is sent arrives, and no rank holds everything.
+# The physics is the same on any number of ranks, by every kind of method and exchange plan, with old and new maps: the
+# interactions equal those of one rank, and the forces agree to 1e-12 at first and to 1e-9 after ten steps, in which
+# close pairs amplify rounding. All sent data arrive, and no rank holds everything.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 common=(--quiet --precision double --costs nominal)
@@ -84,7 +84,7 @@ for name in names:
         assert many[0]["split_owners"] > 0, f"{name}: no group is shared"
     if number == "0" and "interaction" in name:  # ghosts do not depend on the plan
         assert ghosts.setdefault(scene, many[0]["ghosts_total"]) == many[0]["ghosts_total"], name
-# Where no cell acts every particle meets every other one.
+# If no cell is accepted, every particle interacts with every other one.
 assert steps("pairs-0")[0]["interactions"] == 300 * 299
 # Ghosts are cells and particles.
 for row in ranks("large"):

@@ -12,7 +12,7 @@ fi
 # real FILE PARTICLES SOFTENING G
 real()
 {
-    # Mixed precision rounds a group's list in other places where ranks share it.
+    # If ranks share a group, mixed precision rounds its list at different places.
     local common=("$data/$1" --steps 1 --softening "$3" --G "$4" --quiet --precision double)
     expect 1 "${common[@]}" --balance none --forces one.hdf5 --report one
     expect 3 "${common[@]}" --balance interaction --forces three.hdf5 --report three

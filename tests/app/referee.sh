@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# equipoise-compare from the outside: all formats say the same of the same run, maps are what the table says of them, small
-# sets are as even as they can be, and bad input is told in one line. usage: referee.sh MAKE_TRACE
+# equipoise-compare as a program: all formats of a run give the same result, maps match their table, small sets are as
+# even as possible, and bad input gives one line. usage: referee.sh MAKE_TRACE
 source "$(dirname "$0")/../helpers/lib.sh"
 make_trace=$1
 
@@ -28,7 +28,7 @@ for name in "tsv", "both", "boxes", "vt", "charm":
     rows, fixed = run(name), name in ("vt", "charm")
     for mine, theirs in zip(rows, base):
         if theirs["method"] == "sfc" and fixed:
-            continue  # without positions it is another curve
+            continue  # without positions the curve differs
         for key in "load_max", "load_mean", "imbalance", "imbalance_next", "step_seconds", "ghosts_total", "bytes_total":
             if name != "boxes" or key not in ("ghosts_total", "bytes_total", "step_seconds"):
                 # Processors do 1e-5 s of background work in vt's trace and in the dump.
@@ -44,7 +44,7 @@ for r in csv.DictReader(open("csv/items.csv")):
 assert len(loads) == 12 and all(abs(a - b) < 1e-9 for a, b in zip(loads, run)), (loads, run)
 PY
 
-# A map that vt is to follow, read again: the phase that it was made of as it was, the next ones by the map.
+# A map written for vt and read again: the phase that it was made from is unchanged, the next phases follow the map.
 mkdir new
 expect 1 vt --compare sfc --map new/data.%p.json --method sfc --quiet --report made
 expect 1 new --compare count --phase 1 --quiet --report again
@@ -68,7 +68,8 @@ assert any(homes[r, 0] != homes[r, 1] for r in range(4))
 assert len({task for r in range(4) for task in homes[r, 1]}) == 216 + 4
 PY
 
-# Two phases that are one cycle: whoever is even in their sum waits in both. Edges of the second one count in it alone.
+# Two phases of one cycle: a map that is even only in their sum waits in both. Edges of the second phase count in it
+# alone.
 python3 - <<'PY'
 with open("cycle.csv", "w") as f:
     print("item,x,y,load,phase,rank,bytes", file=f)
@@ -96,8 +97,8 @@ for row, same in zip(rows, again):
     assert all(row[k] == same[k] for k in ("load_max", "ghosts_total", "cycle_efficiency", "phases")), (row, same)
 PY
 
-# Small sets: no map is more even than the best one, and none less than its kind allows; the modelled loads and ghosts of
-# a map are those that follow from its file.
+# Small sets: no map is more even than the optimum, and each is as even as its method guarantees; the modeled loads and
+# ghosts of a map follow from its file.
 cat >small.py <<'PY'
 import csv, itertools, json, random, subprocess, sys, os
 
@@ -139,7 +140,7 @@ for seed in range(3):
             # A cut misses its target by one item at most, and the cuts of a bisection by two.
             if method not in ("count", "tensor", "voronoi", "feedback", "auto"):
                 assert row["load_max"] <= even / parts + 2 * max(load) + 1e-9, (seed, file, method, parts, row)
-            if method != "auto": # which has tried them all
+            if method != "auto": # auto has tried them all
                 auto = found["auto", parts]
                 assert auto["step_seconds"] <= row["step_seconds"] * (1 + 1e-9), (seed, file, method, parts, auto, row)
             if method == "greedy":
@@ -162,14 +163,14 @@ for seed in range(3):
 PY
 python3 small.py || fail "small sets"
 
-# Tasks that share blocks: each is held once by every part that has a task of it. A map of no imbalance is known, with four
-# blocks a part, and there is room for four; the run's own and those of other methods do not fit, or are uneven. Rank 3
-# was idle: its file says so.
+# Tasks that share blocks: every part with a task of a block holds the block once. A map without imbalance exists with
+# four blocks per part, which is the capacity; the map of the run and the maps of other methods do not fit or are
+# uneven. Rank 3 was idle according to its file.
 cat >blocks.py <<'PY'
 import json, random
 rng = random.Random(5)
 parts = [[] for _ in range(4)]
-for p in range(4):  # of 12 blocks three are in one part each, and one of another part's
+for p in range(4):  # each part has three of the 12 blocks and one block of another part
     for k in range(4):
         parts[p] += [((3 * p + k) % 12, w) for w in rng.sample(range(1, 20), 3)]
     parts[p].append((3 * p, 150 - sum(w for _, w in parts[p])))
@@ -220,7 +221,7 @@ rows = json.load(open("bytes/report.json"))["compare"]
 assert all(r["memory_use"] <= 1 for r in rows if r["method"] == "greedy"), rows
 PY
 
-# Ranks that had nothing, loads that are nothing or that count, and what equipoise-lazy reports of ranks.
+# Idle ranks, zero loads, loads that are counts, and the rank report of equipoise-lazy.
 printf 'item,load,rank\n' >idle.csv
 for i in 0 1 2 3 4 5 6 7 8; do echo "$i,7,$((i % 3))" >>idle.csv; done
 expect 1 idle.csv --ranks 4 --report idle-report
@@ -233,7 +234,7 @@ printf 'step,rank,cpu_seconds\n0,0,1\n0,1,3\n1,0,1\n1,1,3\n' >steps.csv
 expect 1 steps.csv
 grep -q 'as-run *50.00%' out && grep -q 'each rank is one item' out || fail "steps: $(cat out)"
 
-# Loads may count anything: with free messages all that depends on the unit is seconds.
+# Loads may have any unit: with free messages only the seconds depend on it.
 awk -F, -v OFS=, 'NR > 1 { $5 *= 2 ^ 50 } { print }' OFMT=%.17g CONVFMT=%.17g csv/items.csv >large.csv
 awk -F, -v OFS=, 'NR > 1 { $5 *= 2 ^ -200 } { print }' OFMT=%.17g CONVFMT=%.17g csv/items.csv >little.csv
 for name in csv/items large little; do
@@ -247,7 +248,7 @@ cmp items.unit large.unit && cmp items.unit little.unit || fail "the unit of loa
 printf 'item,load,rank\n0,1e18,0\n1,1e18,1\n2,1e18,0\n' >largest.csv
 expect 1 largest.csv --compare all
 
-# Ranks of the program change nothing; the run's own map comes out as it went in.
+# The number of ranks of the program has no effect; the map of the run is written as it was read.
 expect 1 csv/items.csv --edges csv/edges.csv --map one.map --method rcb --parts 8 --quiet
 expect 3 csv/items.csv --edges csv/edges.csv --map three.map --method rcb --parts 8 --quiet
 cmp one.map three.map || fail "a map depends on the ranks that make it"
@@ -282,7 +283,7 @@ refused 'one number of parts' csv/items.csv --parts 2,4 --map m
 refused 'needs --map' csv/items.csv --method sfc
 refused 'none of the methods that were compared' csv/items.csv --map m --method metis
 refused 'come from vt' csv/items.csv --map 'm.%p'
-# Nothing that was read is lost to what is written, by whatever name; a report's file is no map.
+# Output never overwrites an input file, whatever its name; a file of a report is not a map.
 cp -r csv kept
 ln -s csv/edges.csv edges.link
 ln csv/items.csv items.hard

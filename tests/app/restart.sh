@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A run that was stopped goes on as if it had not been: by a numbered snapshot and by SIGTERM.
+# A run stopped by a numbered snapshot or by SIGTERM resumes as if never stopped.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
@@ -15,12 +15,12 @@ for ranks in 1 3; do
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 done
 
-# It goes on with what it knew of its balance.
+# The run resumes with the state of its balancer.
 for way in 'sfc auto' 'sfc repair' 'sfc gain' 'sfc 3' 'auto auto' 'auto 2' 'interaction 4'; do
     same_schedule part_000003.hdf5 3 16 "$way" --generate disks:n=1000 --dt 0.3 --output part.hdf5 --output-every 3
 done
 
-# What one run has is nobody else's as long as it lives; other names in its folder are free.
+# A live run locks its output names; other names in its folder are free.
 "$APP" --generate disks:n=2000 --steps 100000000 --quiet --balance sfc --output held.hdf5 --forces held.forces \
     --report held-report >/dev/null 2>said &
 pid=$!
@@ -47,7 +47,7 @@ expect 2 --restart barneshut-restart.hdf5 --steps "$((step + 2))" --report again
 [ "$(python3 -c 'import json; print(json.load(open("again/report.json"))["steps"][0]["step"])')" = "$step" ] ||
     fail "the report of the continued run does not begin at step $step"
 
-# A file that is not what was written is refused: torn, mixed, or zeros that were never replaced.
+# A damaged file is refused: torn, mixed, or with zeros that were never replaced.
 printf '%s\n' '3.5 10.25 1 2 0 0 0' '4.5 11.25 3 4 0 0 0' '5.5 12.25 5 6 0 0 0' >three.txt
 expect 1 three.txt --steps 0 --quiet --output good.hdf5
 expect 1 three.txt --steps 2 --quiet --output later.hdf5

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Steps of many sizes: the same bits as steps of one size where all particles have the same, energy where few need short
-# ones, restarts, and what is refused.
+# Individual time steps: the same bits as global steps if all particles have the same step, energy conservation if few
+# need short ones, restarts, and refusals.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 exact=(--quiet --balance sfc --precision double)
@@ -13,7 +13,7 @@ active()
 print(*s["active"], "in", s["substeps"])' "$1" "$2"
 }
 
-# One rung is no rung; all on one of several are steps of its length.
+# One rung equals no rungs; with all particles on one of several rungs, steps have its length.
 scene=(--generate 'plummer:n=1000,seed=2')
 expect 1 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces plain.hdf5
 expect 3 "${exact[@]}" "${scene[@]}" --steps 8 --dt 0.004 --forces one.hdf5 --rungs 1 --report one
@@ -25,7 +25,7 @@ done
 [ "$(active one 1) / $(active first 2) / $(active last 2)" = "1000 in 1 / 1000 0 0 0 in 1 / 0 0 4000 in 4" ] ||
     fail "forces by rungs: $(active one 1) / $(active first 2) / $(active last 2)"
 
-# A particle near a heavy one is alone on the last rung; on its ellipse it is on others from step to step.
+# A particle near a heavy one is alone on the last rung; on an ellipse its rung changes from step to step.
 printf '%s\n' '1 0 0 0 0 0 0' '1e-9 0.05 0 0 0 4.4 0' '1e-9 5 0 0 0 0.4 0' '1e-9 -9 0 0 0 0.3 0' >heavy.txt
 expect 2 heavy.txt "${exact[@]}" --steps 1 --dt 0.02 --rungs 8 --eta 0.001 --report deepest
 [ "$(active deepest 1)" = "3 0 0 0 0 0 0 128 in 128" ] || fail "one particle on the last rung: $(active deepest 1)"
@@ -41,8 +41,8 @@ assert all(s["active"][0] >= 2 for s in steps[1:])
 assert len(set(deepest)) >= 4 and deepest[0] < max(deepest) and deepest[-1] < max(deepest)
 END
 
-# Cold clumps, of which the smallest needs steps that nobody else does: the same number of forces, and less than a tenth
-# of the error.
+# Cold clumps, of which only the smallest needs short steps: the number of forces is the same, the error less than a
+# tenth.
 python3 - >clumps.txt <<'END'
 import random
 
@@ -71,7 +71,7 @@ print("dE/E", error("clumps"), "with one size of steps", error("even"))
 assert error("clumps") < 0.1 * error("even")
 END
 
-# A run goes on from its snapshots as if it had not stopped, and on other ranks, too.
+# A run resumes from its snapshots as if never stopped, on a different number of ranks as well.
 common=(--steps 6 --dt 0.03 --rungs 8 --quiet --precision double)
 expect 3 clumps.txt "${common[@]}" --balance sfc --forces whole.hdf5 --output part.hdf5 --output-every 2
 expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc --forces rest.hdf5
@@ -82,14 +82,14 @@ expect 3 --restart part_000004.hdf5 "${common[@]}" --balance sfc:maps=phase --re
 expect 2 --restart part_000004.hdf5 "${common[@]}" --balance count --forces other.hdf5
 "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 
-# Every method, and loops, divide it.
+# Every method and loop scheduling divide the work.
 for method in interaction tiles levelled:homes=curve sfc:maps=phase,even=step auto 'sfc --schedule guided'; do
     # shellcheck disable=SC2086
     expect 3 clumps.txt "${common[@]}" --balance $method --rebalance 2 --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "$method gives another physics"
 done
 
-# Where hardly anything moves each turn of a phase sends what a comparison has foretold of it.
+# If particles hardly move, each turn of a phase sends what a comparison predicted.
 still=(--opening geometric --rungs 9 --dt 3e-10 --eta 5e-19 --costs nominal --exchange direct --quiet)
 expect 2 clumps.txt "${still[@]}" --compare sfc,levelled,levelled:homes=curve,sfc:maps=phase,interaction:rate=0.05 --parts 3 --report foretold
 for method in sfc levelled levelled:homes=curve sfc:maps=phase interaction:rate=0.05; do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: same_bytes.sh CLOCK BUILD OTHER_BUILD [quick]
 # Runs and comparisons of both apps, all methods, on 1, 3 and 4 ranks, by the programs of two builds with a clock that
-# counts (CLOCK: the library made of counting_clock.c): they must leave the same tables, byte for byte. For changes that
-# are to change nothing: build the tree before in another folder. quick: a few of them, two of the same build.
+# counts (CLOCK: the library made of counting_clock.c): they must leave the same tables, byte for byte. For
+# refactorings: build the tree before the change in another folder. quick: a few of them, two of the same build.
 set -u
 clock=$(realpath "$1") first=$(realpath "$2") second=$(realpath "$3") quick=${4-}
 # shellcheck source=scripts/mpi-env.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Work that is handed out while it is done: the same forces as without on the same ranks, what was handed out is in the
-# report, and a method that is none is refused.
+# Work is handed out within a step: the forces are the same as without scheduling on the same ranks, the report counts
+# the work handed out, and an unknown method is refused.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 

@@ -22,13 +22,13 @@ expect 2 --generate "$input" --compare count,sfc,rcb,tiles,sfc:split --parts 3,6
 python3 - <<'PY' || fail "shares"
 import csv, json, os
 def rows(name):
-    """Of the last step."""
+    """Rows of the last step."""
     all_rows = list(csv.DictReader(open(f"{name}/loads.csv")))
     return [r for r in all_rows if r["step"] == all_rows[-1]["step"]]
 for method in os.environ["methods"].split():
     last = rows(f"speeds-{method}")
     assert [float(r["speed"]) for r in last] == [0.5, 1.5, 0.5, 1.5], last
-    # Work is predicted seconds times speed; by counts it is not the work that is in proportion.
+    # Work is predicted seconds times speed; `count` balances counts, not work.
     work = [float(r["predicted"]) * float(r["speed"]) for r in last]
     held = [int(r["particles"]) for r in last]
     parts = held if method == "count" else work

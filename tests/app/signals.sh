@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Signals that end a run: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
-# whoever of launcher and ranks they reach, and nothing where there is nothing to save yet; a rank that is killed ends the
-# job, and every file is whole.
+# whether they reach the launcher or ranks, and no file if there is nothing to save yet; a killed rank ends the job, and
+# every file is whole.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 mpiexec=${MPIEXEC:-mpirun}
-# Seconds that Open MPI's launcher waits before it passes a signal on, and again before it kills. Ranks that end by
-# themselves need no time from it.
+# Seconds that Open MPI's launcher waits before it passes a signal on, and again before it kills. Ranks that exit by
+# themselves do not use that time.
 patience=1
 
 # All processes here: id, parent, name.
@@ -85,8 +85,8 @@ stop()
     step=$(sed -n 's/.*stopped [a-z]* step \([0-9]*\);.*/\1/p' err)
     [ "${step:-0}" -ge 3 ] || fail "stopped at step '$step': $*"
     steps=$step
-    [ -f "run_$(printf %06d "$step").hdf5" ] || return # that step took long, and is left to the run that goes on
-    # The restart file is what was written at the same step without any signal.
+    [ -f "run_$(printf %06d "$step").hdf5" ] || return # that step took long; the resumed run does it
+    # The restart file equals the snapshot written at the same step without a signal.
     expect 3 --restart barneshut-restart.hdf5 --steps "$step" --quiet --forces stopped.hdf5
     expect 3 --restart "run_$(printf %06d "$step").hdf5" --steps "$step" --quiet --forces regular.hdf5
     "$same" stopped.hdf5 regular.hdf5 0 || fail "the restart file is not the state of step $step: $*"
@@ -112,7 +112,7 @@ for row in 'sfc TERM launcher' 'rcb INT launcher' 'count INT rank' 'interaction 
     [ "$method" != sfc ] || continues interaction 2 1e-9
 done
 
-# Reading, trees, first forces, a comparison: long before any of it would be done the run ends, and leaves nothing.
+# Reading, trees, first forces, a comparison: the run ends long before they would finish and leaves no file.
 mkdir early
 cd early || exit 1
 heavy=(--generate plummer:n=4000000 --theta 0.1 --kernel plain)

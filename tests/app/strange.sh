@@ -27,7 +27,7 @@ refused 'input would be overwritten' snap.xdmf --output snap
 refused 'input would be overwritten' snap.hdf5 --report snap.hdf5
 cmp original snap.hdf5 || fail "the input has changed"
 
-# Two outputs are two files.
+# Different outputs are different files.
 refused_by_all 'cannot be both' snap.hdf5 --output two.hdf5 --forces ./two.hdf5
 refused 'cannot be both' snap.hdf5 --output two.hdf5 --forces two.xdmf
 refused 'cannot be both' snap.hdf5 --steps 4 --output two.hdf5 --output-every 2 --forces two_000004.hdf5
@@ -37,7 +37,7 @@ refused 'cannot be both' snap.hdf5 --network network.txt --forces network.txt
 refused 'cannot be both' snap.hdf5 --report folder --forces folder/report.json
 # These are not the same.
 expect 1 snap.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 2 --forces two_000003.hdf5
-cp snap.hdf5 bare # beside bare.hdf5 it is another file, not a part of it
+cp snap.hdf5 bare # a separate file next to bare.hdf5, not a part of it
 expect 1 bare --quiet --steps 1 --output bare.hdf5
 expect 1 bare --quiet --steps 1 --output bare.hdf5
 expect 1 snap.hdf5 --quiet --steps 1 --output snap.1.hdf5
@@ -99,7 +99,7 @@ refused 'the output is several files' "${some[@]}" --output /dev/stdout --output
 [ "$(cat status)" = 2 ] && [ "$(cat err)" = '/dev/stdout: cannot be written: Broken pipe' ] ||
     fail "status $(cat status) of a broken pipe: $(cat err)"
 
-# Names with everything in them.
+# Names with special characters.
 odd=$' -a "b"\n<c>&\'d\' é%s'
 expect 3 "${some[@]}" --quiet --output="$odd.hdf5" --report="$odd" --forces "$odd.forces"
 expect 3 "$PWD/$odd.hdf5" --quiet --steps 0
@@ -116,13 +116,13 @@ name=$(printf 'n%.0s' $(seq 300))
 run 1 "${some[@]}" --quiet --output "$name"
 [ $? -eq 2 ] && [ -s err ] || fail "a name that is too long: $(cat err)"
 
-# Numbers have points in every country.
+# Numbers have decimal points in every locale.
 for locale in $(locale -a 2>/dev/null | grep -i -m 1 '^de_') C; do
     LC_ALL=$locale "$APP" "${some[@]}" --dt 0.25 --quiet --report numbers >out 2>err || fail "$locale: $(cat err)"
     [ "$(value numbers/report.json dt)" = 0.25 ] || fail "dt in $locale: $(value numbers/report.json dt)"
 done
 
-# Closed streams are no place to put text into files; a full one is told.
+# With closed standard streams no text ends up in a file; a full stream is an error.
 for words in '--output closed.hdf5' '--report closed --progress' '--help' '--version'; do
     # shellcheck disable=SC2086 # a list of words
     "$APP" "${some[@]}" $words >&- 2>&- <&- || fail "status $? with closed streams: $words"
@@ -161,7 +161,8 @@ cp limited.hdf5 original
 cmp original limited.hdf5 || fail "a failed write has cost the old file"
 [ -z "$(find . -name '*.part')" ] || fail "a failed write leaves its beginning"
 
-# Open boundaries: a file's periodic box is mentioned, once, and quietly not. So is all else of a cosmological header.
+# Open boundaries: a note mentions a file's periodic box once, and --quiet suppresses it; likewise for the rest of a
+# cosmological header.
 python3 -c '
 import struct
 def save(name, *cosmology):
@@ -177,7 +178,7 @@ expect 3 box.dat --steps 1
 expect 2 cosmos.dat --steps 0 --G 43
 [ "$(wc -l <err)" -eq 1 ] && grep -q 'note: cosmos.dat: .*G = 43, softening = 0.01 and the units.*scale factor 0.5 and h = 0.7 are not' err ||
     fail "a cosmological header: $(cat err)"
-# Places alone: --compare takes them, a run wants masses, and without velocities it starts at rest.
+# A file with positions only: --compare accepts it, a run requires masses, and without velocities it starts at rest.
 printf 'x,y,z,m\n0,0,0,1\n1,0,0,1\n0,1,0,1\n' | tee rest.csv | cut -d, -f1-3 | gzip >places.csv.gz
 expect 2 places.csv.gz --compare count,sfc --parts 2
 [ "$(wc -l <err)" -eq 1 ] && grep -q 'no velocities.*at rest; has no masses: all are equal' err || fail "places: $(cat err)"

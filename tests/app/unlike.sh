@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ranks of different speed: the clock of one, which counts its readings, runs three times as fast as that of the other. With
-# --share measured and model the slow rank gets less of the interactions as soon as that is known, with equal shares half of
-# them. Ranks that want different runs are refused. Argument: the counting clock.
+# --share measured and model the slow rank gets fewer interactions as soon as its speed is known, with equal shares half
+# of them. Ranks with different options are refused. Argument: the counting clock.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 for share in equal measured model; do

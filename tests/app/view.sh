@@ -92,8 +92,8 @@ assert [s["step"] for s in steps] == [4321 if s == 4320 else s for s in range(0,
 assert all(s["why"] == f'[a], {{"{s["step"]}"' for s in steps) and run["report"]["seed"] == "steps"
 PY
 
-# The memory of a run with --report is the same for any number of steps; that of a sanitizer, which keeps what was freed,
-# says nothing.
+# The memory of a run with --report does not grow with the number of steps. Not checked with a sanitizer, which keeps
+# freed memory.
 [ -n "${ASAN_OPTIONS-}" ] || python3 - "$barneshut" "$view" <<'PY' || fail "memory of many steps"
 import os, subprocess, sys
 
@@ -122,14 +122,14 @@ expect 1 three -o latest.html
 expect 1 three -o three.html
 [ -L latest.html ] && cmp -s web/page.html three.html && [ "$(stat -c %a three.html)" = 600 ] || fail "a page behind a link"
 
-# Rubbish: a line, status 2, no page.
+# Invalid input gives one line, status 2 and no page.
 refused 'RUN is missing' -o page.html
 refused 'FILE.html is missing' three
 refused 'FILE.html is missing' three -o
 refused 'no such option' --colour three -o page.html
 refused 'nowhere/report.json: No such file' nowhere -o page.html
 refused 'no/where.html' three -o no/where.html
-# No file of a run is lost to its page.
+# The page never overwrites a file of its run.
 cp -r three kept
 for file in report.json loads.csv traffic.csv samples.bin hindsight.csv; do
     refused 'the input would be overwritten' three -o three/$file
@@ -145,7 +145,7 @@ damage()
     cp -r three bad
     "$@" >bad/"$file"
 }
-# No pipe keeps it waiting, whichever file it is.
+# A pipe in place of any file does not block it.
 for file in report.json loads.csv traffic.csv samples.bin hindsight.csv; do
     damage $file true
     rm bad/$file
