@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* same_forces A B TOLERANCE: whether two files of --forces hold the same ids and, relative to each particle's force,
- * the same forces. Status 0: yes; 1: no; 2: cannot tell. */
+/* same_forces A B TOLERANCE: compares two --forces files, which must hold the same ids and, relative to each particle's
+ * force, the same forces. Status 0: equal; 1: different; 2: error. */
 #include <hdf5.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Fortran and Python have the structs of the headers: their sizes, the place of every member, and the constants; and the
-# files that say so are those that the headers make.
+# Fortran and Python have the structs of the headers: sizes, member offsets and constants agree, and the generated files
+# are up to date.
 # usage: layout.sh SOURCE_ROOT FORTRAN|'' COMPILER...
 set -eu
 source=$1 fortran=$2
@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 python3 "$source/bindings/structs.py" --check
 python3 "$source/bindings/structs.py" --layout "$tmp"
-# No struct holds anything of MPI: any will do.
+# No struct contains an MPI type, so any MPI will do.
 read -r -a mpi <<<"$(pkg-config --cflags ompi-c 2>/dev/null || mpicc -show | tr ' ' '\n' | grep '^-I' | tr '\n' ' ')"
 "$@" -std=c11 "${mpi[@]}" -I"$source/sampling/include" -I"$source/lib/include" "$tmp/layout.c" -o "$tmp/layout_c"
 "$tmp/layout_c" >"$tmp/wanted"

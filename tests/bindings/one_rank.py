@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank's mistake in Python: every collective call of the package gets wrong values of every parameter on one rank, by
-turns, and all ranks raise with the line that names it. Callbacks that raise on one rank. Objects after their end."""
+"""Mistakes on one rank in Python: every collective call of the package gets wrong values of each parameter in turn on
+one rank, and all ranks raise with a message that names it. Callbacks that raise on one rank. Objects used after
+free()."""
 import copy
 import faulthandler
 import gc
@@ -31,7 +32,7 @@ def check(condition, what):
 
 
 def raised(call, *arguments, **named):
-    """The exception of a call, which must not take long; None of a call that returns."""
+    """The exception of a call, or None; fails if the call takes long."""
     faulthandler.dump_traceback_later(10, exit=True)
     try:
         call(*arguments, **named)
@@ -43,7 +44,8 @@ def raised(call, *arguments, **named):
 
 
 def on_one_rank(what, call, good, wrong, name):
-    """The call with good arguments on all ranks but one, which has its own. All raise, and name what is wrong."""
+    """Makes the call with valid arguments on all ranks except one, which has its own. All ranks raise and name the
+    error."""
     global turn
     guilty = turn = (turn + 1) % comm.size
     e = raised(call, **(wrong if comm.rank == guilty else good))
@@ -54,7 +56,7 @@ def on_one_rank(what, call, good, wrong, name):
 
 
 class Code:
-    """One owner on each rank; `fails` is the callback that raises, on the rank of that number, what `raises` is."""
+    """A problem with one owner on each rank; the callback `fails` raises `raises` on one rank."""
 
     nominal = [1.0, 2.0]
     back, ghosts = [0], [1]
@@ -109,7 +111,7 @@ WHOLE = [W * 0.9, W > 0, ["a"] * N, ZERO[1:], [2**70] * N, np.full(N, 2**63, np.
 SCALAR = [0.9, 2.0, True, "2", [2, 2], 2**64, -2**63 - 1]
 KINDS = [[1], [1, 2, 3], [0.9, 2], [-1, 2], [2**64, 1], ["a", "b"], 7]
 RECORDS = [np.array([None] * N), 3.0, W[1:], W.astype("f4"), [[1.0], [1.0, 2.0]]]
-# Arguments that are valid, but not on one rank alone.
+# Arguments that are valid only if all ranks pass them.
 OTHERS = {
     "balance_points": [{"method": "sfc", "options": None}, {"seed": 2}, {"regions": True}],
     "send_records": [{"items": W.astype("f4")}], "gather_records": [{"items": np.ones((N, 2))}],
@@ -125,7 +127,7 @@ OTHERS = {
     "Balancer.renew": [{"left": 6}], "Balancer.compare": [{"methods": "sfc"}, {"parts": [1, 3]}],
     "Balancer.record": [{"evaluations": 2}, {"moved": True}, {"last": None}, {"sum": np.ones(3)}, {"low": None}],
 }
-# For each parameter of each call, a valid argument and wrong ones; object() and text for numbers are wrong for all.
+# For each parameter of each call, a valid argument and wrong ones; object() and text for numbers are always wrong.
 X_ROW = (X, [X[:, :2], X[0], X.astype(complex), "text", None, X.tolist() + [[1, 2]]])
 FINITE = (X, [*X_ROW[1], X * np.inf])
 COLUMNS = {"x": X_ROW, "weight": (W, REALS), "size": (ZERO, WHOLE), "part_now": (ZERO, [*WHOLE, ZERO + 2**32])}
@@ -170,7 +172,7 @@ CALLS = {
     "Balancer.__init__": (lambda **named: equipoise.Balancer(comm, **named).free(), {
         "problem": (CODE, []), "method": ("sfc", [3, "sfc:nonsense=2"]), "rebalance": ("repair", ["seldom", 2.5, True]),
         "share": ([1.0], ["some", ["a"], [1j], [], [-1.0]]), "plan": ("log", ["nonsense", 3]),
-        # Parameters of all other calls, by name.
+        # Parameters of all remaining calls, by name.
         "seed": (1, [*SCALAR, -1]), "imbalance_tol": (0.02, ["0.02", [0.1, 0.2], -1, np.nan]), "calibrate": (True, [1, "no", 0.0]),
         "size": (None, [8])}),
     "Balancer.advise": (BALANCER.advise, {"left": STEPS}),
@@ -212,7 +214,7 @@ def mistakes_of_one_rank():
 
 
 def callbacks_raise_on_one_rank():
-    """Whatever they raise comes out where it was raised; the other ranks get its line."""
+    """An exception in a callback is raised again on its rank; the other ranks get its message."""
     code = Code()
     mine = balancer(code)
     mine.record([1, 2], 1.0)
@@ -227,7 +229,7 @@ def callbacks_raise_on_one_rank():
             if comm.rank != code.guilty:
                 check(isinstance(e, equipoise.Error) and f"rank {code.guilty}: " in str(e), said)
     check({"survey", "open", "close", "aspect", "base", "advance", "trace"} <= code.calls, f"only {code.calls} are called")
-    # Their results are checked, too.
+    # The results of callbacks are checked as well.
     for name, wrong in (("base", lambda n: [0.0]), ("base", lambda n: "nonsense"), ("aspect", lambda: "nonsense")):
         code.fails, code.guilty = None, (code.guilty + 1) % comm.size
         if comm.rank == code.guilty:
@@ -245,7 +247,7 @@ def callbacks_raise_on_one_rank():
 
 
 def numbers_are_not_cut():
-    """Of local calls, those in callbacks among them."""
+    """Wrong arguments of local calls, including calls inside callbacks."""
     code = Code()
     kept = []
 
@@ -289,7 +291,7 @@ def numbers_are_not_cut():
 def objects_after_their_end():
     own = comm.Dup()
     mine, order, plan = equipoise.Balancer(own, CODE, "sfc"), equipoise.PointOrder(own, X), equipoise.Plan(own, ZERO)
-    own.Free()  # they have one of their own
+    own.Free()  # the objects have a communicator of their own
     check("rank 0: " in str(raised(mine.renew, 3 if comm.rank else "3")) or comm.rank == 0, "a mistake is told all the same")
     for once in (mine, order, plan, mine.map):
         for copier in (copy.copy, copy.deepcopy):
@@ -297,7 +299,7 @@ def objects_after_their_end():
     regions = [equipoise.Regions(comm, X, ZERO, 1) for _ in range(3)]
     map, placement = mine.map, mine.renew(3).placement.copy()
     arrived = equipoise.gather_records(comm, W)
-    for _ in range(2):  # a second time there is nothing to free
+    for _ in range(2):  # the second call does nothing
         mine.free()
         order.free()
         plan.free()
@@ -309,7 +311,7 @@ def objects_after_their_end():
                       ("send", lambda: plan.send(W))):
         e = raised(use)
         check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE, f"{name} after free(): {e!r}")
-    # Garbage is collected at different times, and nothing that is collective happens then.
+    # Garbage collection runs at different times on different ranks and makes no collective call.
     for k in range(3):
         regions[(comm.rank + k) % 3] = equipoise.PointOrder(comm, X) if k == 1 else None
         gc.collect()

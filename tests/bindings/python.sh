@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a program of Python on some ranks, with the package of the source tree, or of PACKAGES, and the library LIBRARY.
+# Runs a Python program on RANKS ranks with the package of the source tree, or of PACKAGES, and the library LIBRARY.
 # usage: python.sh RANKS PROGRAM [ARGUMENT]...
 # Skipped (77) where no python3 has numpy and an mpi4py of the library's MPI.
 set -eu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C++ header: the parts of the C call, views of everything that is an array, errors as exceptions on all ranks,
- * exceptions that leave callbacks, objects that free themselves. */
+/* The C++ header: the parts of the C call, views of all array types, errors as exceptions on all ranks, exceptions that
+ * leave callbacks, objects that free themselves. */
 #include <equipoise/equipoise.hpp>
 #include <equipoise/balancer.h>
 #include <equipoise/more/comm.h>
@@ -27,7 +27,7 @@ static eqp_balancer *kept = nullptr; /* reachable, for leak detectors */
         }                                                                                                              \
     } while (0)
 
-/* The code of the error that a call throws, EQP_ERR_INTERNAL of any other exception; EQP_OK: none. */
+/* The code of the error that a call throws; EQP_ERR_INTERNAL for any other exception, EQP_OK for none. */
 template <class Call> static int code_of(Call call, std::string *text = nullptr)
 {
     try {
@@ -100,7 +100,7 @@ static void parts_are_those_of_the_c_call(MPI_Comm comm)
     wanted.nparts = 8;
     CHECK(equipoise::balance_points(comm, "tensor:x=2,y=2,z=2", bare, weight, wanted) == expected);
 
-    /* By default there is a part for each rank; items go there. */
+    /* By default each rank is one part, and items go there. */
     const std::vector<int> part = equipoise::balance_points(comm, "sfc", bare);
     const auto here = equipoise::send_records(comm, items, part);
     std::int64_t count = static_cast<std::int64_t>(here.size());
@@ -143,7 +143,7 @@ static void items_follow_their_parts(MPI_Comm comm)
     }
     MPI_Exscan(&ends[1], &before, 1, MPI_UINT64_T, MPI_MAX, comm);
     CHECK(rank == 0 || before < ends[0]);
-    /* Objects of the C interface need nothing more. */
+    /* Objects of the C interface work unchanged. */
     eqp_points points = equipoise::positions(items, &item::x).points();
     equipoise::balance_options options;
     int grid[3] = {0, 0, 0}, part[8], n = 0;
@@ -178,7 +178,7 @@ struct own_trouble {
     int value;
 };
 
-/* One owner on each rank, and all functions; `at` is called in each with its name. */
+/* A problem with one owner on each rank and all callbacks; each callback calls `at` with its name. */
 static equipoise::problem owners(std::function<void(const std::string &)> at)
 {
     equipoise::problem problem;
@@ -209,14 +209,14 @@ static equipoise::problem owners(std::function<void(const std::string &)> at)
     return problem;
 }
 
-/* A call that is wrong on one rank: the collective C function, what is wrong in it, and the words that say so. */
+/* A call that is wrong on one rank: the collective C function, the wrong argument, and the expected message. */
 struct mistake {
     const char *call, *says;
     std::function<void(bool wrong)> make;
 };
 
-/* All ranks throw; those that are right hear of the line of the one that is not. tests/tools/check_disagree.py wants a
- * row for every collective function that the header calls. */
+/* All ranks throw, and the correct ranks get the message of the wrong one. tests/tools/check_disagree.py requires a row
+ * for every collective function that the header calls. */
 static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
 {
     const std::vector<item> items = make_items();
@@ -227,7 +227,7 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
     equipoise::balancer_options options("interaction");
     equipoise::problem code = owners([&](const std::string &name) {
         if (fails && name == at) {
-            mine->renew(3); /* a callback cannot: it throws */
+            mine->renew(3); /* not allowed in a callback: throws */
         }
     });
     equipoise::problem twisted = code;
@@ -318,7 +318,7 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
         }
     }
     fails = false;
-    CHECK(code_of(compare) == EQP_OK); /* the next call is as good as any */
+    CHECK(code_of(compare) == EQP_OK); /* the next call succeeds */
     equipoise::balancer taken = std::move(balancer);
     CHECK(code_of([&] { balancer.renew(3); }) == EQP_ERR_STATE);
 }
@@ -347,7 +347,7 @@ static void what_a_callback_throws_comes_back(MPI_Comm comm)
         code = e.code();
     }
     CHECK(rank == guilty ? value == 42 && code == EQP_OK : value == 0 && code == EQP_ERR_INTERNAL);
-    /* The next call is as good as any. */
+    /* The next call succeeds. */
     fails = false;
     const auto advice = balancer.renew(10);
     CHECK(advice.action == EQP_RENEW && advice.changed == (advice.placement.size() == 1));
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
     what_a_callback_throws_comes_back(MPI_COMM_WORLD);
     arrays_of_all_kinds_are_viewed();
     objects_free_themselves();
-    /* A balancer that outlives MPI cannot be freed, and does no harm. */
+    /* A balancer that outlives MPI cannot be freed and does no harm. */
     const equipoise::balancer late(MPI_COMM_WORLD, owners([](const std::string &) {}));
     kept = late.get();
     MPI_Finalize();

@@ -101,7 +101,7 @@ contains
     real(real64), allocatable :: wide(:, :), columns(:, :)
     integer :: ierror
 
-    ! part is that of sfc into 7.
+    ! part is the result of sfc into 7 parts.
     allocate (wide(5, n), columns(n, 3))
     wide = -1
     wide(2:4, :) = x
@@ -169,8 +169,8 @@ contains
     call check(eqp_version() /= "", "a version")
   end subroutine test_errors
 
-  !> An argument that is wrong on one rank is an error on all of them. tests/tools/check_disagree.py wants a row for every
-  !! collective function of C.
+  !> An argument that is wrong on one rank gives an error on all ranks. tests/tools/check_disagree.py requires a row for
+  !! every collective C function.
   subroutine all_fail(what, ierror)
     character(len=*), intent(in) :: what
     integer, intent(in) :: ierror
@@ -178,7 +178,7 @@ contains
     call check(ierror /= EQP_OK, what//" is wrong on one rank")
   end subroutine all_fail
 
-  !> Items for all ranks but one, which has one less.
+  !> Items for all ranks; one rank has one item fewer.
   integer function but_one(m)
     integer, intent(in) :: m
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Python package on some ranks: parts whatever way arrays lie, errors on all ranks, exceptions that leave callbacks,
-objects. With the argument `parts` it prints what parts.c prints."""
+"""The Python package on several ranks: parts for any array layout, errors on all ranks, exceptions that leave
+callbacks, objects. With the argument `parts` it prints the output of parts.c."""
 import sys
 
 import numpy as np
@@ -74,7 +74,7 @@ def items_travel():
     total = comm.allreduce(len(rows))
     arrived = equipoise.send_records(comm, rows, rows["id"] % comm.size)
     check((arrived["id"] % comm.size == comm.rank).all() and comm.allreduce(len(arrived)) == total, "items arrive once")
-    arrived["weight"] += 1  # it is the caller's
+    arrived["weight"] += 1  # the caller owns it
     pairs = np.stack([rows["id"], -rows["id"]], axis=1)
     check(sorted(equipoise.gather_records(comm, pairs[:, :])[:, 1]) == sorted(-i for i in range(900) if i // 300 != 1 and
           i < 300 * comm.size), "rows of two numbers")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A wheel built by meson-python has the package and its own library, and runs on two ranks. Built in a copy of what it
-# needs, as quickly as a compiler can.
+# A wheel built by meson-python has the package and its own library, and runs on two ranks. The build uses a copy of the
+# sources that it needs, without optimization.
 # usage: wheel.sh SOURCE_ROOT
 set -eu
 source=$1
@@ -34,6 +34,6 @@ if any(not n.startswith("equipoise/") for n in names) or "equipoise/libequipoise
     sys.exit(f"the wheel holds {names}")
 END
 unset LD_LIBRARY_PATH
-# Meson changes the environment of tests so that a library of the build would be found.
+# Meson's test environment would make the loader find a library of the build.
 PYTHON=$python PACKAGES=$tmp/packages LIBRARY='' "$source/tests/bindings/python.sh" 2 "$source/tests/bindings/test_python.py"
 PYTHON=$python PACKAGES=$tmp/packages LIBRARY='' "$source/tests/bindings/python.sh" 2 "$source/bindings/examples/weights.py"

@@ -2,11 +2,11 @@
 /* Calls every public function with NULL and with extreme numbers; generate.py writes the table of the calls.
  *
  * The rule (<equipoise/error.h>): where the header does not allow NULL, a function that returns int returns
- * EQP_ERR_ARGUMENT, one that returns anything else returns zero, one that returns nothing does nothing. On error
- * results are unchanged. No call may crash, or end the program, or run for ever; below UndefinedBehaviorSanitizer none
- * may overflow, divide by zero or convert what does not fit.
+ * EQP_ERR_ARGUMENT, a function with any other result returns zero, and a void function does nothing. On error
+ * results are unchanged. No call may crash, end the program or hang; under UndefinedBehaviorSanitizer no call may
+ * overflow, divide by zero or convert a value out of range.
  *
- * A child makes the calls. Where one is the end of it, that call is reported and the next child goes on behind it. */
+ * A child process makes the calls. If a call kills it, that call is reported and the next child continues after it. */
 #ifndef EQUIPOISE_TEST_CALLS_H
 #define EQUIPOISE_TEST_CALLS_H
 
@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Pointers; members and arguments that are numbers; the numbers in an array that is read. */
+/* Kinds of slots: pointers; numbers in members and arguments; numbers in an input array. */
 typedef enum slot_kind { POINTER, MAY_BE_NULL, INTEGER, REAL, CONTENT } slot_kind;
 
 typedef struct slot {
@@ -40,8 +40,8 @@ typedef struct function {
     void (*call)(void);
     const slot *slots;
     int nslots;
-    int large;   /* no arrays: counts may be as large as they like */
-    int inlined; /* it keeps the pointers and looks at none */
+    int large;   /* no arrays, so counts may be arbitrarily large */
+    int inlined; /* keeps the pointers without reading through them */
 } function;
 
 enum {
@@ -54,10 +54,10 @@ enum {
     SECONDS_OF_A_CALL = 60
 };
 
-/* Numbers that are tried. */
+/* Numbers to try. */
 enum { ZERO, MINUS_ONE, LOWEST, HIGHEST, NEARLY, NOT_A_NUMBER, VALUES };
 
-/* The call that is being made, and what it did. */
+/* The current call and its outcome. */
 static const function *now;
 static int null_slot, value_slot, value_now; /* NO_SLOT, ALL_SLOTS or one */
 static bool watched[SLOTS];
@@ -221,7 +221,7 @@ static inline void done_int(int code)
     }
 }
 
-/* Makes a call, unless an earlier child did. */
+/* Makes a call unless an earlier child made it. */
 static void make_call(long from, long *at, int null_at, int value_at, int v)
 {
     if (++*at <= from) {
@@ -277,7 +277,7 @@ static void make_calls(const function *functions, size_t n, long from)
     progress->at = at + 1;
 }
 
-/* Memory that is not there is refused as any other, instead of taken from the machine. */
+/* Huge allocations fail at this limit instead of exhausting the machine. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -328,7 +328,7 @@ static void child(void)
     with_world(run_all);
 }
 
-/* Exit status 0 if every call came back as the rule says. */
+/* Exit status 0 if every call returned according to the rule. */
 static int calls_main(const function *functions, size_t n)
 {
     char folder[] = "/tmp/equipoise-calls-XXXXXX";

@@ -5,8 +5,8 @@
 generate.py OUTPUT HEADER...   Functions of HEADERs that need MPI are called if MPI is among the names of OUTPUT.
 
 An argument, and a member of a struct that an argument points to, is a slot: a pointer or a number. calls.h goes through
-the slots of a function. What the header allows to be NULL is read from its comments. A declaration that this program
-does not know how to call ends it with an error, so that no new function is left out."""
+the slots of a function. The comments of the header tell which arguments may be NULL. A declaration that this program
+cannot call is an error, so that no new function is left out."""
 
 import pathlib
 import re
@@ -31,7 +31,7 @@ class Header:
         text = path.read_text()
         self.name = path.as_posix().rpartition('include/equipoise/')[2]
         self.mpi = re.search(r'#include <(mpi|equipoise/(balance|more/route))\.h>', text) is not None
-        self.mpi = self.mpi or self.name == 'survey.h'  # ranks have them
+        self.mpi = self.mpi or self.name == 'survey.h'  # surveys exist only with ranks
         self.comments = []
         text = re.sub(r'/\*.*?\*/', self.keep, text, flags=re.S)
         text = re.sub(r'\\\n', ' ', text)
@@ -45,7 +45,7 @@ class Header:
         return f' @{len(self.comments) - 1}@ '
 
     def comment(self, marks):
-        """The text of comments given by their marks."""
+        """The text of the comments with the given marks."""
         text = ' '.join(self.comments[int(m)] for m in re.findall(r'@(\d+)@', marks))
         return re.sub(r'\s+', ' ', re.sub(r'\n\s*\*(?!/)', ' ', text))
 
@@ -149,7 +149,7 @@ class Thing:
 
 
 def allows_null(world, function, name, seen=()):
-    """Whether the comment of a function says so of an argument."""
+    """True if the comment of a function allows NULL for an argument."""
     if name == 'user':  # never looked at
         return True
     comment = function.comment
@@ -293,19 +293,19 @@ class Writer:
         fail(f'{self.function.header.name}: {self.function.name}: cannot make a value for {thing.text}')
 
     def is_array(self, name, comment):
-        """Whether the comment gives an argument or a member a length."""
+        """True if the comment gives a length for an argument or a member."""
         text = comment if comment else self.function.comment
         return bool(re.search(rf'\[' if comment else rf'{name}\s+\[', text))
 
     def struct(self, name, path, count):
-        """Declares an array of structs with all members set; its name."""
+        """Declares an array of structs with all members set and returns its name."""
         variable = 's_' + re.sub(r'\W', '_', path)
         if path.count('->') > 4:
             fail(f'{self.function.name}: {path} is too deep')
         lines = [f'{name} {variable}[{count}];', f'memset({variable}, 0, sizeof {variable});']
         for declaration, comment in self.world.structs[name]:
             thing = Thing(declaration)
-            if not thing.callback and thing.dims:  # the same number in all places; texts stay empty
+            if not thing.callback and thing.dims:  # the same number in all elements; texts stay empty
                 if thing.base == 'char':
                     continue
                 base = thing.base
@@ -318,12 +318,12 @@ class Writer:
                              f'sizeof({base}); i++) {{ (({base} *){variable}[0].{thing.name})[i] = {value}; }}')
                 continue
             value = self.value(thing, f'{path}->{thing.name}', 'NULL' in comment, comment)
-            if declaration == 'size_t size' and name.endswith('_options'):  # of the struct itself
+            if declaration == 'size_t size' and name.endswith('_options'):  # size of the struct
                 value = re.sub(r'natural\((\d+), 1,', rf'natural(\1, sizeof({name}),', value)
             lines.append(f'{variable}[0].{thing.name} = {value};')
         if count > 1:
             lines.append(f'for (int i = 1; i < {count}; i++) {{ {variable}[i] = {variable}[0]; }}')
-        # Declarations for the members, made along with them, come first.
+        # The declarations that the members need come first.
         self.before += lines
         return variable
 

@@ -5,7 +5,7 @@
 
 #include "calls.h"
 
-/* An object that cannot be made ends the child: then no call of it would mean anything. */
+/* The child exits if an object cannot be made, since calls without it would be meaningless. */
 static inline void made(int code, const char *what)
 {
     if (code) {
@@ -528,9 +528,9 @@ static inline void with_world(void (*run)(void))
     world_comm = plain_own_comm();
     balancer = make_eqp_balancer();
     run_in_survey = run;
-    (void)eqp_balancer_begin(balancer, &advice, NULL); /* what was added to the survey makes no map */
+    (void)eqp_balancer_begin(balancer, &advice, NULL); /* the survey after these calls makes no valid map */
     eqp_balancer_free(balancer);
-    /* A launcher takes a process that does not for one that has failed. */
+    /* Launchers treat a process that does not finalize MPI as failed. */
     MPI_Finalize();
 }
 #else

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: batch.sh SOURCE
-# The jobs of docs/batch begin with the snapshot, go on with the restart file of a job that was stopped, hand on the status
-# of the run, and leave no restart file of a run that has come to its end. Launchers are fakes.
+# The jobs of docs/batch start from the snapshot, resume from the restart file of a stopped job, return the status of
+# the run, and leave no restart file after a completed run. The launchers are fakes.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 jobs=$(realpath "$1/docs/batch")
@@ -10,7 +10,7 @@ mkdir "$tmp/bin" "$tmp/work"
 cd "$tmp/work" || exit 1
 
 for launcher in srun mpirun; do
-    # A run that is stopped leaves its restart file.
+    # A stopped run leaves its restart file.
     cat >"$tmp/bin/$launcher" <<'END'
 #!/bin/sh
 echo "$*" >>said
@@ -22,7 +22,7 @@ END
 done
 export PATH=$tmp/bin:$PATH PBS_O_WORKDIR=$PWD PBS_JOBID=12.host SLURM_JOB_ID=12 SLURM_NTASKS=128
 
-# job KIND STATUS: runs it; what the launcher of the run was told is in $run
+# job KIND STATUS: runs a job; $run gets the arguments of its launcher
 job()
 {
     local status=0

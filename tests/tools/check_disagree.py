@@ -3,7 +3,7 @@
 """Every argument of every collective public function, and every field of what it is given, has a row in
 tests/mpi/test_disagree*.c, where one rank differs in it.
 
-And every collective function that the C++ header or the Fortran module calls has one in their test in tests/bindings.
+Every collective function that the C++ header or the Fortran module calls has a row in its test in tests/bindings.
 
 A function is collective if it takes a communicator, or an object made with one, and its comment does not say "Local".
 
@@ -16,7 +16,7 @@ import sys
 
 DECLARATION = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^(?:int|void|double|\w+(?: \*)?) ?(eqp_\w+)\(([^;{}]*)\);", re.S | re.M)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
-BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table: a copy is none
+BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table, compared by address
 ROW = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*"([\w.]+):')
 BINDINGS = {"tests/bindings/test_cpp.cpp": "lib/include/equipoise/equipoise.hpp",
             "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise_calls.f90"}
@@ -39,7 +39,7 @@ def field_names(body):
 
 
 def wanted(headers):
-    """(function, argument or argument.field) of all that needs a row."""
+    """(function, argument or argument.field) pairs that need a row."""
     functions = [match.groups() for text in headers for match in DECLARATION.finditer(text)]
     fields = {name: list(field_names(body)) for text in headers for name, body in STRUCT.findall(text)}
     objects = {name for _, _, arguments in functions if "MPI_Comm" in arguments
@@ -73,7 +73,8 @@ def complaints(root):
 
 
 def unbound(root, functions):
-    """What a binding calls and its test does not; what frees has no argument that ranks could differ in."""
+    """Functions that a binding calls and its test does not; free functions have no argument in which ranks could
+    differ."""
     for test, binding in BINDINGS.items():
         called = {name.replace("eqp_fortran_", "eqp_") for name in
                   re.findall(r'\b(eqp_\w+)[("]', uncommented(read(os.path.join(root, binding))))}

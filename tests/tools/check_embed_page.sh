@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every code block of a page occurs, letter for letter, in a source file: what readers copy is what was compiled. With a
-# LANGUAGE only its blocks.
+# Every code block of a page occurs letter for letter in a source file, so that readers copy compiled code. With
+# LANGUAGE, only blocks of that language are checked.
 # usage: check_embed_page.sh PAGE SOURCE[,SOURCE...] [LANGUAGE]
 set -eu
 page=$1

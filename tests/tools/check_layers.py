@@ -18,7 +18,7 @@ LIBC = set(
     sys/file sys/mman sys/resource sys/stat sys/syscall sys/time sys/types sys/uio sys/wait sys/xattr""".split()
 )
 
-# Headers of other projects, and the name that the table of layers knows them by.
+# Headers of other projects and their names in the table of layers.
 EXTERNAL = [
     ("mpi.h", "MPI"),
     ("zoltan*.h", "Zoltan"),
@@ -79,10 +79,10 @@ MAY_INCLUDE = {
     "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
-# A test with ranks may stand between the library and Zoltan.
+# An MPI test may intercept calls from the library to Zoltan.
 MAY_INCLUDE["unit test"] = ["test"] + [layer for layer in MAY_INCLUDE["test"] if layer != "Zoltan"]
 
-# Folders of methods that a library carries out.
+# Folders of methods that an external library implements.
 LIBRARIES = {
     "lib/methods/rcb": "Zoltan",
     "lib/methods/hypergraph": "Zoltan",
@@ -114,11 +114,11 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/more/lazy.h": "run",
 }
 
-# Layers with private headers. These headers are open to rooms of the library above their room, and to unit tests; an app's own
-# code has no public headers, so there everything is open to the app and its tests.
+# Layers with private headers. Rooms of the library above and unit tests may include them. The code of an app has no
+# public headers, so the app and its tests may include all of it.
 LIBRARY_LAYERS = ["errors", "sampling", "interface", "calls", "umbrella"] + ROOMS
 
-# Rooms that tests with ranks and benches look into, too.
+# Rooms whose private headers MPI tests and benches may include as well.
 SEEN_BY_RANKS = ["cost", "decide", "map", "whatif", "run"]
 
 FORBIDDEN_IN_LIBRARIES = [
@@ -126,7 +126,7 @@ FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(printf|vprintf|puts|putchar|perror)\s*\("), "prints with"),
     (re.compile(r"\b(exit|_exit|_Exit|quick_exit|abort|MPI_Abort)\s*\("), "ends the program with"),
 ]
-# Files are written through <equipoise/more/file.h>: whole or not at all, and in one way of saying why not.
+# Files are written through <equipoise/more/file.h>, which writes all or nothing and reports errors uniformly.
 WRITES = re.compile(r"""\b(?:(fopen|freopen|gzopen)\s*\([^;]*?,\s*"[wa]|(O_CREAT|rename)\b)""")
 COMM_WORLD = re.compile(r"\bMPI_COMM_WORLD\b")
 TIER_1 = re.compile(r"(lib|sampling)/include/equipoise/(?!equipoise\.h)\w+\.h")
@@ -136,7 +136,7 @@ COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[
 
 
 def blank(match):
-    """Spaces instead of the match, so that line numbers stay."""
+    """Replaces the match by blanks so that line numbers stay."""
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
@@ -153,7 +153,7 @@ def line_of(text, position):
 
 
 def source_files(root):
-    """Paths of the source tree relative to root, with /: those that sources.sh prints."""
+    """Paths from sources.sh, relative to root, with /."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sources.sh")
     listed = subprocess.run([script, root], stdout=subprocess.PIPE, check=True).stdout
     return sorted(os.fsdecode(path) for path in listed.split(b"\0") if path)
@@ -175,7 +175,7 @@ class Tree:
         self.violations.append(f"{path}:{line}: {what}")
 
     def public_layer(self, path):
-        """The room of a public header: the one that it is named after, or that has a source of its name."""
+        """The room of a public header: the room of that name, or the room with a source of that name."""
         if path in PUBLIC_HEADERS:
             return PUBLIC_HEADERS[path]
         if path.startswith("sampling/"):
@@ -189,7 +189,7 @@ class Tree:
         return homes[0] if len(homes) == 1 else None
 
     def layer(self, path):
-        """The layer of a file, or None if its place belongs to none."""
+        """The layer of a file, or None."""
         parts = path.split("/")
         if parts[0] in ("sampling", "lib") and parts[1] == "include":
             return self.public_layer(path)
@@ -211,7 +211,7 @@ class Tree:
         return None
 
     def resolve(self, path, name):
-        """The file of this tree that an #include means, or None."""
+        """The file of this tree that an #include names, or None."""
         places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps", "apps/shell", "apps/report"]
         places += ["tests/helpers"] if path.startswith("tests/") else []
         apps = sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
@@ -242,7 +242,7 @@ class Tree:
                 self.report(path, line, f"{layer} must not include a private header of {theirs} ({name})")
 
     def check_includes(self, path, layer, text):
-        # Comments go, texts stay: the name of a header stands between quotes.
+        # Remove comments but keep strings, since header names are quoted.
         text = without_comments(text)
         for match in INCLUDE.finditer(text):
             name, line = match.group(2), line_of(text, match.start(1))

@@ -119,7 +119,7 @@ def write(root, path, text):
 
 
 def violations_of(changes):
-    """What the checker says about the clean tree with (path, added text) changes."""
+    """Output of the checker for the clean tree with (path, added text) changes."""
     with tempfile.TemporaryDirectory() as root:
         files = {path: LICENCE + text for path, text in CLEAN.items()}
         for path, text in changes:

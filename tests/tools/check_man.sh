@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A man page that scdoc made: `man --warnings` (or groff) has nothing to say about it.
+# A man page made by scdoc gives no warnings from `man --warnings` (or groff).
 # usage: check_man.sh PAGE
 set -eu
 if command -v man >/dev/null; then

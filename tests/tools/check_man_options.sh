@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The options of an app's man page are those of its --help: none more, none less.
+# The man page of an app has exactly the options of its --help.
 # usage: check_man_options.sh APP PAGE.scd
 set -eu
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# Only where an option is introduced: at the beginning of a line.
+# Only options at the beginning of a line, where the page introduces them.
 "$1" --help | sed -n 's/^ *\(--[A-Za-z][A-Za-z0-9-]*\).*/\1/p' | sort -u >"$tmp/help"
 sed -n 's/^\*\(--[A-Za-z][A-Za-z0-9-]*\)\*.*/\1/p' "$2" | sort -u >"$tmp/page"
 if [ ! -s "$tmp/help" ]; then

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every option of a method that an app knows is explained in a row of a page's table.
+# A table of the page explains every method option of the app.
 # usage: check_method_options.sh APP PAGE.md
 set -eu
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every block of shell commands of a page runs unchanged: one after another, in one shell, each command without error.
-# The commands see the folders of a source tree and build/, where nothing is installed, and write into a folder that is
-# removed. Of a man page's source, these are the blocks under EXAMPLES; it is read where the programs are installed. A
-# block behind a line <!-- not run: REASON --> is left out.
+# Every block of shell commands on a page runs unchanged: in order, in one shell, each command without error. The
+# commands see the folders of a source tree and build/, without an installation, and write into a temporary folder. In
+# the source of a man page these are the blocks under EXAMPLES, which assume installed programs. A block after a line
+# <!-- not run: REASON --> is skipped.
 # usage: check_page_runs.sh PAGE SOURCE_ROOT BUILD_ROOT
-#        check_page_runs.sh --all SOURCE_ROOT BUILD_ROOT PAGE...   every page that has such blocks is one of these; their
-#            programs, benches apart, are those that scripts/setup builds; before the first mpirun stands mpi-env.sh
+#        check_page_runs.sh --all SOURCE_ROOT BUILD_ROOT PAGE...   every page with such blocks is in this list; its
+#            programs, except benches, are built by scripts/setup; mpi-env.sh comes before the first mpirun
 set -eu
 
 commands_of()
@@ -47,7 +47,7 @@ if [ ! -s "$tmp/commands" ]; then
     exit 1
 fi
 cd "$tmp"
-# A page brings what a reader needs: root's permissions for mpirun, and the folders of libraries that Meson adds for tests.
+# The page itself must set root's permission for mpirun and the library folders that Meson adds for tests.
 unset "${!OMPI_ALLOW_@}" "${!PRTE_ALLOW_@}"
 LD_LIBRARY_PATH=$(tr : '\n' <<<"${LD_LIBRARY_PATH-}" | grep -v -F "$3" | paste -s -d :)
 export LD_LIBRARY_PATH

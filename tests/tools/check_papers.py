@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""CITATION.cff, the recipe for Spack and the workflows of forges say what the tree says.
+"""CITATION.cff, the Spack recipe and the CI workflows agree with the tree.
 
 usage: check_papers.py SOURCE_ROOT
-CITATION.cff has what the format requires, and the version of version.h; the recipe passes options that Meson knows, with
-values that they take, whatever its variants; each workflow is YAML and runs .ci/run. Without python3-yaml only the recipe
-is looked at, and the exit status is 77.
+CITATION.cff has the required fields and the version of version.h; for all its variants the recipe passes existing Meson
+options with valid values; each workflow is YAML and runs .ci/run. Without python3-yaml only the recipe is checked, and
+the exit status is 77.
 """
 import itertools
 import os
@@ -19,7 +19,7 @@ except ImportError:
     yaml = None
 
 WORKFLOWS = [".github/workflows/ci.yml", ".gitlab-ci.yml", ".woodpecker.yaml"]
-# Of Meson itself, and the values that the recipe may give them.
+# Built-in Meson options and the values that the recipe may use.
 BUILT_IN = {"default_library": ["shared", "static", "both"]}
 FEATURE = ["enabled", "disabled", "auto"]
 
@@ -35,7 +35,7 @@ def version_of(root):
 
 
 def meson_options(root):
-    """Each option of the build and the values that it takes."""
+    """Each build option and its valid values."""
     known = dict(BUILT_IN)
     for name, kind in re.findall(r"^option\('(\w+)', type: '(\w+)'", read(root, "meson_options.txt"), re.MULTILINE):
         known[name] = FEATURE if kind == "feature" else ["true", "false"]

@@ -4,8 +4,8 @@
 
 usage: check_size.py ROOT [--write]
 
-A file belongs to the longest of the table's paths that leads to it. --write makes every ceiling the room's lines as they
-are. A change that needs more room raises a ceiling and says in its commit why nothing could go."""
+A file belongs to the longest path in the table that is a prefix of its own. --write sets every ceiling to the present
+lines of its room. A change that needs more lines raises the ceiling and explains in its commit why none could go."""
 import os
 import subprocess
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: commit.sh SOURCE
-# The commit that reports tell of is that of the tree, with a mark where files differ from it; outside of a repository of
-# its own there is none. An output that is right keeps its time, or all that includes it would be compiled again.
+# Reports name the commit of the tree, with a mark if files differ from it; outside a repository of its own there is no
+# commit. An output that is up to date keeps its time stamp, so that files that include it are not recompiled.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 make=$1/apps/shell/commit.sh
@@ -38,7 +38,7 @@ grep -q -F "$(echo "$tmp/a tree/one.c" | sed 's/ /\\ /g')" "$tmp/commit.h.d" || 
 touch -d '2001-01-01' "$tmp/commit.h"
 expect '[0-9a-f]{12}' "$tmp/a tree"
 [ "$(stat -c %Y "$tmp/commit.h")" -lt 1000000000 ] || fail 'the same commit is written again'
-# A tarball that is unpacked in the tree of another project.
+# A tarball unpacked in the tree of another project.
 expect unknown "$tmp/a tree/below"
 echo 'int two;' >"$tmp/a tree/one.c"
 expect '[0-9a-f]{12}-dirty' "$tmp/a tree"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: configure.sh SOURCE COMPILER...
-# The build has the MPI that CC or MPICC asks for, or none: one line names what does not fit, and where that may be lacking
-# the build goes on without it. The serial HDF5 is taken where there are two. The other MPI, Zoltan and HDF5 are fakes made here.
+# The build uses the MPI that CC or MPICC names, or none: one line names a mismatch, and the build continues without an
+# optional dependency. If there are two HDF5 libraries, it uses the serial one. The second MPI, Zoltan and HDF5 are
+# fakes.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 source=$1
@@ -21,7 +22,7 @@ configure()
     env CC="${compiler[*]}" "$@" meson setup "$tmp/build-$name" "$source" -Dtests=disabled -Dbench=false $options >"$tmp/$name" 2>&1
 }
 
-# refused NAME PATTERN [VARIABLE=VALUE]...: by one line of ours that matches.
+# refused NAME PATTERN [VARIABLE=VALUE]...: fails with one line of ours that matches.
 refused()
 {
     local name=$1 pattern=$2
@@ -31,7 +32,7 @@ refused()
         fail "$name: not one line with '$pattern': $(tail -n 3 "$tmp/$name")"
 }
 
-# An MPI with its wrapper, and a Zoltan that is linked with it.
+# An MPI with its wrapper, and a Zoltan linked with it.
 mkdir "$tmp/mpi" "$tmp/zoltan" "$tmp/parallel"
 cat >"$tmp/mpi/mpi.h" <<'END'
 typedef int MPI_Comm;
@@ -53,7 +54,7 @@ exec ${compiler[*]} "\$@" \$flags
 END
 chmod +x "$tmp/mpi/mpicc"
 cp "$tmp/mpi/mpicc" "$tmp/mpi/mpiexec"
-# An HDF5 that calls itself parallel, under the name that every variant has.
+# An HDF5 that reports itself as parallel, under the common name.
 printf 'Name: HDF5\nDescription: fake\nVersion: 1.12.0\nCflags: -I%s\nLibs:\n' "$tmp/parallel" >"$tmp/parallel/hdf5.pc"
 echo '#define H5_HAVE_PARALLEL 1' >"$tmp/parallel/H5pubconf.h"
 
@@ -70,7 +71,7 @@ refused two-mpi "CC is .*, MPICC is true" CC="$tmp/mpi/mpicc" MPICC=true
 
 LD_LIBRARY_PATH=$tmp/mpi:$tmp/zoltan
 if configure same MPICC="$tmp/mpi/mpicc" LDFLAGS="-L$tmp/zoltan" PKG_CONFIG_PATH="$tmp/parallel"; then
-    # Configured again without the variable, the build keeps what was asked for.
+    # Reconfigured without the variable, the build keeps its choice.
     meson setup --reconfigure "$tmp/build-same" "$source" >"$tmp/again" 2>&1 || fail "again: $(tail -n 3 "$tmp/again")"
     file=$tmp/build-same/meson-private/equipoise.pc
     grep -q -e "-L$tmp/mpi -lfakempi" "$file" && grep -q -e "-I$tmp/mpi" "$file" || fail "equipoise.pc: $(cat "$file")"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every public header compiles alone, as C11 and as C++17, without a warning, by every compiler that there is; and C++
-# takes the initialisers and the version macros.
+# Every public header compiles alone as C11 and as C++17 without warnings with every installed compiler. C++ accepts the
+# initializers and the version macros.
 # usage: headers.sh SOURCE_ROOT WITH_LIBRARY(true|false)
 set -eu
 source=$1
@@ -58,7 +58,7 @@ for compiler in gcc clang; do
         compiles "$compiler" c c11 "$tmp/alone.c"
     done
 done
-# C++ takes longer: the first compiler takes each header alone, every compiler all in one.
+# C++ takes longer, so the first compiler compiles each header alone and every compiler all headers at once.
 alone=true
 for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every program says by -h what it says by --help, behind other options, too, and ends well. Behind -- it is an argument.
+# Every program prints the same for -h and --help, also after other options, and exits with status 0. After -- they are
+# arguments.
 # usage: help.sh PROGRAM...
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `meson install` into a DESTDIR, and the prefix moved from there: everything is there, nothing names the place where it was
-# built or staged, faults of memory are hard to use, every program starts and every library loads in an empty environment,
-# and so do programs of all kinds that are built against the installed tree with its folder as rpath. Likewise with
-# Equipoise as a subproject.
+# `meson install` into a DESTDIR, with the prefix moved afterwards: all files are present, no file names the build or
+# staging folder, binaries are hardened, and every program starts and every library loads in an empty environment. The
+# same holds for programs built against the installed tree with its folder as rpath, and with Equipoise as a subproject.
 # usage: install.sh SOURCE BUILD PREFIX LIBDIR WITH_LIBRARY(true|false) HARDENED(true|false) COMPILER...
 set -eu
 source=$1 build=$2 prefix=$3 libdir=$4 with_library=$5 hardened=$6
@@ -30,7 +29,7 @@ if grep -rIl -e "$stage" -e "$build" "$stage" >"$tmp/found"; then
 fi
 root=$tmp/moved
 mv "$stage$prefix" "$root"
-# An empty environment, but for what the machine needs to find its own libraries; Meson adds those of the build to it.
+# An empty environment except for the machine's own library paths; Meson adds the paths of the build to the environment.
 paths=$(tr : '\n' <<<"${LD_LIBRARY_PATH-}" | grep -v -F "$build" | paste -s -d :)
 unset LD_LIBRARY_PATH
 empty=(env -i "PATH=$PATH" ${paths:+"LD_LIBRARY_PATH=$paths"})
@@ -47,7 +46,7 @@ if $with_library; then
         wanted+=("$libdir/libequipoise-$name.so" "$libdir/pkgconfig/equipoise-$name.pc")
     done
 fi
-# The bindings, where they were built.
+# The bindings, if they were built.
 if [ -e "$build/bindings/libequipoise-fortran.so" ]; then
     wanted+=("$libdir/libequipoise-fortran.so" "$libdir/pkgconfig/equipoise-fortran.pc"
         "$libdir/equipoise/fortran/equipoise.mod" "$libdir/equipoise/fortran/equipoise.f90")
@@ -73,7 +72,7 @@ for file in "$root/$libdir"/libequipoise*.so "$root/$libdir"/equipoise/*.so "$ro
     if readelf -d "$file" | grep -q -E 'R(UN)?PATH.*'"$build"; then
         fail "$file looks for libraries in the build folder"
     fi
-    # Its own neighbours, wherever else there may be some.
+    # Each library loads its neighbors in the installed tree, even if there are copies elsewhere.
     "${empty[@]}" ldd "$file" >"$tmp/said" 2>&1
     ! grep -e 'not found' "$tmp/said" && ! grep libequipoise "$tmp/said" | grep -v -F -e "=> $root/" -e "$file:" ||
         fail "$file does not find its libraries: $(cat "$tmp/said")"
@@ -84,7 +83,7 @@ for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
     grep -A 1 GNU_STACK "$tmp/elf" | grep -q RWE && fail "$file: the stack is executable"
     readelf -h "$file" | grep -q 'Type: *DYN' || fail "$file is not position-independent"
     case ${file##*/} in
-    libequipoise-fortran.so) continue ;; # it passes arguments on
+    libequipoise-fortran.so) continue ;; # it only passes arguments on
     esac
     ! $hardened || nm -D "$file" | grep -q -w __stack_chk_fail || fail "$file: the stack has no guard"
     case ${file##*/} in
@@ -120,7 +119,7 @@ for library in $(in_c); do
     nm -D --defined-only "$library" | awk '{ print $3 }'
 done | sort >"$tmp/exported"
 diff "$tmp/declared" "$tmp/exported" >&2 || fail "< are declared in headers, > exported by the libraries: not the same"
-# And no symbol comes or goes unseen: what a program links with is a promise.
+# Exported symbols are an interface, so each added or removed symbol must show up in symbols.txt.
 for library in $(in_c); do
     nm -D --defined-only "$library" | awk -v library="$(basename "$library" .so)" '{ print library, $3 }'
 done | LC_ALL=C sort >"$tmp/symbols"
@@ -128,12 +127,13 @@ promised=libequipoise-sampling
 $with_library && promised=libequipoise
 diff <(grep "^$promised" "$source/tests/tools/symbols.txt") "$tmp/symbols" >&2 ||
     fail "< were promised in tests/tools/symbols.txt, > are exported: not the same; a new one is added there"
-# A program without files, splines or plots links no library for them.
+# A program that uses no files, splines or plots links no library for them.
 if $with_library && readelf -d "$root/$libdir/libequipoise.so" | grep -E 'NEEDED.*(hdf5|libz\.|jansson|cminpack)' >&2; then
     fail "libequipoise needs more than MPI and Zoltan"
 fi
 
-# All headers compile as C11, and as C++ where there is a compiler; MPI's own may warn. The test headers takes each alone.
+# All headers compile as C11, and as C++ if there is a compiler; MPI's own headers may warn. headers.sh compiles each
+# alone.
 for i in "${!flags[@]}"; do
     case ${flags[i]} in
     "-I$root"*) ;;
@@ -144,7 +144,7 @@ find "$root/include/equipoise" -name '*.h' -printf '#include <equipoise/%P>\n' |
 "${compiler[@]}" -std=c11 -pedantic -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only -x c "$tmp/all.h" ||
     fail "the installed headers do not compile"
 
-# The consumers: one program for the sampler, one for the library that needs all of it, the latter as C and as C++.
+# The consumers: one program for the sampler, and one for the whole library, as C and as C++.
 version=$(pkg-config --modversion "$package")
 cat >"$tmp/sampling.c" <<'END'
 #include <equipoise/error.h>
@@ -206,7 +206,7 @@ for name in "${programs[@]}"; do
     cp "$tmp/$name.c" "$tmp/$name.cc"
 done
 cat "$tmp/all.h" >>"$tmp/$name.cc"
-# The installed tree with static libraries alone, where they were built.
+# The installed tree with static libraries only, if they were built.
 static=false
 if [ -e "$root/$libdir/libequipoise-sampling.a" ]; then
     static=true
@@ -216,7 +216,7 @@ if [ -e "$root/$libdir/libequipoise-sampling.a" ]; then
 fi
 defines=("-DVERSION=\"$version\"")
 
-# How the MPI that MPICC named is linked.
+# Link flags of the MPI that MPICC names.
 mpi_words()
 {
     # shellcheck disable=SC2046 # a list of words
@@ -230,7 +230,7 @@ with_pkg_config()
     [ "$package" = equipoise ] || package=equipoise-$package
     ! [ "${2-}" ] || PKG_CONFIG_PATH=$tmp/static/$libdir/pkgconfig libraries=()
     read -r -a flags <<<"$(pkg-config --cflags --libs ${2-} "$package")"
-    # A program that calls MPI itself links it itself.
+    # A program that calls MPI directly must link it.
     # shellcheck disable=SC2207 # a list of words
     [ "$1" = sampling ] || libraries+=($(if [ -s "$build/mpicc" ]; then mpi_words; else pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link; fi))
     "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "${empty[@]}" "$program"
@@ -243,12 +243,12 @@ with_fortran()
     read -r -a flags <<<"$(pkg-config --cflags --libs equipoise-fortran)"
     mpifort "$source/bindings/examples/weights.f90" "${flags[@]}" -Wl,-rpath,"$root/$libdir" -o "$tmp/with-fortran" &&
         "${empty[@]}" "$tmp/with-fortran" || return
-    # A compiler of another version makes its own files of the modules.
+    # A compiler of a different version needs its own module files.
     mkdir "$tmp/own-modules"
     (cd "$tmp/own-modules" && mpifort -fsyntax-only "$root/$libdir/equipoise/fortran"/equipoise{_types,_calls,}.f90)
 }
 
-# The installed package finds the installed library, wherever the tree stands. With a program of the tests, which needs
+# The installed Python package finds the installed library wherever the tree is. Tested with a program that needs
 # mpi4py.
 with_python()
 {
@@ -259,7 +259,7 @@ with_python()
         "import equipoise._library as l, sys; sys.exit(not l._library._name.startswith('$root'))" || [ $? -eq 77 ]
 }
 
-# The paths that README names lead to the installed tree.
+# The paths in README lead to the installed tree.
 with_paths()
 {
     local prefix=$root paths path
@@ -290,7 +290,7 @@ with_cmake()
     {
         echo "cmake_minimum_required(VERSION 3.12)"
         echo "project(consumer $1)"
-        # A version that we do not offer is not found.
+        # A version that does not exist is not found.
         echo "find_package(Equipoise 999.0 QUIET)"
         echo "if(Equipoise_FOUND)"
         echo "  message(FATAL_ERROR \"version 999.0 is found\")"
@@ -308,7 +308,7 @@ with_cmake()
     done
 }
 
-# with_meson NAME OPTION...: the dependencies of installed trees, or of the subproject.
+# with_meson NAME OPTION...: builds with the dependencies of an installed tree or of the subproject.
 with_meson()
 {
     local folder=$tmp/meson-$1 name

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: packages.sh SOURCE
 # The Debian packages build from a copy of the tree, without optimization and tests; lintian finds no error and no warning
-# in them; each has its files; what they hold runs from another root.
+# in them; each has its files; the programs run from a different root.
 set -eu
 source=$(realpath "$1")
 for program in dpkg-buildpackage dpkg-checkbuilddeps dpkg-parsechangelog dh lintian; do
@@ -40,12 +40,12 @@ DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=$(nproc)" dpkg-buildpacka
 cd "$tmp"
 root=$tmp/root
 
-# The checks of lintian and the unpacking do not need each other.
+# lintian and the unpacking run in parallel.
 lintian --allow-root --fail-on error,warning ./*.changes >"$tmp/lintian" 2>&1 &
 lintian=$!
 trap 'kill "$lintian" 2>/dev/null || :; rm -rf "$tmp"' EXIT
 
-# holds PACKAGE FILE...: in it, and in no other package
+# holds PACKAGE FILE...: the files are in this package and in no other package
 holds()
 {
     local package=$1 file debs
@@ -71,7 +71,7 @@ holds equipoise usr/bin/{barneshut,dislocation,loadbench,equipoise-{compare,plot
 holds python3-equipoise usr/lib/python3/dist-packages/equipoise/__init__.py
 holds equipoise-doc usr/share/doc/equipoise/README.md usr/share/doc/equipoise/docs/{embed,methods}.md \
     usr/share/doc/equipoise/docs/batch/equipoise.{slurm,pbs}
-# The sampler's package depends on no other.
+# The sampler's package depends on no other package of ours.
 depends=$(dpkg-deb -f libequipoise-sampling0_*.deb Depends)
 [[ $depends =~ ^libc6\ [^,]*$ ]] || fail "the sampler depends on $depends"
 grep -q -w libopenmpi3 <(dpkg-deb -f libequipoise0_*.deb Depends) || ! dpkg-query -W libopenmpi3 >/dev/null 2>&1 ||

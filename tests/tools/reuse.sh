@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: reuse.sh SOURCE
-# Every file says, by itself or in .reuse/dep5, whose it is and under which licence, by the rules of reuse.software.
+# Every file states its copyright and license, in itself or in .reuse/dep5, by the rules of reuse.software.
 set -eu
 command -v reuse >/dev/null || {
     echo 'reuse is not installed'
@@ -14,7 +14,7 @@ mkdir "$tmp/tree"
 cmp "$tmp/tree/LICENSE" "$tmp/tree/LICENSES/BSD-3-Clause.txt"
 reuse --root "$tmp/tree" lint >"$tmp/log" 2>&1 && status=0 || status=$?
 [ "$status" -eq 0 ] || cat "$tmp/log"
-# The test fails for a file without a licence: its own check.
+# Self-check: the test fails for a file without a license.
 rm -r "$tmp/tree/.reuse"
 if reuse --root "$tmp/tree" lint >"$tmp/log" 2>&1; then
     echo 'reuse finds nothing wrong with files of nobody'

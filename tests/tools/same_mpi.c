@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Run while configuring, linked with MPI and Zoltan: names both and fails if Zoltan is linked with another MPI. */
+/* Runs at configure time, linked with MPI and Zoltan: names both and fails if Zoltan is linked with a different MPI. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zoltan.h>
 
-/* The file whose MPI_Init a handle finds. */
+/* The file that defines the MPI_Init visible through a handle. */
 static const char *mpi_of(void *handle)
 {
     Dl_info info;
@@ -25,13 +25,13 @@ int main(int argc, char **argv)
 
     if (zoltan) {
         const char *mpi = mpi_of(RTLD_DEFAULT);
-        const char *other = mpi_of(zoltan); /* in what Zoltan was linked with */
+        const char *other = mpi_of(zoltan); /* in the libraries that Zoltan is linked with */
 
         if (mpi && other && strcmp(mpi, other) != 0) {
             printf("Zoltan %s is linked with %s, this build with %s\n", info.dli_fname, other, mpi);
             return 1;
         }
-    } else if (argc > 9) { /* never: the libraries are only linked, not called */
+    } else if (argc > 9) { /* never true: the libraries are linked but not called */
         MPI_Init(&argc, &argv);
         Zoltan_Initialize(argc, argv, &version);
     }

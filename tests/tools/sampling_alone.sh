@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that the sampler stands alone: it configures, builds and passes its tests where MPI, Zoltan and HDF5 cannot be
-# found, includes none of their headers, needs libc and libm only, and is strict C11.
+# The sampler is self-contained: it configures, builds and passes its tests without MPI, Zoltan and HDF5, includes none
+# of their headers, needs libc and libm only, and is strict C11.
 # usage: sampling_alone.sh SOURCE_ROOT
 # Uses the commands in CC, MESON and NINJA if set, else cc, meson and ninja.
 set -euo pipefail
@@ -27,7 +27,7 @@ fail()
     exit 1
 }
 
-# Runs a command quietly; shows what it said if it fails.
+# Runs a command quietly and shows its output if it fails.
 quietly()
 {
     "$@" >"$scratch/log" 2>&1 || {
@@ -39,7 +39,7 @@ quietly()
 echo "strict C11"
 count=0
 for source in "$root"/sampling/*.c "$root"/sampling/include/equipoise/{,more/}*.h; do
-    # A word of CC may be an option, so it is split on purpose.
+    # CC may contain options, so it is split on purpose.
     # shellcheck disable=SC2086
     quietly $CC -std=c11 -Wall -Wextra -pedantic -Werror -I"$root/sampling/include" -x c -c "$source" \
         -o "$scratch/object.o"
@@ -47,7 +47,7 @@ for source in "$root"/sampling/*.c "$root"/sampling/include/equipoise/{,more/}*.
 done
 echo "  $count files"
 
-# pkg-config finds nothing but cmocka, and the compiler wrappers of MPI and HDF5 do not work.
+# pkg-config finds only cmocka, and the compiler wrappers of MPI and HDF5 fail.
 mkdir "$scratch/bin" "$scratch/pkgconfig"
 cp "$(pkg-config --variable=pcfiledir cmocka)/cmocka.pc" "$scratch/pkgconfig"
 for tool in mpicc mpiexec mpirun h5cc h5pcc; do
@@ -58,9 +58,10 @@ export PATH=$scratch/bin:$PATH PKG_CONFIG_LIBDIR=$scratch/pkgconfig
 unset PKG_CONFIG_PATH CPATH C_INCLUDE_PATH LIBRARY_PATH
 
 echo "build without the library"
-# Only what is built and passes counts here, not how fast it is.
+# The test checks that the sampler builds and passes, not its speed.
 quietly "$meson" setup "$build" "$root" -Dlib=disabled -Dtests=enabled -Ddefault_library=shared -Doptimization=0
-# Every unit test of the sampler runs in the suite unit; here two show that a build without the library has them.
+# The suite unit runs every unit test of the sampler; two of them suffice to show that a build without the library has
+# them.
 quietly "$ninja" -C "$build" -j 2 apps/examples/embed_sampler tests/unit/test_error \
     tests/unit/test_units
 
@@ -70,7 +71,7 @@ grep -q 'equipoise/error\.h' "$scratch/deps" || fail "ninja knows no dependencie
 if grep -E '/(mpi|mpicxx|zoltan|hdf5|H5|jansson|zlib)[A-Za-z0-9_]*\.h$' "$scratch/deps"; then
     fail "a header of the library's dependencies is used"
 fi
-# The example that embeds the sampler is built without the library, too.
+# The example that embeds the sampler also builds without the library.
 if grep -F -e "${root##*/}/lib/" -e "${root##*/}/apps/" "$scratch/deps" | grep -v '/apps/examples/[a-z_]*\.c$'; then
     fail "a file of the library or of an app is used"
 fi

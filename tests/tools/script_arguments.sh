@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: script_arguments.sh SOURCE
-# Every script explains itself and refuses what it does not know, before it does anything.
+# Every script prints its usage and refuses unknown arguments before it does anything.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 cd "$1" || exit 1

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: setup.sh SOURCE
-# scripts/setup says what it does; without root it gives up only if a package is missing that the build needs. Packages,
+# scripts/setup reports its actions; without root it fails only if a package that the build needs is missing. Packages,
 # Meson and Ninja are fakes.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../helpers/check.sh"
 mkdir "$tmp/bin" "$tmp/scripts"
 cp "$1/scripts/setup" "$tmp/scripts"
 
-# fake NAME LINE...: a program of that name.
+# fake NAME LINE...: makes a program of that name from shell lines.
 fake()
 {
     { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$tmp/bin/$1"
@@ -25,7 +25,7 @@ fake ninja "[ -e '$tmp/built' ] && echo 'ninja: no work to do.' && exit
 echo "\$*" >>'$tmp/targets'
 case \" \$* \" in *' -n '*) ;; *) : >'$tmp/built' ;; esac"
 
-# setup EXPECTED_STATUS [ARGUMENT...]: what it says in files out and err.
+# setup EXPECTED_STATUS [ARGUMENT...]: runs scripts/setup with its output in files out and err.
 setup()
 {
     local status=0
@@ -58,7 +58,7 @@ grep -q configuring "$tmp/out" || fail 'a partitioner that went away changes not
 rm "$tmp/targets" "$tmp/built"
 setup 0 --all
 ! grep -q product "$tmp/targets" || fail "--all compiles no tests: $(cat "$tmp/targets")"
-# Temporary files lie in one private folder, under names that cannot be guessed.
+# Temporary files are in one private folder with an unpredictable name.
 mkdir "$tmp/temporary"
 fake clang "ls -l '$tmp/temporary' >>'$tmp/listed'"
 TMPDIR=$tmp/temporary setup 0 --sanitize

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: sources.sh ROOT
 # Prints the files of a source tree, relative to it, each followed by a zero byte. Under version control these are the
-# tracked ones. A release has no version control: there they lie in the folders below, and at the top have the names
-# below; programs that were run in the tree have left other names.
+# tracked files. In a release they are the folders and top-level names below; programs run in the tree may have left
+# further files.
 set -eu
 folders='.ci .github .reuse LICENSES apps bench bindings cmake data debian docs lib man packaging preload sampling scripts
     tests'
 names='*.md LICENSE CITATION.cff pyproject.toml meson.build meson_options.txt .clang-format .gitignore .gitlab-ci.yml
     .woodpecker.yaml'
 cd "$1"
-# Whoever owns the tree. In a tree inside of another project's the files are not ours to ask for.
+# For any owner of the tree. Inside the repository of another project, git does not list our files.
 if [ -e .git ] && git -c safe.directory='*' ls-files --error-unmatch . >/dev/null 2>&1; then
     git -c safe.directory='*' ls-files -z | xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh
     exit

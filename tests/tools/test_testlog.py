@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/testlog.py on made-up logs: every outcome is counted, a failing test's last words are shown.
+"""scripts/testlog.py on made-up logs: it counts every outcome and shows the last lines of a failing test.
 
 usage: test_testlog.py TESTLOG
 """
@@ -36,7 +36,7 @@ def count(*logs):
 
 
 def count_lines(text, label=""):
-    """The same for one file of lines."""
+    """Exit status and lines for one log file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "testlog-fuzz.lines")
         with open(path, "w", encoding="utf-8") as f:

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: warnings.sh BUILD
-# scripts/setup compiled everything there, benches and tests included, without any of the warnings that meson.build
-# switches on. The last compilation of an object counts.
+# scripts/setup compiled everything in BUILD, including benches and tests, without the warnings that meson.build
+# enables.
+# The last compilation of each object counts.
 set -u
 compiled=$1/equipoise-compiled.txt
 
