@@ -103,17 +103,17 @@ void eqp__diffusion_step(eqp__diffusion *d, double *flow)
     }
 }
 
-/* A change of this part of a number is rounding. */
+/* A relative change up to this is rounding. */
 #define NOTHING (8 * DBL_EPSILON)
 
-/* Elements of the simulation: numbers that need not be whole. */
+/* Elements of the simulation. Their numbers may be fractional. */
 typedef struct crowd {
     double *elements; /* [nparts] */
     double *per_load; /* [nparts] elements per load at the beginning of the step */
-    bool rests;       /* the last step has changed nothing but last digits, so no other one will */
+    bool rests;       /* the last step changed only rounding digits, so further steps have no effect */
 } crowd;
 
-/* A step with its elements. Returns the most that come to a part. */
+/* One step of loads and elements. Returns the most elements that a part receives. */
 static double step_with_elements(eqp__diffusion *d, crowd *c)
 {
     const eqp_part_graph_view *g = &d->graph;
@@ -142,7 +142,7 @@ static double step_with_elements(eqp__diffusion *d, crowd *c)
     return most;
 }
 
-/* Lines 6 to 8 and 10 as they are printed. */
+/* One step by lines 6 to 8 and 10 of Algorithm 5 as printed. */
 static double step_as_printed(eqp__diffusion *d, crowd *c)
 {
     const eqp_part_graph_view *g = &d->graph;
@@ -175,7 +175,8 @@ done:
     return code;
 }
 
-/* The steps. record: [2][steps] largest load, most elements moved. */
+/* Simulates the steps. record: [2][steps] largest load, most elements received; above: steps that began above the
+ * threshold. */
 static int simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o, double *record, int64_t *above)
 {
     double imbalance = eqp__diffusion_imbalance(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flows of load over the borders of parts, carried out by whole elements. */
+/* Diffusion carried out by moving whole elements across the borders of parts. */
 #include "methods/diffusion/diffusion.h"
 
 #include <equipoise/more/base.h>
@@ -8,35 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The simulated imbalance of a round, as a part of the wanted one: the rest is left to whole elements. */
+/* Simulated imbalance at the end of a round, as a fraction of the threshold. The margin allows for whole elements. */
 #define AIM 0.5
 
-/* Most steps of a round: the elements of long flows would have to pass parts that they have not reached yet. */
+/* Most steps of a round. Load of a longer flow passes through several parts, but an element moves one part at a time.
+ */
 #define ROUND_STEPS 16
 
 /* An element that may go over a link. */
 typedef struct candidate {
     int64_t element, link;
-    double gain; /* edge weight to the part where it goes, less that to the part that it leaves */
+    double gain; /* edge weight to the new part - edge weight to the old part */
 } candidate;
 
-/* Elements that are looked at in a pass; each is listed once. */
+/* Elements examined in a pass, each listed once. */
 typedef struct list {
     int64_t n;
-    int64_t *element; /* [n of the elements] */
+    int64_t *element; /* room for all elements */
 } list;
 
 typedef struct mover {
     const eqp_elements *e;
-    int *part;                 /* [n] now */
+    int *part;                 /* [n] present parts */
     eqp_part_graph_view graph; /* of the round */
     eqp__diffusion state;      /* simulated loads */
-    double *load;              /* [nparts] of the elements now */
+    double *load;              /* [nparts] present load of the elements */
     double largest, wanted;    /* largest load / scale at the beginning of the round, and simulated at its end */
-    int64_t *count;            /* [nparts] elements now */
-    double *left;              /* [links] load that is still to come over a link, < 0: to go */
-    double *touch;             /* [nparts] edge weight between the element at hand and a part; zeros between elements */
-    bool *listed;              /* [n] is in the next list */
+    int64_t *count;            /* [nparts] present number of elements */
+    double *left;              /* [links] load still to receive over a link; < 0: to give */
+    double *touch;             /* [nparts] edge weight between the present element and a part; zeros between elements */
+    bool *listed;              /* [n] the element is in the next list */
     list now, next;
     candidate *candidates; /* [n] */
     double least;          /* imbalance before the last round */
@@ -52,7 +53,7 @@ static double edge_weight_of(const eqp_elements *e, int64_t k)
     return e->edge_weight != NULL ? e->edge_weight[k] : 1.0;
 }
 
-/* Arrays that last for all rounds. */
+/* Allocates the arrays used in all rounds. */
 static int open_mover(const eqp_elements *e, int nparts, mover *m)
 {
     int code;
@@ -83,7 +84,7 @@ static void close_mover(mover *m)
     free(m->candidates);
 }
 
-/* What is left to go over a link from part p. */
+/* Load still to give over link k. */
 static double to_go(const mover *m, int64_t k)
 {
     return -m->left[k];
@@ -107,7 +108,7 @@ static void add_to_next(mover *m, int64_t i)
     }
 }
 
-/* Edge weights to the parts that an element touches. */
+/* Sums the edge weights from an element to each part. */
 static void touch_parts(mover *m, int64_t i)
 {
     for (int64_t k = m->e->edge_first[i]; k < m->e->edge_first[i + 1]; k++) {
@@ -122,8 +123,9 @@ static void forget_parts(mover *m, int64_t i)
     }
 }
 
-/* Whether what is left to go over a link is worth an element: at least half of it, or less where the part that gets it
- * stays lighter than the one that gives it is now. Else small flows would come to nothing, again and again. */
+/* True if the load still to give over a link justifies moving an element: it is at least half of the element's weight,
+ * or the receiver stays lighter than the giver is now. Without the second case small flows would never move anything.
+ */
 static bool is_worth(const mover *m, int p, int64_t k, double weight)
 {
     const int q = m->graph.neighbour[k];
@@ -132,7 +134,7 @@ static bool is_worth(const mover *m, int p, int64_t k, double weight)
     return left >= 0.5 * weight || (left > 0.0 && (m->load[q] + weight) / scale[q] < m->load[p] / scale[p]);
 }
 
-/* The link that an element may go over, to the part of which it touches most; -1: none. */
+/* The link over which an element may move, to the part with most edge weight; -1: none. gain: as in candidate. */
 static int64_t find_way(mover *m, int64_t i, double *gain)
 {
     const int p = m->part[i];
@@ -166,8 +168,9 @@ static int by_gain(const void *a, const void *b)
     return (x->element > y->element) - (x->element < y->element);
 }
 
-/* Whether a part takes an element: while it is below what the heaviest is to have after the round, or lighter than the
- * part that gives it. Else parts on the way would fill up before they have passed anything on. */
+/* True if part q accepts an element from part p. With it q must not exceed the largest load at the beginning of the
+ * round, and q must either be below the largest simulated load or stay lighter than p. The second condition keeps parts
+ * along a flow from filling up before they pass elements on. */
 static bool takes(const mover *m, int p, int q, double weight)
 {
     const double after = (m->load[q] + weight) / m->state.scale[q];
@@ -201,7 +204,7 @@ static void go(mover *m, const candidate *c)
     }
 }
 
-/* One layer of elements along all borders. Returns how many have moved. */
+/* Moves one layer of elements across all borders. Returns the number of elements moved. */
 static int64_t move_layer(mover *m)
 {
     int64_t n = 0, moved = 0;
@@ -226,7 +229,8 @@ static int64_t move_layer(mover *m)
     return moved;
 }
 
-/* The flows of a round by whole elements: layer after layer, at first all elements of parts that send. */
+/* Carries out the flows of a round layer by layer, starting with all elements of parts that give load. Returns the
+ * number of elements moved. */
 static int64_t move_elements(mover *m)
 {
     int64_t moved, sum = 0;
@@ -234,7 +238,7 @@ static int64_t move_elements(mover *m)
     m->now.n = 0;
     for (int p = 0; p < m->graph.nparts; p++) {
         m->load[p] = m->graph.load[p];
-        m->count[p] = sends(m, p); /* for the next loop */
+        m->count[p] = sends(m, p); /* temporarily: nonzero for parts that give */
     }
     for (int64_t i = 0; i < m->e->n; i++) {
         if (m->count[m->part[i]] > 0) {
@@ -257,7 +261,7 @@ static int64_t move_elements(mover *m)
     return sum;
 }
 
-/* Simulates what is to flow in a round, up to `steps`. Returns the steps that it took. */
+/* Simulates the flows of a round, at most `steps` steps. Returns the number of steps. */
 static int64_t find_flows(mover *m, double threshold, int64_t steps)
 {
     int64_t s = 0;
@@ -269,7 +273,7 @@ static int64_t find_flows(mover *m, double threshold, int64_t steps)
     return s;
 }
 
-/* A round. *steps: those that are left; 0 where another round would be of no use. */
+/* One round. *steps: remaining steps; set to 0 if another round would have no effect. */
 static int do_round(mover *m, int nparts, const eqp_diffusion_options *o, int64_t *steps)
 {
     const eqp_elements here = {m->e->n, m->e->weight, m->part, m->e->edge_first, m->e->edge, m->e->edge_weight};

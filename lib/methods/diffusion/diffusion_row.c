@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The method `diffusion`: items at the borders of the present parts go to neighbouring parts with less work. Few items
- * move, so rank 0 does it for all.
+/* The method `diffusion`: items at the borders of the present parts move to neighbouring parts with less work. Few
+ * items move, so rank 0 computes the moves for all ranks.
  *
- * Items that share pins are neighbours; where nobody gives pins, items that are near each other. Parts without items
- * have no neighbours that could give them any: each gets one first. */
+ * Items that share pins are neighbours; without pins, items that are near each other are. A part without items has no
+ * neighbours that could give it any, so each such part gets an item first. */
 #include "methods/frame/gather.h"
 #include "methods/frame/links.h"
 #include "methods/frame/repair_all.h"
@@ -17,10 +17,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Nearest items of each: about as many as have a face in common with a cell. */
+/* Nearest items linked to each item, about the number of face neighbours of a cell. */
 #define NEAREST 8
 
-/* Of the row; zeros: those of eqp_diffusion_options, and the wanted imbalance. */
+/* Settings of the method; 0: the default of eqp_diffusion_options, for threshold the wanted imbalance. */
 typedef struct own_settings {
     double gamma, threshold;
     int64_t steps;
@@ -41,7 +41,7 @@ static eqp_diffusion_options diffusion_of(const eqp_balance_options *options)
     return d;
 }
 
-/* Which items are neighbours, and the moves. */
+/* Links neighbouring items and moves them. */
 static int diffuse(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                    eqp_balance_result *result)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One step of feedback-guided balancing, seen from one rank and from all. */
+/* One step of feedback-guided balancing, for one rank and for all ranks. */
 #include <equipoise/more/feedback.h>
 
 #include <math.h>
 #include <stddef.h>
 
-/* Where boundary k lies on the axis of summed loads. Every rank has to come to the same bits. */
+/* Position of boundary k on the axis of summed loads. All ranks must get the same bits. */
 static double target_load(int k, int nranks, int64_t total)
 {
     return (double)k * (double)total / nranks;
 }
 
-/* The first boundary at or beyond a sum of loads, 1 to nranks. A rank's last boundary ends where the first one of the
- * next begins, since both ask this with the same sum: so each boundary is in one rank, also in floating point. */
+/* The first boundary at or beyond a sum of loads, 1 to nranks. A rank and the next one call this with the same sum, so
+ * each boundary belongs to exactly one rank, even in floating point. */
 static int first_boundary(int64_t sum, int nranks, int64_t total)
 {
     int k = (int)fmin(nranks - 1, (double)sum / (double)total * nranks);
@@ -81,7 +81,7 @@ eqp_feedback_piece eqp_feedback_piece_at(const eqp_feedback_rank *rank, int firs
     return piece;
 }
 
-/* Sums the loads after a look at all that was given. */
+/* Checks the arguments and sums the loads. */
 static int check_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *total)
 {
     int64_t sum = 0;
@@ -121,7 +121,7 @@ int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int
         r.low = bound[r.rank];
         r.high = bound[r.rank + 1];
         r.load = load[r.rank];
-        (void)eqp_feedback_inside(&r, &first, &count); /* cannot fail: all of it was checked */
+        (void)eqp_feedback_inside(&r, &first, &count); /* cannot fail: r is valid by check_step() */
         for (int k = first; k < first + count; k++) {
             next[k] = eqp_feedback_bound(&r, k);
         }
@@ -136,14 +136,14 @@ int eqp_feedback_start(int64_t n, int nranks, int64_t *bound)
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t r = 0; r <= nranks; r++) {
-        bound[r] = n / nranks * r + n % nranks * r / nranks; /* r n would overflow first */
+        bound[r] = n / nranks * r + n % nranks * r / nranks; /* r n / nranks, arranged to avoid overflow */
     }
     return EQP_OK;
 }
 
 int eqp_feedback_load(double seconds, double unit, int64_t *load)
 {
-    const double most = 9007199254740992.0; /* 2^53: beyond it truncation means nothing */
+    const double most = 9007199254740992.0; /* 2^53: a double above it has no fraction to truncate */
 
     if (!load || !(unit > 0) || !isfinite(unit)) {
         return EQP_ERR_ARGUMENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The method `feedback`: of each part only the whole load counts, spread evenly over its particles. Then the boundaries
- * of equations 2.1 to 2.3 (feedback.h) are those of a cut along the curve of such items. */
+/* The method `feedback`: it uses only the total load of each part, spread evenly over its particles. A cut of the curve
+ * with these item loads gives the boundaries of equations 2.1 to 2.3 (feedback.h). */
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads as the rule's integers: the total is this. */
+/* Total load in the integer units of the stopping rule. */
 #define TOTAL_UNITS 1e15
 
 typedef struct step {
     MPI_Comm comm;
     const eqp_balance_items *items;
     const eqp_balance_options *options;
-    double *load;      /* [nparts] of the present parts */
-    double *particles; /* [nparts] behind it */
-    double *density;   /* [n] */
+    double *load;      /* [nparts] loads of the present parts */
+    double *particles; /* [nparts] particles of the present parts; points into the same array as load */
+    double *density;   /* [n] load of each item under uniform density */
 } step;
 
 static int open_step(step *s)
@@ -48,7 +48,7 @@ static int cut_by_count(const step *s, int *part)
     return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
 }
 
-/* Loads (by weight, unless they are known) and particles of the parts. */
+/* Sums loads and particles of the parts. known: [nparts] loads to use instead of weights, or NULL. Collective. */
 static int measure(step *s, const int *part, const double *known)
 {
     const int nparts = s->options->nparts;
@@ -66,7 +66,7 @@ static int measure(step *s, const int *part, const double *known)
     return code;
 }
 
-/* New parts from the loads of those that `part` says. */
+/* Replaces parts by new ones, computed from their loads. Collective. */
 static int move_cuts(const step *s, int *part)
 {
     for (int64_t i = 0; i < s->items->n; i++) {
@@ -76,7 +76,7 @@ static int move_cuts(const step *s, int *part)
     return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
 }
 
-/* Whether another step is worth it: parts' loads beside their shares. */
+/* Applies the stopping rule to the loads of the parts relative to their shares. */
 static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
 {
     const int nparts = s->options->nparts;
@@ -94,7 +94,7 @@ static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_ver
     return eqp_feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS, verdict);
 }
 
-/* Steps with modelled loads, from equal counts; the best parts are kept. */
+/* Takes steps with modelled loads, starting from equal counts, and returns the best parts. Collective. */
 static int settle(step *s, int *part)
 {
     eqp_feedback_options options = eqp_feedback_options_defaults();
@@ -131,8 +131,8 @@ static double sum_of(int n, const double *x)
     return sum;
 }
 
-/* One step from what was measured; without present parts there is nothing to learn from, and without loads nothing
- * learnt. */
+/* Takes one step with measured loads. Without present parts it cuts by count; if all loads are 0 it keeps the present
+ * parts. Collective. */
 static int follow(step *s, int *part)
 {
     int known, code = eqp__parts_are_known(s->comm, s->items, s->options->nparts, &known);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When feedback-guided balancing stops. */
+/* Stopping rules of feedback-guided balancing. */
 #include <equipoise/more/feedback.h>
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ int eqp_feedback_init(eqp_feedback_state *state, const eqp_feedback_options *opt
     return EQP_OK;
 }
 
-/* The first loads of all are compared with nothing. */
+/* The paper's rule needs a previous value, so it never stops at the first loads. */
 static enum eqp_feedback_verdict judge(const eqp_feedback_state *s, double last, double mean)
 {
     const int steps = s->checks - 1;

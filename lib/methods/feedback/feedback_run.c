@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Feedback-guided balancing of MPI ranks: new bounds and the data between them. */
+/* Feedback-guided balancing of MPI ranks: new bounds, and the exchange of data. */
 #include "comm/agree.h"
 #include "comm/send.h"
 
@@ -12,24 +12,24 @@
 
 enum { LOW_TAG = 1, HIGH_TAG = 2 };
 
-/* What every rank tells all others: its load and its ranges, now and at their best. */
+/* The record that each rank sends to all ranks: its load, its present range and its best range. */
 typedef struct told {
     int64_t load, low, high, best_low, best_high;
 } told;
 
 enum { TOLD = sizeof(told) / sizeof(int64_t) };
 
-/* One step on its way. */
+/* State of one step. */
 typedef struct step {
     MPI_Comm comm;
     eqp_feedback_rank me;
-    int first, count;     /* boundaries inside */
+    int first, count;     /* boundaries inside this rank's range */
     int64_t low, high;    /* the new range */
-    int64_t *bound;       /* [count] new boundaries, while they are sent */
+    int64_t *bound;       /* [count] new boundaries; send buffer */
     MPI_Request *request; /* [2 count] */
     int64_t *to;          /* [nranks] iterations sent */
     told *all;            /* [nranks] */
-    char *items;          /* what arrives */
+    char *items;          /* received data */
 } step;
 
 static void step_free(step *s)
@@ -41,7 +41,8 @@ static void step_free(step *s)
     free(s->items);
 }
 
-/* Ranks with options of their own would come to verdicts of their own, and wait for each other in different calls. */
+/* Fingerprint of a number and the options. Ranks with different options would reach different verdicts and deadlock in
+ * different calls. */
 static int64_t print_of(int64_t number, const eqp_feedback_options *o)
 {
     const int64_t whole[] = {number, (int64_t)o->rule, o->max_steps, o->patience};
@@ -72,7 +73,7 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     return code;
 }
 
-/* Whether ranges lie one behind the other, and those at their best too, which cover the same iterations. */
+/* True if present ranges are contiguous, best ranges are contiguous, and both cover the same iterations. */
 static int are_ranges(int nranks, const told *all)
 {
     const told *last = &all[nranks - 1];
@@ -85,8 +86,8 @@ static int are_ranges(int nranks, const told *all)
     return fit;
 }
 
-/* What all loads come to, and what the rule makes of them. Every rank looks at what all have told, so that what is
- * wrong with it is seen everywhere. */
+/* Gathers the records, sums the loads and applies the rule. Every rank checks all records, so all ranks return the same
+ * error. Collective. */
 static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
 {
     const told mine = {s->me.load, share->low, share->high, share->best_low, share->best_high};
@@ -123,9 +124,9 @@ static int send_bounds(step *s)
     return EQP_OK;
 }
 
-/* Nobody knows who will send its bounds, but all know how many come: every rank but the first gets a low one, every
- * rank but the last a high one. Nobody can be a step ahead, as the data of this one are agreed on before they travel.
- */
+/* Sends and receives the new bounds. The senders are unknown, but the numbers of messages are fixed: each rank except
+ * the first receives one low bound, each rank except the last one high bound. Messages of two steps cannot mix, since
+ * ranks agree in between. Collective. */
 static int exchange_bounds(step *s)
 {
     int code = send_bounds(s);
@@ -144,12 +145,12 @@ static int exchange_bounds(step *s)
     return code;
 }
 
-/* New bounds from the loads; which of my iterations go where. */
+/* Finds the new range of this rank and the number of its iterations that go to each rank. Collective. */
 static int plan_step(step *s)
 {
     int code = eqp_feedback_inside(&s->me, &s->first, &s->count);
 
-    s->low = s->me.low; /* of the first rank, and of all ranks where the total is 0 */
+    s->low = s->me.low; /* stays for the first rank, and for all ranks if the total is 0 */
     s->high = s->me.high;
     code = code ? code : eqp_array_create(&s->bound, s->count, sizeof *s->bound);
     code = code ? code : eqp_array_create(&s->request, 2 * (int64_t)s->count, sizeof(MPI_Request));
@@ -164,7 +165,7 @@ static int plan_step(step *s)
     return code;
 }
 
-/* Back to the best ranges. */
+/* Plans the return to the best ranges. */
 static void plan_return(step *s)
 {
     s->low = s->all[s->me.rank].best_low;
@@ -176,7 +177,7 @@ static void plan_return(step *s)
     }
 }
 
-/* Ranges lie in the order of the ranks before and after, so items need no sorting on either side. */
+/* Moves the data. Ranges are in rank order before and after, so items need no sorting on either side. Collective. */
 static int move_items(step *s, size_t item_size, const void *items)
 {
     int64_t arriving = 0;
@@ -185,7 +186,7 @@ static int move_items(step *s, size_t item_size, const void *items)
     return code ? code : eqp_agree(s->comm, arriving == s->high - s->low ? EQP_OK : EQP_ERR_INTERNAL, NULL);
 }
 
-/* Arguments and memory of all ranks. Collective. */
+/* Checks the arguments and allocates memory on all ranks. Collective. */
 static int open_step(step *s, int64_t load, size_t item_size, void *const *items, const eqp_feedback_share *share)
 {
     const int range = share && share->low >= 0 && share->high >= share->low;
@@ -208,7 +209,7 @@ static int open_step(step *s, int64_t load, size_t item_size, void *const *items
     return eqp__agree_alike(s->comm, code, print);
 }
 
-/* Whether other ranges than the present ones were the best, and the rule has them back. */
+/* True if the rule returns to earlier ranges, which were better than the present ones. */
 static int goes_back(const eqp_feedback_state *state, enum eqp_feedback_verdict verdict)
 {
     return state->options.rule == EQP_FEEDBACK_GUARDED && state->best_step < state->checks - 1 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that balance themselves by feedback, simulated; and the loads that the method's paper tries. */
+/* Simulation of feedback-guided balancing, and the load functions of the paper. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/feedback.h>
 
@@ -9,13 +9,13 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* A wave of so many times 360 iterations around 100. */
+/* A sine around 100 with a period of 360 x stretch iterations. */
 static double wave(int64_t m, int stretch)
 {
     return 100 * sin((double)m * pi / 180 / stretch) + 100;
 }
 
-/* (3.2), (3.3): the upper half of a sequence that repeats after a prime number of iterations. */
+/* (3.2), (3.3): the upper half of a periodic sequence with prime period. */
 static double spike(int64_t m)
 {
     const int64_t a = 11003, b = 10007, remainder = m % b * a % b;
@@ -50,8 +50,8 @@ int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
     return EQP_OK;
 }
 
-/* Iterations between two sums that are kept: few enough to add up at every boundary, and the sums are then nothing
- * beside the loads. */
+/* Iterations per stored prefix sum. Each boundary adds up at most this number of loads, and the sums need little memory
+ * compared with the loads. */
 enum { BLOCK = 64 };
 
 /* All ranks of a simulation. */
@@ -59,11 +59,11 @@ typedef struct simulation {
     int nranks;
     const int64_t *each;   /* [n] load of each iteration */
     int64_t *prefix;       /* [n / BLOCK + 1] load before each block */
-    int64_t total;         /* of all */
+    int64_t total;         /* load of all iterations */
     int64_t *bound, *next; /* [nranks + 1] */
     int64_t *best;         /* [nranks + 1] bounds with the smallest load difference */
     int64_t *load;         /* [nranks] */
-    int64_t max;           /* largest of them */
+    int64_t max;           /* largest load of a rank */
     eqp_feedback_run result;
 } simulation;
 
@@ -127,7 +127,7 @@ static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nr
     return code;
 }
 
-/* What the ranks would measure. */
+/* Sums the loads of the present ranges. */
 static void measure(simulation *s)
 {
     int64_t before = sum_before(s, s->bound[0]);
@@ -141,7 +141,7 @@ static void measure(simulation *s)
     }
 }
 
-/* Iterations that stay: where the old and the new range of a rank overlap. */
+/* Counts the iterations that stay on their rank, the overlaps of old and new ranges. */
 static int64_t count_staying(const simulation *s)
 {
     int64_t staying = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A curve for each bin of a cycle, cut so that every phase is even. */
+/* Cuts of the curve of each bin of a cycle, so that every phase is even. */
 #include "methods/levels/levelled.h"
 
 #include "methods/curve/cuts.h"
@@ -22,14 +22,14 @@ typedef struct runs {
 typedef struct levels {
     const eqp__levelling *in;
     int64_t nactive[EQP_CYCLE_PHASES];
-    int phase[EQP_CYCLE_PHASES];         /* shallow ones first */
+    int phase[EQP_CYCLE_PHASES];         /* phases, the shallowest first */
     int64_t first[EQP_CYCLE_PHASES + 1]; /* of each bin in `item` */
     int64_t *item;                       /* [n] items of each bin, in curve order */
-    double *have;                        /* [nparts][nphases] */
+    double *have;                        /* [nparts][nphases] loads assigned so far */
     int64_t *count;                      /* [nparts] items */
     runs run[EQP_CYCLE_PHASES];          /* of each bin */
-    double *load;                        /* [n] work: of a bin's items in its phase */
-    double *before;                      /* [nparts] work: what the part of each run has of that phase */
+    double *load;                        /* [n] work: load of a bin's items in its phase */
+    double *before;                      /* [nparts] work: load that the part of each run already has in that phase */
     int64_t *cut;                        /* [nparts + 1] work */
     int *part;                           /* [n] */
 } levels;
@@ -39,7 +39,7 @@ static double load_of(const levels *v, int64_t i, int k)
     return v->in->load[i * v->in->nphases + k];
 }
 
-/* Phases from the one that most items have load in to the rarest. */
+/* Orders phases by falling number of items that have load in them. */
 static void order_phases(levels *v)
 {
     const int nphases = v->in->nphases;
@@ -59,7 +59,7 @@ static void order_phases(levels *v)
     }
 }
 
-/* The deepest bin that has load; those that have none are in bin 0. */
+/* The bin of an item, that of its deepest phase with load; items without load are in bin 0. */
 static int bin_of(const levels *v, int64_t i)
 {
     int bin = v->in->nphases - 1;
@@ -126,7 +126,7 @@ static void levels_close(levels *v)
     }
 }
 
-/* Cuts a bin for the parts in the order of its runs. */
+/* Cuts a bin for its parts, in the order of run->part. */
 static int cut_bin(levels *v, int bin)
 {
     const int k = v->phase[bin], nparts = v->in->nparts, nphases = v->in->nphases;
@@ -159,8 +159,8 @@ done:
     return code;
 }
 
-/* Appends which part of their places the runs of a bin have in common with those of a deeper one. Both are in curve
- * order. Returns the number of overlaps, at most 2 nparts. */
+/* Lists the overlaps between the runs of a bin and the runs of a deeper bin, as fractions of the sum of both lengths.
+ * Both are in curve order. Returns the number of overlaps, at most 2 nparts. */
 static int64_t overlap(const runs *fresh, const runs *deep, int nparts, eqp_overlap *overlaps)
 {
     int64_t n = 0;
@@ -181,7 +181,7 @@ static int64_t overlap(const runs *fresh, const runs *deep, int nparts, eqp_over
     return n;
 }
 
-/* Gives each run of a bin to a part that has places near it. */
+/* Matches each run of a bin with a part whose runs in deeper bins overlap it, if there is one. */
 static int match_runs(levels *v, int bin)
 {
     const int nparts = v->in->nparts;
@@ -216,8 +216,8 @@ static void give_runs(levels *v, int bin)
     }
 }
 
-/* Parts lie along the curve as in the last bin that was cut, until the runs of this one are matched. What each lacks
- * depends on which run it gets, so the bin is then cut again. */
+/* Cuts a bin twice. The first cut uses the order of parts of the previous bin; its runs are then matched with parts.
+ * The load that a part still needs depends on its run, so the bin is cut again in the new order. */
 static int level_bin(levels *v, int bin, const int *order)
 {
     int code;
@@ -261,7 +261,7 @@ static int measure(const eqp__levelling *in, const int *part, double *efficiency
     return code;
 }
 
-/* The curve's parts; cut: [nparts + 1] work. */
+/* Parts of the plain weighted curve. cut: [nparts + 1] work. */
 static int cut_curve(const eqp__levelling *in, int64_t *cut, int *part)
 {
     int code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves items so that the phase that loses most of a cycle gets more even. */
+/* Repair of a cycle: moves items to lower the largest load of the phase with most lost time. */
 #include "methods/frame/cycle.h"
 #include "methods/frame/shares.h"
 #include "methods/levels/levelled.h"
@@ -11,36 +11,36 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Parts that are tried for an item: those with least load in the phase, and those of its neighbours along the curve.
- * Items of each of two parts that are tried for an exchange, every so manieth where there are more. */
+/* LIGHTEST: parts with least load in the phase that are tried for an item. TRIED: with the parts of its two neighbours
+ * along the curve. EXCHANGED: most items per part tried in a swap; beyond that, every k-th. */
 enum { LIGHTEST = 8, TRIED = LIGHTEST + 2, EXCHANGED = 48 };
 
-/* Rounds of all phases, and exchanges, by parts and at least, after which enough is done. */
+/* Most rounds over all phases. Most swaps: EXCHANGES per part plus LEAST_EXCHANGES. */
 enum { ROUNDS = 4, EXCHANGES = 4, LEAST_EXCHANGES = 200 };
 
-/* How much more a move is worth that keeps an item beside its neighbour. */
+/* Factor on the gain of a move to the part of a neighbour along the curve. */
 #define BESIDE 2.0
 
-/* Of the work of a part: gains below are rounding, which could go round in circles. */
+/* Least gain of a move relative to the mean load. Smaller gains are rounding and could lead to endless moves. */
 #define LEAST_GAIN 1e-12
 
 typedef struct repair {
     const eqp__levelling *in;
     int nphases, nparts;
     int *part;                      /* [n] */
-    int64_t *head, *next;           /* [nparts], [n] the items of each part; -1 ends them */
+    int64_t *head, *next;           /* [nparts], [n] linked lists of the items of each part; -1: end */
     int64_t *count;                 /* [nparts] */
     double *load;                   /* [nparts][nphases] */
-    double mean[EQP_CYCLE_PHASES];  /* of the parts */
+    double mean[EQP_CYCLE_PHASES];  /* mean load of the parts */
     double most[EQP_CYCLE_PHASES];  /* largest relative load x mean */
-    int heaviest[EQP_CYCLE_PHASES]; /* the part that has it */
+    int heaviest[EQP_CYCLE_PHASES]; /* the part with the largest relative load */
 } repair;
 
-/* A move that was found. */
+/* A move of one item, or a swap of two. */
 typedef struct move {
     int64_t item; /* -1: none */
     int to;
-    int64_t back; /* the item that goes the other way; -1: none */
+    int64_t back; /* the item moved in exchange; -1: none */
     double gain;
 } move;
 
@@ -113,7 +113,8 @@ static void give(repair *r, int64_t item, int to)
     }
 }
 
-/* Items for parts without any, from those that have most. With equal shares no largest load grows. */
+/* Gives an item to each empty part, taken from the part with most items. With equal shares no largest load grows.
+ * Returns the number of items moved. */
 static int64_t fill_empty(repair *r)
 {
     int64_t moved = 0;
@@ -144,7 +145,7 @@ static void find_heaviest(repair *r)
     }
 }
 
-/* The phase that loses most, of those that are more uneven than wanted; -1: none. */
+/* The phase with most lost time among phases that exceed the tolerance and are not stuck; -1: none. */
 static int find_phase(const repair *r, const bool *stuck)
 {
     double worst = 0;
@@ -160,7 +161,7 @@ static int find_phase(const repair *r, const bool *stuck)
     return found;
 }
 
-/* The parts with least load in a phase, the lightest first. Returns their number. */
+/* Lists the parts with least load in a phase, the lightest first. Returns their number. */
 static int find_lightest(const repair *r, int k, int *light)
 {
     int n = 0;
@@ -179,8 +180,8 @@ static int find_lightest(const repair *r, int k, int *light)
     return n;
 }
 
-/* What the sum of the squares of relative loads falls by if `less` goes from one part to another and `more` comes back,
- * if no largest load grows and that of phase k is not reached by the other part; else 0. */
+/* Decrease of the sum of squared relative loads if `less` moves from one part to another and `more` moves back. 0 if
+ * the move raises the largest load of a phase, or if the receiving part reaches the largest load of phase k. */
 static double gain_of(const repair *r, const double *less, const double *more, int from, int to, int k)
 {
     const double *here = r->load + (int64_t)from * r->nphases, *there = r->load + (int64_t)to * r->nphases;
@@ -204,7 +205,7 @@ static double gain_of(const repair *r, const double *less, const double *more, i
     return gain;
 }
 
-/* A gain that is too little to be more than rounding. */
+/* No move, with the gain that a real move must exceed. */
 static move no_move(const repair *r)
 {
     move none = {-1, -1, -1, 0};
@@ -215,7 +216,8 @@ static move no_move(const repair *r)
     return none;
 }
 
-/* The best move of an item of the heaviest part of phase k. tried: its lightest parts, with room for two more. */
+/* The best move of an item of the heaviest part of phase k. tried: [nlight + 2] the lightest parts of the phase, then
+ * work. */
 static move find_move(const repair *r, int k, int nlight, int *tried)
 {
     static const double nothing[EQP_CYCLE_PHASES] = {0};
@@ -242,7 +244,7 @@ static move find_move(const repair *r, int k, int nlight, int *tried)
     return best;
 }
 
-/* Some items of a part. Returns their number. */
+/* Picks at most EXCHANGED items of a part. Returns their number. */
 static int pick_items(const repair *r, int p, int64_t *item)
 {
     const int64_t stride = (r->count[p] + EXCHANGED - 1) / EXCHANGED;
@@ -257,7 +259,7 @@ static int pick_items(const repair *r, int p, int64_t *item)
     return n;
 }
 
-/* The best exchange of items between the heaviest part of phase k and one of its lightest. */
+/* The best swap of items between the heaviest part of phase k and one of its lightest. */
 static move find_exchange(const repair *r, int k, int nlight, const int *light)
 {
     const int from = r->heaviest[k];
@@ -280,7 +282,7 @@ static move find_exchange(const repair *r, int k, int nlight, const int *light)
     return best;
 }
 
-/* Lowers the largest load of phase k. Returns how many items moved. */
+/* Makes one move or swap that lowers the heaviest part of phase k. Returns the number of items moved. */
 static int lower(repair *r, int k, bool exchange)
 {
     int tried[TRIED];
@@ -301,8 +303,8 @@ static int lower(repair *r, int k, bool exchange)
     return m.back < 0 ? 1 : 2;
 }
 
-/* Lowers the phases one after another, always the one that loses most, each until it is stuck. Returns how many items
- * moved. Each move lowers the sum of squares, so there is an end. */
+/* Repeatedly lowers the phase with most lost time, until all phases are stuck or within the tolerance. Returns the
+ * number of items moved. Each move lowers the sum of squares, so the loop ends. */
 static int64_t lower_all(repair *r, int64_t *exchanges)
 {
     bool stuck[EQP_CYCLE_PHASES] = {false};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The method `levelled`, and the repair of parts whose phases are even. One rank does it for all, so the parts do not
- * depend on how the items are spread. */
+/* The method `levelled`, and the repair of the phases of given parts. One rank computes both for all ranks, so the
+ * parts do not depend on the distribution of items. */
 #include "methods/frame/cycle.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/relabel_all.h"
@@ -24,7 +24,7 @@ static eqp__levelling levelling_of(const eqp_balance_items *items, const eqp_bal
                             .imbalance_tol = options->imbalance_tol};
 }
 
-/* With one load it is the weighted curve. */
+/* With one phase the method is the weighted curve. */
 static int levelled_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                           eqp_balance_result *result)
 {

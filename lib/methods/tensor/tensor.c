@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rectilinear parts: a grid, a point's part, and bins along the axes that resolve where the items are. */
+/* Rectilinear parts: the grid, the part of a point, and bins along the axes that resolve the items. */
 #include "methods/tensor/tensor.h"
 
 #include "methods/boxes/boxes.h"
@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Walls lie between bins. An axis has so many for each slab if the sums of all ranks then stay below 8 MiB. */
+/* Walls lie between bins. An axis has BINS_PER_SLAB bins per slab if the sums over ranks then stay below 8 MiB. */
 enum { BINS_PER_SLAB = 256, LEAST_BINS = 512, LEAST_PER_SLAB = 2, MOST_SUMS = 1 << 20 };
 
-/* Bins become narrow where items are many, 2^9 times and more in each round, until none holds more than this. */
+/* Bins become narrower where items are dense, by 2^9 times and more in each round, until no bin holds more than this
+ * multiple of the mean load. */
 #define MOST_BINS_LOAD 2.0
 enum { NARROWINGS = 6 };
 
-enum { MOST_DIVISORS = 1536 }; /* of an int */
+enum { MOST_DIVISORS = 1536 }; /* most divisors of any int */
 
 static int list_divisors(int n, int *divisor)
 {
@@ -96,7 +97,7 @@ static int choose_bins(const eqp__tensor *t, int k)
     return bins < INT32_MAX ? (int)bins : 0;
 }
 
-/* Weights as multiples of a power of two: sums of all of them are exact in any order. */
+/* Rounds weights to integers small enough that sums over all items are exact in any order. */
 static void round_loads(const eqp_tiles_items *items, const eqp__tile_scope *scope, double *load)
 {
     int of_items, of_weight;
@@ -139,7 +140,7 @@ int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope,
             const double at = (double)i / t->nbins[k];
             t->edge[k][i] = fmax(scope->low[k], fmin(scope->high[k], scope->low[k] * (1 - at) + scope->high[k] * at));
         }
-        /* Above all items, so that a slab behind the last bin holds none of them. */
+        /* The last edge lies above all items, so a slab that begins there is empty. */
         t->edge[k][t->nbins[k]] = nextafter(scope->high[k], INFINITY);
         t->first[k][grid[k]] = t->nbins[k];
         slabs = grid[k] > slabs ? grid[k] : slabs;
@@ -148,7 +149,7 @@ int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope,
         sums = these > sums ? these : sums;
     }
     EQP_TRY(eqp_array_create(&t->back, (int64_t)slabs + 1, sizeof *t->back));
-    /* Narrowing wants the bins of all axes twice: their loads and the former edges. */
+    /* Narrowing needs room for the loads of all axes' bins and for the former edges. */
     EQP_TRY(eqp_array_create(&t->sum, sums > 2 * bins + 3 ? sums : 2 * bins + 3, sizeof *t->sum));
     EQP_TRY(eqp_array_create(&t->load, t->n, sizeof *t->load));
     EQP_TRY(copy_shares(grid, share, t));
@@ -171,7 +172,7 @@ void eqp__tensor_close(eqp__tensor *t)
     free(t->load);
 }
 
-/* Loads of the bins of all axes, one axis after another. */
+/* Sums the loads of the bins of all axes, one axis after another, into t->sum. Collective if `sum` is. */
 static int sum_bins(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum)
 {
     double *load = t->sum;
@@ -187,7 +188,7 @@ static int sum_bins(eqp__tensor *t, const eqp_tiles_items *items, const eqp__ten
     return eqp__tensor_add(sum, load - t->sum, t->sum);
 }
 
-/* Bins of equal load, as far as loads are spread evenly inside each of the former ones. former: [n + 1] work */
+/* Sets bins of equal load, assuming uniform load inside each former bin. former: [n + 1] work */
 static void narrow(double *edge, double *former, const double *load, int n, double high)
 {
     double total = 0, before = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walls of rectilinear parts, for items of one rank or of all: ranks share nothing but sums of whole numbers, so that
- * walls depend neither on the order of items nor on who holds them.
+/* Walls of rectilinear parts, for the items of one rank or of all ranks. Ranks exchange only sums of integers, so walls
+ * depend neither on the order of items nor on their distribution.
  * Source: D. M. Nicol, Rectilinear partitioning of irregular data parallel computations, J. Parallel Distrib. Comput.
- * 23 (1994) 119: walls of one axis at a time are placed at their best while those of the other axes stand. */
+ * 23 (1994) 119: the walls of one axis at a time are optimized while the walls of the other axes are fixed. */
 #ifndef EQUIPOISE_METHODS_TENSOR_TENSOR_H
 #define EQUIPOISE_METHODS_TENSOR_TENSOR_H
 
@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* Adds numbers over the ranks. */
+/* A sum over ranks. */
 typedef struct eqp__tensor_sum {
-    int (*add)(void *user, int64_t n, double *value); /* NULL: there is one rank */
+    int (*add)(void *user, int64_t n, double *value); /* NULL: one rank */
     void *user;
 } eqp__tensor_sum;
 
@@ -21,36 +21,40 @@ typedef struct eqp__tensor {
     double high[3];
     double *share; /* [parts] shares times parts; NULL: equal */
     int64_t n;     /* items of this rank */
-    double *load;  /* [n] whole numbers; those of all ranks sum to less than 2^53 */
-    int *bin[3];   /* [n] */
+    double *load;  /* [n] integers; the sum over all ranks is below 2^53 */
+    int *bin[3];   /* [n] bin of each item */
     double *edge[3];
-    int *slab[3];  /* [nbins] of each bin */
+    int *slab[3];  /* [nbins] slab of each bin */
     int *first[3]; /* [grid + 1] first bin of each slab */
     int *back;     /* [most slabs + 1] work */
-    double *sum;   /* work: loads of all bins by the boxes of the other axes */
+    double *sum;   /* work: loads of the bins of one axis in every lane */
 } eqp__tensor;
 
-/* Memory for the walls of a grid, and the loads of this rank's items. scope: of all items of all ranks, at least one.
- * share: [parts] or NULL. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_OVERFLOW; to be closed in any case. Local. */
+/* Allocates the arrays for a grid and sets the loads of this rank's items. scope: of the items of all ranks, at least
+ * one item. share: [parts] or NULL. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_OVERFLOW; the caller closes it even on error.
+ * Local. */
 int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope, const int grid[3], const double *share,
                      eqp__tensor *t);
 void eqp__tensor_close(eqp__tensor *t);
 
-/* Bins narrow where loads are large, and their loads, those of x, y, z one after another, in t->sum. Collective if
- * `sum` is. */
+/* Narrows bins where loads are large; leaves the loads of the bins of x, y, z, one axis after another, in t->sum.
+ * Collective if `sum` is. */
 int eqp__tensor_resolve(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum);
 
-/* Walls, as in eqp_tensor_find(). Begins with quantiles of the loads along each axis; none of the rounds that follow
- * makes the largest relative load of a part larger. Collective if `sum` is; allocates nothing, fails as `sum` does. */
+/* Finds the walls, as in eqp_tensor_find(). Starts from quantiles of the loads along each axis; the following rounds
+ * never raise the largest relative load of a part. Collective if `sum` is. Allocates no memory; fails only if `sum`
+ * fails. */
 int eqp__tensor_cut(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum, double *wall);
 
-/* Its two steps. Walls at quantiles of the loads that eqp__tensor_resolve() left; and the best walls along axis k while
- * those of the other axes stand, each moved no further than it has to, for loads in t->sum as running sums [nbins + 1]
- * [lanes]: returns the largest relative load of a part, in the unit of the loads. */
+/* First step: walls at quantiles of the loads that eqp__tensor_resolve() left. */
 void eqp__tensor_begin(eqp__tensor *t);
+
+/* Second step: the best walls along axis k for fixed walls of the other axes, each moved no further than necessary.
+ * t->sum: running sums of the loads [nbins + 1][lanes]. Returns the largest relative load of a part, in the unit of the
+ * loads. */
 double eqp__tensor_place(eqp__tensor *t, int k);
 
-/* The other axes of an axis, the one first along which the numbers of parts go in smaller steps. */
+/* The other two axes of axis k: part numbers advance in smaller steps along the minor one. */
 static inline int eqp__tensor_minor(int k)
 {
     return k == 0 ? 1 : 0;
@@ -61,7 +65,7 @@ static inline int eqp__tensor_major(int k)
     return k == 2 ? 1 : 2;
 }
 
-/* Boxes of the other axes: lane = slab of the minor one + its slabs * slab of the major one. */
+/* Number of lanes of axis k, the boxes of the other axes: lane = minor slab + number of minor slabs * major slab. */
 static inline int64_t eqp__tensor_lanes(const eqp__tensor *t, int k)
 {
     return (int64_t)t->grid[eqp__tensor_minor(k)] * t->grid[eqp__tensor_major(k)];

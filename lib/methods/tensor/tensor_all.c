@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the row: numbers of slabs, 0: chosen; whether parts are numbered along z first. */
+/* Settings of the method: numbers of slabs, 0: chosen; cart: parts are numbered along z first. */
 typedef struct own_settings {
     int64_t slabs[3];
     bool cart;
@@ -23,7 +23,7 @@ typedef struct own_settings {
 
 #define MOST_SLABS 65536
 
-/* Says which numbers no grid has, those that are given. */
+/* Reports the given numbers of slabs, which no grid has. */
 static int refuse(const eqp_balance_options *options, const own_settings *own)
 {
     char given[3][32] = {"", "", ""};
@@ -47,20 +47,20 @@ static int choose_grid(const eqp__tile_scope *scope, const eqp_balance_options *
     for (int k = 0; k < 3; k++) {
         grid[k] = (int)own.slabs[k];
         if (scope->n > 0) {
-            /* Half of it: the whole may be beyond all numbers. */
+            /* Half of the edge, since the edge itself could overflow. */
             edge[k] = 0.5 * scope->high[k] - 0.5 * scope->low[k];
         }
     }
     return eqp_tensor_grid(options->nparts, edge, grid) ? refuse(options, &own) : EQP_OK;
 }
 
-/* As MPI_Cart_rank() numbers the part that tensor.h numbers so. */
+/* Converts a part number of tensor.h to the number by MPI_Cart_rank(). */
 static int cart_number(const int grid[3], int part)
 {
     return (part % grid[0] * grid[1] + part / grid[0] % grid[1]) * grid[2] + part / grid[0] / grid[1];
 }
 
-/* Shares of the parts as tensor.h numbers them; NULL: equal. *own: memory of the caller's, if they had to be sorted. */
+/* Shares in the part order of tensor.h; NULL: equal. *own: the sorted copy if one is needed, owned by the caller. */
 static int sort_shares(const int grid[3], const eqp_balance_options *options, bool cart, double **own,
                        const double **share)
 {
@@ -81,8 +81,8 @@ static int add_over_ranks(void *user, int64_t n, double *value)
     return eqp__sum_exact(*(MPI_Comm *)user, n, value);
 }
 
-/* Parts keep the numbers that their places in the grid give them and all that their walls enclose: renumbered or
- * repaired they would be of no use to a code that finds its neighbours by number. */
+/* Parts are neither renumbered nor repaired: codes that use this method find neighbours by number and items by the
+ * walls. */
 static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                          eqp_balance_result *result)
 {

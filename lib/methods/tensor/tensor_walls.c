@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walls of rectilinear parts: quantiles first, then the best walls of one axis after another (Nicol 1994). */
+/* Walls of rectilinear parts: first quantiles, then the best walls of one axis after another (Nicol 1994). */
 #include "methods/tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rounds over the axes end when one of them gains less than this. */
+/* Rounds over the axes end when a round gains less than this fraction. */
 #define LEAST_GAIN 1e-3
 enum { ROUNDS = 20 };
 
@@ -18,7 +18,7 @@ static double scale_of(const eqp__tensor *t, int k, int slab, int64_t lane)
     return t->share[slab * stride[k] + lane % wide * stride[minor] + lane / wide * stride[eqp__tensor_major(k)]];
 }
 
-/* Loads of all bins of an axis by lanes, as running sums: t->sum [nbins + 1][lanes]. */
+/* Sums the loads of an axis's bins by lane, as running sums: t->sum [nbins + 1][lanes]. Collective if `sum` is. */
 static int sum_lanes(eqp__tensor *t, int k, const eqp__tensor_sum *sum)
 {
     const int minor = eqp__tensor_minor(k), major = eqp__tensor_major(k), wide = t->grid[minor];
@@ -37,7 +37,7 @@ static int sum_lanes(eqp__tensor *t, int k, const eqp__tensor_sum *sum)
     return code;
 }
 
-/* The largest relative load of the parts in a slab of bins i to j - 1. Grows with j and falls with i. */
+/* Largest relative load of the parts in a slab of bins i to j - 1. It never falls with j and never grows with i. */
 static double slab_load(const eqp__tensor *t, int k, int slab, int i, int j)
 {
     const int64_t lanes = eqp__tensor_lanes(t, k);
@@ -51,8 +51,7 @@ static double slab_load(const eqp__tensor *t, int k, int slab, int i, int j)
     return most;
 }
 
-/* The last bin at which a slab that begins with bin i can end, and the first with which one can begin that ends at j.
- */
+/* The last end of a slab that begins with bin i and stays within the bottleneck. */
 static int reach(const eqp__tensor *t, int k, int slab, int i, double bottleneck)
 {
     int low = i, high = t->nbins[k];
@@ -68,6 +67,7 @@ static int reach(const eqp__tensor *t, int k, int slab, int i, double bottleneck
     return low;
 }
 
+/* The first bin of a slab that ends at j and stays within the bottleneck. */
 static int reach_back(const eqp__tensor *t, int k, int slab, int j, double bottleneck)
 {
     int low = 0, high = j;
@@ -83,8 +83,9 @@ static int reach_back(const eqp__tensor *t, int k, int slab, int j, double bottl
     return low;
 }
 
-/* Fills the slabs greedily. If all bins fit, `value` is the largest relative load that came out; else the smallest one
- * above the bottleneck that could change anything. Both are loads of real slabs, so that the bisection ends exactly. */
+/* Fills the slabs greedily; returns true if all bins fit. Then *value is the largest relative load reached, else the
+ * smallest load above the bottleneck with which a slab would end later. Both are loads of real slabs, so the bisection
+ * ends at an exact value. */
 static bool probe(const eqp__tensor *t, int k, double bottleneck, double *value)
 {
     const int last = t->grid[k] - 1, n = t->nbins[k];
@@ -147,7 +148,7 @@ double eqp__tensor_place(eqp__tensor *t, int k)
     return high;
 }
 
-/* Share of the parts of a slab. */
+/* Sum of the shares of the parts of a slab. */
 static double slab_share(const eqp__tensor *t, int k, int slab)
 {
     const int64_t lanes = eqp__tensor_lanes(t, k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trees of cuts: from items, anew from other items, and where an interaction falls. */
+/* Trees of cuts: creation from items, and the search for the part of an interaction. */
 #include "methods/tiles/tiles.h"
 
 #include "methods/frame/shares.h"
@@ -27,7 +27,7 @@ eqp__tile_scope eqp__tile_scope_nothing(void)
     return (eqp__tile_scope){.low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
 }
 
-/* Four points are twelve numbers in a row: each has bounds of its own, so that they are found side by side. */
+/* Four points are twelve consecutive numbers, each with its own bounds, so that the loop vectorizes. */
 enum { SCOPE_ROW = 12 };
 
 static bool scope_points(int64_t n, const double *point, eqp__tile_scope *scope)
@@ -43,7 +43,7 @@ static bool scope_points(int64_t n, const double *point, eqp__tile_scope *scope)
         const int width = i < rows ? SCOPE_ROW : (int)(count - rows);
         for (int k = 0; k < width; k++) {
             const double x = point[i + k];
-            nothing += x - x; /* 0, but for infinity and what is no number */
+            nothing += x - x; /* 0 unless x is infinite or NaN */
             low[k] = x < low[k] ? x : low[k];
             high[k] = x > high[k] ? x : high[k];
         }
@@ -196,11 +196,11 @@ int eqp_tiles_find(const eqp_tiles *tree, const double target[3], const double s
         t.at[k] = eqp__tile_coordinate(&tree->grid, k, target[k]);
         t.at[k + 3] = eqp__tile_coordinate(&tree->grid, k, source[k]);
     }
-    /* Behind every item of the same place. */
+    /* As if ordered after all items at its place. */
     return eqp__tiles_descend(tree->cut, tree->plan.nparts, &t, INT64_MAX);
 }
 
-/* A tree without cuts. */
+/* Creates a tree whose cuts are still unset. */
 static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
 {
     eqp_tiles *t = NULL;
@@ -224,7 +224,7 @@ static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
     return EQP_OK;
 }
 
-/* Decides on the columns of jagged parts. spare: [n] work. */
+/* Sets the number of columns of jagged parts. spare: [n] work. */
 static int plan_columns(const eqp_tiles_options *options, const eqp__tile_item *item, int64_t n, eqp__tile_item *spare,
                         eqp_tiles *tree)
 {

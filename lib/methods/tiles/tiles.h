@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the bisection of one rank's items and that of all ranks' items share: whole numbers everywhere, so that sums and
- * therefore cuts do not depend on the order of items or on who holds them. */
+/* Common parts of the bisections of one rank's items and of all ranks' items. All numbers are integers, so that sums
+ * and therefore cuts do not depend on the order of items or on their distribution over ranks. */
 #ifndef EQUIPOISE_METHODS_TILES_TILES_H
 #define EQUIPOISE_METHODS_TILES_TILES_H
 
@@ -11,9 +11,9 @@
 
 enum {
     EQP__TILE_AXES = 6,                /* x, y, z of the target, then of the source */
-    EQP__TILE_DIRECTIONS = 9,          /* these, then x, y, z of the midpoint */
-    EQP__TILE_COLUMN_SAMPLE = 1 << 15, /* at most so many items decide on columns */
-    EQP__TILE_SAMPLE = 256,            /* so many items of a node (up to twice as many) choose its direction */
+    EQP__TILE_DIRECTIONS = 9,          /* the axes, then x, y, z of the midpoint */
+    EQP__TILE_COLUMN_SAMPLE = 1 << 15, /* most items that determine the columns */
+    EQP__TILE_SAMPLE = 256,            /* items of a node that determine its direction (up to twice this) */
 };
 
 #define EQP__TILE_RANGE ((double)((1 << 30) - 1))          /* places along an axis */
@@ -23,16 +23,16 @@ enum {
 typedef struct eqp__tile_item {
     uint32_t at[EQP__TILE_AXES];
     uint32_t weight;
-    uint32_t order; /* its number among all items: what divides identical ones */
+    uint32_t order; /* its number among all items; divides identical items */
 } eqp__tile_item;
 
-/* The grid: cubes, as extents along different axes are compared. */
+/* The grid. Its cells are cubes, since extents along different axes are compared. */
 typedef struct eqp__tile_grid {
-    double low[3]; /* halves of coordinates, which cannot overflow when they are subtracted */
+    double low[3]; /* halved coordinates, whose differences cannot overflow */
     double scale;
 } eqp__tile_grid;
 
-/* A cut: items with a smaller key go left; of those with the same key the ones before `order`. */
+/* A cut. Items with a smaller key go left, and so do items with the same key and an order below `order`. */
 typedef struct eqp__tile_cut {
     uint64_t key;
     int64_t order;
@@ -40,10 +40,10 @@ typedef struct eqp__tile_cut {
     int32_t direction;
 } eqp__tile_cut;
 
-/* How parts are divided in two: which is known before any item is looked at. */
+/* How parts are divided in two. It does not depend on the items. */
 typedef struct eqp__tile_plan {
     int nparts;
-    int strips;           /* of jagged parts; 0: free ones */
+    int strips;           /* of jagged parts; 0: free parts */
     double aspect;        /* of options */
     const double *before; /* [nparts + 1] sum of shares; NULL: equal */
 } eqp__tile_plan;
@@ -53,12 +53,12 @@ struct eqp_tiles {
     eqp__tile_grid grid;
     double *before;     /* [nparts + 1] of the plan, or NULL */
     double *share;      /* [nparts], or NULL */
-    eqp__tile_cut *cut; /* [nparts - 1], in preorder: the cut of the left parts follows, that of the right ones comes
-                           `left` later */
+    eqp__tile_cut *cut; /* [nparts - 1], in preorder: the cut of the left parts is the next one, the cut of the right
+                           parts is `left` further on */
     int columns;
 };
 
-/* Where the items of a sample lie. */
+/* Bounding box of the items of a sample. */
 typedef struct eqp__tile_box {
     uint32_t low[EQP__TILE_AXES], high[EQP__TILE_AXES];
 } eqp__tile_box;
@@ -70,7 +70,7 @@ typedef struct eqp__tile_moments {
     int64_t sum[EQP__TILE_MOMENTS]; /* weights, first moments, second ones, target x source along each axis */
 } eqp__tile_moments;
 
-/* How to read a key: the sum of one or two coordinates, then another one for items at the same place. */
+/* The coordinates of a key: the sum of one or two, then another one for items at the same place. */
 typedef struct eqp__tile_reader {
     int first, second, other;
     uint32_t mask;
@@ -96,7 +96,7 @@ static inline uint64_t eqp__tile_key(const eqp__tile_item *t, eqp__tile_reader r
     return (uint64_t)eqp__tile_place(t, r) << 32 | t->at[r.other];
 }
 
-/* Coordinate x of axis 0 to 2 on the grid; positions outside the box go to its border. */
+/* Coordinate x of axis 0 to 2 on the grid; positions outside the box are moved to its border. */
 static inline uint32_t eqp__tile_coordinate(const eqp__tile_grid *grid, int axis, double x)
 {
     double q = (0.5 * x - grid->low[axis]) * grid->scale;
@@ -104,7 +104,7 @@ static inline uint32_t eqp__tile_coordinate(const eqp__tile_grid *grid, int axis
     return !(q > 0) ? 0 : q >= EQP__TILE_RANGE ? (uint32_t)EQP__TILE_RANGE : (uint32_t)q;
 }
 
-/* What every rank must know of all items before they are put on the grid. */
+/* Global properties of the items, which set the grid. */
 typedef struct eqp__tile_scope {
     int64_t n;     /* items of all ranks */
     double low[3]; /* of targets and sources */
@@ -112,24 +112,24 @@ typedef struct eqp__tile_scope {
     double heaviest; /* weight */
 } eqp__tile_scope;
 
-/* EQP_ERR_ARGUMENT for options that are none; columns too. */
+/* EQP_ERR_ARGUMENT for invalid options, including columns. */
 int eqp__tiles_check(const eqp_tiles_options *options);
 
-/* Extends a scope by items: start from eqp__tile_scope_nothing(). EQP_ERR_ARGUMENT for a value that is none. */
+/* Extends a scope by items. Start from eqp__tile_scope_nothing(). EQP_ERR_ARGUMENT for an invalid value. */
 eqp__tile_scope eqp__tile_scope_nothing(void);
 int eqp__tile_scope_add(const eqp_tiles_items *items, eqp__tile_scope *scope);
 
 eqp__tile_grid eqp__tile_grid_of(const eqp__tile_scope *scope);
 
-/* Items on the grid: out [items->n]. */
+/* Puts items on the grid: out [items->n]. */
 void eqp__tiles_pack(const eqp_tiles_items *items, const eqp__tile_scope *scope, const eqp__tile_grid *grid,
                      eqp__tile_item *out);
 
-/* Sums of shares, owned by the caller; NULL where shares are equal. */
+/* Prefix sums of shares [nparts + 1], owned by the caller; *before is unchanged if shares are equal. */
 int eqp__tiles_shares(int nparts, const double *share, double **before);
 
-/* Columns of jagged parts that share least, from a sample of all items [n]: every eqp__tiles_column_stride()-th. EQP_OK
- * or EQP_ERR_MEMORY. */
+/* Finds the number of columns of jagged parts that share fewest particles. sample: [n], every
+ * eqp__tiles_column_stride()-th of all items. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__tiles_columns(const eqp__tile_item *sample, int64_t n, int nparts, double aspect, int *columns);
 
 static inline int64_t eqp__tiles_column_stride(int64_t n)
@@ -137,34 +137,35 @@ static inline int64_t eqp__tiles_column_stride(int64_t n)
     return n <= EQP__TILE_COLUMN_SAMPLE ? 1 : (n + EQP__TILE_COLUMN_SAMPLE - 1) / EQP__TILE_COLUMN_SAMPLE;
 }
 
-/* Number of strips of so many columns. */
+/* Number of strips with the given number of columns. */
 int eqp__tiles_strips(int nparts, int columns);
 
-/* Parts [first, first + n) fall into two: how many are left, and the directions that are allowed (bits). n >= 2. */
+/* Divides parts [first, first + n) in two: returns how many are left. allowed: bits of the directions that the cut may
+ * have. n >= 2. */
 int eqp__tiles_split(const eqp__tile_plan *plan, int first, int n, unsigned *allowed);
 
-/* The load wanted left of the cut of parts [first, first + n). */
+/* Target load left of the cut of parts [first, first + n). */
 double eqp__tiles_target(const eqp__tile_plan *plan, int first, int n, int left, int64_t total);
 
-/* Items between those of the sample of n: items 0, stride, 2 stride, ... in the order of the node. */
+/* Stride of the sample of n items: it holds items 0, stride, 2 stride, ... in the order of the node. */
 static inline int64_t eqp__tiles_stride(int64_t n)
 {
     return n <= 2 * EQP__TILE_SAMPLE ? 1 : n / EQP__TILE_SAMPLE;
 }
 
-/* The box of items from, from + stride, ... below n; extends what is there: start from eqp__tile_box_nothing(). */
+/* Extends a box by items from, from + stride, ... below n. Start from eqp__tile_box_nothing(). */
 eqp__tile_box eqp__tile_box_nothing(void);
 void eqp__tile_box_add(const eqp__tile_item *item, int64_t n, int64_t from, int64_t stride, eqp__tile_box *box);
 
-/* Adds their moments, measured in that box. */
+/* Adds the moments of the same items, relative to that box. */
 void eqp__tile_moments_add(const eqp__tile_item *item, int64_t n, int64_t from, int64_t stride,
                            const eqp__tile_box *box, eqp__tile_moments *moments);
 
-/* The direction that shares least. */
+/* The direction whose halves share fewest particles by the estimate. */
 int eqp__tiles_choose(const eqp__tile_moments *moments, double aspect, unsigned allowed);
 
-/* Whether a cut behind an item, from `before` to `after` as the load left of it, is nearer to the target than one
- * before it. */
+/* True if a cut after an item is at least as near to the target as a cut before it. before, after: load left of the two
+ * cuts. */
 static inline bool eqp__tiles_take(double target, int64_t before, int64_t after)
 {
     return !(target - (double)before < (double)after - target);
@@ -176,13 +177,13 @@ typedef struct eqp__tile_near {
     uint32_t weight, order;
 } eqp__tile_near;
 
-/* Sets a cut's place from the few items that lie there, which it sorts; unit: added to every weight; load: left
- * of them, and then left of the cut; tied: all of them, and maybe others, have one key. Returns how many of them are on
- * the left. An order is given only where a cut divides items of one key. */
+/* Sets a cut from the few items near it, which it sorts. unit: added to every weight. load: in, load left of these
+ * items; out, load left of the cut. tied: these items, and possibly more, have the same key. Returns how many of these
+ * items are on the left. The cut's order is nonzero only if it may divide items of the same key. */
 int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t *load, double target, bool tied,
                            eqp__tile_cut *cut);
 
-/* By how many bits a number up to `range` must be shifted to have no more than so many. */
+/* Smallest right shift after which a number up to `range` has at most `bits` bits. */
 static inline int eqp__tile_shift(uint64_t range, int bits)
 {
     int shift = 0;
@@ -200,20 +201,20 @@ static inline bool eqp__tile_is_right(const eqp__tile_item *t, eqp__tile_reader 
     return key > cut->key || (key == cut->key && t->order >= cut->order);
 }
 
-/* Divides items in two without changing their order: to [n] gets the nleft that are on the left, then the others. */
+/* Divides items in two and keeps their order: to [n] gets the nleft items on the left, then the items on the right. */
 void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cut *cut, int64_t nleft,
                        eqp__tile_item *to);
 
-/* Bisection of one rank's items. item: [n], in order; spare: [n] work; both are overwritten. cut: [nparts - 1] as in
- * eqp_tiles; keep_directions: take what it holds. part: by order, or NULL. EQP_OK or EQP_ERR_MEMORY. */
+/* Bisects one rank's items. item: [n], in order; spare: [n] work; both are overwritten. cut: [nparts - 1] as in
+ * eqp_tiles; keep_directions: its directions are given. part: by order, or NULL. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare,
                       bool keep_directions, int first, int nparts, eqp__tile_cut *cut, int *part);
 
-/* Repairs parts and says what they are like. */
+/* Repairs parts if imbalance_tol is finite, and fills the imbalances of `result`. */
 int eqp__tiles_finish(const eqp_tiles *tree, const eqp_tiles_items *items, double imbalance_tol, int *part,
                       eqp_tiles_result *result);
 
-/* The part of an item that has this order, by cuts [nparts - 1]. */
+/* The part of an item of this order. cut: [nparts - 1]. */
 static inline int eqp__tiles_descend(const eqp__tile_cut *cut, int nparts, const eqp__tile_item *t, int64_t order)
 {
     int first = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The methods that cut targets and sources: `tiles` and `jagged`. */
+/* The methods `tiles` and `jagged`, which cut targets and sources. */
 #include "methods/tiles/tiles_all.h"
 
 #include "comm/agree.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many items (8 MiB) every rank bisects all of them: that takes less time than the messages of a common
- * bisection. */
+/* Up to this number of items (8 MiB) every rank gathers and bisects all items, which takes less time than the messages
+ * of a distributed bisection. */
 #define MOST_GATHERED ((int64_t)1 << 18)
 
 int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)
@@ -50,7 +50,7 @@ done:
     return code;
 }
 
-/* Every rank does the same. */
+/* Every rank gathers all items and computes the same bisection. Collective. */
 static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
                         int64_t before, int *part)
 {
@@ -77,7 +77,8 @@ static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, co
     return code;
 }
 
-/* The columns that share least, from a sample that every rank gathers. total: items of all ranks. */
+/* Finds the columns that share fewest particles from a sample that every rank gathers. total: items of all ranks.
+ * Collective. */
 static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
                             int64_t before, int64_t total, int *columns)
 {
@@ -98,7 +99,7 @@ static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n
     return code;
 }
 
-/* Of the rows' own options. */
+/* Settings of the methods. */
 typedef struct own_settings {
     double aspect;   /* 0: the default of eqp_tiles_options */
     int64_t columns; /* 0: an estimate decides */
@@ -229,7 +230,7 @@ static int jagged_alone(const eqp_balance_items *items, const eqp_balance_option
 
 enum { FLAGS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS | EQP_CAN_EVEN };
 
-/* `tiles` has the first of them. */
+/* `tiles` has the first option, `jagged` both. */
 static const eqp_option own_options[] = {{"aspect", EQP_OPTION_REAL, offsetof(own_settings, aspect), 0, true, INFINITY,
                                           NULL, "cost of a source that two parts share, in shared targets"},
                                          {"columns", EQP_OPTION_INT, offsetof(own_settings, columns), 1, false,

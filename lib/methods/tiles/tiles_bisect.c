@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bisection of one rank's items: a pass over a node's items finds the place of its cut roughly, one collects what lies
- * there, and one divides the items, which keep their order. */
+/* Bisection of one rank's items. For each node a first pass over its items finds the approximate place of the cut, a
+ * second pass collects the items near it, and a third pass divides the items, which keep their order. */
 #include "methods/tiles/tiles.h"
 
 #include <equipoise/more/base.h>
@@ -11,13 +11,13 @@
 enum {
     BIN_BITS = 9,
     BINS = 1 << BIN_BITS,
-    FEW = 24,      /* items that are sorted rather than counted */
-    SAMPLE = 1024, /* items that tell roughly where the cut of many is */
-    MANY = 16 * SAMPLE,
+    FEW = 24,           /* most items that are sorted rather than counted */
+    SAMPLE = 1024,      /* items that give the approximate place of the cut of a large node */
+    MANY = 16 * SAMPLE, /* items of a large node */
 };
 
-/* The part of the load by which a sample may be wrong, on either side of the cut: three standard deviations of one
- * drawn at random. Where it is wrong by more, all items are counted. */
+/* Allowed error of a sample as a fraction of the load, on either side of the cut: three standard deviations of a random
+ * sample. If the error is larger, all items are counted. */
 #define SAMPLE_SLACK (3 * 0.5 / 32)
 
 typedef struct bisection {
@@ -29,16 +29,16 @@ typedef struct bisection {
     int64_t bin[BINS], odd_bin[BINS];
 } bisection;
 
-/* A node and what is known of its cut. */
+/* A node and the state of the search for its cut. */
 typedef struct node {
     int64_t n;
     eqp__tile_item *item;
     eqp__tile_reader reader;
-    int64_t load;    /* of all */
-    int64_t unit;    /* added to every weight: 1 where all are 0 */
-    double target;   /* load wanted on the left */
-    int64_t before;  /* load left of everything that is still looked at */
-    int64_t nbefore; /* and items */
+    int64_t load;    /* of all items */
+    int64_t unit;    /* added to every weight: 1 if all are 0 */
+    double target;   /* target load on the left */
+    int64_t before;  /* load left of the remaining items */
+    int64_t nbefore; /* items left of the remaining items */
 } node;
 
 static bool comes_first(const eqp__tile_near *a, const eqp__tile_near *b)
@@ -81,7 +81,7 @@ int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_
     return j;
 }
 
-/* The bin in which the running load reaches the target; the load before it is added to node->before. */
+/* Finds the bin in which the running load reaches the target; adds the load before it to node->before. */
 static int find_bin(bisection *b, node *k, int nbins)
 {
     int at = 0;
@@ -92,13 +92,13 @@ static int find_bin(bisection *b, node *k, int nbins)
     return at;
 }
 
-/* Few items need few bins, which have to be emptied and looked through. */
+/* Clearing and scanning bins takes time, so few items get few bins. */
 static int bin_bits(int64_t n)
 {
     return n >= 4096 ? BIN_BITS : n >= 256 ? BIN_BITS - 3 : BIN_BITS - 5;
 }
 
-/* Bins of the places where items are, about: what is beyond goes into the outermost. */
+/* Bins over the approximate range of places; places beyond it go into the outermost bins. */
 typedef struct bins {
     uint32_t low, last;
     int shift;
@@ -112,7 +112,7 @@ static uint32_t bin_of(const node *k, const bins *by, const eqp__tile_item *t)
     return at < by->last ? at : by->last;
 }
 
-/* The loads of every stride-th item's bin. */
+/* Adds every stride-th item to the load of its bin. */
 static void count_bins(bisection *b, const node *k, const bins *by, int64_t stride)
 {
     const size_t size = (by->last + 1) * sizeof *b->bin;
@@ -120,7 +120,7 @@ static void count_bins(bisection *b, const node *k, const bins *by, int64_t stri
 
     memset(b->bin, 0, size);
     memset(b->odd_bin, 0, size);
-    /* Neighbours often fall into one bin: with two sets of bins an addition need not wait for the one before. */
+    /* Consecutive items often fall into the same bin; with two sets of bins their additions are independent. */
     for (; i + stride < k->n; i += 2 * stride) {
         const eqp__tile_item *even = &k->item[i], *odd = even + stride;
         b->bin[bin_of(k, by, even)] += even->weight + k->unit;
@@ -134,10 +134,10 @@ static void count_bins(bisection *b, const node *k, const bins *by, int64_t stri
     }
 }
 
-/* What a pass over a node's items finds. */
+/* Result of a pass over a node's items. */
 typedef struct closest {
-    int64_t n, load;         /* items of some bins, copied to b->close, */
-    int64_t nbefore, before; /* and of lower ones */
+    int64_t n, load;         /* number and load of the items copied to b->close */
+    int64_t nbefore, before; /* number and load of the items in lower bins */
 } closest;
 
 /* Copies the items of bins from low to high to b->close. */
@@ -171,7 +171,7 @@ static closest take_bins(bisection *b, const node *k, const bins *by, uint32_t l
     return found;
 }
 
-/* Of a sample's loads, the bins that the cut of all items should be in. */
+/* Estimates from a sample's loads the range of bins that holds the cut of all items. */
 static void guess_bins(const bisection *b, const node *k, const bins *by, uint32_t *low, uint32_t *high)
 {
     int64_t sum = 0, before = 0;
@@ -191,8 +191,8 @@ static void guess_bins(const bisection *b, const node *k, const bins *by, uint32
     *high = at;
 }
 
-/* Copies items to b->close, among them those at the place of the cut; returns their number. low, high: about where the
- * items lie. */
+/* Copies items to b->close, including all items at the place of the cut; returns their number. low, high: approximate
+ * range of the items. */
 static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
 {
     const int bits = bin_bits(k->n);
@@ -217,7 +217,8 @@ static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
     return found.n;
 }
 
-/* Keeps those of the n items in b->close that lie at the place of the cut; by_order: all keys are alike. */
+/* Keeps the items of b->close [n] in the bin of the cut; returns their number. by_order: all keys are equal, so bins
+ * are ranges of orders. */
 static int64_t narrow(bisection *b, node *k, int64_t n, uint64_t low, uint64_t high, bool by_order)
 {
     const int shift = eqp__tile_shift(high - low, bin_bits(n));
@@ -259,7 +260,7 @@ static int64_t find_cut(bisection *b, node *k, const eqp__tile_box *box, eqp__ti
         if (low < high) {
             n = narrow(b, k, n, low, high, false);
         } else {
-            /* They are in order: the first and the last bound the others. */
+            /* The items are in order, so the first and the last give the range. */
             n = narrow(b, k, n, b->close[0].order, b->close[n - 1].order, true);
             tied = true;
         }
@@ -271,7 +272,7 @@ void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cu
                        eqp__tile_item *to)
 {
     const eqp__tile_reader reader = eqp__tile_reader_of(cut->direction);
-    const eqp__tile_cut here = *cut; /* nothing that is written below can be this */
+    const eqp__tile_cut here = *cut; /* a local copy cannot alias `to` */
     int64_t left = 0, right = nleft;
 
     for (int64_t i = 0; i < n; i++) {
@@ -307,7 +308,7 @@ static void open_node(bisection *b, node *k, int first, int nparts, eqp__tile_cu
     k->target = eqp__tiles_target(b->plan, first, nparts, cut->left, k->load == 0 ? k->n : k->load);
 }
 
-/* Cuts item [n], with the same place for work in spare, into parts [first, first + nparts). */
+/* Cuts item [n] into parts [first, first + nparts). spare: [n] work. */
 static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, int64_t n, int64_t load, int first,
                    int nparts, eqp__tile_cut *cut)
 {
@@ -344,7 +345,7 @@ int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *ite
 {
     int64_t load = 0;
     bisection b = {.plan = plan, .keep_directions = keep_directions, .part = part};
-    /* One more, as what is not kept is written behind the last. */
+    /* One more, since items that are not kept are written after the last kept one. */
     int code = eqp_array_create(&b.close, n + 1, sizeof *b.close);
 
     code = code ? code : eqp_array_create(&b.closer, n + 1, sizeof *b.closer);

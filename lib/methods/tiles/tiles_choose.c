@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Along which direction a node is cut: from the spread of a sample of its items. */
+/* Choice of the direction along which a node is cut, from the spread of a sample of its items. */
 #include "methods/tiles/tiles.h"
 
 #include <equipoise/more/base.h>
@@ -8,18 +8,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A direction along which a node is very short costs so much more than one along which it is longest: many directions
- * are alike to the estimate, and compact parts share less further down. */
+/* Relative extra cost of a direction in which the node has no extent, compared with the longest direction. Many
+ * directions have nearly the same estimated cost, and compact nodes share less at deeper levels. */
 #define SHORT_IS_DEAR 0.2
 
 enum {
     MOST_COLUMNS = 256,
-    LEAST_IN_STRIP = 16, /* sampled items, or nothing is known of it */
+    LEAST_IN_STRIP = 16, /* fewest sampled items per strip that give an estimate */
     MOMENT_BITS = 14,    /* of a coordinate in the box of the node */
-    WEIGHT_SHIFT = 20,   /* of 31 bits of weight 12 are left: with 512 items sums of squares stay below 2^50 */
+    WEIGHT_SHIFT = 20,   /* leaves 12 bits of a weight: with 512 items sums of squares stay below 2^50 */
 };
 
-/* Adds of the places in moments. */
+/* Indices of the sums in moments. */
 enum { SUM_WEIGHT = 0, SUM_FIRST = 1, SUM_SQUARE = 1 + EQP__TILE_AXES, SUM_PRODUCT = 1 + 2 * EQP__TILE_AXES };
 
 eqp__tile_box eqp__tile_box_nothing(void)
@@ -44,7 +44,7 @@ void eqp__tile_box_add(const eqp__tile_item *item, int64_t n, int64_t from, int6
     }
 }
 
-/* How many low bits of a coordinate do not count in a box. */
+/* Number of low bits to drop so that coordinates relative to the box fit into MOMENT_BITS. */
 static int box_shift(const eqp__tile_box *box)
 {
     uint32_t widest = 0;
@@ -92,7 +92,7 @@ static void spread_of(const eqp__tile_moments *moments, spread axis[3])
 {
     const int64_t *sum = moments->sum;
     const double weight = sum[SUM_WEIGHT] > 0 ? (double)sum[SUM_WEIGHT] : 1;
-    /* The variance of a place on the grid, so that nothing is divided by zero. */
+    /* Variance within a grid cell; it avoids division by zero. */
     const double grain = 1.0 / 12;
 
     for (int k = 0; k < 3; k++) {
@@ -105,7 +105,7 @@ static void spread_of(const eqp__tile_moments *moments, spread axis[3])
     }
 }
 
-/* Where some positions lie along an axis. */
+/* An interval along an axis. */
 typedef struct reach {
     double low, high;
 } reach;
@@ -120,10 +120,10 @@ static double common_length(reach a, reach b)
     return fmax(fmin(a.high, b.high) - fmax(a.low, b.low), 0);
 }
 
-/* If items fill an ellipse evenly, in the plane of target and source, then it reaches two standard deviations to both
- * sides of its middle, and half of it as far on one side, and on the other so far as its correlation with the direction
- * of the cut leaves: not at all further than the middle if that is the direction, and as far as ever if they have
- * nothing to do with each other. */
+/* Extent of one half of the items along an axis. A uniformly filled ellipse in the plane of target and source extends
+ * two standard deviations to both sides of its middle. Its half extends as far on one side; on the other side it
+ * extends by a factor sqrt(1 - r^2) of that, r the correlation of the axis with the direction of the cut: down to the
+ * middle for r = 1, as far as the whole for r = 0. */
 static reach reach_of_half(double middle, double variance, double with, double of_direction, int side)
 {
     const double wide = 2 * sqrt(variance), rest = sqrt(fmax(1 - with * with / (variance * of_direction), 0));
@@ -132,8 +132,8 @@ static reach reach_of_half(double middle, double variance, double with, double o
     return lower ? (reach){middle - wide, middle + wide * rest} : (reach){middle - wide * rest, middle + wide};
 }
 
-/* What the targets and sources of one half cost: volumes, as all of them are among the same particles. A source that is
- * a target too is there already. */
+/* Cost of the targets and sources of one half. Numbers of particles are proportional to volumes, since targets and
+ * sources belong to the same set of particles. A source that is also a target costs nothing more. */
 static double cost_of_half(const spread axis[3], double aspect, int direction, int side)
 {
     double targets = 1, sources = 1, common = 1;
@@ -156,7 +156,7 @@ static double cost_of_half(const spread axis[3], double aspect, int direction, i
     return targets + aspect * (sources - common);
 }
 
-/* How far a node's items reach along a direction. */
+/* Standard deviation of a node's items along a direction. */
 static double length_along(const spread axis[3], int direction)
 {
     const spread *a = &axis[direction % 3];
@@ -190,8 +190,8 @@ int eqp__tiles_choose(const eqp__tile_moments *moments, double aspect, unsigned 
     return chosen;
 }
 
-/* Sources per target of the strips that so many parts of sampled items are: their numbers go with the volumes that they
- * fill, as all of them are among the same particles. box, moments: [strips] work. */
+/* Mean number of sources per target in strips of sampled items. Numbers are proportional to the volumes that they fill,
+ * since targets and sources belong to the same set of particles. strip: [n]. box, moments: [strips] work. */
 static double sources_per_target(const eqp__tile_item *item, int64_t n, const int *strip, int strips,
                                  eqp__tile_box *box, eqp__tile_moments *moments)
 {
@@ -218,11 +218,11 @@ static double sources_per_target(const eqp__tile_item *item, int64_t n, const in
             filled++;
         }
     }
-    /* Of logarithms, as with few items a strip may seem to have next to no width. */
+    /* Geometric mean, since a strip with few items can appear to have almost no width. */
     return filled > 0 ? exp(sum / filled) : 1;
 }
 
-/* What strips of so many columns cost, per target: all of them in every part of a strip, and the sources once. */
+/* Cost of strips per target: each part of a strip has all its targets, and each source is in one part. */
 static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, int columns, double aspect,
                            double *cost)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bisection by all ranks together, one level of the tree after the other. What is added up over the ranks are whole
- * numbers, so every rank finds the same cuts, and they are those that one rank would find. */
+/* Bisection of distributed items, one level of the tree after the other. All sums over ranks are integer sums, so every
+ * rank finds the same cuts, and one rank with all items would find them too. */
 #include "methods/tiles/tiles_all.h"
 
 #include "comm/agree.h"
@@ -13,29 +13,29 @@
 
 enum {
     MOST_PARTS = 1 << 24,
-    FEW = 32,          /* items near a cut that every rank gets to see */
-    ALL_BIN_BITS = 18, /* of the histograms of all nodes of a level together */
-    MOST_BIN_BITS = 8, /* of one */
+    FEW = 32,          /* most items near a cut that are sent to all ranks */
+    ALL_BIN_BITS = 18, /* bins of all nodes of a level together */
+    MOST_BIN_BITS = 8, /* bins of one node */
     LEAST_BIN_BITS = 3,
 };
 
-/* A node of the level, alike on all ranks except where it says so. */
+/* A node of the level. Members are the same on all ranks unless they belong to "this rank". */
 typedef struct node {
     int first, nparts;
     int64_t begin, n;    /* this rank's items */
-    int64_t before, all; /* items of lower ranks, and of all */
-    int64_t unit;        /* added to every weight: 1 where all are 0 */
-    double target;       /* load wanted on the left */
+    int64_t before, all; /* items of ranks below this rank, items of all ranks */
+    int64_t unit;        /* added to every weight: 1 if all are 0 */
+    double target;       /* target load on the left */
     eqp__tile_box box;   /* of a sample */
     eqp__tile_cut cut;
-    int64_t nclose;        /* this rank's items that the cut may be at, from `begin` on in levels->close */
-    int64_t all_close;     /* of all ranks */
-    int64_t left_of_close; /* load */
-    uint64_t low, high;    /* their keys, or their orders if all keys are alike */
+    int64_t nclose;        /* this rank's candidates for the cut, from `begin` on in levels->close */
+    int64_t all_close;     /* candidates of all ranks */
+    int64_t left_of_close; /* load left of the candidates */
+    uint64_t low, high;    /* range of their keys, or of their orders if all keys are equal */
     bool tied;
 } node;
 
-/* An item near a cut that travels. */
+/* An item near a cut, as sent to all ranks. */
 typedef struct traveller {
     int64_t node;
     eqp__tile_near near;
@@ -50,8 +50,8 @@ typedef struct levels {
     traveller *traveller;         /* [n] */
     int nnodes;
     node *node, *next; /* [nparts] */
-    int64_t *number;   /* [number_room] what is added up */
-    uint64_t *bound;   /* [bound_room] what the least is found of */
+    int64_t *number;   /* values to sum over ranks; room for moments, counts and histograms of all nodes */
+    uint64_t *bound;   /* [nparts * 2 * EQP__TILE_AXES] values whose minimum over ranks is taken */
     int *part;
 } levels;
 
@@ -83,7 +83,7 @@ static int levels_open(levels *l, eqp__tile_item *item)
     return EQP_OK;
 }
 
-/* item: as levels_open() was given it, whichever of the two it is now. */
+/* item: as passed to levels_open(); borrowed. l->item and l->spare may have been exchanged since. */
 static void levels_close(levels *l, eqp__tile_item *item)
 {
     free(l->item == item ? l->spare : l->item);
@@ -107,7 +107,7 @@ static int find_least(const levels *l, int64_t n)
                                                                                                         : EQP_ERR_MPI;
 }
 
-/* Items and loads of every node; what its two sides are to hold. */
+/* Counts items and loads of every node and sets the target of its cut. Collective. */
 static int count_items(levels *l, unsigned *allowed)
 {
     const int n = l->nnodes;
@@ -121,7 +121,7 @@ static int count_items(levels *l, unsigned *allowed)
         }
         l->number[2 * n + k] = 0;
     }
-    /* The first rank gets nothing from an exclusive scan. */
+    /* MPI_Exscan does not set the result of the first rank, which stays 0. */
     if (MPI_Exscan(l->number, l->number + (ptrdiff_t)2 * n, n, MPI_INT64_T, MPI_SUM, l->comm) != MPI_SUCCESS ||
         add_up(l, 2 * (int64_t)n)) {
         return EQP_ERR_MPI;
@@ -194,7 +194,7 @@ static int choose_directions(levels *l, const unsigned *allowed)
     return code;
 }
 
-/* At first every item of a node may be at its cut. */
+/* Makes every item of a node a candidate for its cut. */
 static void open_search(levels *l)
 {
     for (int k = 0; k < l->nnodes; k++) {
@@ -216,7 +216,7 @@ static uint64_t value_of(const node *a, const eqp__tile_near *near)
     return a->tied ? near->order : near->key;
 }
 
-/* The range of what is left of each node that still has many. */
+/* Finds the range of the candidates of each node that has more than FEW. Collective. */
 static int find_ranges(levels *l)
 {
     for (int k = 0; k < l->nnodes; k++) {
@@ -238,13 +238,13 @@ static int find_ranges(levels *l)
     return code;
 }
 
-/* Whether a round narrows down this node: not if little is left, nor if all keys turned out to be alike. */
+/* True if a round reduces the candidates of this node: it has more than FEW, and their values differ. */
 static bool is_narrowed(const node *a)
 {
     return a->all_close > FEW && a->low < a->high;
 }
 
-/* Keeps what lies in the bin that the target falls into. bin: [nbins][2] loads and items. */
+/* Keeps the candidates in the bin that holds the target. bin: [nbins][2] loads and items. */
 static void keep_bin(levels *l, node *a, int shift, const int64_t *bin)
 {
     int64_t kept = 0;
@@ -263,7 +263,7 @@ static void keep_bin(levels *l, node *a, int shift, const int64_t *bin)
     a->nclose = kept;
 }
 
-/* One round for all nodes; sets *more if another one is needed. */
+/* One round for all nodes; sets *more if another one is needed. Collective. */
 static int narrow(levels *l, bool *more)
 {
     int bits = MOST_BIN_BITS, code = find_ranges(l);
@@ -304,7 +304,7 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Every rank gets the few items that are left of each node, and cuts between them. */
+/* Every rank gathers the few remaining candidates of each node and cuts between them. Collective. */
 static int cut_few(levels *l)
 {
     int64_t count = 0, nall = 0, at = 0;
@@ -342,7 +342,7 @@ static void assign(const levels *l, int64_t begin, int64_t n, int part)
     }
 }
 
-/* Divides the items of every node; the sides with several parts are the nodes of the next level. */
+/* Divides the items of every node; sides with several parts become the nodes of the next level. */
 static void descend(levels *l)
 {
     int nnext = 0;

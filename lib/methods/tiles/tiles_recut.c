@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cuts moved to where other items need them: only below the nodes that hold a part with too much. */
+/* Recut of a tree for other items: only branches that hold an overloaded part are cut again. */
 #include "methods/tiles/tiles.h"
 
 #include <equipoise/more/base.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A branch is cut anew by itself as long as it has at most this part of the tolerance too much in the mean: the rest is
- * for items that do not fit. */
+/* A branch is recut by itself if its mean overload is at most this fraction of the tolerance. The rest of the tolerance
+ * is left for the granularity of items. */
 #define BRANCH_SLACK 0.5
 
 typedef struct recutting {
@@ -20,8 +20,8 @@ typedef struct recutting {
     eqp__tile_item *item;  /* [n] */
     int *part;             /* [n] */
     int64_t *before;       /* [nparts + 1] load of the parts before each */
-    int *root;             /* [nparts] first part of the branch that is cut anew; -1: none */
-    int64_t *first;        /* [nparts + 1] items of each such branch, sorted */
+    int *root;             /* [nparts] first part of the branch that is recut; -1: none */
+    int64_t *first;        /* [nparts + 1] first item in `moved` of the branch with this root */
     eqp__tile_item *moved; /* [n] */
     int moved_cuts;
 } recutting;
@@ -54,7 +54,7 @@ static void recutting_close(recutting *c)
     free(c->first);
 }
 
-/* Where everything falls as the cuts are. */
+/* Finds the part of every item under the present cuts, and the loads. */
 static void find_loads(recutting *c)
 {
     const int nparts = c->tree->plan.nparts;
@@ -73,7 +73,7 @@ static void find_loads(recutting *c)
     c->total = c->before[nparts];
 }
 
-/* By how much parts [first, first + n) have too much. */
+/* Relative overload of parts [first, first + n). */
 static double overload(const recutting *c, int first, int n)
 {
     const double *before = c->tree->before;
@@ -93,7 +93,7 @@ static bool any_overload(const recutting *c, int first, int n)
     return false;
 }
 
-/* Marks the branches of parts [first, first + n) that are cut anew. */
+/* Marks the branches of parts [first, first + n) to recut. */
 static void mark(recutting *c, int first, int n, const eqp__tile_cut *cut)
 {
     if (n == 1 || !any_overload(c, first, n)) {
@@ -116,7 +116,7 @@ static void mark(recutting *c, int first, int n, const eqp__tile_cut *cut)
     c->moved_cuts += n - 1;
 }
 
-/* Brings the items of each marked branch together, in their order. */
+/* Collects the items of each marked branch, in their order. */
 static void gather_branches(recutting *c)
 {
     const int nparts = c->tree->plan.nparts;
@@ -138,14 +138,14 @@ static void gather_branches(recutting *c)
             c->moved[c->first[root]++] = c->item[i];
         }
     }
-    /* Each is now where the next one begins. */
+    /* Each entry has advanced to the beginning of the next branch. */
     for (int p = nparts; p > 0; p--) {
         c->first[p] = c->first[p - 1];
     }
     c->first[0] = 0;
 }
 
-/* Cuts the marked branches of parts [first, first + n). */
+/* Recuts the marked branches of parts [first, first + n). */
 static int cut_branches(recutting *c, int first, int n, eqp__tile_cut *cut)
 {
     if (n == 1) {

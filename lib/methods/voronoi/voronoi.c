@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Voronoi cells with biases: from weighted points, and whose a place is. */
+/* Voronoi cells with biases: creation from weighted points, and the parts of points. */
 #include "methods/voronoi/voronoi.h"
 
 #include "methods/frame/shares.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds in which cells without points are sent elsewhere. */
+/* Rounds in which cells without points are moved. */
 enum { SENDINGS = 8 };
 
-/* The points that are looked at, scaled, with their weights, of which the heaviest is 1. */
+/* The sampled points, scaled, with weights relative to the heaviest. */
 typedef struct sample {
     int64_t n;
     double *x, *weight, *target;
-    eqp__cells cells; /* the same */
+    eqp__cells cells; /* view of the arrays above */
 } sample;
 
 static int check_options(int nparts, const eqp_voronoi_options *o)
@@ -43,7 +43,7 @@ static int check_points(int64_t n, const double *point, const double *weight)
     return EQP_OK;
 }
 
-/* The scale in which the box of all points has edges up to 1. */
+/* Sets the scale so that the longest edge of the box of all points is 1. */
 static void find_scale(int64_t n, const double *point, eqp_voronoi *v)
 {
     double widest = 0;
@@ -108,10 +108,10 @@ static void find_targets(const double *share, int nparts, sample *s)
     s->cells = (eqp__cells){s->n, s->x, s->weight, s->target};
 }
 
-/* Of a cell, while those without points are sent elsewhere. */
+/* Statistics of a cell, used to move cells without points. */
 typedef struct crowd {
-    double load, farthest; /* square of the way from the centre to its farthest point */
-    int64_t count, point;  /* that point */
+    double load, farthest; /* farthest: squared distance from the centre to the farthest point */
+    int64_t count, point;  /* number of points; the farthest point */
     int cell;
 } crowd;
 
@@ -142,8 +142,8 @@ static void find_crowds(const sample *s, const eqp_voronoi *v, crowd *at)
     }
 }
 
-/* Cells without points go to the far ends of the heaviest ones; if there are none, or `last`, they are not active any
- * longer. Returns whether some have gone. */
+/* Moves each cell without points to the farthest point of one of the heaviest cells. If there is no such point, or if
+ * `last`, the cell becomes inactive. Returns true if a cell moved. */
 static bool send_empty(const sample *s, bool last, eqp_voronoi *v, crowd *at)
 {
     int giver = 0, empty = 0;
@@ -188,7 +188,8 @@ done:
     return code;
 }
 
-/* Parts that a bisection gives points get their centres there and biases 0; the others are not active. */
+/* Initial centres: the centres of gravity of a bisection's parts, with bias 0. Parts without points are inactive until
+ * fill_empty() places them. */
 static int begin(const sample *s, const double *share, eqp_voronoi *v)
 {
     const eqp_tiles_items items = {s->n, s->x, NULL, s->weight};
@@ -254,7 +255,7 @@ int eqp_voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point
     for (int64_t i = 0; i < n; i++) {
         double x[3], power[2];
         eqp__voronoi_scaled(voronoi, point + 3 * i, x);
-        /* Neighbours in the list are often neighbours in space. */
+        /* Consecutive points are often near each other in space, so the last cells are a good guess. */
         eqp__voronoi_search(voronoi, x, cell, power);
         part[i] = cell[0] >= 0 ? cell[0] : 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Voronoi cells with biases: who owns a place, and biases for wanted loads. Coordinates are scaled: the common box of
- * all points has no edge longer than 1. */
+/* Voronoi cells with biases: search for the cell of a point, and biases for target loads. Coordinates are scaled: the
+ * longest edge of the box of all points is 1. */
 #ifndef EQUIPOISE_METHODS_VORONOI_VORONOI_H
 #define EQUIPOISE_METHODS_VORONOI_VORONOI_H
 
@@ -10,12 +10,12 @@
 
 /* A piece of the tree over the active cells. Its halves are pieces 2 k + 1 and 2 k + 2. */
 typedef struct eqp__cells_piece {
-    double low[3], high[3]; /* around the centres */
+    double low[3], high[3]; /* bounding box of the centres */
     double bias;            /* the largest */
     int first, last;        /* cells order[first] to order[last - 1] */
 } eqp__cells_piece;
 
-/* Pieces of at most so many cells are not halved. */
+/* Pieces of at most 8 cells are not halved. */
 static inline bool eqp__voronoi_is_leaf(const eqp__cells_piece *t)
 {
     return t->last - t->first <= 8;
@@ -23,25 +23,27 @@ static inline bool eqp__voronoi_is_leaf(const eqp__cells_piece *t)
 
 struct eqp_voronoi {
     int nparts;
-    double low[3]; /* halves of coordinates, which cannot overflow when they are subtracted */
+    double low[3]; /* halved coordinates, whose differences cannot overflow */
     double scale;
     double *centre;          /* [nparts][3] scaled */
-    double *bias;            /* [nparts] scaled; -INFINITY: nothing belongs to this cell, it is not active */
-    int nactive;             /* cells of a finite bias */
+    double *bias;            /* [nparts] scaled; -INFINITY: the cell is inactive and has no points */
+    int nactive;             /* number of cells with a finite bias */
     int *order;              /* [nparts] the active cells, piece by piece */
     eqp__cells_piece *piece; /* the tree */
     void *spare;             /* [nparts] work */
 };
 
-/* Memory for cells without centres, of which none is active. EQP_OK or EQP_ERR_MEMORY. */
+/* Allocates cells without centres; none is active. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__voronoi_open(int nparts, eqp_voronoi **voronoi);
 
-/* The tree, to be built when a centre has moved or a cell became active or ceased to be; and to be told of biases. */
+/* Builds the tree; required after a centre has moved or a cell has become active or inactive. */
 void eqp__voronoi_plant(eqp_voronoi *v);
+
+/* Updates the largest biases in the tree; required after a bias has changed. */
 void eqp__voronoi_bias(eqp_voronoi *v);
 
-/* The two cells of least |x - c|^2 - b, of equal ones the lower number first; -1 where there is none.
- * cell: two that are likely, or -1; then the two. power: [2] of the two */
+/* Finds the two cells of least |x - c|^2 - b, on a tie the lower number first; -1 if there is none.
+ * cell: in, two guesses or -1; out, the two cells. power: [2] |x - c|^2 - b of these cells */
 void eqp__voronoi_search(const eqp_voronoi *v, const double x[3], int cell[2], double power[2]);
 
 static inline void eqp__voronoi_scaled(const eqp_voronoi *v, const double *point, double x[3])
@@ -51,19 +53,19 @@ static inline void eqp__voronoi_scaled(const eqp_voronoi *v, const double *point
     }
 }
 
-/* The points whose cells are sought. */
+/* The points to divide. */
 typedef struct eqp__cells {
     int64_t n;
     const double *x;      /* [n][3] scaled */
     const double *weight; /* [n] >= 0, not all 0 */
-    const double *target; /* [nparts] wanted loads, > 0 */
+    const double *target; /* [nparts] target loads, > 0 */
 } eqp__cells;
 
-/* Moments of cells, sum[4 p] to sum[4 p + 3]: weight x coordinates, weight. owner: [n * stride] the cell of point i at
- * i * stride. Returns the sum of weight x square of the distance to the centre. */
+/* Sums moments of cells: sum[4 p] to sum[4 p + 2] weight x coordinates, sum[4 p + 3] weight. owner: [n * stride] the
+ * cell of point i at i * stride. Returns the sum of weight x squared distance to the centre. */
 double eqp__voronoi_gravity(const eqp__cells *cells, const eqp_voronoi *v, const int *owner, int stride, double *sum);
 
-/* Of n points every so manieth is looked at, so that there are at most `most` and below 2^31. */
+/* Stride of a sample of n points with at most `most` points, and fewer than 2^31. */
 int64_t eqp__voronoi_stride(int64_t n, int64_t most);
 
 /* Points and their cells under some biases. */
@@ -71,38 +73,37 @@ typedef struct eqp__cells_state {
     double *bias;   /* [nparts] */
     double *load;   /* [nparts] */
     int64_t *count; /* [nparts] points */
-    int (*cell)[2]; /* [n] the owner and the next in line; -1: none */
-    double *gap;    /* [n] by how much the bias of the next has to grow until it is the owner */
+    int (*cell)[2]; /* [n] the owner and the second-best cell; -1: none */
+    double *gap;    /* [n] increase of the second-best cell's bias at which it becomes the owner */
     double imbalance;
-    double dual;  /* sum over the points of weight x power, over the cells of target x bias: concave in the biases, and
-                     largest where the loads are the targets */
+    double dual;  /* sum over the points of weight x power, plus sum over the cells of target x bias: concave in the
+                     biases, with its maximum where the loads equal the targets */
     double error; /* sum over the cells of (load - target)^2 / target */
     int empty;    /* active cells without points */
 } eqp__cells_state;
 
-/* Work of a step of Newton's method. */
+/* Work arrays of a Newton step. */
 typedef struct eqp__cells_step {
-    int64_t *first, *end; /* [nparts + 1] of each cell's neighbours */
+    int64_t *first, *end; /* [nparts + 1] range of each cell's neighbours */
     int *other;           /* [2 (n + nparts)] neighbours */
-    double *density;      /* [2 (n + nparts)] load that changes hands per change of the difference of two biases */
+    double *density;      /* [2 (n + nparts)] load transferred per change of the difference of two biases */
     int64_t *seen;        /* [nparts] work */
     double *diagonal;     /* [nparts] sum of the densities */
-    double *change;       /* [nparts] of the biases: the step */
+    double *change;       /* [nparts] the step: changes of the biases */
     double *residual, *direction, *image; /* [nparts] work of conjugate gradients */
 } eqp__cells_step;
 
 int eqp__cells_step_open(int64_t n, int nparts, eqp__cells_step *step);
 void eqp__cells_step_close(eqp__cells_step *step);
 
-/* Changes of the biases that would give every cell its target, if loads changed as they do near the present walls and
- * nothing was damped.
- * width: how far from a wall points say how densely the load lies there, as a part of the way between two centres.
- * damping: > 0; the larger, the smaller is the step */
+/* Finds a damped Newton step. Without damping it would give every cell its target if loads were linear in the biases.
+ * width: distance from a wall up to which points count for the density there, as a fraction of the distance between the
+ * two centres. damping: > 0; a larger value makes the step smaller */
 void eqp__cells_step_find(const eqp__cells *cells, const eqp_voronoi *v, const eqp__cells_state *state, double width,
                           double damping, eqp__cells_step *step);
 
-/* Finds biases for v's centres, and moves these if they may move. Begins at v's biases; of all that it has looked at v
- * becomes the best. EQP_OK or EQP_ERR_MEMORY, v then unchanged. */
+/* Finds biases for v's centres, and moves the centres if options->moving. Starts from v's biases and returns the best
+ * cells tried in v. EQP_OK, or EQP_ERR_MEMORY with v unchanged. */
 int eqp__voronoi_solve(const eqp__cells *cells, const eqp_voronoi_options *options, eqp_voronoi *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The method `voronoi`: rank 0 finds the cells of all items, or of a sample, and every rank says whose its items are.
- */
+/* The method `voronoi`: rank 0 finds the cells of all items, or of a sample, and every rank finds the cells of its own
+ * items. */
 #include "methods/voronoi/voronoi.h"
 
 #include "comm/agree.h"
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the row's own options; zeros are the defaults of eqp_voronoi_options. */
+/* Settings of the method; 0: the default of eqp_voronoi_options. */
 typedef struct own_settings {
     int64_t iterations, sample;
     int centres; /* 0: fixed, 1: moving */
 } own_settings;
 
-/* So that centres and biases can be sent at once. */
+/* Limit on the number of parts, so that centres and biases fit into one message. */
 #define MOST_PARTS (1 << 28)
 
 static eqp_voronoi_options how(const eqp_balance_options *options)
@@ -40,7 +40,8 @@ static eqp_voronoi_options how(const eqp_balance_options *options)
     return these;
 }
 
-/* Every so manieth item of all. point: [n / stride + 1][3], weight likewise; returns how many there are here. */
+/* Takes this rank's items of a sample of every stride-th item of all ranks. point: [n / stride + 1][3]; weight: [n /
+ * stride + 1]. Returns their number. */
 static int64_t take_sample(const eqp_balance_items *items, int64_t before, int64_t stride, double *point,
                            double *weight)
 {
@@ -53,7 +54,8 @@ static int64_t take_sample(const eqp_balance_items *items, int64_t before, int64
     return count;
 }
 
-/* The sample of all ranks, in the items' order, on rank 0. Both arrays are the caller's even on error. */
+/* Collects the sample of all ranks on rank 0, in the order of the items. Both arrays are owned by the caller even on
+ * error. Collective. */
 static int collect_sample(MPI_Comm comm, const eqp_balance_items *items, int64_t most, int64_t *total, double **point,
                           double **weight)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose a place is: a k-d tree over the centres, whose pieces know the largest bias inside. */
+/* Search for the cell of a point: a k-d tree over the centres, whose pieces hold the largest bias inside. */
 #include "methods/voronoi/voronoi.h"
 
 #include <equipoise/more/base.h>
@@ -9,7 +9,7 @@
 
 enum { LEAF = 8, DEEPEST = 64 };
 
-/* A centre on the axis along which a piece is halved. */
+/* Coordinate of a centre along the axis in which a piece is halved. */
 typedef struct place {
     double x;
     int cell;
@@ -57,7 +57,7 @@ void eqp_voronoi_free(eqp_voronoi *voronoi)
     }
 }
 
-/* The box of a piece; returns its longest axis. */
+/* Sets the box of a piece; returns its longest axis. */
 static int enclose(const eqp_voronoi *v, eqp__cells_piece *t)
 {
     int longest = 0;
@@ -131,7 +131,8 @@ void eqp__voronoi_bias(eqp_voronoi *v)
     largest_bias(v, 0);
 }
 
-/* Also of the nearest place of a box: rounding keeps the order of the two, so no piece is left out by mistake. */
+/* Used for centres and for the nearest point of a box. Rounding is monotonic, so the power of a box is never above the
+ * power of a cell inside, and no piece is skipped by mistake. */
 static inline double power_of(double dx, double dy, double dz, double bias)
 {
     return dx * dx + dy * dy + dz * dz - bias;
@@ -160,7 +161,7 @@ static inline bool is_before(double power, int p, double other_power, int other)
     return power < other_power || (power == other_power && p < other);
 }
 
-/* Keeps the two best of three. */
+/* Updates the two best cells with cell p. */
 static inline void offer(const eqp_voronoi *v, int p, const double x[3], int cell[2], double power[2])
 {
     const double this = power_of_cell(v, p, x);
@@ -179,7 +180,7 @@ static inline void offer(const eqp_voronoi *v, int p, const double x[3], int cel
     }
 }
 
-/* A piece that is still to be looked at, and what its cells have at least. */
+/* A piece on the stack, and a lower bound of the power of its cells. */
 typedef struct waiting {
     double power;
     int piece;

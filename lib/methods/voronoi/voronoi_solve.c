@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Biases by damped steps of Newton's method; centres that follow their cells. */
+/* Biases by damped Newton steps, and centres that move to the centres of gravity of their cells. */
 #include "methods/voronoi/voronoi.h"
 
 #include "methods/frame/shares.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps that are not taken are damped more, those that follow a good one less. Beyond MOST_DAMPING nothing moves any
- * more: then the densities at the walls are estimated from fewer points, until that does not help either. */
+/* A rejected step raises the damping, an accepted step lowers it. Beyond MOST_DAMPING steps are negligible: the damping
+ * is reset, and densities at the walls are estimated from a narrower range, down to LEAST_WIDTH. */
 #define FIRST_DAMPING 1.0
 #define MOST_DAMPING 1e3
 #define MORE_DAMPING 3.0
@@ -19,28 +19,28 @@
 #define FIRST_WIDTH 0.1
 #define LEAST_WIDTH 1e-3
 
-/* A step that lowers the error to this is taken in any case. */
+/* A step that lowers the error below this fraction is always accepted. */
 #define GOOD_ERROR 0.95
 
-/* Centres move so often at most, and only while the mean square of the distances to them falls by this part. Where a
- * cell would lose its last point they go half of their way, and so on. */
+/* Centres move at most MOVES times, and only while the mean square distance to them falls by at least LEAST_SHRINKING.
+ * If a move empties a cell it is halved, down to LEAST_MOVE. */
 enum { MOVES = 8 };
 #define LEAST_SHRINKING 0.01
 #define LEAST_MOVE 0.1
 
-/* Points without weight count so much of the mean, so that a cell of such points has a centre of gravity. */
+/* Least weight of a point relative to the mean; with it a cell of points without weight has a centre of gravity. */
 #define LEAST_WEIGHT 1e-9
 
 typedef struct solver {
     const eqp__cells *cells;
     const eqp_voronoi_options *options;
     eqp_voronoi *v;
-    int64_t left;     /* searches */
-    double tolerance; /* that of the options, or what no assignment can be better than */
+    int64_t left;     /* remaining searches */
+    double tolerance; /* tolerance of the options, or the lower bound of any assignment if that is larger */
     eqp__cells_state now, next;
     eqp__cells_step step;
     double *sum; /* [nparts][4] moments */
-    double best; /* imbalance */
+    double best; /* imbalance of the best cells so far */
     double *best_bias, *best_centre, *former_centre;
 } solver;
 
@@ -93,7 +93,7 @@ static void close_solver(solver *s)
     free(s->former_centre);
 }
 
-/* Gives every point its cell under the biases of a state. */
+/* Finds the cell of every point under the biases of a state, and the loads. */
 static void search_all(solver *s, eqp__cells_state *state)
 {
     const eqp__cells *cells = s->cells;
@@ -126,7 +126,7 @@ static void search_all(solver *s, eqp__cells_state *state)
     s->left--;
 }
 
-/* Of states within the tolerance the latest is kept: cells become rounder as centres move. */
+/* Among states within the tolerance the latest is kept, since cells become rounder as centres move. */
 static void keep_if_best(solver *s, const eqp__cells_state *state)
 {
     const size_t nparts = (size_t)s->v->nparts;
@@ -138,7 +138,7 @@ static void keep_if_best(solver *s, const eqp__cells_state *state)
     }
 }
 
-/* Looks at the next state; false if a cell has lost its last point. */
+/* Evaluates the next state; returns false if a cell has lost its last point. */
 static bool try_next(solver *s)
 {
     search_all(s, &s->next);
@@ -157,8 +157,8 @@ static void take_next(solver *s)
     s->next = former;
 }
 
-/* Steps that have to lower the error end in its local minima. The dual is concave and has none, but near its top loads
- * are no more even than the heaviest points allow. So either will do. */
+/* The error has local minima, so it cannot be the only criterion. The dual is concave, but near its maximum the loads
+ * are only as even as the heaviest points allow. An improvement of either is accepted. */
 static bool is_worth_it(const solver *s)
 {
     const eqp__cells_state *now = &s->now, *next = &s->next;
@@ -166,7 +166,7 @@ static bool is_worth_it(const solver *s)
     return next->dual > now->dual || next->error < GOOD_ERROR * now->error || next->imbalance <= s->tolerance;
 }
 
-/* Biases for centres that stand. */
+/* Finds biases for fixed centres. */
 static void find_biases(solver *s)
 {
     double width = FIRST_WIDTH, damping = FIRST_DAMPING;
@@ -223,8 +223,8 @@ static void place_centres(solver *s, double length)
     eqp__voronoi_plant(s->v);
 }
 
-/* Centres to the centres of gravity, or as far as every cell keeps points. Biases stay: cells get others than before,
- * and the best that were found are kept. */
+/* Moves centres towards the centres of gravity, as far as no cell becomes empty. Biases stay, although the cells
+ * change; keep_if_best() still holds the best state. Returns false if no move was possible. */
 static bool move_centres(solver *s)
 {
     const size_t nparts = (size_t)s->v->nparts;
@@ -241,7 +241,7 @@ static bool move_centres(solver *s)
     return false;
 }
 
-/* The imbalance of the heaviest point alone in the cell of the largest target. */
+/* Lower bound of the imbalance: the heaviest point alone in the cell of the largest target. */
 static double find_floor(const eqp__cells *cells, int nparts)
 {
     double heaviest = 0, largest = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A damped step of Newton's method for biases. The sum over the points of weight x least power, with the biases times
- * their targets added, is concave in the biases; its gradient is what the loads lack, its second derivatives are the
- * load per bias at the walls: a Laplacian over neighbouring cells. Source: F. Aurenhammer, F. Hoffmann and B. Aronov,
+/* A damped Newton step for biases. The sum over the points of weight x least power, plus the sum over the cells of
+ * target x bias, is concave in the biases. Its gradient is target - load; its second derivatives are the load per bias
+ * at the walls, which form a Laplacian over neighbouring cells. Source: F. Aurenhammer, F. Hoffmann and B. Aronov,
  * Minkowski-type theorems and least-squares clustering, Algorithmica 20 (1998) 61; J. Kitagawa, Q. Merigot and B.
  * Thibert, Convergence of a Newton algorithm for semi-discrete optimal transport, J. Eur. Math. Soc. 21 (2019) 2603.
- * There loads are integrals, here they are sums over points, whose density at a wall is estimated from the points near
- * to it. */
+ * Loads are integrals in these papers and sums over points here, so the density at a wall is estimated from the points
+ * near it. */
 #include "methods/voronoi/voronoi.h"
 
 #include <equipoise/more/base.h>
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Centres at one place have walls nowhere; this stands for their distance. */
+/* Least squared distance between two centres; coincident centres have no wall and would divide by zero. */
 #define LEAST_DISTANCE2 1e-14
 
-/* Of the conjugate gradients. */
+/* Limits of the conjugate gradient iteration. */
 enum { MOST_ROUNDS = 500 };
 #define RESIDUAL_TOLERANCE 1e-6
 
@@ -55,7 +55,8 @@ static bool has_wall(const eqp__cells_state *state, int64_t i)
     return state->cell[i][1] >= 0 && state->gap[i] < INFINITY;
 }
 
-/* Room for the neighbours of each cell: one for each point, two for the chain. */
+/* Reserves room for the neighbours of each cell: one entry for each point with a wall of the cell, two for the chain.
+ */
 static void make_room(const eqp__cells_state *state, int64_t n, const eqp_voronoi *v, eqp__cells_step *step)
 {
     int64_t before = 0;
@@ -94,7 +95,7 @@ static void add_neighbour(eqp__cells_step *step, int p, int q, double density)
     step->density[k] = density;
 }
 
-/* One entry for each pair of neighbours. */
+/* Merges the entries of each cell so that every neighbour has one, and sums the diagonal. */
 static void merge_neighbours(int nparts, eqp__cells_step *step)
 {
     for (int p = 0; p < nparts; p++) {
@@ -124,8 +125,8 @@ static void couple(eqp__cells_step *step, int p, int q, double density)
     add_neighbour(step, q, p, density);
 }
 
-/* Half of each density comes from either side of a wall. A chain through all cells couples those that have no points
- * in between. */
+/* Estimates the density at each wall, half of it from the points on either side. A chain through all active cells
+ * couples cells that share no points near a wall. */
 static void find_densities(const eqp__cells *cells, const eqp_voronoi *v, const eqp__cells_state *state, double width,
                            eqp__cells_step *step)
 {
@@ -143,8 +144,10 @@ static void find_densities(const eqp__cells *cells, const eqp_voronoi *v, const 
     merge_neighbours(v->nparts, step);
 }
 
-/* Adds a density to every pair of neighbours that makes a step as small as is wanted. What counts is the difference of
- * their biases beside the distance of their centres: many cells may well go far together. */
+/* Adds a density to every pair of neighbours, which limits the step. It penalizes differences of two neighbours'
+ * changes relative to the squared distance of their centres, so a group of cells may still change together by a large
+ * amount.
+ */
 static void damp(const eqp__cells *cells, const eqp_voronoi *v, double damping, eqp__cells_step *step)
 {
     for (int p = 0; p < v->nparts; p++) {
@@ -167,7 +170,7 @@ static double dot(int n, const double *a, const double *b)
     return sum;
 }
 
-/* Residuals over the diagonal; 0 for a cell without neighbours. */
+/* Residual divided by the diagonal; 0 for a cell without neighbours. */
 static double precondition(const eqp__cells_step *step, int p)
 {
     return step->diagonal[p] > 0 ? step->residual[p] / step->diagonal[p] : 0;

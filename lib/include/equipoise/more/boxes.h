@@ -79,8 +79,8 @@ int eqp_boxes_geometry(int nparts, int n[3]);
  * \param[in]  low, high  corners, finite, low < high in each direction (copied)
  * \param[in]  n          parts per direction, >= 1 each (copied)
  * \param[out] boxes      owned by the caller; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, also for a box too thin for doubles, EQP_ERR_OVERFLOW if the number of parts exceeds
- *         an int, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, also for a box too thin for doubles, EQP_ERR_OVERFLOW if the number of parts
+ *         exceeds an int, EQP_ERR_MEMORY */
 int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high[3], const int n[3], eqp_boxes **boxes);
 
 /** A deep copy. EQP_OK or EQP_ERR_MEMORY; *copy is unchanged on error, else owned by the caller. */

@@ -130,7 +130,8 @@ typedef struct eqp_feedback_state {
     int best_step;                /**< steps that had been taken when the value was smallest */
 } eqp_feedback_state;
 
-/** Initializes the state of a rule. Local. \return EQP_OK, or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error */
+/** Initializes the state of a rule. Local.
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error */
 int eqp_feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options);
 
 /** Records the loads of the present bounds and decides whether to take another step. Local, O(1), deterministic.
