@@ -11,8 +11,7 @@
 /* Simulated imbalance at the end of a round, as a fraction of the threshold. The margin allows for whole elements. */
 #define AIM 0.5
 
-/* Most steps of a round. Load of a longer flow passes through several parts, but an element moves one part at a time.
- */
+/* Most steps of a round. More steps would route load through parts that its elements have not reached yet. */
 #define ROUND_STEPS 16
 
 /* An element that may go over a link. */
@@ -124,8 +123,8 @@ static void forget_parts(mover *m, int64_t i)
 }
 
 /* True if the load still to give over a link justifies moving an element: it is at least half of the element's weight,
- * or the receiver stays lighter than the giver is now. Without the second case small flows would never move anything.
- */
+ * or it is positive and the receiver stays lighter than the giver is now. Without the second case small flows would
+ * never move anything. */
 static bool is_worth(const mover *m, int p, int64_t k, double weight)
 {
     const int q = m->graph.neighbour[k];

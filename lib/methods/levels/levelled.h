@@ -14,7 +14,7 @@ typedef struct eqp__levelling {
     const double *times; /* [nphases] or NULL */
     int nparts;
     const double *share;  /* [nparts] or NULL */
-    double imbalance_tol; /* imbalance of a phase that needs no repair */
+    double imbalance_tol; /* phases up to this imbalance need no repair */
 } eqp__levelling;
 
 /* Results. */

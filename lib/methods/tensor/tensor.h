@@ -65,7 +65,8 @@ static inline int eqp__tensor_major(int k)
     return k == 2 ? 1 : 2;
 }
 
-/* Number of lanes of axis k, the boxes of the other axes: lane = minor slab + number of minor slabs * major slab. */
+/* Number of lanes, the boxes formed by the other axes of axis k: lane = minor slab + number of minor slabs * major
+ * slab. */
 static inline int64_t eqp__tensor_lanes(const eqp__tensor *t, int k)
 {
     return (int64_t)t->grid[eqp__tensor_minor(k)] * t->grid[eqp__tensor_major(k)];

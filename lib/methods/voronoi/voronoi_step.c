@@ -55,8 +55,7 @@ static bool has_wall(const eqp__cells_state *state, int64_t i)
     return state->cell[i][1] >= 0 && state->gap[i] < INFINITY;
 }
 
-/* Reserves room for the neighbours of each cell: one entry for each point with a wall of the cell, two for the chain.
- */
+/* Reserves room for the neighbours of each cell: one entry for each point near one of its walls, two for the chain. */
 static void make_room(const eqp__cells_state *state, int64_t n, const eqp_voronoi *v, eqp__cells_step *step)
 {
     int64_t before = 0;
@@ -145,9 +144,8 @@ static void find_densities(const eqp__cells *cells, const eqp_voronoi *v, const 
 }
 
 /* Adds a density to every pair of neighbours, which limits the step. It penalizes differences of two neighbours'
- * changes relative to the squared distance of their centres, so a group of cells may still change together by a large
- * amount.
- */
+ * changes relative to the squared distance of their centres, so a group of cells may still change by a large common
+ * amount. */
 static void damp(const eqp__cells *cells, const eqp_voronoi *v, double damping, eqp__cells_step *step)
 {
     for (int p = 0; p < v->nparts; p++) {
