@@ -126,50 +126,50 @@ module equipoise_types
   end type eqp_walls_options
 
   type, bind(c) :: eqp_settings
-    !> room for the values
+    !> storage for the values
     integer(c_int64_t) :: word(8) = 0
   end type eqp_settings
 
   type, bind(c) :: eqp_balance_options
-    !> of this struct as its caller knows it: set by eqp_balance_options_defaults()
+    !> size of this struct in the caller's version: set by eqp_balance_options_defaults()
     integer(c_size_t) :: size = 0
-    !> number of parts, >= 1; not tied to the number of ranks
+    !> number of parts, >= 1; need not equal the number of ranks
     integer(c_int) :: nparts = 0
     !> [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed)
     type(c_ptr) :: share = c_null_ptr
-    !> wanted imbalance, >= 0
+    !> target imbalance, >= 0
     real(c_double) :: imbalance_tol = 0
-    !> of the hypergraph partitioner
+    !> seed of the hypergraph partitioner
     integer(c_int64_t) :: seed = 0
-    !> one line about a failure, the same on all ranks; NULL: not wanted
+    !> one line about a failure, the same on all ranks; NULL: no message
     type(c_ptr) :: message = c_null_ptr
-    !> `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: nothing was measured yet.
-    !! NULL: the weights are taken for what would be measured (borrowed)
+    !> `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: no measurement yet. NULL:
+    !! the weights replace the measurement (borrowed)
     type(c_ptr) :: part_load = c_null_ptr
     !> values of the method's own options: zeros, or set by eqp_method_set()
     type(eqp_settings) :: settings
     !> phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load
     integer(c_int) :: nphases = 0
-    !> [nphases] how often each phase comes in a cycle, finite, > 0; NULL: once (borrowed)
+    !> [nphases] number of times each phase occurs in a cycle, finite, > 0; NULL: once (borrowed)
     type(c_ptr) :: times = c_null_ptr
-    !> [nparts] the most that the `size` of a part's items may sum to, >= 0; NULL: anything. No part is ever
-    !! above it: where the method leaves one that is, items are moved, with as little loss of balance as is
-    !! found (borrowed)
+    !> [nparts] largest sum of the `size` of a part's items, >= 0; NULL: no limit. No returned part exceeds
+    !! it: if the method leaves such a part, items are moved at the smallest loss of balance that the repair
+    !! finds (borrowed)
     type(c_ptr) :: capacity = c_null_ptr
-    !> of eqp_balance_points() and eqp_balance_send(): gets the regions of the parts (points.h), owned by the
-    !! caller; unchanged on error. EQP_ERR_STATE where the regions of the method cannot be told. NULL: not
-    !! wanted. Other calls ignore it
+    !> output of eqp_balance_points() and eqp_balance_send(): the regions of the parts (points.h), owned by
+    !! the caller; unchanged on error. EQP_ERR_STATE if the method's parts have no such regions. NULL: no
+    !! regions. Other calls ignore it
     type(c_ptr) :: regions = c_null_ptr
   end type eqp_balance_options
 
   type, bind(c) :: eqp_balance_result
     !> of the returned parts
     real(c_double) :: imbalance = 0
-    !> of what the partitioner gave, before repair
+    !> of the partitioner's result, before repair
     real(c_double) :: imbalance_unrepaired = 0
-    !> of the weighted curve cut that served as start or rival; NaN: none was made
+    !> of the weighted curve cut used as start or for comparison; NaN: no curve cut was made
     real(c_double) :: imbalance_curve = 0
-    !> no assignment of these items can be better (the largest item)
+    !> lower bound for any assignment of these items (the largest item)
     real(c_double) :: imbalance_floor = 0
     !> largest load / (nparts x share): with equal shares the largest load
     real(c_double) :: load_max = 0
@@ -177,100 +177,100 @@ module equipoise_types
     real(c_double) :: load_mean = 0
     !> items of all ranks
     integer(c_int64_t) :: items = 0
-    !> items whose present part was known and is another one now
+    !> items with a known present part that got a different part
     integer(c_int64_t) :: moved = 0
     !> sum of their `size`
     integer(c_int64_t) :: moved_bytes = 0
-    !> items that the repair moved
+    !> items moved by the repair
     integer(c_int64_t) :: repaired = 0
     !> parts without items
     integer(c_int) :: empty_parts = 0
     !> 1 if imbalance <= imbalance_tol
     integer(c_int) :: within = 0
-    !> 1 if imbalance > imbalance_tol and the curve's is smaller
+    !> 1 if imbalance > imbalance_tol and imbalance_curve is smaller
     integer(c_int) :: curve_better = 0
-    !> of the phases as in survey.h; with one load 1 / (1 + imbalance)
+    !> efficiency of the cycle's phases (survey.h); with one load 1 / (1 + imbalance)
     real(c_double) :: cycle_efficiency = 0
-    !> of each phase, 0 beyond them; with one load `imbalance` first
+    !> of each phase, then zeros; with one load the first entry is `imbalance`
     real(c_double) :: phase_imbalance(16) = 0
   end type eqp_balance_result
 
   type, bind(c) :: eqp_option
-    !> as people write it
+    !> as the user writes it
     type(c_ptr) :: name = c_null_ptr
-    !> of its value
+    !> type of the value
     integer(c_int) :: type = 0
-    !> of its value in the settings
+    !> byte offset of the value in the settings
     integer(c_size_t) :: offset = 0
-    !> of a number: the smallest
+    !> smallest legal number
     real(c_double) :: low = 0
-    !> of a real number: `low` itself is none
+    !> true if a real number must be above `low`, not equal to it
     logical(c_bool) :: above = .false.
-    !> of a number: the largest; INFINITY: none
+    !> largest legal number; INFINITY: no limit
     real(c_double) :: high = 0
-    !> of EQP_OPTION_CHOICE: words separated by '|', else NULL
+    !> for EQP_OPTION_CHOICE: words separated by '|', else NULL
     type(c_ptr) :: choices = c_null_ptr
-    !> one line for people
+    !> one line of help text
     type(c_ptr) :: help = c_null_ptr
   end type eqp_option
 
   type, bind(c) :: eqp_method
     !> as in `--balance=NAME`
     type(c_ptr) :: name = c_null_ptr
-    !> one line for people
+    !> one line of description
     type(c_ptr) :: summary = c_null_ptr
     !> enum eqp_method_flags
     integer(c_int) :: flags = 0
     type(c_funptr) :: assign = c_null_funptr
     !> options of its own
     integer(c_int) :: noptions = 0
-    !> [noptions] where their values are in options->settings; NULL: none
+    !> [noptions] the options, with their offsets into options->settings; NULL: none
     type(c_ptr) :: option = c_null_ptr
     type(c_funptr) :: assign_alone = c_null_funptr
   end type eqp_method
 
   type, bind(c) :: eqp_methods
-    !> [n] (borrowed); one whose `assign` is NULL is carried out by its owner
+    !> [n] (borrowed); the code itself runs a row whose `assign` is NULL
     type(c_ptr) :: row = c_null_ptr
     !> rows, >= 0
     integer(c_int) :: n = 0
   end type eqp_methods
 
   type, bind(c) :: eqp_choice_options
-    !> `strategy`, of EQP_NEEDS_UNITS: how centroids are drawn
+    !> `strategy`, with EQP_NEEDS_UNITS: how centroids are drawn
     integer(c_int) :: strategy = 0
-    !> `rate`, likewise: units per interaction, at most 1; 0: follows from the tolerance
+    !> `rate`, with EQP_NEEDS_UNITS: units per interaction, at most 1; 0: from the tolerance
     real(c_double) :: rate = 0
-    !> `threshold`, likewise: times the target weight over which a unit is split again
+    !> `threshold`, with EQP_NEEDS_UNITS: multiple of the target weight above which a unit is split again
     real(c_double) :: threshold = 0
-    !> `pins`, with EQP_NEEDS_PINS: most of a unit; 0: as many as are needed; 2: its owner and the other end
-    !! of the interaction next to its centroid (Pearce 2014)
+    !> `pins`, with EQP_NEEDS_PINS: largest number per unit; 0: chosen automatically; 2: its owner and the
+    !! other end of the interaction next to its centroid (Pearce 2014)
     integer(c_int64_t) :: pins = 0
-    !> `full`, likewise: every interaction is a unit with all its pins
+    !> `full`, with EQP_NEEDS_PINS: every interaction is a unit with all its pins
     logical(c_bool) :: full = .false.
-    !> `start`, of EQP_REFINES: whose parts are refined; NULL: the present ones, or the curve's
+    !> `start`, with EQP_REFINES: method whose parts are refined; NULL: the present parts, or the curve's
     type(c_ptr) :: start = c_null_ptr
-    !> `split`, of EQP_CAN_SPLIT: work units are assigned, not whole owners
+    !> `split`, with EQP_CAN_SPLIT: assign work units instead of whole owners
     logical(c_bool) :: split = .false.
-    !> `even`, of EQP_CAN_EVEN: 0 `load`; 1 `step`: load and exchange together; with `maps` 1 what lives on a
-    !! rank is computed there in phases that are shorter so
+    !> `even`, with EQP_CAN_EVEN: 0 `load`; 1 `step`: load plus exchange; with `maps` 1 a rank computes its
+    !! own owners in phases that become shorter by it
     integer(c_int) :: even = 0
-    !> `homes`, of EQP_SCATTERS: 0 `parts`: owners live with the part that computes them; 1 `curve`: each part
-    !! has a run of the curve with equally many particles at home, whoever computes them, where the code can
-    !! do so (eqp_problem.apart)
+    !> `homes`, with EQP_SCATTERS: 0 `parts`: owners live on the part that computes them; 1 `curve`: each part
+    !! is home to a run of the curve with equally many particles, whatever part computes them, if the code
+    !! supports that (eqp_problem.apart)
     integer(c_int) :: homes = 0
-    !> `maps`, of EQP_CAN_SPLIT: 0 `cycle`: who computes an owner does so in all phases of a cycle (survey.h);
-    !! 1 `phase`: each phase has a map of its own (eqp_map_tag_in()), and data stay in runs of the curve, as
-    !! with `homes` 1, but with equal work each. With one phase as with `homes` alone
+    !> `maps`, with EQP_CAN_SPLIT: 0 `cycle`: one map for all phases of a cycle (survey.h); 1 `phase`: each
+    !! phase has its own map (eqp_map_tag_in()), and data stay in runs of the curve, as with `homes` 1, but
+    !! runs of equal work. With one phase the same as `homes` alone
     integer(c_int) :: maps = 0
   end type eqp_choice_options
 
   type, bind(c) :: eqp_choice
     !> as written
     character(kind=c_char) :: word(80) = c_null_char
-    !> its row (borrowed)
+    !> row of the method (borrowed)
     type(c_ptr) :: method = c_null_ptr
-    !> as changed by the word
+    !> options, as changed by the word
     type(eqp_choice_options) :: options
     !> of the method's own options
     type(eqp_settings) :: settings
@@ -425,11 +425,11 @@ module equipoise_types
   end type eqp_policy_options
 
   type, bind(c) :: eqp_share_options
-    !> what decides
+    !> source of the shares
     integer(c_int) :: kind = 0
-    !> of EQP_SHARE_MODEL (borrowed), such as eqp_speeds_model(); else NULL
+    !> for EQP_SHARE_MODEL (borrowed), such as eqp_speeds_model(); else NULL
     type(c_ptr) :: model = c_null_ptr
-    !> of EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0
+    !> for EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0
     integer(c_int) :: nspeeds = 0
     !> [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without
     type(c_ptr) :: speed = c_null_ptr
@@ -467,11 +467,11 @@ module equipoise_types
   end type eqp_clock
 
   type, bind(c) :: eqp_capacities
-    !> a divisor of the number of ranks (of a comparison: any number); 0: none
+    !> a divisor of the number of ranks (in a comparison: any number); 0: none
     integer(c_int) :: n = 0
     !> [n] finite, > 0, repeated over the ranks; NULL without
     type(c_ptr) :: bytes = c_null_ptr
-    !> > 0: each rank has so many times what a rank needs in the mean; only with n = 0
+    !> > 0: each rank's capacity as a multiple of the mean need; only with n = 0
     real(c_double) :: of_mean = 0
   end type eqp_capacities
 
@@ -480,142 +480,139 @@ module equipoise_types
     integer(c_size_t) :: size = 0
     !> eqp_choice_parse(); `auto`
     type(eqp_choice) :: method
-    !> wanted imbalance, >= 0; 0.02
+    !> target imbalance, >= 0; 0.02
     real(c_double) :: imbalance_tol = 0
-    !> what a new map is to reach, so that it may age; 0: imbalance_tol
+    !> target imbalance of a new map, to leave room for ageing; 0: imbalance_tol
     real(c_double) :: fresh_tol = 0
-    !> at which the assignment of work units may stop; 0: fresh_tol
+    !> imbalance at which the assignment of work units may stop; 0: fresh_tol
     real(c_double) :: assign_tol = 0
-    !> of everything that is random
+    !> seed of all random choices
     integer(c_int64_t) :: seed = 0
     !> when a map is renewed
     type(eqp_policy_options) :: policy
-    !> how much each rank is to get (its speeds are borrowed)
+    !> each rank's share of the work (its speeds are borrowed)
     type(eqp_share_options) :: share
-    !> data travel by the plan that is cheapest for the map, else:
+    !> true: use the cheapest exchange plan for each map; false: use `plan`
     logical(c_bool) :: plan_auto = .false.
-    !> by this one
+    !> exchange plan without plan_auto
     type(eqp_exchange_plan) :: plan
-    !> what messages cost
+    !> message costs
     type(eqp_network) :: network
-    !> they are measured before maps are compared
+    !> measure message costs before comparing maps
     logical(c_bool) :: network_measure = .false.
-    !> where ranks take longer than predicted, each in its own way, weights are scaled by what was measured,
-    !! and a map is made for that; yes. Not where shares are measured, nor in maps that are tried before they
-    !! are used
+    !> if measured loads of ranks deviate from the model, scale the weights by the measurement when a map is
+    !! made; default true. Not used with measured shares, nor in maps that are tried before they are used
     logical(c_bool) :: calibrate = .false.
-    !> work is handed out while it is done, so that loads say nothing of the map
+    !> ranks take work from each other within a step, so measured loads do not describe the map
     logical(c_bool) :: handed_out = .false.
-    !> who makes maps beside the run (more/lazy.h), for the ranks of this balancer; the code's owners must
-    !! carry labels then (problem.h). NULL: nobody (borrowed)
+    !> connection to ranks or a thread that make maps during the run (more/lazy.h), for the ranks of this
+    !! balancer; the code's owners must then carry labels (problem.h). NULL: none (borrowed)
     type(c_ptr) :: lazy = c_null_ptr
-    !> the problem's nominal costs hold, whatever is measured: then maps of the same state are the same in
-    !! every run, however fast a machine is and however many ranks measure
+    !> use the problem's nominal costs instead of measured ones: maps of the same state are then the same in
+    !! every run, on any machine and any number of measuring ranks
     logical(c_bool) :: fixed_costs = .false.
-    !> what trying a map takes, which `auto` weighs against steps; its problem's functions may have worked
-    !! elsewhere, on a device. Usual: CPU seconds of the calling thread. Ranks may differ. All other seconds
-    !! the caller measures: any that a step is to be judged by
+    !> clock for the cost of trying a map, which `auto` weighs against steps; useful if the problem's
+    !! functions run on a device. Default: CPU seconds of the calling thread. Ranks may use different clocks.
+    !! The caller measures all other seconds, with any clock
     type(eqp_clock) :: clock
     !> memory of the ranks (copied but for its array, which is borrowed)
     type(eqp_capacities) :: capacities
   end type eqp_balancer_options
 
   type, bind(c) :: eqp_advice
-    !> what was done to the map
+    !> action taken on the map
     integer(c_int) :: action = 0
-    !> owners are to move
+    !> true if owners must move
     logical(c_bool) :: changed = .false.
     !> [owners that live here] by at_home, if changed, else NULL; borrowed until the next call
     type(c_ptr) :: placement = c_null_ptr
     !> owners that live here, if changed, else 0
     integer(c_int64_t) :: nplacements = 0
-    !> that this rank has sent to make the map
+    !> bytes that this rank sent to make the map
     integer(c_int64_t) :: bytes = 0
   end type eqp_advice
 
   type, bind(c) :: eqp_rank_row
     !> CPU seconds in forces
     real(c_double) :: load = 0
-    !> set by the balancer: what the cost model says of the same work at the rank's speed
+    !> set by the balancer: seconds of the same work by the cost model, at the rank's speed
     real(c_double) :: predicted = 0
-    !> set by the balancer: seconds of that work by the cost model, wherever it is done
+    !> set by the balancer: seconds of that work by the cost model, for any rank
     real(c_double) :: work = 0
-    !> set by the balancer: seconds of the last evaluation's work, by the costs as they are after this step
+    !> set by the balancer: seconds of the last evaluation's work, by the costs fitted after this step
     real(c_double) :: next = 0
-    !> set by the balancer: relative speed by which the present map was made
+    !> set by the balancer: relative speed that the present map is based on
     real(c_double) :: speed = 0
-    !> that it holds
+    !> particles on the rank
     real(c_double) :: particles = 0
-    !> that it computed forces for
+    !> particles for which it computed forces
     real(c_double) :: targets = 0
-    !> that it computed
+    !> interactions that it computed
     real(c_double) :: interactions = 0
-    !> pieces of others' loops that it computed
+    !> pieces of other ranks' loops that it computed
     real(c_double) :: helped = 0
     !> remote particles and cells that it needed
     real(c_double) :: ghosts = 0
-    !> by it
+    !> bytes that it sent
     real(c_double) :: bytes_sent = 0
-    !> of these, with owners, or particles, to their new homes
+    !> part of bytes_sent: owners, or particles, on the way to new homes
     real(c_double) :: bytes_moved = 0
-    !> in the last evaluation of the forces, by the plan of the exchange, as eqp_exchange_count() counts: what
-    !! a comparison foretells
+    !> in the last evaluation of the forces, by the exchange plan, counted as eqp_exchange_count() does: the
+    !! number that a comparison predicts
     real(c_double) :: last_messages_sent = 0
-    !> likewise
+    !> in the last evaluation
     real(c_double) :: last_messages_received = 0
-    !> likewise
+    !> in the last evaluation
     real(c_double) :: last_bytes_sent = 0
-    !> likewise
+    !> in the last evaluation
     real(c_double) :: last_bytes_received = 0
     !> owners, or particles, that left it
     real(c_double) :: migrated = 0
-    !> CPU seconds in sending what forces need, and forces
+    !> CPU seconds in sending the data that forces need, and forces
     real(c_double) :: exchange_seconds = 0
-    !> CPU seconds in making a map and moving homes; 0: set by the balancer to those that it has spent in
+    !> CPU seconds in making a map and moving homes; if 0, the balancer sets it to the seconds it spent in
     !! making maps since the last step
     real(c_double) :: balance_seconds = 0
-    !> CPU seconds of the step but those of balance_seconds, waiting left out (eqp_busy_seconds()); 0: not
-    !! known
+    !> CPU seconds of the step without balance_seconds and without waiting (eqp_busy_seconds()); 0: unknown
     real(c_double) :: busy_seconds = 0
-    !> set by the balancer: what it expects of busy_seconds beside `predicted`
+    !> set by the balancer: predicted busy_seconds minus `predicted`
     real(c_double) :: overhead = 0
     !> set by the balancer: bytes that it needs, as eqp_capacities; 0 without the problem's `memory`
     real(c_double) :: memory = 0
   end type eqp_rank_row
 
   type, bind(c) :: eqp_work
-    !> first member of a struct of doubles; what the balancer sets is set there
+    !> first member of a struct of doubles; the balancer sets its members there
     type(c_ptr) :: row = c_null_ptr
-    !> of that struct, a multiple of 8; 0: of an eqp_rank_row
+    !> size of that struct, a multiple of 8; 0: sizeof(eqp_rank_row)
     integer(c_size_t) :: row_bytes = 0
-    !> [ranks] those of all ranks; NULL: not wanted
+    !> [ranks] gets the rows of all ranks; NULL: not needed
     type(c_ptr) :: rows = c_null_ptr
     !> [kinds] work of the step
     type(c_ptr) :: count = c_null_ptr
-    !> [kinds] work of the last evaluation, where a step has several; NULL: `count`
+    !> [kinds] work of the last of several evaluations in the step; NULL: `count`
     type(c_ptr) :: last = c_null_ptr
-    !> of the forces in this step; 0: one
+    !> force evaluations in this step; 0: one
     integer(c_int64_t) :: evaluations = 0
-    !> batches of it with their seconds, cleared here; NULL: the step is one batch
+    !> batches of the work with their seconds, cleared here; NULL: the step is one batch
     type(c_ptr) :: timings = c_null_ptr
-    !> the caller has renewed the division by itself before this step
+    !> true if the caller changed the map by itself before this step
     logical(c_bool) :: moved = .false.
-    !> phases of the cycle (survey.h) that the step was, at most EQP_CYCLE_PHASES, the same on all ranks; 0
-    !! and 1: one
+    !> phases if the step is a cycle (survey.h), at most EQP_CYCLE_PHASES, the same on all ranks; 0 and 1: one
     integer(c_int) :: nphases = 0
     !> [nphases] CPU seconds in forces in all turns of each; may be NULL with one
     type(c_ptr) :: phase_load = c_null_ptr
     !> [nphases][kinds] work of all turns of each; may be NULL with one
     type(c_ptr) :: phase_count = c_null_ptr
-    !> EQP_OK, or why this rank has failed in the step: all ranks return it, and nothing is taken in
+    !> EQP_OK, or this rank's error in the step: all ranks then return it and record nothing
     integer(c_int) :: code = 0
     !> at most EQP_MEET_SUMS, the same on all ranks
     integer(c_int) :: nsums = 0
     !> at most EQP_MEET_LOWS, the same on all ranks
     integer(c_int) :: nlows = 0
-    !> [nsums] of this rank; then of all ranks, by the call's own reduction, the same bits on all
+    !> [nsums] in: this rank's values; out: sums over all ranks, bitwise the same on all
     type(c_ptr) :: sum = c_null_ptr
-    !> [nlows] of this rank, no NaN; then the least of all ranks
+    !> [nlows] in: this rank's values, no NaN; out: minima over all ranks
     type(c_ptr) :: low = c_null_ptr
   end type eqp_work
 
@@ -639,57 +636,57 @@ module equipoise_types
   end type eqp_sizes
 
   type, bind(c) :: eqp_step
-    !> the caller's
+    !> set by the caller
     integer(c_int64_t) :: step = 0
-    !> the caller's
+    !> set by the caller
     real(c_double) :: time = 0
-    !> a map was looked for before the step, or the present one was repaired
+    !> before the step a new map was computed or the present one was repaired
     logical(c_bool) :: rebalanced = .false.
-    !> largest time by the cost model over that of an even division, - 1; of several phases, the sum of the
-    !! largest times of each
+    !> largest predicted time over the time of an even division, - 1; with several phases, of the sum of the
+    !! largest times of the phases
     real(c_double) :: imbalance_predicted = 0
-    !> of CPU seconds in forces, likewise
+    !> imbalance of measured CPU seconds in forces
     real(c_double) :: imbalance_measured = 0
-    !> by the balancer when it made the present map
+    !> imbalance that the balancer predicted for the present map when it made it
     real(c_double) :: imbalance_promised = 0
-    !> of the work as it is now, by the cost model
+    !> imbalance of the present work, by the cost model
     real(c_double) :: imbalance_work = 0
-    !> CPU seconds; of several phases, the sum of the largest of each
+    !> CPU seconds; with several phases, the sum of the phases' largest loads
     real(c_double) :: load_max = 0
     !> CPU seconds
     real(c_double) :: load_mean = 0
-    !> of the largest rank
+    !> largest of all ranks
     real(c_double) :: exchange_seconds = 0
-    !> of the largest rank
+    !> largest of all ranks
     real(c_double) :: balance_seconds = 0
-    !> busy_seconds of the largest rank; 0 where a rank does not know them
+    !> largest busy_seconds of all ranks; 0 if a rank does not give them
     real(c_double) :: step_measured = 0
-    !> of the largest rank: predicted and overhead, times what the busiest rank has taken beyond that, by what
-    !! earlier steps have shown; 0 likewise
+    !> largest predicted + overhead of all ranks, scaled by the excess of the busiest rank in earlier steps; 0
+    !! if a rank does not give busy_seconds
     real(c_double) :: step_predicted = 0
     !> bytes that a rank needs, as eqp_capacities; 0 without the problem's `memory`
     real(c_double) :: memory_max = 0
     !> largest need of a rank over its capacity; 0 without capacities
     real(c_double) :: memory_use = 0
-    !> of the cycle that the step was; 1: one
+    !> phases if the step is a cycle; else 1
     integer(c_int) :: nphases = 0
     !> 1 / (1 + imbalance_measured)
     real(c_double) :: cycle_efficiency = 0
-    !> imbalance of CPU seconds in forces of each phase; 0 beyond them
+    !> imbalance of each phase's CPU seconds in forces, then zeros
     real(c_double) :: phase_measured(16) = 0
-    !> of times by the cost model
+    !> imbalance of each phase's predicted times
     real(c_double) :: phase_predicted(16) = 0
     !> sum of the rows
     integer(c_int64_t) :: interactions = 0
     !> items of the present map
     integer(c_int64_t) :: units = 0
-    !> owners that ranks share
+    !> owners shared by several ranks
     integer(c_int64_t) :: split_owners = 0
     !> sum of the rows
     integer(c_int64_t) :: migrated = 0
     !> sum of the rows
     integer(c_int64_t) :: ghosts_total = 0
-    !> of the rows
+    !> largest of the rows
     integer(c_int64_t) :: ghosts_max = 0
     !> sum of the rows
     integer(c_int64_t) :: bytes_sent = 0
@@ -701,25 +698,25 @@ module equipoise_types
     integer(c_int64_t) :: bytes_max = 0
     !> largest last_messages_sent or last_messages_received of the rows
     integer(c_int64_t) :: messages_max = 0
-    !> pieces of loops that were computed by others than the map says
+    !> loop pieces computed on a rank other than the map's
     integer(c_int64_t) :: handed = 0
     !> largest change of a weight by measured loads when the present map was made, a fraction; 0: none
     real(c_double) :: calibration = 0
     !> rank correlation of predicted and measured seconds of a rank's timed batches, mean over the ranks by
     !! batches
     real(c_double) :: correlation = 0
-    !> of the last map by units
+    !> sizes of the units of the last map that assigned units
     type(eqp_sizes) :: unit_sizes
-    !> steps since the owners of the present map were surveyed: 0 in the first step with one that was made in
-    !! time, more with one that came late
+    !> steps since the survey of the present map: 0 in the first step with a map made before it, more with one
+    !! made during the run (more/lazy.h)
     integer(c_int64_t) :: map_age = 0
-    !> how the offer stands after the step
+    !> state of the offer after the step
     integer(c_int) :: lazy = 0
-    !> what was done to the map before the step
+    !> action taken on the map before the step
     integer(c_int) :: action = 0
     !> by `auto`: the method of the present map
     character(kind=c_char) :: chosen(80) = c_null_char
-    !> why it was repaired or renewed, or kept when a new one was looked for; else empty
+    !> reason for the repair or new map, or for keeping the map after a new one was computed; else ""
     character(kind=c_char) :: why(192) = c_null_char
   end type eqp_step
 
@@ -768,22 +765,22 @@ module equipoise_types
   type, bind(c) :: eqp_comparison
     !> methods, >= 1
     integer(c_int) :: nchoices = 0
-    !> [nchoices] `auto` among them is chosen from the others and its own candidates
+    !> [nchoices] methods; `auto` chooses from the other methods and its own candidates
     type(c_ptr) :: choice = c_null_ptr
     !> numbers of parts, >= 1
     integer(c_int) :: ncounts = 0
-    !> [ncounts] each >= 1, not tied to the number of ranks
+    !> [ncounts] each >= 1, need not equal the number of ranks
     type(c_ptr) :: parts = c_null_ptr
-    !> what messages cost; NULL: as in the options
+    !> message costs; NULL: as in the options
     type(c_ptr) :: network = c_null_ptr
-    !> how data travel; NULL: by the cheapest plan of each
+    !> exchange plan; NULL: the cheapest plan of each map
     type(c_ptr) :: plan = c_null_ptr
-    !> declared speeds of the parts, repeated; 0: all alike
+    !> declared speeds of the parts, repeated; 0: all equal
     integer(c_int) :: nspeeds = 0
     !> [nspeeds] mean 1; NULL without
     type(c_ptr) :: speed = c_null_ptr
-    !> called on all ranks with the rows of each number of parts as they come, where owners have several
-    !! granularities at the end; NULL: nobody waits
+    !> called on all ranks with the rows of each number of parts as soon as they are known; at the end if
+    !! there are several granularities; NULL: no call
     type(c_funptr) :: on_rows = c_null_funptr
     type(c_funptr) :: on_map = c_null_funptr
     !> passed to on_rows and on_map
@@ -812,34 +809,33 @@ module equipoise_types
   end type eqp_cycle
 
   type, bind(c) :: eqp_compared
-    !> as written (borrowed from the choices)
+    !> method as written (borrowed from the choices)
     type(c_ptr) :: method = c_null_ptr
-    !> by `auto`; "" for any other method
+    !> method chosen by `auto`; "" for any other method
     character(kind=c_char) :: chosen(80) = c_null_char
     !> number of parts
     integer(c_int) :: parts = 0
-    !> items that were assigned
+    !> assigned items
     integer(c_int64_t) :: units = 0
-    !> owners that several parts share
+    !> owners shared by several parts
     integer(c_int64_t) :: split_owners = 0
-    !> units per interaction; 0: owners were assigned whole
+    !> units per interaction; 0: whole owners were assigned
     real(c_double) :: sample_rate = 0
-    !> CPU seconds of the rank that needed most, for survey, units, assignment, and the traces by which a map
-    !! was made again
+    !> largest CPU seconds of a rank for survey, units, assignment, and the traces that improved the map
     real(c_double) :: balance_seconds = 0
-    !> of the same assignment after the next step; NaN: not known
+    !> imbalance of the same assignment after the next step; NaN: unknown
     real(c_double) :: imbalance_next = 0
     !> modelled step: eqp_evaluation_cycle() of `phase`
     type(eqp_evaluated) :: evaluated
-    !> of a cycle, which a step is then
+    !> phases of a cycle; a step is then a cycle
     type(eqp_cycle_turns) :: phases
-    !> how even loads are in them
+    !> balance of the loads in the phases
     type(eqp_cycle) :: cycle
-    !> [phases.n] one turn of each
+    !> [phases.n] one turn of each phase
     type(eqp_evaluated) :: phase(16)
-    !> seconds of the next step with the same assignment; NaN: not known
+    !> seconds of the next step with the same assignment; NaN: unknown
     real(c_double) :: step_next = 0
-    !> of the owners: the problem's granularity (problem.h) with which this method's step is shortest
+    !> granularity of the owners (problem.h) that gives this method its shortest step
     integer(c_int) :: grain = 0
   end type eqp_compared
 
