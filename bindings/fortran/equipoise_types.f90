@@ -277,19 +277,19 @@ module equipoise_types
   end type eqp_choice
 
   type, bind(c) :: eqp_overhead
-    !> seconds per element that a part holds: motion, trees, sums; >= 0
+    !> seconds per element held by a part: motion, trees, sums; >= 0
     real(c_double) :: held = 0
-    !> seconds per ghost that it gets; >= 0
+    !> seconds per received ghost; >= 0
     real(c_double) :: ghost = 0
-    !> seconds per byte that it sends: what is to travel is found and packed; >= 0
+    !> seconds per sent byte: finding and packing the data; >= 0
     real(c_double) :: byte = 0
     !> seconds of every part; >= 0
     real(c_double) :: part = 0
     !> reductions and barriers, blocking or not
     integer(c_int) :: calls = 0
-    !> allgathers besides those of the phases and of what is common
+    !> allgathers in addition to those of the phases and of common data
     integer(c_int) :: gathers = 0
-    !> bytes that every part gives to these in all; 0 without them
+    !> total bytes that every part contributes to these allgathers; 0 without them
     integer(c_int) :: gathered = 0
     !> messages that announce each message: alpha each
     integer(c_int) :: handshakes = 0
@@ -298,11 +298,11 @@ module equipoise_types
   type, bind(c) :: eqp_memory
     !> bytes of every part; >= 0
     real(c_double) :: fixed = 0
-    !> bytes per element that a part holds; >= 0
+    !> bytes per element held by a part; >= 0
     real(c_double) :: held = 0
-    !> bytes per ghost that it gets; >= 0
+    !> bytes per received ghost; >= 0
     real(c_double) :: ghost = 0
-    !> bytes per byte that it sends or receives: of buffers; >= 0
+    !> buffer bytes per byte sent or received; >= 0
     real(c_double) :: byte = 0
   end type eqp_memory
 
@@ -311,34 +311,33 @@ module equipoise_types
     type(c_ptr) :: user = c_null_ptr
     !> kinds of work, 1 to EQP_COST_KINDS; 0: one
     integer(c_int) :: nkinds = 0
-    !> [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL: equal
+    !> [nkinds] seconds per unit of each kind, > 0; only the ratios matter; NULL: equal
     type(c_ptr) :: nominal = c_null_ptr
-    !> bit k: ranks that share an owner each do its kind k, one rank would do it once
+    !> bit k: every rank that shares an owner repeats its work of kind k
     integer(c_int) :: once = 0
-    !> of an exchange, for `trace`: see eqp_evaluation_create()
+    !> phases of an exchange, for `trace`: see eqp_evaluation_create()
     integer(c_int) :: nphases = 0
-    !> [nphases] likewise; NULL without phases
+    !> [nphases] see eqp_evaluation_create(); NULL without phases
     type(c_ptr) :: back = c_null_ptr
-    !> [nphases] likewise; NULL without phases
+    !> [nphases] see eqp_evaluation_create(); NULL without phases
     type(c_ptr) :: ghosts = c_null_ptr
-    !> what a step takes beside work and phases: calls and handshakes as they are, costs until steps have told
-    !! (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
+    !> overhead of a step in addition to work and phases: the calls and handshakes, and costs that hold until
+    !! measured (eqp_rank_row.busy_seconds); NULL: unknown (copied)
     type(c_ptr) :: overhead = c_null_ptr
-    !> what a rank needs in memory, where it has a capacity (balancer.h), beside what making maps takes; NULL:
-    !! the bytes of its owners (copied)
+    !> memory model of a rank with a capacity (balancer.h), without the memory for making maps; NULL: the
+    !! bytes of its owners (copied)
     type(c_ptr) :: memory = c_null_ptr
-    !> what it costs each part that a cell of the octree of keys (more/curve.h) is divided into one part more
-    !! than it must be, in units of what a pin costs a part that lacks it, >= 0: every part learns where the
-    !! owners of such cells live. `hypergraph` then keeps owners of a cell together. 0: nothing, and keys may
-    !! be anything
+    !> cost to each part of dividing a cell of the octree of keys (more/curve.h) into one part more than
+    !! necessary, since every part learns the homes of such cells' owners; in units of the cost of a missing
+    !! pin, >= 0. `hypergraph` then keeps owners of a cell together. 0: no cost, and keys may be arbitrary
     real(c_double) :: branch = 0
-    !> methods of its own; NULL: none. Those without `assign` are carried out below
+    !> the code's own methods; NULL: none. `assign` below runs rows without `assign`
     type(c_ptr) :: own = c_null_ptr
-    !> owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase`
-    !! (balance.h) are possible, and `auto` tries the latter
+    !> whole owners may live on another rank than the one that computes them: `homes=curve` and `maps=phase`
+    !! (balance.h) are possible, and `auto` tries `maps=phase`
     logical(c_bool) :: apart = .false.
-    !> the totals of the last survey are good enough to know what the next one must keep: where work units are
-    !! made a survey is then taken once, not twice
+    !> the totals of the last survey predict the contents needed in the next one: with work units, one survey
+    !! then suffices instead of two
     logical(c_bool) :: estimates = .false.
     type(c_funptr) :: cycle = c_null_funptr
     type(c_funptr) :: turn = c_null_funptr
@@ -351,36 +350,36 @@ module equipoise_types
     type(c_funptr) :: assign = c_null_funptr
     type(c_funptr) :: advance = c_null_funptr
     type(c_funptr) :: label = c_null_funptr
-    !> granularities in which owners can be made: finer ones balance better, coarser ones cost less. It begins
-    !! with number 0. 0 or 1: one, and nobody asks for another
+    !> number of granularities of the owners: finer ones balance better, coarser ones cost less. The first is
+    !! number 0. 0 or 1: one granularity, and `grain` is not called
     integer(c_int) :: ngrains = 0
     type(c_funptr) :: grain = c_null_funptr
   end type eqp_problem
 
   type, bind(c) :: eqp_owner
-    !> along a space-filling curve: what is near has near keys
+    !> position along a space-filling curve: close owners have close keys
     integer(c_int64_t) :: key = 0
-    !> with the key: which owner it is
+    !> identifies the owner, together with the key
     integer(c_int64_t) :: id = 0
-    !> what others have as a pin where they touch it; -1: they name something else
+    !> id by which other owners' pins refer to it; -1: they use other ids
     integer(c_int64_t) :: pin = 0
-    !> in it
+    !> number of its particles
     integer(c_int32_t) :: particles = 0
-    !> rank that it lives on
+    !> rank on which it lives
     integer(c_int32_t) :: home = 0
-    !> its number there: 0 to owners that live there - 1
+    !> its number on that rank: 0 to owners that live there - 1
     integer(c_int64_t) :: at_home = 0
-    !> that move with it
+    !> bytes that move with it
     integer(c_int64_t) :: bytes = 0
-    !> who computes it by the present map, see problem.h; before there is any: its home
+    !> its tag in the present map, see problem.h; without a map: its home
     integer(c_int64_t) :: tag = 0
-    !> that it carries, where labels were given out (problem.h); 0: none
+    !> its label, if labels were given (problem.h); 0: none
     integer(c_int64_t) :: label = 0
     !> position
     real(c_double) :: centre(3) = 0
-    !> work of each kind: what this rank does for it, in a whole cycle (survey.h)
+    !> work of each kind: this rank's work for it in a full cycle (survey.h)
     integer(c_int64_t) :: count(8) = 0
-    !> tiles, and one for what belongs to none
+    !> number of its tiles, plus one for work outside all tiles
     integer(c_int64_t) :: interactions = 0
     !> set by eqp_survey_add_owner()
     integer(c_int64_t) :: npins = 0
@@ -393,34 +392,34 @@ module equipoise_types
     real(c_double) :: centroid(3) = 0
     !> nanoseconds: eqp_survey_weigh() of its work
     real(c_double) :: weight = 0
-    !> what it touches; -1: nothing, or not below eqp_survey_pin_below()
+    !> ids that it touches; -1: none, or not below eqp_survey_pin_below()
     integer(c_int64_t) :: pin(2) = 0
   end type eqp_tile
 
   type, bind(c) :: eqp_placement
-    !> see above
+    !> tag of the owner, as described above
     integer(c_int64_t) :: tag = 0
-    !> rank, or part: the one that computes it, or one of those that share it
+    !> rank, or part: the one that computes it, or one of the ranks that share it
     integer(c_int) :: home = 0
   end type eqp_placement
 
   type, bind(c) :: eqp_policy_options
-    !> of this struct as its caller knows it: set by eqp_policy_options_defaults()
+    !> size of this struct in the caller's version: set by eqp_policy_options_defaults()
     integer(c_size_t) :: size = 0
-    !> when the map is renewed
+    !> policy for renewing the map
     integer(c_int) :: mode = 0
     !> steps between maps, >= 1; for EQP_POLICY_EVERY
     integer(c_int64_t) :: every = 0
-    !> auto: an imbalance up to this fraction is good enough, >= 0
+    !> auto: acceptable imbalance, a fraction, >= 0
     real(c_double) :: imbalance_tol = 0
-    !> auto: among so many first steps with a new map the best one shows what the method can reach; more than
-    !! one, so that a hiccup is not taken for it, >= 1
+    !> auto: number of first steps with a new map of which the best shows the imbalance that the method can
+    !! reach; several steps filter out a single slow one, >= 1
     integer(c_int) :: settle = 0
-    !> auto: a work imbalance that is larger than promised by more than this is reason enough, whatever a map
-    !! costs; for work that shifts at once. >= 0, INFINITY: never
+    !> auto: renew the map at any cost if the work imbalance exceeds the prediction by more than this, for
+    !! work that shifts suddenly. >= 0, INFINITY: never
     real(c_double) :: jump = 0
-    !> auto, gain: probability, per step, that noise of the measured seconds alone asks for a map: from 0,
-    !! exclusive, to 1, which believes all that is measured; 1e-4
+    !> auto, gain: probability per step that noise of the measured seconds alone causes a new map: from 0,
+    !! exclusive, to 1, which ignores noise; 1e-4
     real(c_double) :: false_alarms = 0
   end type eqp_policy_options
 
@@ -436,11 +435,11 @@ module equipoise_types
   end type eqp_share_options
 
   type, bind(c) :: eqp_exchange_plan
-    !> of blocks that are not broadcast
+    !> stages of blocks that are not broadcast
     integer(c_int) :: stages = 0
-    !> blocks that more than parts / broadcast others need go to all; 0: none does
+    !> blocks needed by more than parts / broadcast other parts go to all; 0: no broadcast
     integer(c_int) :: broadcast = 0
-    !> parts that share memory and get a block once for all; 1: none do
+    !> number of parts that share memory and receive a block once; 1: no sharing
     integer(c_int) :: node = 0
   end type eqp_exchange_plan
 
@@ -451,18 +450,18 @@ module equipoise_types
     real(c_double) :: beta = 0
     !> parts that share memory, >= 1
     integer(c_int) :: node = 0
-    !> seconds per level of a reduction to all of few bytes, ceil(log2 P) levels; 0: as alpha
+    !> seconds per level of an allreduce of a few bytes, ceil(log2 P) levels; 0: as alpha
     real(c_double) :: reduce = 0
     !> seconds per level of an allgather, ceil(log2 P) levels; 0: as alpha
     real(c_double) :: gather = 0
-    !> seconds per byte that an allgather brings a part; 0: as beta
+    !> seconds per byte that a part receives in an allgather; 0: as beta
     real(c_double) :: gather_byte = 0
   end type eqp_network
 
   type, bind(c) :: eqp_clock
-    !> may be called by any thread that calls the library; NULL: as usual
+    !> may be called by any thread that calls the library; NULL: default clock
     type(c_funptr) :: seconds = c_null_funptr
-    !> handed to it (borrowed)
+    !> passed to `seconds` (borrowed)
     type(c_ptr) :: user = c_null_ptr
   end type eqp_clock
 
@@ -725,38 +724,38 @@ module equipoise_types
     real(c_double) :: load_max = 0
     !> seconds
     real(c_double) :: load_mean = 0
-    !> of the loads: load_max / load_mean - 1; 0 without load
+    !> load_max / load_mean - 1; 0 without load
     real(c_double) :: imbalance = 0
-    !> elements of blocks that go out in phases with `ghosts`, counted once per part that needs them away from
+    !> elements of blocks sent in phases with `ghosts`, counted once per part that needs them and is not their
     !! home
     integer(c_int64_t) :: ghosts_total = 0
-    !> of the part with most
+    !> largest number of ghosts of a part
     integer(c_int64_t) :: ghosts_max = 0
-    !> most other parts whose blocks one part needs or contributes to, or that do so with one part's blocks;
-    !! over all phases, whatever the plan
+    !> largest number of neighbours of a part: the parts whose blocks it needs or contributes to, or the parts
+    !! that do so with its blocks; over all phases, for any plan
     integer(c_int) :: neighbours_max = 0
     !> most messages that a part sends or receives over all phases, allgathers included
     integer(c_int64_t) :: messages_max = 0
-    !> bytes sent by all
+    !> bytes sent by all parts
     integer(c_int64_t) :: bytes_total = 0
-    !> of the part that sends or receives most
+    !> most bytes that a part sends or receives
     integer(c_int64_t) :: bytes_max = 0
-    !> largest over the parts of load + overhead + seconds of all phases and of what is common - what of them
-    !! is hidden; see docs/compare.md
+    !> largest over the parts of load + overhead + seconds of all phases and of common data - hidden seconds;
+    !! see docs/compare.md
     real(c_double) :: step_seconds = 0
-    !> load_mean, and what the elements held cost a part in the mean
+    !> load_mean plus the mean overhead of the elements held
     real(c_double) :: step_seconds_ideal = 0
-    !> of the part that step_seconds is of: its messages and its share of collective calls
+    !> of the slowest part, which determines step_seconds: its messages and its share of collective calls
     real(c_double) :: exchange_seconds = 0
-    !> of these, those in which it computes: they do not make its step longer
+    !> part of exchange_seconds that overlaps computation and does not lengthen the step
     real(c_double) :: hidden_seconds = 0
-    !> CPU seconds of that part beside its load
+    !> CPU seconds of the slowest part in addition to its load
     real(c_double) :: overhead_seconds = 0
-    !> bytes of the part that needs most, by eqp_evaluation_memory(); 0 without
+    !> largest need of a part in bytes, by eqp_evaluation_memory(); 0 without a model
     real(c_double) :: memory_max = 0
-    !> bytes of a part in the mean
+    !> mean need of a part in bytes
     real(c_double) :: memory_mean = 0
-    !> largest need of a part over its capacity: above 1 the map does not fit; 0 where there are no capacities
+    !> largest ratio of a part's need to its capacity: above 1 the map does not fit; 0 without capacities
     real(c_double) :: memory_use = 0
     !> the plan
     type(eqp_exchange_plan) :: plan
@@ -792,19 +791,19 @@ module equipoise_types
   type, bind(c) :: eqp_cycle_turns
     !> 1 to EQP_CYCLE_PHASES
     integer(c_int) :: n = 0
-    !> [n] how often each comes in a cycle, finite, > 0
+    !> [n] number of times each phase occurs in a cycle, finite, > 0
     real(c_double) :: times(16) = 0
   end type eqp_cycle_turns
 
   type, bind(c) :: eqp_cycle
-    !> sum over the phases of times x mean load / sum of times x largest load / (nparts x share); 1 where
-    !! nothing has load
+    !> sum over the phases of times x mean load / sum of times x largest load / (nparts x share); 1 without
+    !! load
     real(c_double) :: efficiency = 0
     !> largest imbalance of a phase
     real(c_double) :: worst = 0
-    !> the phase that has it (the lowest of several)
+    !> phase with that imbalance (the lowest if there are several)
     integer(c_int) :: worst_phase = 0
-    !> of each phase; 0 where a phase has no load, and beyond the phases
+    !> of each phase, 0 for a phase without load, then zeros
     real(c_double) :: imbalance(16) = 0
   end type eqp_cycle
 

@@ -11,15 +11,15 @@
  * *Map.* The interaction-to-rank map says which rank, or part, computes an interaction. Every owner of interactions
  * carries a tag. A tag >= 0 is the rank that computes all of its interactions. A tag < 0 names an entry of the table of
  * shared owners: each of their interactions goes to the rank of the nearest centroid, measured from the owner so that
- * the map moves with it; or another rank computes all of them in each phase of a cycle (survey.h). A code that reads
- * tags of one phase with eqp_map_tag_in() computes such owners where that phase wants them; any other code computes
- * them by phase 0. Every rank holds the table: some tens of bytes per work unit of a shared owner, four bytes per phase
- * of a way through the phases, nothing for other owners. NULL is a map without shared owners. Source: O. Pearce, Load
- * Balancing Scientific Applications, 2014, section 4.1 (Algorithm 8).
+ * the map moves with it; or one rank computes all of them, a different one in each phase of a cycle (survey.h). A code
+ * that reads the tags of a phase with eqp_map_tag_in() computes such owners on that phase's rank; any other code
+ * computes them on the rank of phase 0. Every rank holds the table: some tens of bytes per work unit of a shared owner,
+ * four bytes per phase of a sequence of ranks over the phases, nothing for other owners. NULL is a map without shared
+ * owners. Source: O. Pearce, Load Balancing Scientific Applications, 2014, section 4.1 (Algorithm 8).
  *
  * *Evaluation.* Loads of all parts and the blocks that they exchange, filled by the code's `trace`. A *block* is data
  * that travels as one (the particles of a leaf, the children of a cell, the segments of a grid cell). It lives at its
- * *home*, one part, and other parts need it. A *plan* says by which ways blocks travel. `stages`: directly; in two
+ * *home*, one part, and other parts need it. A *plan* is a route for the blocks. `stages`: directly; in two
  * stages of about sqrt(P), so that a part sends and receives at most about 2 sqrt(P) messages instead of up to P - 1;
  * or in log2 P stages. `broadcast` D: *hot* blocks, needed by more than P/D parts other than their home, go to all by
  * an allgather and come back by a reduce-scatter. `node` R: every R consecutive parts share memory, so a block is sent
@@ -39,186 +39,187 @@
 extern "C" {
 #endif
 
-/** A row of the table of methods, and rows of a code's own (balance.h). */
+/** A balancing method, the library's or the code's own (balance.h). */
 typedef struct eqp_method eqp_method;
 
-/** Methods of a code's own (balance.h). */
+/** A code's own methods (balance.h). */
 typedef struct eqp_methods eqp_methods;
 
 #define EQP_MEET_SUMS 32 /**< most sums that a step's reduction carries */
-#define EQP_MEET_LOWS 12 /**< most minima that it carries */
+#define EQP_MEET_LOWS 12 /**< most minima that a step's reduction carries */
 
-/** What messages cost. */
+/** Message costs. */
 typedef struct eqp_network {
     double alpha;       /**< seconds per message, >= 0 */
     double beta;        /**< seconds per byte, >= 0 */
     int node;           /**< parts that share memory, >= 1 */
-    double reduce;      /**< seconds per level of a reduction to all of few bytes, ceil(log2 P) levels; 0: as alpha */
+    double reduce;      /**< seconds per level of an allreduce of a few bytes, ceil(log2 P) levels; 0: as alpha */
     double gather;      /**< seconds per level of an allgather, ceil(log2 P) levels; 0: as alpha */
-    double gather_byte; /**< seconds per byte that an allgather brings a part; 0: as beta */
+    double gather_byte; /**< seconds per byte that a part receives in an allgather; 0: as beta */
 } eqp_network;
 
-/** 2 microseconds, 1 GB/s, nobody shares memory, collective calls are made of messages. */
+/** 2 microseconds, 1 GB/s, no shared memory; a collective call costs its messages. */
 #define EQP_NETWORK_DEFAULTS                                                                                           \
     {                                                                                                                  \
         2e-6, 1e-9, 1, 0, 0, 0                                                                                         \
     }
 
-/** In how many stages blocks travel. */
+/** Number of stages in which blocks travel. */
 typedef enum eqp_stages {
-    EQP_STAGES_DIRECT, /**< one: straight to whoever needs it */
+    EQP_STAGES_DIRECT, /**< one: directly to the parts that need the block */
     EQP_STAGES_TWO,    /**< two, of about sqrt(P) */
     EQP_STAGES_LOG     /**< ceil(log2 P) */
 } eqp_stages;
 
-/** How blocks travel. */
+/** Route of the blocks. */
 typedef struct eqp_exchange_plan {
-    eqp_stages stages; /**< of blocks that are not broadcast */
-    int broadcast;     /**< blocks that more than parts / broadcast others need go to all; 0: none does */
-    int node;          /**< parts that share memory and get a block once for all; 1: none do */
+    eqp_stages stages; /**< stages of blocks that are not broadcast */
+    int broadcast;     /**< blocks needed by more than parts / broadcast other parts go to all; 0: no broadcast */
+    int node;          /**< number of parts that share memory and receive a block once; 1: no sharing */
 } eqp_exchange_plan;
 
-/** Directly, no broadcast, no shared memory. */
+/** One stage, no broadcast, no shared memory. */
 #define EQP_EXCHANGE_PLAN_DEFAULTS                                                                                     \
     {                                                                                                                  \
         EQP_STAGES_DIRECT, 0, 1                                                                                        \
     }
 
-/** What a step takes beside the loads and the ways of the data: CPU seconds outside what a map deals out, and meetings
- * of all parts. Zeros are none. */
+/** Overheads of a step in addition to the loads and the exchange: CPU seconds that a map does not distribute, and
+ * collective calls. Zeros: no overhead. */
 typedef struct eqp_overhead {
-    double held;    /**< seconds per element that a part holds: motion, trees, sums; >= 0 */
-    double ghost;   /**< seconds per ghost that it gets; >= 0 */
-    double byte;    /**< seconds per byte that it sends: what is to travel is found and packed; >= 0 */
+    double held;    /**< seconds per element held by a part: motion, trees, sums; >= 0 */
+    double ghost;   /**< seconds per received ghost; >= 0 */
+    double byte;    /**< seconds per sent byte: finding and packing the data; >= 0 */
     double part;    /**< seconds of every part; >= 0 */
     int calls;      /**< reductions and barriers, blocking or not */
-    int gathers;    /**< allgathers besides those of the phases and of what is common */
-    int gathered;   /**< bytes that every part gives to these in all; 0 without them */
+    int gathers;    /**< allgathers in addition to those of the phases and of common data */
+    int gathered;   /**< total bytes that every part contributes to these allgathers; 0 without them */
     int handshakes; /**< messages that announce each message: alpha each */
 } eqp_overhead;
 
-/** What a part needs in memory, as far as an evaluation knows what it holds. Zeros are nothing. */
+/** Memory model of a part, based on the contents that an evaluation knows. Zeros: no memory. */
 typedef struct eqp_memory {
     double fixed; /**< bytes of every part; >= 0 */
-    double held;  /**< bytes per element that a part holds; >= 0 */
-    double ghost; /**< bytes per ghost that it gets; >= 0 */
-    double byte;  /**< bytes per byte that it sends or receives: of buffers; >= 0 */
+    double held;  /**< bytes per element held by a part; >= 0 */
+    double ghost; /**< bytes per received ghost; >= 0 */
+    double byte;  /**< buffer bytes per byte sent or received; >= 0 */
 } eqp_memory;
 
 /** Largest number of phases of an evaluation. */
 #define EQP_PHASES_MAX 8
 
-/** An assignment as its parts see it: what each has to do and to exchange. Filled as a stream. */
+/** Loads and exchanges of all parts for one map. Filled as a stream. */
 typedef struct eqp_evaluation eqp_evaluation;
 
-/** What a plan makes of it. */
+/** Evaluation of a map with one exchange plan. */
 typedef struct eqp_evaluated {
-    double load_max;           /**< seconds, at the parts' speeds */
-    double load_mean;          /**< seconds */
-    double imbalance;          /**< of the loads: load_max / load_mean - 1; 0 without load */
-    int64_t ghosts_total;      /**< elements of blocks that go out in phases with `ghosts`, counted once per part that
-                                    needs them away from home */
-    int64_t ghosts_max;        /**< of the part with most */
-    int neighbours_max;        /**< most other parts whose blocks one part needs or contributes to, or that do so with
-                                    one part's blocks; over all phases, whatever the plan */
-    int64_t messages_max;      /**< most messages that a part sends or receives over all phases, allgathers included */
-    int64_t bytes_total;       /**< bytes sent by all */
-    int64_t bytes_max;         /**< of the part that sends or receives most */
-    double step_seconds;       /**< largest over the parts of load + overhead + seconds of all phases and of what is
-                                    common - what of them is hidden; see docs/compare.md */
-    double step_seconds_ideal; /**< load_mean, and what the elements held cost a part in the mean */
-    double exchange_seconds; /**< of the part that step_seconds is of: its messages and its share of collective calls */
-    double hidden_seconds;   /**< of these, those in which it computes: they do not make its step longer */
-    double overhead_seconds; /**< CPU seconds of that part beside its load */
-    double memory_max;       /**< bytes of the part that needs most, by eqp_evaluation_memory(); 0 without */
-    double memory_mean;      /**< bytes of a part in the mean */
-    double memory_use;       /**< largest need of a part over its capacity: above 1 the map does not fit; 0 where there
-                                  are no capacities */
-    eqp_exchange_plan plan;  /**< the plan */
+    double load_max;      /**< seconds, at the parts' speeds */
+    double load_mean;     /**< seconds */
+    double imbalance;     /**< load_max / load_mean - 1; 0 without load */
+    int64_t ghosts_total; /**< elements of blocks sent in phases with `ghosts`, counted once per part that needs them
+                               and is not their home */
+    int64_t ghosts_max;   /**< largest number of ghosts of a part */
+    int neighbours_max;   /**< largest number of neighbours of a part: the parts whose blocks it needs or contributes
+                               to, or the parts that do so with its blocks; over all phases, for any plan */
+    int64_t messages_max; /**< most messages that a part sends or receives over all phases, allgathers included */
+    int64_t bytes_total;  /**< bytes sent by all parts */
+    int64_t bytes_max;    /**< most bytes that a part sends or receives */
+    double step_seconds;  /**< largest over the parts of load + overhead + seconds of all phases and of common data -
+                               hidden seconds; see docs/compare.md */
+    double step_seconds_ideal; /**< load_mean plus the mean overhead of the elements held */
+    double exchange_seconds;   /**< of the slowest part, which determines step_seconds: its messages and its share of
+                                    collective calls */
+    double hidden_seconds;     /**< part of exchange_seconds that overlaps computation and does not lengthen the step */
+    double overhead_seconds;   /**< CPU seconds of the slowest part in addition to its load */
+    double memory_max;         /**< largest need of a part in bytes, by eqp_evaluation_memory(); 0 without a model */
+    double memory_mean;        /**< mean need of a part in bytes */
+    double memory_use;      /**< largest ratio of a part's need to its capacity: above 1 the map does not fit; 0 without
+                                 capacities */
+    eqp_exchange_plan plan; /**< the plan */
 } eqp_evaluated;
 
 /** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA, EQP_ERR_OVERFLOW. */
 int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
 
-/** Says that so many seconds of a part's load need nothing of a phase and are computed while it is under way: as many
- * of its seconds are hidden at most. Counts for one phase; load it is only by eqp_evaluation_load(). Adds up. Local,
- * O(1).
+/** Declares that some seconds of a part's load do not need a phase's data and run during its exchange: they hide at
+ * most that many of the phase's seconds. Each second counts for one phase only. The load itself is added by
+ * eqp_evaluation_load(). Adds up. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA, EQP_ERR_OVERFLOW */
 int eqp_evaluation_meanwhile(eqp_evaluation *evaluation, int phase, int part, double seconds);
 
-/** Says that a part holds so many elements more. Adds up. Local, O(1).
+/** Adds to the number of elements that a part holds. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
 int eqp_evaluation_held(eqp_evaluation *evaluation, int part, int64_t elements);
 
-/** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1).
+/** Adds to the bytes that a part contributes to an allgather of all parts. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
 int eqp_evaluation_common(eqp_evaluation *evaluation, int part, int64_t bytes);
 
-/** Declares a block of a phase, in any order, before or after its needs; again only with the same values. A block that
- * is needed, but was never declared, is an error at the end. Local, amortised O(1).
+/** Declares a block of a phase, in any order, before or after its needs; a repetition must have the same values. A
+ * needed block that was never declared is an error at the end. Local, amortised O(1).
  * \param[in]  block     any number, such as the key of a cell
- * \param[in]  bytes     that travel for it
- * \param[in]  elements  particles or cells in it, for counting ghosts
- * \param[in]  home      part that it lives on
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, or EQP_ERR_DATA for a block that was declared otherwise */
+ * \param[in]  bytes     message bytes of the block
+ * \param[in]  elements  particles or cells in the block, for counting ghosts
+ * \param[in]  home      part on which the block lives
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, or EQP_ERR_DATA for a block declared before with other values */
 int eqp_evaluation_block(eqp_evaluation *evaluation, int phase, int64_t block, int64_t bytes, int64_t elements,
                          int home);
 
-/** Says that a part needs a block, or contributes to it. Repetitions do not count. Local, amortised O(log).
+/** Declares that a part needs a block, or contributes to it. Repetitions do not count. Local, amortised O(log).
  * Memory O(different needs), see eqp_needs_add().
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, int part);
 
-/** How even the phases of a cycle are. */
+/** Balance of the phases of a cycle. */
 typedef struct eqp_cycle {
     double efficiency; /**< sum over the phases of times x mean load / sum of times x largest load / (nparts x share);
-                            1 where nothing has load */
+                            1 without load */
     double worst;      /**< largest imbalance of a phase */
-    int worst_phase;   /**< the phase that has it (the lowest of several) */
-    double imbalance[EQP_CYCLE_PHASES]; /**< of each phase; 0 where a phase has no load, and beyond the phases */
+    int worst_phase;   /**< phase with that imbalance (the lowest if there are several) */
+    double imbalance[EQP_CYCLE_PHASES]; /**< of each phase, 0 for a phase without load, then zeros */
 } eqp_cycle;
 
 /** The table of shared owners. */
 typedef struct eqp_map eqp_map;
 
-/** What the home of an owner is told: who computes it, and where it should live. */
+/** Placement of an owner, told to its home: the rank that computes it and the rank on which it should live. */
 typedef struct eqp_placement {
-    int64_t tag; /**< see above */
-    int home;    /**< rank, or part: the one that computes it, or one of those that share it */
+    int64_t tag; /**< tag of the owner, as described above */
+    int home;    /**< rank, or part: the one that computes it, or one of the ranks that share it */
 } eqp_placement;
 
 /** Makes a map.
  * \param[in]  nshared   shared owners, >= 0; the tag of the i-th is -1 - i
  * \param[in]  nunits    [nshared] work units of each, >= 1
  * \param[in]  centroid  [sum of nunits][3] of each unit, measured from the owner, finite
- * \param[in]  rank      [sum of nunits] that computes it, >= 0
+ * \param[in]  rank      [sum of nunits] rank that computes each unit, >= 0
  * \param[out] map       owned by the caller: eqp_map_free(); unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for a number that is none, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number, EQP_ERR_MEMORY */
 int eqp_map_create(int64_t nshared, const int64_t *nunits, const double *centroid, const int *rank, eqp_map **map);
 
-/** Adds entries whose rank depends on the phase to a map that has none of them: ways that any number of owners may
- * take. The tag of the i-th is -1 - i - eqp_map_shared() of before.
+/** Adds entries with one rank per phase to a map that has no such entries. Any number of owners may share an entry. The
+ * tag of the i-th is -1 - i - eqp_map_shared() before the call.
  * \param[in] map      the map
- * \param[in] n        ways, >= 0
+ * \param[in] n        entries, >= 0
  * \param[in] nphases  1 to EQP_CYCLE_PHASES
- * \param[in] rank     [n][nphases] who computes in each phase, >= 0; in later phases as in the last one
- * \return EQP_OK, EQP_ERR_ARGUMENT for a number that is none and a map that has such entries, EQP_ERR_MEMORY */
+ * \param[in] rank     [n][nphases] rank that computes in each phase, >= 0; later phases use the last one
+ * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number and for a map that has such entries, EQP_ERR_MEMORY */
 int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank);
 
 /** Frees a map; NULL is legal. */
 void eqp_map_free(eqp_map *map);
 
-/** Entries of the table: owners that several ranks share by where interactions are, then ways through phases. map may
- * be NULL: 0. */
+/** Number of entries in the table: owners shared by several ranks, divided by position, then entries with one rank per
+ * phase. map may be NULL: 0. */
 int64_t eqp_map_shared(const eqp_map *map);
 
-/** Of these, ways through phases.
+/** Number of entries with one rank per phase.
  * \param[in]  map      may be NULL
- * \param[out] nphases  0 where there are none; may be NULL
- * \param[out] rank     [*nphases] for each: borrowed from the map; may be NULL */
+ * \param[out] nphases  0 without such entries; may be NULL
+ * \param[out] rank     [*nphases] for each entry: borrowed from the map; may be NULL */
 int64_t eqp_map_phased(const eqp_map *map, int *nphases, const int **rank);
 
-/** The tag by which an owner is computed in one phase: its rank there, where that depends on the phase, else its tag.
+/** The tag of an owner in one phase: the rank of that phase if the entry has one rank per phase, else the same tag.
  * O(1).
  * \param[in] map    may be NULL
  * \param[in] phase  >= 0 */
@@ -228,10 +229,10 @@ int64_t eqp_map_tag_in(const eqp_map *map, int64_t tag, int phase);
  * \param[in] map       may be NULL
  * \param[in] tag       of the owner
  * \param[in] centroid  [3] of the interaction, measured from the owner; may be NULL for whole owners
- * \return the rank; -1 for a tag that the map has not got */
+ * \return the rank; -1 for a tag that is not in the map */
 int eqp_map_rank(const eqp_map *map, int64_t tag, const double *centroid);
 
-/** The rank of what an owner does at its own place: its only rank, where it is whole. As eqp_map_rank(). */
+/** The rank for work at the owner's own position; owners with tag >= 0 have a single rank. As eqp_map_rank(). */
 int eqp_map_own_rank(const eqp_map *map, int64_t tag);
 
 /** The ranks that compute interactions of an owner, ascending and distinct.
@@ -239,107 +240,106 @@ int eqp_map_own_rank(const eqp_map *map, int64_t tag);
  * \param[in]  tag     of the owner
  * \param[in]  nranks  room in `ranks`: one more than units of the owner, or the number of ranks, whichever is less
  * \param[out] ranks   [nranks]
- * \return how many; -1 for a tag that the map has not got, or no room */
+ * \return number of ranks; -1 for a tag that is not in the map, or if `ranks` is too short */
 int eqp_map_ranks(const eqp_map *map, int64_t tag, int nranks, int *ranks);
 
-/** The work units of a shared owner (tag < 0, the same in all phases), in the order in which eqp_map_rank() takes the
- * first of equally near ones. O(1).
+/** The work units of a shared owner (tag < 0, the same in all phases). Of units at equal distance eqp_map_rank() takes
+ * the first in this order. O(1).
  * \param[in]  map       the map
  * \param[in]  tag       of the owner
  * \param[out] centroid  [n][3] measured from the owner; borrowed from the map
- * \param[out] rank      [n] likewise
+ * \param[out] rank      [n] rank of each; borrowed from the map
  * \return n; 0 for a tag that names no shared owner */
 int64_t eqp_map_units(const eqp_map *map, int64_t tag, const double **centroid, const int **rank);
 
-/** What a survey is taken for. */
+/** Contents of a survey. */
 typedef enum eqp_survey_kind {
-    EQP_SURVEY_NAMES, /**< who the owners are that live here, and their tags: neither work nor pins nor tiles */
-    EQP_SURVEY_WORK   /**< their work as well, with pins and tiles as far as the survey wants them */
+    EQP_SURVEY_NAMES, /**< owners that live here, with their tags; no work, pins or tiles */
+    EQP_SURVEY_WORK   /**< also their work, with the pins and tiles that the survey asks for */
 } eqp_survey_kind;
 
-/** An N-body code. Zeros stand for what it has not got. Borrowed as long as the balancer lives. */
+/** An N-body code. Zeros mark features that it does not have. Borrowed for the life of the balancer. */
 typedef struct eqp_problem {
-    void *user;            /**< passed to all functions */
-    int nkinds;            /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
-    const double *nominal; /**< [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL:
-                              equal */
-    unsigned once;         /**< bit k: ranks that share an owner each do its kind k, one rank would do it once */
-    int nphases;           /**< of an exchange, for `trace`: see eqp_evaluation_create() */
-    const int *back;       /**< [nphases] likewise; NULL without phases */
-    const int *ghosts;     /**< [nphases] likewise; NULL without phases */
-    const eqp_overhead *overhead; /**< what a step takes beside work and phases: calls and handshakes as they are, costs
-                                     until steps have told (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
-                                   */
-    const eqp_memory *memory; /**< what a rank needs in memory, where it has a capacity (balancer.h), beside what making
-                                 maps takes; NULL: the bytes of its owners (copied) */
-    double branch; /**< what it costs each part that a cell of the octree of keys (more/curve.h) is divided into one
-                      part more than it must be, in units of what a pin costs a part that lacks it, >= 0: every part
-                      learns where the owners of such cells live. `hypergraph` then keeps owners of a cell together. 0:
-                      nothing, and keys may be anything */
-    const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
-    bool apart;     /**< owners may live elsewhere than where they are computed whole: `homes=curve` and `maps=phase`
-                       (balance.h) are possible, and `auto` tries the latter */
-    bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
-                       units are made a survey is then taken once, not twice */
+    void *user;                   /**< passed to all functions */
+    int nkinds;                   /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
+    const double *nominal;        /**< [nkinds] seconds per unit of each kind, > 0; only the ratios matter; NULL:
+                                     equal */
+    unsigned once;                /**< bit k: every rank that shares an owner repeats its work of kind k */
+    int nphases;                  /**< phases of an exchange, for `trace`: see eqp_evaluation_create() */
+    const int *back;              /**< [nphases] see eqp_evaluation_create(); NULL without phases */
+    const int *ghosts;            /**< [nphases] see eqp_evaluation_create(); NULL without phases */
+    const eqp_overhead *overhead; /**< overhead of a step in addition to work and phases: the calls and handshakes, and
+                                     costs that hold until measured (eqp_rank_row.busy_seconds); NULL: unknown
+                                     (copied) */
+    const eqp_memory *memory; /**< memory model of a rank with a capacity (balancer.h), without the memory for making
+                                 maps; NULL: the bytes of its owners (copied) */
+    double branch; /**< cost to each part of dividing a cell of the octree of keys (more/curve.h) into one part more
+                      than necessary, since every part learns the homes of such cells' owners; in units of the cost of a
+                      missing pin, >= 0. `hypergraph` then keeps owners of a cell together. 0: no cost, and keys may be
+                      arbitrary */
+    const eqp_methods *own; /**< the code's own methods; NULL: none. `assign` below runs rows without `assign` */
+    bool apart;     /**< whole owners may live on another rank than the one that computes them: `homes=curve` and
+                       `maps=phase` (balance.h) are possible, and `auto` tries `maps=phase` */
+    bool estimates; /**< the totals of the last survey predict the contents needed in the next one: with work units, one
+                       survey then suffices instead of two */
 
-    /** Says what the phases of a cycle are from now on (survey.h): asked before owners are surveyed for a map, or while
-     * forces are computed. A step of the balancer is a cycle then: owners' work and what is recorded are of all its
-     * turns. The same on all ranks. Local. NULL: one phase. */
+    /** Gives the phases of a cycle from now on (survey.h); called before owners are surveyed for a map, or while forces
+     * are computed. A step of the balancer is then a cycle: owners' work and recorded values cover all its turns. The
+     * same on all ranks. Local. NULL: one phase. */
     int (*cycle)(void *user, eqp_cycle_turns *phases);
 
-    /** What is traced from now on is one turn of that phase, as it would be now. Local. NULL, with several phases: maps
-     * are judged by the survey. */
+    /** Selects the phase for following traces: one turn of it at the present state. Local. NULL, with several phases:
+     * maps are judged by the survey. */
     int (*turn)(void *user, int phase);
 
-    /** Says who the owners are: adds those that live here, and in EQP_SURVEY_WORK what this rank computes of others.
-     * */
+    /** Lists the owners: adds the owners that live here, and for EQP_SURVEY_WORK this rank's work for owners that live
+     * elsewhere. */
     int (*survey)(void *user, eqp_survey_kind kind, eqp_survey *survey);
 
-    /** Before EQP_SURVEY_WORK is taken for a map; traced: maps will be traced as well. NULL: nothing is to
-     * be done. */
+    /** Called before EQP_SURVEY_WORK is taken for a map; traced: maps will be traced as well. NULL: no call. */
     int (*open)(void *user, bool traced);
 
-    /** After that, whatever came of it. Local. NULL: nothing is to be done. */
+    /** Called after each `open`, even if the map has failed. Local. NULL: no call. */
     void (*close)(void *user);
 
-    /** What a source that two parts share costs, in shared targets, where `tiles` is not told. NULL: not
-     * known. */
+    /** Gives the cost of a source shared by two parts, in units of a shared target, if the option of `tiles` is not
+     * set. NULL: unknown. */
     int (*aspect)(void *user, double *aspect);
 
-    /** Adds the seconds of what every part does whatever the assignment, [nparts]; the same on all ranks. Local. NULL:
-     * nothing. */
+    /** Adds the seconds of each part's work that no map assigns, [nparts]; the same on all ranks. Local. NULL:
+     * no such work. */
     void (*base)(void *user, int nparts, double *seconds);
 
-    /** Walks all interactions, each once over all ranks, and tells the evaluation what a map into so many parts makes
-     * of them: whose load they are, which blocks which part needs. placement: [owners that live here] by at_home; ranks
-     * of map and placement are parts. Whatever the code does in a real step on nparts ranks with such a map must come
-     * out, message by message. loads_only: eqp_evaluation_load() only. NULL: maps are judged by the survey.
-     */
+    /** Walks all interactions, each once over all ranks, and adds to the evaluation the load of each part under a map
+     * into nparts parts and the blocks that each part needs. placement: [owners that live here] by at_home; ranks of
+     * map and placement are parts. The result must match a real step on nparts ranks with that map, message by message.
+     * loads_only: eqp_evaluation_load() only. NULL: maps are judged by the survey. */
     int (*trace)(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation);
 
-    /** Carries out a method of its own that has no `assign`: owners in curve order, a part for each. speed: [nparts]
-     * relative speeds, mean 1. NULL: there is none. */
+    /** Runs one of the code's own methods that has no `assign`: gives each owner, in curve order, a part. speed:
+     * [nparts] relative speeds, mean 1. NULL: no such method. */
     int (*assign)(void *user, const eqp_method *method, int nparts, const double *speed, int64_t n,
                   const double *centre, const double *seconds, int *part);
 
-    /** Moves everything on by one step without a new map; owners keep their numbers and homes. NULL: not
-     * possible. */
+    /** Advances the state by one step without a new map; owners keep their numbers and homes. NULL: not possible. */
     int (*advance)(void *user, eqp_message *message);
 
-    /** Owners as they live here now are offered for a map that will come some steps later, when they may have moved,
-     * been divided or been put together. Whatever an owner consists of is to carry a label from now on, wherever it
-     * goes: first + at_home, instead of any other one; what is made anew takes that of what it was made from, or 0.
-     * Later surveys say an owner's label by that of what it mostly consists of. Local. NULL: maps come in time only. */
+    /** Labels the owners that live here now. They are offered for a map that arrives some steps later, when owners may
+     * have moved, split or merged. From now on every particle or element of an owner carries the label first + at_home,
+     * which replaces any earlier label and moves with it; a new element takes the label of its origin, or 0. Later
+     * surveys give each owner the label that most of its elements have. Local. NULL: no maps during the run
+     * (more/lazy.h).
+     */
     int (*label)(void *user, int64_t first);
 
-    int ngrains; /**< granularities in which owners can be made: finer ones balance better, coarser ones cost less. It
-                    begins with number 0. 0 or 1: one, and nobody asks for another */
+    int ngrains; /**< number of granularities of the owners: finer ones balance better, coarser ones cost less. The
+                    first is number 0. 0 or 1: one granularity, and `grain` is not called */
 
-    /** Makes the owners anew in that granularity, 0 to ngrains - 1: they have other numbers, homes and tags from now
-     * on, each the tag of what it mostly consists of. The same granularity of the same state has the same owners each
-     * time. What `advance` has done is taken back. Not between open and close. After a failure it is called once more,
-     * with the granularity that was in force. NULL: there is one. */
+    /** Rebuilds the owners in a granularity, 0 to ngrains - 1. Owners then have new numbers, homes and tags; each has
+     * the tag that most of its contents had. The same granularity of the same state always gives the same owners.
+     * Undoes `advance`. Not called between open and close. After a failure it is called once more, with the granularity
+     * that was in force. NULL: there is one granularity. */
     int (*grain)(void *user, int grain);
 } eqp_problem;
 
