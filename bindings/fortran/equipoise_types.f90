@@ -88,11 +88,11 @@ module equipoise_types
   type, bind(c) :: eqp_points
     !> items of this rank, >= 0
     integer(c_int64_t) :: n = 0
-    !> first coordinate of the first item; the three of an item lie one after another
+    !> first coordinate of the first item; an item's three coordinates are contiguous
     type(c_ptr) :: x = c_null_ptr
-    !> bytes from an item to the next; 0: they lie one after another
+    !> bytes from one item to the next; 0: items are contiguous
     integer(c_size_t) :: stride = 0
-    !> coordinates are floats, else doubles; the same on all ranks
+    !> true: coordinates are floats; false: doubles; the same on all ranks
     logical(c_bool) :: single = .false.
     !> [n] measured or counted work, finite, >= 0; NULL on all ranks: 1 each
     type(c_ptr) :: weight = c_null_ptr
@@ -100,8 +100,8 @@ module equipoise_types
     type(c_ptr) :: size = c_null_ptr
     !> [n] present part of each, for methods that start from it or renumber towards it; NULL: this rank
     type(c_ptr) :: part_now = c_null_ptr
-    !> [n][options->nphases] cost in each phase of a cycle (survey.h), finite, >= 0, where there are several;
-    !! then weight NULL is the sum of times x load. Else not looked at
+    !> [n][options->nphases] cost in each phase of a cycle (survey.h), finite, >= 0, if there are several;
+    !! then weight NULL is the sum of times x load. Otherwise ignored
     type(c_ptr) :: phase_load = c_null_ptr
   end type eqp_points
 
@@ -110,18 +110,18 @@ module equipoise_types
     integer(c_size_t) :: element_size = 0
     !> [points->n] elements (borrowed)
     type(c_ptr) :: send = c_null_ptr
-    !> gets the elements that arrived, owned by the caller: free()
+    !> gets the received elements, owned by the caller: free()
     type(c_ptr) :: recv = c_null_ptr
   end type eqp_point_column
 
   type, bind(c) :: eqp_walls_options
-    !> of this struct as its caller knows it: set by eqp_walls_options_defaults()
+    !> size of this struct in the caller's version: set by eqp_walls_options_defaults()
     integer(c_size_t) :: size = 0
-    !> lowest corner of the domain; with zeros in low and high the box around all items is meant
+    !> lowest corner of the domain; zeros in low and high: the bounding box of all items
     real(c_double) :: low(3) = 0
     !> highest corner
     real(c_double) :: high(3) = 0
-    !> least width of a part along each axis, such as a cut-off; 0: any, even none
+    !> smallest width of a part along each axis, such as a cut-off; 0: any width, even 0
     real(c_double) :: least(3) = 0
   end type eqp_walls_options
 

@@ -2,13 +2,13 @@
 /** \file equipoise.hpp
  * \brief The C interface for C++17: objects that free themselves, views of arrays, exceptions.
  *
- * Nothing but what C++ makes shorter is wrapped: everything else is called as it stands in the C headers, with
- * equipoise::check() around it and the `get()` of a handle. What a function does, what it costs, whether it is
- * collective: the C function of that name says so.
+ * Only functions that C++ makes shorter are wrapped. Call all others from the C headers, with equipoise::check() around
+ * the call and the `get()` of a handle. The C function of the same name documents purpose, cost, and whether a call is
+ * collective.
  *
  * A code that is not EQP_OK becomes an equipoise::error. Collective calls fail on all ranks or on none: if an argument
- * is wrong on one rank, or a callback of a problem throws there, that rank throws what says so when the call is over,
- * and the other ranks throw an equipoise::error with its line. */
+ * is wrong on one rank, or a callback of a problem throws there, that rank throws its exception at the end of the call,
+ * and the other ranks throw an equipoise::error with the same message. */
 #ifndef EQUIPOISE_EQUIPOISE_HPP
 #define EQUIPOISE_EQUIPOISE_HPP
 
@@ -46,7 +46,7 @@
 namespace equipoise
 {
 
-/** A code of <equipoise/error.h> with its text, or with what a function says of it. */
+/** A code of <equipoise/error.h> with its text, or with the message of the function that failed. */
 class error : public std::runtime_error
 {
   public:
@@ -84,14 +84,14 @@ inline void check(int code, const eqp_message &message)
 namespace detail
 {
 
-/** A collective call: an exception that this rank has for it is thrown when all ranks know. */
+/** A collective call: an exception of this rank is thrown only after all ranks know of it. */
 class collective
 {
   public:
     explicit collective(MPI_Comm comm) noexcept : m_comm(comm)
     {
     }
-    /** Makes arguments, as far as they can be made. */
+    /** Prepares arguments; keeps an exception for the end of the call. */
     template <class Prepare> void prepare(Prepare prepare) noexcept
     {
         try {
@@ -101,7 +101,7 @@ class collective
         }
     }
 
-    /** Tests an argument; the text names it. */
+    /** Checks an argument; the text names it. */
     void expect(bool holds, const char *text) noexcept
     {
         prepare([&] {
@@ -111,20 +111,21 @@ class collective
         });
     }
 
-    /** Of several exceptions the first counts. */
+    /** Keeps the first of several exceptions. */
     void throws(std::exception_ptr thrown) noexcept
     {
         m_thrown = m_thrown ? m_thrown : std::move(thrown);
     }
 
-    /** An argument of the C function, which fails on all ranks without it. */
+    /** An argument for the C function: NULL after an exception, so that the call fails on all ranks. */
     template <class T> T *given(T *argument) const noexcept
     {
         return m_thrown ? nullptr : argument;
     }
 
-    /** Ends the call on all ranks alike. code: the result of the C function, the same on all ranks. called: it has
-     * called functions of the problem, on all ranks; one that has no code may have thrown. */
+    /** Ends the call with the same outcome on all ranks. code: the result of the C function, the same on all ranks.
+     * called: true on all ranks if it called functions of the problem; a function without a return code may have
+     * thrown. */
     void end(int code, eqp_message message = {""}, bool called = false) const
     {
         int told = code == EQP_OK ? EQP_OK : EQP_ERR_REMOTE, agreed = code;
@@ -142,7 +143,7 @@ class collective
     }
 
   private:
-    /* The line and the code of what was thrown. */
+    /* The message and the code of the exception. */
     int read(int other, eqp_message *message) const noexcept
     {
         int rank = -1, code = other;
@@ -170,12 +171,12 @@ class collective
 
 } // namespace detail
 
-/** A borrowed array: what std::span is from C++20 on. Made of a pointer and a size, an array, and everything that has
- * data() and size(), such as std::vector, std::array and std::span; no array at all is NULL. */
+/** A borrowed array, like std::span of C++20. Made from a pointer and a size, an array, or any object with data() and
+ * size(), such as std::vector, std::array and std::span; the default is NULL. */
 template <class T> class view
 {
     template <class C> using element = std::remove_pointer_t<decltype(std::data(std::declval<C &>()))>;
-    /* Another type's elements are of another size, even where its pointers convert. */
+    /* Elements of another type have another size, even if their pointers convert. */
     template <class C>
     using elements =
         std::enable_if_t<std::is_convertible_v<element<C> (*)[], T (*)[]> && !std::is_same_v<std::decay_t<C>, view>>;
@@ -223,12 +224,12 @@ template <class T> class view
     std::size_t m_size = 0;
 };
 
-/** An array that the library has made. */
+/** An array allocated by the library. */
 template <class T> class array
 {
   public:
     array() noexcept = default;
-    /** Takes what is to be freed by free(). */
+    /** Takes ownership of memory that free() releases. */
     array(T *data, std::int64_t size) noexcept : m_data(data), m_size(static_cast<std::size_t>(size))
     {
     }
@@ -282,7 +283,7 @@ inline bool finalized() noexcept
 
 } // namespace detail
 
-/** \name How objects are freed. Those of balancers and orders are collective, and do nothing after MPI_Finalize(). */
+/** \name Deleters. Freeing balancers and orders is collective and has no effect after MPI_Finalize(). */
 ///@{
 inline void free_object(eqp_balancer *object) noexcept
 {
@@ -355,7 +356,7 @@ template <class T, class Function, class... Arguments> handle<T> create(Function
     return handle<T>(object);
 }
 
-/** Where items are: borrowed, and read where they lie. */
+/** Positions of items: borrowed, read in place. */
 class positions
 {
   public:
@@ -389,7 +390,7 @@ class positions
         return m_n;
     }
 
-    /** As the C functions take it; weight, size and part_now are the caller's to set. */
+    /** The struct for the C functions; the caller sets weight, size and part_now. */
     eqp_points points() const noexcept
     {
         eqp_points points{};
@@ -411,7 +412,7 @@ class positions
     bool m_single;
 };
 
-/** eqp_balance_options with their defaults. As many parts as ranks, unless nparts is set. */
+/** eqp_balance_options with their defaults. One part per rank unless nparts is set. */
 struct balance_options : eqp_balance_options {
     balance_options() : eqp_balance_options(eqp_balance_options_defaults())
     {
@@ -431,7 +432,7 @@ inline int size_of(MPI_Comm comm)
 namespace detail
 {
 
-/** eqp_balance_points() of what a call has so far. */
+/** eqp_balance_points() for a call that may already hold an exception. */
 inline std::vector<int> balance_points(collective call, MPI_Comm comm, const std::string &method,
                                        const eqp_points &points, balance_options options, eqp_balance_result *result)
 {
@@ -451,7 +452,7 @@ inline std::vector<int> balance_points(collective call, MPI_Comm comm, const std
 
 } // namespace detail
 
-/** eqp_balance_points(): a part for each item, by a method such as "sfc" (so does "") or "tensor:x=2,y=2,z=2", whose
+/** eqp_balance_points(): a part for each item, by a method such as "sfc" (also "") or "tensor:x=2,y=2,z=2", whose
  * options are added to options.settings. Collective. */
 inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const eqp_points &points,
                                        const balance_options &options = {}, eqp_balance_result *result = nullptr)
@@ -459,7 +460,7 @@ inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method,
     return detail::balance_points(detail::collective(comm), comm, method, points, options, result);
 }
 
-/** The same of positions and their weights; without weights all items weigh the same. */
+/** The same for positions and weights; without weights all items weigh the same. */
 inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const positions &x,
                                        view<const double> weight = {}, const balance_options &options = {},
                                        eqp_balance_result *result = nullptr)
@@ -472,7 +473,7 @@ inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method,
     return detail::balance_points(call, comm, method, points, options, result);
 }
 
-/** eqp_send_records(): each item to the rank `dest` says; returns those that arrived. Collective. */
+/** eqp_send_records(): sends each item to its rank in `dest`; returns the received items. Collective. */
 template <class C, class T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>>
 array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
 {
@@ -487,14 +488,14 @@ array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
     return array<T>(arrived, n);
 }
 
-/** What an array has for elements. */
+/** Element type of an array. */
 template <class C>
 using element_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>;
 
 namespace detail
 {
 
-/** eqp_balance_send() of what a call has so far. */
+/** eqp_balance_send() for a call that may already hold an exception. */
 template <class... C>
 std::tuple<array<element_of<C>>...> balance_send(collective call, MPI_Comm comm, const std::string &method,
                                                  const eqp_points &points, balance_options options, const C &...items)
@@ -520,7 +521,7 @@ std::tuple<array<element_of<C>>...> balance_send(collective call, MPI_Comm comm,
 
 } // namespace detail
 
-/** eqp_balance_send(): balances as balance_points() does, a part for each rank, and sends arrays of items there:
+/** eqp_balance_send(): balances as balance_points() does, one part per rank, and sends arrays of items to their ranks:
  * `auto [mine, charge] = balance_send(comm, "rcb", points, {}, atoms, charges);`. Collective. */
 template <class... C>
 auto balance_send(MPI_Comm comm, const std::string &method, const eqp_points &points, const balance_options &options,
@@ -529,7 +530,7 @@ auto balance_send(MPI_Comm comm, const std::string &method, const eqp_points &po
     return detail::balance_send(detail::collective(comm), comm, method, points, options, items...);
 }
 
-/** The same of positions and their weights; without weights all items weigh the same. */
+/** The same for positions and weights; without weights all items weigh the same. */
 template <class... C>
 auto balance_send(MPI_Comm comm, const std::string &method, const positions &x, view<const double> weight,
                   const balance_options &options, const C &...items)
@@ -542,7 +543,7 @@ auto balance_send(MPI_Comm comm, const std::string &method, const positions &x, 
     return detail::balance_send(call, comm, method, points, options, items...);
 }
 
-/** eqp_cut_keys(): a rank for each item by keys of a code's own; without work all items are alike. Collective. */
+/** eqp_cut_keys(): a rank for each item by the code's own keys; without work all items count the same. Collective. */
 inline std::vector<int> cut_keys(MPI_Comm comm, view<const std::uint64_t> key, view<const double> work = {})
 {
     eqp_message message = {""};
@@ -556,10 +557,10 @@ inline std::vector<int> cut_keys(MPI_Comm comm, view<const std::uint64_t> key, v
     return part;
 }
 
-/** The sum of records that eqp_verify_records() keeps; zeros at first. */
+/** The checksum of records that eqp_verify_records() keeps; initially zero. */
 using records_sum = std::array<std::uint64_t, 2>;
 
-/** eqp_verify_records(): throws where records were lost or doubled since the call that set the sum. Collective. */
+/** eqp_verify_records(): throws if records were lost or duplicated since the call that set the sum. Collective. */
 inline void verify_records(MPI_Comm comm, records_sum &sum, view<const std::int64_t> id)
 {
     eqp_message message = {""};
@@ -569,7 +570,7 @@ inline void verify_records(MPI_Comm comm, records_sum &sum, view<const std::int6
         message);
 }
 
-/** The same, with what is in the records. */
+/** The same, including the contents of the records. */
 template <class C> void verify_records(MPI_Comm comm, records_sum &sum, view<const std::int64_t> id, const C &items)
 {
     static_assert(std::is_trivially_copyable_v<element_of<C>>, "items are compared as bytes");
@@ -595,8 +596,8 @@ array<T> gather_records(MPI_Comm comm, const C &items)
     return array<T>(all, n);
 }
 
-/** eqp_balancer_options with their defaults; a word such as "interaction:pins=2" chooses the method. A word that cannot
- * be throws here, on this rank: let all ranks read the same word. */
+/** eqp_balancer_options with their defaults; a word such as "interaction:pins=2" chooses the method. An invalid word
+ * throws on this rank only: pass the same word on all ranks. */
 struct balancer_options : eqp_balancer_options {
     balancer_options()
     {
@@ -609,7 +610,7 @@ struct balancer_options : eqp_balancer_options {
     }
 };
 
-/** A survey to be filled; borrowed, as eqp_survey is. */
+/** A survey for the code to fill; borrowed, as eqp_survey is. */
 class survey
 {
   public:
@@ -638,12 +639,12 @@ class survey
     eqp_survey *m_list;
 };
 
-/** What a code tells the balancer of itself: eqp_problem, with functions that may be lambdas and may throw. Those that
- * are left empty are those that the code has not got; only `survey` is needed. */
+/** The code's description for the balancer: eqp_problem, with functions that may be lambdas and may throw. Leave a
+ * function empty if the code does not have it; only `survey` is required. */
 struct problem {
-    std::vector<double> nominal;            /**< of each kind of work; empty: one kind */
+    std::vector<double> nominal;            /**< cost of each kind of work; empty: one kind */
     unsigned once = 0;                      /**< as in eqp_problem */
-    std::vector<int> back, ghosts;          /**< of each phase */
+    std::vector<int> back, ghosts;          /**< as in eqp_problem, for each phase */
     const eqp_overhead *overhead = nullptr; /**< as in eqp_problem */
     double branch = 0.0;                    /**< as in eqp_problem */
     const eqp_methods *own = nullptr;       /**< as in eqp_problem */
@@ -654,7 +655,7 @@ struct problem {
     std::function<void()> close;
     std::function<double()> aspect;
     std::function<void(view<double> seconds)> base;
-    /** placement as eqp_problem.trace has it */
+    /** placement: as in eqp_problem.trace */
     std::function<void(int nparts, const eqp_map *, const eqp_placement *, bool loads_only, eqp_evaluation *)> trace;
     std::function<void(const eqp_method *, int nparts, const double *speed, std::int64_t n, const double *centre,
                        const double *seconds, int *part)>
@@ -663,7 +664,7 @@ struct problem {
     std::function<void(std::int64_t first)> label;
 };
 
-/** What eqp_balancer_compare() found: rows by parts, then by method. */
+/** Result of eqp_balancer_compare(): rows by parts, then by method. */
 class comparison
 {
   public:
@@ -693,7 +694,7 @@ class comparison
     array<eqp_compared> m_rows;
 };
 
-/** eqp_balancer: made, and freed, by all ranks together. */
+/** eqp_balancer. Construction and destruction are collective. */
 class balancer
 {
   public:
@@ -714,7 +715,7 @@ class balancer
     }
 
     balancer(balancer &&other) noexcept = default;
-    /** Swaps: what was here is freed with the other. */
+    /** Swaps: the old balancer is freed with `other`. */
     balancer &operator=(balancer &&other) noexcept
     {
         std::swap(m_code, other.m_code);
@@ -722,12 +723,12 @@ class balancer
         return *this;
     }
 
-    /** Where owners are to be, if that has changed. */
+    /** Placement of the owners, if it has changed. */
     struct advice {
-        eqp_policy_action action;            /**< what was done to the map */
-        bool changed;                        /**< owners are to move */
+        eqp_policy_action action;            /**< action taken on the map */
+        bool changed;                        /**< true if owners must move */
         view<const eqp_placement> placement; /**< by at_home, if changed; borrowed until the next call */
-        std::int64_t bytes;                  /**< that this rank has sent to make the map */
+        std::int64_t bytes;                  /**< bytes that this rank sent to make the map */
     };
 
     advice advise(std::int64_t left)
@@ -743,13 +744,13 @@ class balancer
         return advised([&](eqp_advice *to, eqp_message *why) { return eqp_balancer_begin(get(), to, why); });
     }
 
-    /** Takes a step in. */
+    /** Records a step. */
     eqp_step record(const eqp_work &work)
     {
         return recorded(call(), work);
     }
 
-    /** A step of one evaluation: what this rank did, and its work by kinds. */
+    /** Records a step with one evaluation: this rank's row and its work by kinds. */
     eqp_step record(eqp_rank_row &row, view<const std::int64_t> count)
     {
         eqp_work work{};
@@ -766,7 +767,7 @@ class balancer
         return record(row, view<const std::int64_t>(count.begin(), count.size()));
     }
 
-    /** What methods ("sfc,rcb,interaction:pins=2", "all") would make of numbers of parts. */
+    /** Compares methods ("sfc,rcb,interaction:pins=2", "all") at several numbers of parts. */
     comparison compare(const std::string &words, view<const std::int64_t> parts)
     {
         eqp_message message = {""};
@@ -808,7 +809,7 @@ class balancer
         return eqp_balancer_costs(get());
     }
 
-    /** For a restart file. */
+    /** The balancer's state for a restart file. */
     array<const unsigned char> pack() const
     {
         std::size_t size = 0;
@@ -822,14 +823,14 @@ class balancer
         check(eqp_balancer_unpack(get(), bytes.size(), bytes.data()));
     }
 
-    /** For every other function of balancer.h. */
+    /** The C object, for all other functions of balancer.h. */
     eqp_balancer *get() const noexcept
     {
         return m_balancer.get();
     }
 
   private:
-    /* The code's functions as C calls them; where they stay, wherever the balancer is moved. */
+    /* The code's functions, called from C; their address stays the same when the balancer is moved. */
     class functions
     {
       public:
@@ -884,7 +885,7 @@ class balancer
                 eqp_comm_free(&m_comm);
             }
         }
-        /** The balancer's own, by which ranks hear of exceptions. */
+        /** A private communicator, used to tell other ranks of an exception. */
         MPI_Comm *comm() noexcept
         {
             return &m_comm;
@@ -894,7 +895,7 @@ class balancer
             return m_calling;
         }
 
-        /** Ends a call of the library: an exception that a function has thrown goes on from here. */
+        /** Ends a call of the library: rethrows the exception of a callback. */
         void ends(detail::collective now, int code, const eqp_message &message = {""})
         {
             now.throws(std::exchange(m_thrown, nullptr));
