@@ -81,7 +81,7 @@ module equipoise_types
   integer, parameter :: EQP_ERR_CAPACITY = -14 !< the parts have not room for everything
 
   type, bind(c) :: eqp_message
-    !> zero-terminated UTF-8 without control characters, never longer than one line
+    !> zero-terminated UTF-8 without control characters, a single line
     character(kind=c_char) :: text(512) = c_null_char
   end type eqp_message
 

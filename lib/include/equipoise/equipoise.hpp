@@ -2,9 +2,9 @@
 /** \file equipoise.hpp
  * \brief The C interface for C++17: objects that free themselves, views of arrays, exceptions.
  *
- * Only functions that C++ makes shorter are wrapped. Call all others from the C headers, with equipoise::check() around
- * the call and the `get()` of a handle. The C function of the same name documents purpose, cost, and whether a call is
- * collective.
+ * Only functions that C++ makes shorter are wrapped. Call all other functions from the C headers, with
+ * equipoise::check() around the call and the `get()` of a handle. The C function of the same name documents purpose,
+ * cost, and whether a call is collective.
  *
  * A code that is not EQP_OK becomes an equipoise::error. Collective calls fail on all ranks or on none: if an argument
  * is wrong on one rank, or a callback of a problem throws there, that rank throws its exception at the end of the call,

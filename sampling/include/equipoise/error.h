@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file error.h
- * \brief The one list of return codes of every Equipoise library.
+ * \brief The return codes of all Equipoise libraries.
  *
- * Every function that can fail returns an `int`: #EQP_OK (0) or one of the negative codes below. Results leave through
- * trailing out-arguments, which are unchanged on error. */
+ * Every function that can fail returns an `int`: #EQP_OK (0) or one of the negative codes below. Results are
+ * returned through trailing out-arguments, which are unchanged on error. */
 #ifndef EQUIPOISE_ERROR_H
 #define EQUIPOISE_ERROR_H
 
@@ -39,12 +39,12 @@ enum eqp_error {
 /** The text of a return code; "unknown error" for any other number. Never NULL; static storage. Local, O(1). */
 const char *eqp_error_text(int code);
 
-/** Ends a function that returns a code with #EQP_ERR_ARGUMENT unless its arguments are what they must be.
+/** Returns #EQP_ERR_ARGUMENT from the calling function unless a condition on its arguments holds.
  *
- * A pointer may be NULL where the comment of a function says so, where an array has no items, and wherever a message
- * can be asked for. Any other NULL is a mistake that every function of the libraries survives: one that returns `int`
- * returns #EQP_ERR_ARGUMENT, one that returns something else returns zero (false, NULL, a struct of zeros), one that
- * returns nothing does nothing. */
+ * A pointer may be NULL if the comment of the function says so, if its array has no items, and if it is an output
+ * message. Every function of the libraries checks for any other NULL: a function that returns `int` returns
+ * #EQP_ERR_ARGUMENT, a function of another type returns zero (false, NULL, a struct of zeros), a void function does
+ * nothing. */
 #define EQP_REQUIRE(condition)                                                                                         \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -53,7 +53,7 @@ const char *eqp_error_text(int code);
     } while (0)
 
 /** Calls a function that returns a code, keeps the code in the local `code`, and jumps to the local label `done` unless
- * it is EQP_OK: the one idiom for calls that may fail, with everything freed at `done`. */
+ * it is EQP_OK. All code uses this idiom for calls that may fail and frees everything at `done`. */
 #define EQP_TRY(call)                                                                                                  \
     do {                                                                                                               \
         code = (call);                                                                                                 \
@@ -62,9 +62,9 @@ const char *eqp_error_text(int code);
         }                                                                                                              \
     } while (0)
 
-/** One line for a person that says what went wrong and where: the companion of a return code. Start with {""}. */
+/** One line of text that describes an error and its place, in addition to the return code. Start with {""}. */
 typedef struct eqp_message {
-    char text[512]; /**< zero-terminated UTF-8 without control characters, never longer than one line */
+    char text[512]; /**< zero-terminated UTF-8 without control characters, a single line */
 } eqp_message;
 
 #ifdef __cplusplus

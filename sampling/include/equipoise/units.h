@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file units.h
- * \brief Work units: an N-body code's interactions, cut into pieces that a partitioner can afford.
+ * \brief Work units: groups of an N-body code's interactions, few enough for a partitioner.
  *
- * An *owner* is whatever an interaction list belongs to (a particle, a target group, a segment). The application gives
- * its owners in the order of a space-filling curve and enumerates one owner's interactions at a time into a sink. A
- * *work unit* is either a run of whole owners along the curve, where single owners are lighter than a unit should be,
- * or one owner's interactions inside one Voronoi cell of a sampled centroid, where an owner is heavier. Nothing stores
- * the interactions: memory is O(owners + units), and owners that are split are enumerated again.
+ * An *owner* is an object with an interaction list (a particle, a target group, a segment). The application gives its
+ * owners in the order of a space-filling curve and enumerates one owner's interactions at a time into a sink. A *work
+ * unit* is either a run of whole owners along the curve, if they are lighter than the target, or, for a heavier owner,
+ * its interactions inside one Voronoi cell of a sampled centroid. Interactions are never stored: memory is O(owners +
+ * units), and owners that are split are enumerated again.
  *
  *     eqp_owners_weigh(...)         interactions and weight of every owner
  *     eqp_units_totals_add(...)     this rank's sums
  *        (MPI_Allreduce and MPI_Exscan of the sums)
  *     eqp_units_create(...)         the units
- *     eqp_units_find(...)           which unit does this interaction belong to?
+ *     eqp_units_find(...)           the unit of an interaction
  *
- * A serial program calls eqp_units_create_serial() instead of the first three. There is no MPI in here: the caller adds
- * the sums up, as arrays of int64_t. Every result is a function of the seed, the owners' global ids, their order along
- * the curve and their interactions. It does not depend on how the owners are spread over ranks.
+ * A serial program calls eqp_units_create_serial() instead of the first three. This header does not use MPI: the
+ * caller adds up the sums, as arrays of int64_t. Every result is a function of the seed, the owners' global ids, their
+ * order along the curve and their interactions. It does not depend on the distribution of the owners over ranks.
  *
  * Source: O. Pearce, Load Balancing Scientific Applications, 2014, section 4.1 (Algorithm 6 and section 4.1.1.1). */
 #ifndef EQUIPOISE_UNITS_H
@@ -43,11 +43,11 @@ extern "C" {
  * a unit and s = 1 + sub for the units of an owner that is heavy enough to stand alone. */
 #define EQP_UNIT_SUB_BITS 24
 
-/** How interactions are sampled. The strategies differ in where the samples fall; \ref eqp_units_create says how. */
+/** How interactions are sampled. The strategies place the samples differently; see \ref eqp_units_create. */
 typedef enum eqp_sample_strategy {
     EQP_SAMPLE_RANDOM,   /**< every interaction is drawn with probability `rate`; sizes have a long right tail */
     EQP_SAMPLE_PARTICLE, /**< every heavy owner gets samples in proportion to its weight */
-    EQP_SAMPLE_ADAPTIVE, /**< Algorithm 6 whole: in proportion, then units over `threshold` are split again */
+    EQP_SAMPLE_ADAPTIVE, /**< Algorithm 6 complete: in proportion, then units over `threshold` are split again */
     EQP_SAMPLE_STRIDE    /**< samples at equal distances along the enumeration, then split again like ADAPTIVE */
 } eqp_sample_strategy;
 
@@ -55,13 +55,13 @@ typedef enum eqp_sample_strategy {
  * size of the units; by default it is the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The
  * same on all ranks. */
 typedef struct eqp_units_options {
-    size_t size;                  /**< of this struct as its caller knows it: set by eqp_units_options_defaults() */
-    eqp_sample_strategy strategy; /**< where samples fall */
-    uint64_t seed;                /**< of every random choice */
-    int dim;                      /**< of the centroids, 1 to EQP_UNITS_MAX_DIM */
-    int64_t units;                /**< wanted number of units over all ranks; 0: not given */
-    double rate;                  /**< wanted units per interaction, 0 < rate <= 1; 0: not given */
-    double imbalance;             /**< wanted max / mean - 1 of the loads of `nparts` parts, > 0; 0: not given */
+    size_t size; /**< size of this struct in the caller's version: set by eqp_units_options_defaults() */
+    eqp_sample_strategy strategy; /**< placement of the samples */
+    uint64_t seed;                /**< seed of every random choice */
+    int dim;                      /**< dimension of the centroids, 1 to EQP_UNITS_MAX_DIM */
+    int64_t units;                /**< target number of units over all ranks; 0: not given */
+    double rate;                  /**< target units per interaction, 0 < rate <= 1; 0: not given */
+    double imbalance;             /**< target max / mean - 1 of the loads of `nparts` parts, > 0; 0: not given */
     int nparts;                   /**< parts that the units will be assigned to, >= 1; 0: not given */
     double threshold;             /**< s: units heavier than s x the target weight are split again, >= 1.25 */
     int max_pins;                 /**< pins kept per unit, 0 to 65536; 0 saves enumerating owners that are not split */
@@ -89,7 +89,7 @@ static inline eqp_units_options eqp_units_options_defaults(void)
     return options;
 }
 
-/** Takes interactions while an owner is enumerated. */
+/** Receives interactions while an owner is enumerated. */
 typedef struct eqp_sink eqp_sink;
 
 /** One batch of an owner's interactions (all arrays borrowed for the call). */
@@ -137,9 +137,8 @@ int eqp_centroid(int n, int dim, const double *position, const double *origin, d
  * Counts are exact. Weights are exact with `weigh_rate` 1, and estimates otherwise. With EQP_SAMPLE_STRIDE every k-th
  * interaction is read, with k = 1 / weigh_rate rounded, and counts k times; with the remaining strategies each one is
  * read with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction`
- * is given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is
- * that of its two ends alone. A list whose weights repeat with the stride's period deceives a stride; random draws
- * cannot be deceived.
+ * is given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners
+ * comes only from its two ends. Weights that repeat with the stride's period bias the stride, but not random draws.
  * \param[in]  n                  owners of this rank, >= 0
  * \param[in]  id                 [n] their global ids (borrowed)
  * \param[in]  first_interaction  [n] interactions of all owners before this one along the curve, on all ranks, for
@@ -155,7 +154,7 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
                      void *user, const eqp_units_options *options, int64_t *count, double *weight);
 
 /** Sums over owners: int64_t only, so that they are the same in any order. As an array of EQP_UNITS_TOTALS_WORDS
- * int64_t, MPI_Allreduce with MPI_SUM gives the totals of all ranks, and MPI_Exscan with MPI_SUM what comes before this
+ * int64_t, MPI_Allreduce with MPI_SUM gives the totals of all ranks, and MPI_Exscan with MPI_SUM the totals before this
  * rank's owners (zero on rank 0, whose MPI_Exscan result is undefined). Ranks hold the owners in curve order: all of
  * rank r before all of rank r + 1. */
 typedef struct eqp_units_totals {
@@ -362,7 +361,7 @@ void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t
  * have the same. Local, O(1), some nanoseconds. */
 uint64_t eqp_pin_key(uint64_t seed, int64_t id);
 
-/** The units of one owner: first to first + count - 1. A whole owner has one, a split owner several. Local, O(1).
+/** The units of one owner: first to first + count - 1. Several for a split owner, else one. Local, O(1).
  * \param[in]  units
  * \param[in]  owner  0 .. n - 1
  * \param[out] first

@@ -152,7 +152,7 @@ typedef struct eqp_overlap {
  * \param[in]  fresh,now  [n] new and present part of each item (borrowed)
  * \param[in]  weight     [n] or NULL: 1 (borrowed)
  * \param[out] noverlaps  number of overlaps
- * \param[out] overlaps   [noverlaps], owned by the caller: free(); NULL if there is no overlap
+ * \param[out] overlaps   [noverlaps], owned by the caller: free(); NULL if there is none
  * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
 int eqp_overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
                          int64_t *noverlaps, eqp_overlap **overlaps);
