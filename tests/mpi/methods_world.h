@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items of all kinds for tests of methods, the same on every rank whatever the spread. */
+/* Items of several kinds for tests of methods, the same for any distribution over ranks. */
 #ifndef METHODS_WORLD_H
 #define METHODS_WORLD_H
 
@@ -70,8 +70,8 @@ static int now_of(const problem *is, int i)
     }
 }
 
-/* Phase k has every second item of phase k - 1, at random, and comes twice as often; phase 3 has nothing. Weights are
- * sums over a cycle. */
+/* Phase k has a random half of the items of phase k - 1 and occurs twice as often; phase 3 is empty. Weights are sums
+ * over a cycle. */
 static void make_phases(world *w)
 {
     const int phases = w->is.phases;
@@ -110,7 +110,7 @@ static world *make_world(problem is)
 
     w->is = is;
     for (int i = 0; i < is.n; i++) {
-        /* Ids beyond 32 bits whose low halves are alike. */
+        /* Ids beyond 32 bits with equal low halves. */
         w->id[i] = ((int64_t)(i / 2) << 33) + i % 2;
         w->particles[i] = 1 + i % 4;
         w->size[i] = 10 + i;
@@ -122,7 +122,7 @@ static world *make_world(problem is)
         }
         w->pin_first[i + 1] = w->pin_first[i] + PINS;
         for (int k = 0; k < PINS; k++) {
-            /* Neighbours, one far id, and one id twice. */
+            /* Neighbors, one distant id, and one duplicate id. */
             int other = k < PINS - 2 ? (i + k * k) % is.n : k == PINS - 2 ? (i * 7 + 3) % is.n : i;
             w->pin[w->pin_first[i] + k] = ((int64_t)other << 34) + 5;
         }
@@ -194,7 +194,7 @@ static eqp_balance_options options_of(const world *w)
     return options;
 }
 
-/* Runs a method; all parts on every rank. */
+/* Runs a method and returns the parts of all items on every rank. */
 static void balance(MPI_Comm comm, const eqp_method *method, const world *w, int *part, eqp_balance_result *result)
 {
     int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choice of `auto`, with made-up owners of known loads and traffic: the best balanced method if messages are free,
- * the one with least traffic if they are expensive, the present map if nothing gains more than it costs, and never
- * anything worse than the curve. */
+ * the method with least traffic if they are expensive, the present map if no new map pays for itself, and never a map
+ * worse than the curve. */
 #include "fake_clock.h"
 #include "harness.h"
 
@@ -17,18 +17,18 @@
 
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
-/* of a rank, for a candidate of `auto` */
+/* most pins per rank for a candidate of `auto` */
 #define MOST_PINS ((int64_t)1 << 25)
 
 static const double nominal[1] = {1e-9};
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 
-/* Owners in two rows that have nothing to do with each other. Along the curve they take turns, so that a stretch of it
- * has neighbours in both rows, where a box has them in one. An owner interacts with those that are next to it in its
- * row: a tile with each. */
+/* Owners in two rows that do not interact. The rows alternate along the curve, so a range of the curve has neighbors in
+ * both rows, while a box has them in one. An owner interacts with the owners next to it in its row, by one tile each.
+ */
 typedef struct world {
     int rank, size;
-    uint64_t seed; /* of loads; 0: one owner has the load of three parts, the others are equal */
+    uint64_t seed; /* of loads; 0: one owner has the load of three parts, and all remaining loads are equal */
     int64_t more;  /* additional pins per owner, where pins are counted and not kept */
     eqp_costs costs;
     eqp_problem problem;
@@ -48,7 +48,7 @@ static void place_of(int64_t owner, double place[3])
     place[2] = 0.0;
 }
 
-/* The t-th owner that it interacts with, in its row, which is closed to a ring. */
+/* The t-th partner of an owner in its row, which is a ring. */
 static int64_t partner_of(int64_t owner, int t)
 {
     const int away = t < PARTNERS / 2 ? t - PARTNERS / 2 : t - PARTNERS / 2 + 1;
@@ -120,8 +120,8 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* An owner's block goes out to all who compute its interactions or those of its partners; what they made of it comes
- * back. */
+/* An owner's block goes to all parts that compute its interactions or those of its partners; their results come back.
+ */
 static int trace_owner(const world *w, int64_t owner, const eqp_map *map, const eqp_placement *placement,
                        bool loads_only, eqp_evaluation *evaluation)
 {
@@ -186,7 +186,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node = 1},
                          one_node = {.beta = 1.0, .node = PARTS};
 
-/* The choice for parts that live this many steps. present, memory: or NULL. */
+/* The choice for maps that live this many steps. present, memory: NULL allowed. */
 static eqp_auto_result choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
                                     eqp_auto_memory *memory)
 {
@@ -213,10 +213,10 @@ static void forget(eqp_auto_result *answer)
     eqp__trials_free(1, &answer->trial);
 }
 
-/* So many steps that the cost of choosing is negligible. */
+/* Number of steps for which the cost of choosing is negligible. */
 #define FOREVER 1e15
 
-/* One method's map and what it comes to; the caller frees its map and placements. */
+/* The map of one method and its evaluation; the caller frees map and placements. */
 static eqp_trial try_word(world *w, const char *word, const eqp_network *network)
 {
     eqp_trial trial = {.nparts = PARTS};
@@ -241,13 +241,13 @@ static eqp_evaluated value_of(world *w, const char *word, const eqp_network *net
     return trial.row.evaluated;
 }
 
-/* The choice is compared with these. */
+/* Methods to compare the choice with. */
 #define WORDS "count,sfc,rcb,sfc:split,tiles"
 static const char *const words[] = {"count", "sfc", "rcb", "sfc:split", "tiles"};
 enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 
-/* One owner has the load of three parts: methods that do not split it have at least that, and methods that do send
- * more. */
+/* One owner has the load of three parts: methods that do not split it have at least that load, and methods that do
+ * send more. */
 static void the_network_decides(MPI_Comm comm)
 {
     eqp_evaluated other[NWORDS];
@@ -272,7 +272,7 @@ static void the_network_decides(MPI_Comm comm)
     CHECK(strcmp(quiet.choice.method->name, balanced.choice.method->name) != 0);
     /* The same expensive network, but all parts share memory: as if messages were free. */
     CHECK_EQUAL(together.row.evaluated.exchange_seconds, 0);
-    /* Two maps are as short but for rounding: what making them took, which is measured, decides between them. */
+    /* Two maps have equal steps up to rounding, so the measured time to make them decides. */
     CHECK_NEAR(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds,
                1e-12 * balanced.row.evaluated.step_seconds);
     CHECK(together.row.evaluated.load_max < quiet.row.evaluated.load_max);
@@ -333,8 +333,8 @@ static int count_candidates(void)
     return n;
 }
 
-/* Choices in a row until a rest is long: 1 + 1, 3 + 1, 7 + 1, 15 + 1. Sanitizers look at memory, of which no choice
- * takes other than the first ones. */
+/* Consecutive choices until a rest is long: 1 + 1, 3 + 1, 7 + 1, 15 + 1. Fewer with sanitizers, which check memory, as
+ * later choices use memory like the first ones. */
 enum { LONG = 15 };
 #ifdef EQP_SANITIZED
 enum { TIMES = 4 };
@@ -342,8 +342,8 @@ enum { TIMES = 4 };
 enum { TIMES = 35 };
 #endif
 
-/* The winner is tried each time and no candidate is dropped: all are tried within the longest pause, but less and less
- * often. */
+/* The winner is tried each time and no candidate is dropped: every candidate is tried within the longest pause, but
+ * less and less often. */
 static void losers_are_skipped_for_a_while(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -376,8 +376,8 @@ static void losers_are_skipped_for_a_while(MPI_Comm comm)
     CHECK(all < TIMES * (first - rests) + 7 * rests); /* each loser six times at most */
 }
 
-/* Of the way that wins it is learnt that its maps age at once: another one is taken, though its step is longer, for as
- * long as maps last; and the line says what is expected. */
+/* If maps of the winner turn out to age at once, `auto` takes a method with a longer step whose maps last, and the line
+ * gives the expected time. */
 static void maps_that_age_are_left(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -406,8 +406,8 @@ static void maps_that_age_are_left(MPI_Comm comm)
     forget(&short_life);
 }
 
-/* Where the run is short nothing is tried but the curve; and once trials have had their share, maps are made the way
- * that won last, until the run has gone on for long enough. */
+/* In a short run only the curve is tried. Once trials have used their share of time, the last winner makes the maps
+ * until the run is long enough for new trials. */
 static void trials_wait_for_their_share(MPI_Comm comm)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -435,7 +435,7 @@ static void trials_wait_for_their_share(MPI_Comm comm)
     eqp__auto_record(&memory, false, 0.0, 1.0, 0.0);
     CHECK(!eqp__auto_may_try(&memory, &lives)); /* even steps cannot get better */
 
-    /* The last winner is tried in any choice, too: if it is expensive, the others have to wait. */
+    /* Each choice also tries the last winner: if it is expensive, further trials have to wait. */
     memory = (eqp_auto_memory){.curve = 1.0, .step = 1.0, .run = 950.0, .uneven = 0.5};
     CHECK(eqp__auto_may_try(&memory, &lives));
     eqp__auto_take(&memory, "hypergraph");
@@ -474,15 +474,15 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
 
     make_world(comm, 0, &w);
     bad = all_in_one(&w);
-    late = choose(&w, &nothing, 1e-30, &bad); /* no step is left in which anything could be gained */
+    late = choose(&w, &nothing, 1e-30, &bad); /* no steps are left to gain from a new map */
     CHECK(late.keep);
     CHECK_NEAR(late.row.evaluated.imbalance, PARTS - 1.0, 1e-9);
     early = choose(&w, &nothing, FOREVER, &bad);
     CHECK(!early.keep && early.row.evaluated.imbalance < 0.3);
     quiet = choose(&w, &expensive, FOREVER, &bad);
-    CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* who has everything needs nothing */
+    CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* a part that has everything needs no data */
     best = (eqp_trial){.nparts = PARTS, .map = early.trial.map, .placements = early.trial.placements};
-    again = choose(&w, &nothing, FOREVER, &best); /* all others are as long, and would have to be made */
+    again = choose(&w, &nothing, FOREVER, &best); /* no candidate has a shorter step, and each would have to be made */
     CHECK(again.keep && again.row.evaluated.step_seconds == early.row.evaluated.step_seconds);
     forget(&late);
     forget(&early);
@@ -534,7 +534,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
     free(choice);
 }
 
-/* Not a bit longer than the shortest that is compared. */
+/* No longer than the shortest compared step. */
 static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
 {
     static const eqp_network *const networks[] = {&nothing, &expensive};
@@ -584,8 +584,8 @@ static int count_missing(double pins, int n, const eqp_choice *asked, int *nhype
     return count;
 }
 
-/* Whatever was asked for, each candidate is compared once, the expensive ones too, but for what would take gigabytes.
- */
+/* For any request, each candidate is compared once, expensive candidates included, except those that would take
+ * gigabytes. */
 static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
 {
     eqp_choice asked;
@@ -626,15 +626,15 @@ static void a_comparison_looks_ahead(MPI_Comm comm)
         CHECK(row[i].step_next > 0.0 && row[i].imbalance_next >= 0.0);
         CHECK(row[NWORDS].step_next <= row[i].step_next);
         other = other || row[i].evaluated.step_seconds < row[NWORDS].evaluated.step_seconds;
-        /* Free messages: a step is the largest load, then as now. */
+        /* Free messages: each step takes the largest load. */
         CHECK_NEAR(row[i].step_next / (1.0 + row[i].imbalance_next), row[0].step_next / (1.0 + row[0].imbalance_next),
                    1e-9 * row[i].step_next);
     }
     CHECK(other);
 }
 
-/* By their weights alone parts hold unlike numbers of owners, and get unlike ghosts. Within capacities no map is taken
- * that is above one, by any method, whether parts are alike or not; and one that cannot be has a proof. */
+/* Balanced by weight only, parts hold different numbers of owners and ghosts. With capacities no method yields a map
+ * above one, whether capacities are equal or not, and an impossible map is refused with a proof. */
 static void no_map_is_above_its_memory(MPI_Comm comm)
 {
     static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};
@@ -689,6 +689,6 @@ int main(int argc, char **argv)
         MPI_TEST(a_comparison_looks_ahead),
         MPI_TEST(no_map_is_above_its_memory),
     };
-    fake_clock_tick = 1000000; /* maps take time by any clock */
+    fake_clock_tick = 1000000; /* making a map takes a positive time */
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -73,7 +73,7 @@ static int balance_all(MPI_Comm comm, const int64_t *load, int words, eqp_feedba
     return steps;
 }
 
-/* All ends of a run: steps that are all taken at once, after a good one, after a bad one, or never; swings. */
+/* All ends of a run: at once, after a good step, after a bad step, never; oscillations. */
 static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
 {
     static const int64_t lengths[] = {0, 1, 3, 5000, 100000};
@@ -103,8 +103,8 @@ static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
     }
 }
 
-/* A wave over four ranks gets worse in the first step. Where that was the last one, the guarded rule ends with what it
- * began with, the paper's with what came last. */
+/* A wave over four ranks gets worse in the first step. If that is the last step, the guarded rule keeps the initial
+ * bounds and the rule of the paper the last ones. */
 static void a_last_step_that_was_bad_is_taken_back(MPI_Comm comm)
 {
     enum { N = 500000 };
@@ -205,7 +205,7 @@ static void loads_and_options_that_are_none_are_refused_by_all(MPI_Comm comm)
     CHECK_EQUAL(eqp_feedback_balance(comm, 1, sizeof item, &items, &share, &verdict), EQP_ERR_ARGUMENT);
 }
 
-/* Ranks with rules of their own would come to verdicts of their own, and wait for each other for ever. */
+/* Ranks with different rules would reach different verdicts and deadlock. */
 static void options_that_differ_are_refused_by_all(MPI_Comm comm)
 {
     const int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
@@ -254,7 +254,7 @@ static int balance_with_little_memory(MPI_Comm comm, void *user)
     }
     failing_ranks_end();
     failing_ranks_failures += failures;
-    check_items(&share, WORDS, items); /* nothing is lost, whatever failed */
+    check_items(&share, WORDS, items); /* no data is lost on failure */
     free(items);
     return code;
 }

@@ -39,7 +39,7 @@ static void check_result(const eqp_method *method, const world *w, const int *pa
     CHECK_EQUAL(r->within, r->imbalance <= 0.05 + 1e-9);
     CHECK(r->imbalance >= r->imbalance_floor - 1e-9);
     CHECK_EQUAL(r->curve_better, !r->within && r->imbalance_curve < r->imbalance);
-    /* Planes across all items cannot promise that every box between them holds some. */
+    /* Boxes between planes across all items may be empty. */
     if (!keeps && !(method->flags & EQP_SHAPED) && is->shares == EQUAL_SHARES && is->n >= is->nparts) {
         CHECK_EQUAL(r->empty_parts, 0);
     }
@@ -71,7 +71,7 @@ static int cuts_sources(const eqp_method *method)
     return is_named(method, "tiles") || is_named(method, "jagged");
 }
 
-/* What each method promises about balance. */
+/* Checks the balance that each method promises. */
 static void check_balance(const eqp_method *method, const world *w, const eqp_balance_result *r)
 {
     if (!(w->total > 0)) {
@@ -99,8 +99,8 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     }
 }
 
-/* Curves and the bisection must not notice how the items are spread over the ranks; everything must give the same parts
- * twice. */
+/* Curves and bisections do not depend on the distribution of items over ranks; every method gives the same parts twice.
+ */
 static void check_repeatable(MPI_Comm comm, const eqp_method *method, const world *w, const int *part)
 {
     int again[MOST_ITEMS];
@@ -121,7 +121,7 @@ static void check_problem(MPI_Comm comm, problem is)
         const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp_method_repair();
         int part[MOST_ITEMS];
         eqp_balance_result r;
-        /* Of those that take as long as all others together each sees a third of the problems. */
+        /* Each of the slowest methods runs on a third of the problems. */
         const int takes_long = (method->flags & (EQP_NEEDS_PINS | EQP_NEEDS_UNITS)) == EQP_NEEDS_PINS;
         if (!mpi_test_takes(m + problems) || (takes_long && (m + problems) % 3 != 0)) {
             continue;
@@ -204,7 +204,7 @@ static void any_phases(MPI_Comm comm)
     }
 }
 
-/* What one number for each item cannot do. */
+/* One weight per item cannot balance phases; levelled can. */
 static void phases_come_out_even(MPI_Comm comm)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .phases = 4});
@@ -221,7 +221,7 @@ static void phases_come_out_even(MPI_Comm comm)
     free(w);
 }
 
-/* A cycle of one phase is what there was before. */
+/* A cycle of one phase gives the parts of the curve. */
 static void one_phase_is_one_load(MPI_Comm comm)
 {
     world *w = make_world((problem){.n = 500, .nparts = 7, .now = IN_ORDER});
@@ -234,7 +234,7 @@ static void one_phase_is_one_load(MPI_Comm comm)
     free(w);
 }
 
-/* All parts are within capacities that they would be above, or the parts of shaped methods are none. */
+/* No part exceeds its capacity where it would without one, or a shaped method refuses. */
 static void capacities_hold(MPI_Comm comm)
 {
     enum { PARTS = 5 };
@@ -245,7 +245,7 @@ static void capacities_hold(MPI_Comm comm)
     eqp_balance_options options = options_of(w);
 
     for (int p = 0; p < PARTS; p++) {
-        capacity[p] = (int64_t)(400 * 209.5 / PARTS * (p == 0 ? 0.7 : 1.15)); /* 1.06 of all there is */
+        capacity[p] = (int64_t)(400 * 209.5 / PARTS * (p == 0 ? 0.7 : 1.15)); /* in total 1.06 of all items */
     }
     options.capacity = capacity;
     for (int m = 0; m <= eqp_method_count(); m++) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What single methods promise beyond what all do: stability, shapes, the same parts from all ranks together, measured
- * loads. */
+/* Promises of single methods: stability, shapes, parts that do not depend on the ranks, measured loads. */
 #include "methods_world.h"
 
 #include <equipoise/more/par.h>
 #include <equipoise/more/tiles.h>
 
-/* How many items change parts when the weights change a little. */
+/* Number of items that change parts when the weights change slightly. */
 static int64_t moved_again(MPI_Comm comm, const char *name)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER});
@@ -34,7 +33,7 @@ static void repartitioning_moves_little(MPI_Comm comm)
     CHECK(moved_again(comm, "voronoi") < MOST_ITEMS / 4);
 }
 
-/* What `rcb` and `rib` do with more items than one rank should hold; the library's own way in. */
+/* Internal entry of `rcb` and `rib`, with a limit on the items that one rank may hold. */
 int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *how, int64_t most_on_root, int *part, eqp_balance_result *result);
 
@@ -75,7 +74,7 @@ static void all_ranks_together_bisect_as_well(MPI_Comm comm)
     }
 }
 
-/* The ways in of the methods that cut sources; the library's own. */
+/* Internal entries of the methods that cut sources. */
 int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                       enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result);
 
@@ -88,9 +87,9 @@ static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape s
     eqp_balance_result together, alike;
     int part[MOST_ITEMS], same[MOST_ITEMS];
 
-    items.pin_first = NULL; /* the repair is none of this test's */
+    items.pin_first = NULL; /* excludes the repair from this test */
     options.imbalance_tol = 1e30;
-    if (is.nparts % 3 > 0) { /* else they are estimated; and maybe more than there are parts */
+    if (is.nparts % 3 > 0) { /* else the number is estimated, possibly above nparts */
         CHECK_EQUAL(eqp_method_set(eqp_method_find("jagged"), "columns", is.nparts % 3 == 1 ? "1" : "2",
                                    &options.settings, NULL),
                     EQP_OK);
@@ -134,7 +133,7 @@ static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
     CHECK_EQUAL(eqp_balance(comm, eqp_method_find("interaction"), &items, &options, part, &r), EQP_OK);
     CHECK(r.within);
     CHECK_EQUAL(r.empty_parts, 0);
-    /* Half that is moved is much already; without renumbering it would be four fifths. */
+    /* About half of the items move; without renumbering of parts it would be four fifths. */
     CHECK(10 * r.moved < 7 * MOST_ITEMS);
     free(pin_weight);
     free(w);
@@ -160,7 +159,7 @@ static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
     free(w);
 }
 
-/* One row of slabs: shares of any kind can be met, and numbers rise with the places. */
+/* One row of slabs meets any shares, and part numbers rise with position. */
 static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
 {
     const eqp_method *method = eqp_method_find("tensor");
@@ -188,7 +187,7 @@ static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
     free(w);
 }
 
-/* Whichever ranks the sampled items are on. */
+/* The cells are the same for any distribution of the sampled items over ranks. */
 static void cells_do_not_depend_on_the_spread(MPI_Comm comm)
 {
     const eqp_method *method = eqp_method_find("voronoi");
@@ -212,7 +211,7 @@ static void cells_do_not_depend_on_the_spread(MPI_Comm comm)
     free(w);
 }
 
-/* One step of feedback with what the parts of w->now would measure; all parts on every rank. */
+/* One step of feedback with the loads that the parts of w->now would measure; all parts on every rank. */
 static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
 {
     int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of methods, and that a fault on one rank is a failure on all, with the same code and the same line. */
+/* The table of methods: a fault on one rank is a failure on all ranks, with the same code and message. */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -75,14 +75,14 @@ enum fault {
     FAULTS
 };
 
-/* Whether only the comparison of the ranks can find the fault. */
+/* True if only a comparison between ranks can find the fault. */
 static int is_a_difference(enum fault fault)
 {
     return fault == OTHER_PARTS || fault == OTHER_TOLERANCE || fault == OTHER_SEED || fault == OTHER_SHARES ||
            fault == OTHER_SETTING || fault == OTHER_METHOD || fault == OTHER_PHASES || fault == OTHER_TIMES;
 }
 
-/* Only Zoltan is told ids. */
+/* Only methods of Zoltan use ids. */
 static int is_about_ids(enum fault fault)
 {
     return fault == TWIN_IDS || fault == TWIN_OF_ANOTHER_RANK;
@@ -97,7 +97,7 @@ static int is_in_the_data(enum fault fault)
            fault == INFINITE_PHASE_LOAD || is_about_ids(fault);
 }
 
-/* A call that is right but for one thing on one rank. */
+/* A call that is valid except for one fault on one rank. */
 typedef struct call {
     int64_t id[4], particles[4], size[4], pin_first[5], pin[4];
     double weight[4], point[12], source[12], pin_weight[4], share[3], phase_load[12], times[3];
@@ -198,7 +198,7 @@ static void spoil_options(call *c, enum fault fault)
     }
     if (fault == OTHER_SETTING || fault == NAN_SETTING || fault == NEGATIVE_SETTING) {
         const double setting = fault == OTHER_SETTING ? 3 : fault == NAN_SETTING ? NAN : -1;
-        /* The first option of all that have any is a real number. */
+        /* The first option of every method with options is a real number. */
         memcpy(&c->options.settings, &setting, sizeof setting);
     }
     if (fault == OTHER_TOLERANCE || fault == NAN_TOLERANCE) {
@@ -210,7 +210,7 @@ static void spoil_options(call *c, enum fault fault)
     c->method = fault == NO_METHOD ? NULL : c->method;
 }
 
-/* A fault that a method cannot know about: the array is not its business. */
+/* True if a method cannot notice the fault, because it does not read the array. */
 static int is_harmless(const eqp_method *method, enum fault fault, int nranks)
 {
     if (is_a_difference(fault)) {

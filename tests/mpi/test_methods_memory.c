@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank runs out of memory, in each of the library's allocations in turn: every rank returns, with that code, and
- * what the caller owns is untouched. */
+/* One rank runs out of memory in each allocation of the library in turn: every rank returns that code, and the caller's
+ * data are unchanged. */
 #include "harness.h"
 
 #include <unistd.h>
@@ -90,7 +90,7 @@ static void methods_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     for (int m = 0; m < eqp_method_count(); m++) {
         CHECK(failing_ranks_check(comm, balance, (void *)eqp_method_at(m)) > 0);
     }
-    /* Without pins its neighbours are those in space. */
+    /* Without pins, neighbors are neighbors in space. */
     CHECK(failing_ranks_check(comm, balance_without_pins, (void *)eqp_method_find("diffusion")) > 0);
 }
 

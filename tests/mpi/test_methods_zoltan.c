@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Zoltan does without a word, or might do: its answers are looked at, mended where that can be, and refused on all
- * ranks where not. This program stands between the library and Zoltan's partitioner and spoils what comes back. */
+/* Silent failures of Zoltan: the library checks its answers, repairs them if possible, and otherwise refuses them on
+ * all ranks. This program intercepts calls to Zoltan's partitioner and corrupts the results. */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -12,17 +12,17 @@
 #include <zoltan.h>
 
 #ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L) /* of <dlfcn.h> for programs that ask for all of GNU */
+#define RTLD_NEXT ((void *)-1L) /* from <dlfcn.h>, which declares it with _GNU_SOURCE only */
 #endif
 
 typedef enum trick {
     HONEST,
-    ALL_TO_ONE,     /* everything in part 0: beyond every tolerance, all other parts empty */
+    ALL_TO_ONE,     /* everything in part 0: above any tolerance, all other parts empty */
     ONE_EMPTY,      /* the last part is empty */
-    WARNING,        /* a return code that is neither good nor bad */
+    WARNING,        /* a return code that is neither success nor failure */
     FATAL,          /* a failure on one rank only */
     OUT_OF_MEMORY,  /* the same */
-    PART_TOO_LARGE, /* answers that are none, on one rank */
+    PART_TOO_LARGE, /* invalid answers on one rank */
     PART_NEGATIVE,
     ITEM_TOO_LARGE,
     ITEM_TWICE,
@@ -31,7 +31,7 @@ typedef enum trick {
 } trick;
 
 static trick played;
-static int player, calls; /* whether this rank plays it; how often the partitioner was called */
+static int player, calls; /* true on the rank that plays the trick; calls of the partitioner */
 
 typedef int partition_fn(struct Zoltan_Struct *, int *, int *, int *, int *, ZOLTAN_ID_PTR *, ZOLTAN_ID_PTR *, int **,
                          int **, int *, ZOLTAN_ID_PTR *, ZOLTAN_ID_PTR *, int **, int **);
@@ -69,7 +69,7 @@ int Zoltan_LB_Partition(struct Zoltan_Struct *zoltan, int *changes, int *gid_wor
 
 enum { ITEMS = 60, PINS = 4, PARTS = 4 };
 
-/* Items of every rank along a line, each of which touches itself and its neighbours. */
+/* Items of every rank along a line; each touches itself and its neighbors. */
 typedef struct line {
     int64_t id[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS], size[ITEMS];
     double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS];
@@ -110,7 +110,7 @@ static int balance(MPI_Comm comm, const char *method, line *l)
     return eqp_balance(comm, eqp_method_find(method), &l->items, &l->options, l->part, &l->result);
 }
 
-/* What the result says, recomputed from the parts alone. */
+/* Checks the result against values recomputed from the parts. */
 static void check_parts(MPI_Comm comm, const line *l)
 {
     eqp_part_loads loads;
@@ -139,7 +139,7 @@ static void bad_answers_are_mended(MPI_Comm comm)
             CHECK_NEAR(l.result.imbalance_unrepaired, PARTS - 1, 1e-12);
             CHECK(l.result.repaired > 0);
         }
-        /* Bisection keeps its balance, whatever that is; only parts without items are filled. */
+        /* Bisection is not rebalanced; only empty parts are filled. */
         make_line(comm, &l);
         CHECK_EQUAL(balance(comm, "rcb", &l), EQP_OK);
         CHECK(calls == 1 || mpi_test_rank(comm) > 0);
@@ -173,7 +173,7 @@ static void failures_of_one_rank_are_failures_of_all(MPI_Comm comm)
 int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *approach, double quality, int64_t most_on_root, int *part);
 
-/* More pins than one rank takes: all ranks partition, and hear of the one that fails. */
+/* More pins than one rank takes: all ranks partition, and all learn of a failure on one. */
 static void all_ranks_partition_what_is_too_much_for_one(MPI_Comm comm)
 {
     for (played = HONEST; played < TRICKS; played++) {
@@ -194,8 +194,8 @@ static void all_ranks_partition_what_is_too_much_for_one(MPI_Comm comm)
     played = HONEST;
 }
 
-/* One edge joins every other item of all; a chain of light ones joins neighbours. Whoever drops the large edge, as
- * Zoltan does with those of more than a quarter of the items unless it is told not to, cuts it. */
+/* One edge joins every second item; light edges join neighbors. By default Zoltan drops edges with more than a quarter
+ * of the items; a partitioner that drops the large edge cuts it. */
 static void large_edges_are_not_dropped(MPI_Comm comm)
 {
     const int64_t all = (int64_t)ITEMS * mpi_test_size(comm);
@@ -258,7 +258,7 @@ static void extremes_come_out_right(MPI_Comm comm)
     }
 }
 
-/* The whole weight is more than a double holds: a code, the same on all ranks, and no hang. */
+/* The total weight overflows a double: the same error code on all ranks and no deadlock. */
 static void weights_that_overflow_are_refused(MPI_Comm comm)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
@@ -273,7 +273,7 @@ static void weights_that_overflow_are_refused(MPI_Comm comm)
     }
 }
 
-/* One item may hold nearly everything, or all but one nothing; points may all be one. */
+/* One item with nearly all the weight, all weights but one zero, or all points equal. */
 static void lopsided_weights_fill_every_part(MPI_Comm comm)
 {
     static const char *const methods[] = {"interaction", "rcb", "sfc", "count", "rib", "hypergraph", "metis"};

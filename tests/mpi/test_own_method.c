@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A method of one's own is one file and one row: options, words, the checks and the repair of eqp_balance(). */
+/* A custom method is one file and one row; it gets options, words, and the checks and repair of eqp_balance(). */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -45,7 +45,7 @@ static const eqp_methods own = {rows, 1};
 
 enum { ITEMS = 100 };
 
-/* Items of this rank on a diagonal of their own direction. */
+/* Items of this rank, on a diagonal in a direction of its own. */
 static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
 {
     const int rank = mpi_test_rank(comm);
@@ -68,7 +68,7 @@ static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
     CHECK_EQUAL(eqp_balance(comm, choice.method, &items, &options, part, NULL), EQP_OK);
 }
 
-/* Of calls: sfc is there in every build, and who lacks a method hears which library. */
+/* Words of calls: every build has sfc, and the message for a missing method names its library. */
 static void words_of_calls_say_what_there_is(MPI_Comm comm)
 {
     static const struct {
@@ -143,7 +143,7 @@ static void people_are_told_what_the_row_says(MPI_Comm comm)
     free(choices);
 }
 
-/* What eqp_balance() looks after needs no line in the method. */
+/* eqp_balance() checks these values, so the method need not. */
 static void values_are_checked_for_it(MPI_Comm comm)
 {
     const double point[3] = {0.1, 0.1, 0.1}, wrong = 7;
@@ -164,7 +164,7 @@ static void values_are_checked_for_it(MPI_Comm comm)
     CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
 }
 
-/* Equal runs of the items along x, for a frame that brings them here. Says EQP_ERR_DATA where a column is missing. */
+/* Equal runs of items along x, called on gathered items. Returns EQP_ERR_DATA if a column is missing. */
 static int deal(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                 eqp_balance_result *result)
 {

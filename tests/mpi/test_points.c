@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items that lie anywhere get parts that balance their weights, and the same ones wherever they lie and however their
- * coordinates are stored. */
+/* Parts of points balance their weights and are the same for any distribution over ranks and any storage of
+ * coordinates.
+ */
 #include "harness.h"
 
 #include <equipoise/more/assign.h>
@@ -14,10 +15,10 @@
 
 enum { ITEMS = 400, UNSET = -7 };
 
-/* Where items lie: by number, anywhere, on one rank, on every other rank. */
+/* Distribution of items: by number, at random, on one rank, on every second rank. */
 enum spread { BY_NUMBER, SHUFFLED, ALL_ON_LAST, EVERY_OTHER_RANK, SPREADS };
 
-/* How items lie, and what is wrong with the first of the last rank that has any. */
+/* Layout of the items, and a fault in the first item of the last rank that has any. */
 typedef struct layout {
     int n; /* of all ranks, at most ITEMS */
     enum spread spread;
@@ -26,7 +27,7 @@ typedef struct layout {
     double offset; /* of coordinates, times the scale */
     double far;    /* first coordinate of the last item, unless 0 */
     double spoilt; /* its second coordinate, unless 0 */
-    double weight; /* its own, unless 0 */
+    double weight; /* its weight, unless 0 */
 } layout;
 
 /* One rank's items. */
@@ -43,7 +44,7 @@ static double uniform(int i, int k)
     return eqp_random_uniform(17, (uint64_t)i, (uint64_t)k);
 }
 
-/* Numbers that a float can hold, denser towards the origin. The first 40 items are pairs in one place. */
+/* Coordinates exact in single precision, denser toward the origin. The first 40 items are coincident pairs. */
 static double coordinate(const layout *is, int i, int k)
 {
     const double u = uniform(i < 40 ? i / 2 : i, k);
@@ -154,7 +155,7 @@ static bool is_named(const eqp_method *method, const char *name)
     return strcmp(method->name, name) == 0;
 }
 
-/* What the method promises, and whether the result tells the truth. */
+/* Checks the promises of the method, and the result against the parts. */
 static void check_balance(const eqp_method *method, const layout *is, int nparts, const int *part,
                           const eqp_balance_result *r)
 {
@@ -200,7 +201,7 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
     }
 }
 
-/* The next row that needs no pins, from row *m on; NULL: no more. */
+/* The next row from *m on that needs no pins; NULL at the end. */
 static const eqp_method *next_method(int *m)
 {
     const eqp_method *method = eqp_method_at((*m)++);
@@ -263,15 +264,15 @@ static void few_items_and_odd_places(MPI_Comm comm)
     }
 }
 
-/* Powers of two change nothing, offsets nothing that matters: what any method makes of numbers that are places. */
+/* Scaling by powers of two does not change the parts; extreme coordinates still give valid ones. */
 static void places_of_any_size_get_the_same_parts(MPI_Comm comm)
 {
     const double scale[] = {0x1p+990, 0x1p-900};
-    const layout odd[] = {{.n = 60, .scale = 1e308, .spoilt = -1.7e308}, /* the widest cube that there is */
+    const layout odd[] = {{.n = 60, .scale = 1e308, .spoilt = -1.7e308}, /* the widest possible cube */
                           {.n = 60, .scale = 1.7e308, .far = -1.7e308},
                           {.n = 60, .scale = 0x1p-1050}, /* denormal numbers */
                           {.n = 60, .far = 1e300},
-                          {.n = 60, .scale = 1e270, .offset = 1e30}}; /* in one place */
+                          {.n = 60, .scale = 1e270, .offset = 1e30}}; /* all points coincide */
     int part[ITEMS], again[ITEMS];
     const eqp_method *method;
 
@@ -291,7 +292,7 @@ static void places_of_any_size_get_the_same_parts(MPI_Comm comm)
     }
 }
 
-/* Whoever gives no present part has his items. */
+/* Without part_now, items belong to the part of their rank. */
 static void items_are_at_home_where_they_lie(MPI_Comm comm)
 {
     static items t;
@@ -308,7 +309,7 @@ static void items_are_at_home_where_they_lie(MPI_Comm comm)
     CHECK_EQUAL(r.moved, 0);
 }
 
-/* Nobody's parts or result are touched, and all are told the same. */
+/* Parts and result are unchanged on all ranks, and all get the same message. */
 static void check_refused(MPI_Comm comm, const char *name, const layout *is, int nparts, int expected)
 {
     static items t;
@@ -350,7 +351,7 @@ static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
     check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
 }
 
-/* The order is the items' own, whoever has them; what comes back is what was sent. */
+/* The order does not depend on the distribution of items; a column that returns equals the one sent. */
 static void columns_follow_the_curve_and_come_back(MPI_Comm comm)
 {
     static items t;
@@ -385,7 +386,7 @@ static void columns_follow_the_curve_and_come_back(MPI_Comm comm)
     eqp_point_order_free(NULL);
 }
 
-/* The part that its item has; of a pair in one place, either's. */
+/* The part of the item; for a coincident pair, the part of either. */
 static void check_places(const layout *is, int nparts, const int *part, const eqp_regions *regions)
 {
     const double nowhere[3] = {0, NAN, 0}, far[3] = {-1e300, 1e300, 5};
@@ -450,7 +451,7 @@ static void what_no_walls_tell_apart_is_refused(MPI_Comm comm)
     CHECK(regions == NULL && eqp_regions_find(NULL, (double[3]){0}) == -1);
 }
 
-/* Of orders and regions; user: not used */
+/* Allocations of orders and regions; user: not used */
 static int places_without_memory(MPI_Comm comm, void *user)
 {
     static items t;
@@ -504,7 +505,7 @@ static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
     }
 }
 
-/* Every fifth item has work in the second phase, too. Wherever items lie, and weighed or not, the parts are even. */
+/* Every fifth item also has work in the second phase. Parts are even for any distribution, weighted or not. */
 static void loads_of_phases_follow_their_items(MPI_Comm comm)
 {
     enum { PARTS = 4, PHASES = 2 };
@@ -540,7 +541,7 @@ static void loads_of_phases_follow_their_items(MPI_Comm comm)
         CHECK_EQUAL(eqp_cycle_measure(ITEMS, all, part, PHASES, times, PARTS, NULL, NULL, &cycle), EQP_OK);
         CHECK_NEAR(r.cycle_efficiency, cycle.efficiency, 1e-12);
         CHECK(cycle.efficiency > 0.95);
-        if (k % SPREADS == 0) { /* weights order items that are in one place */
+        if (k % SPREADS == 0) { /* weights order coincident items */
             memcpy(first, part, sizeof first);
             t.points.phase_load = NULL;
             CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("levelled"), &t.points, &options, t.part, &r),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many collective calls it takes to give items their parts: few, and as many on any number of ranks. */
+/* Number of collective calls to assign parts to items: few, and the same on any number of ranks. */
 #include "counted_calls.h"
 #include "harness.h"
 
@@ -16,7 +16,7 @@ typedef struct items {
     int part[ITEMS], part_now[ITEMS];
 } items;
 
-/* Anywhere, most in a corner, on any rank. */
+/* Items on random ranks, most of them in a corner. */
 static void make_items(MPI_Comm comm, items *t)
 {
     t->n = 0;
@@ -32,7 +32,7 @@ static void make_items(MPI_Comm comm, items *t)
     }
 }
 
-/* Calls of a method, Zoltan's own apart: those of rank 0 alone wait for nobody. 0: the build lacks it. */
+/* Collective calls of a method, without Zoltan's own: calls of rank 0 alone do not synchronize. 0: method not built. */
 static long count(MPI_Comm comm, const char *name, bool bare)
 {
     static items t;
@@ -74,7 +74,7 @@ static void parts_cost_few_calls_on_any_ranks(MPI_Comm comm)
     }
 }
 
-/* And ranks get about as many items each, if not all told each other all of their keys. */
+/* An order takes few calls, and ranks get about equally many items although not all keys are exchanged. */
 static void an_order_costs_few_calls(MPI_Comm comm)
 {
     static items t;

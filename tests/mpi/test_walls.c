@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Boxes of parts meet face to face and are as wide as is wanted; boxes and balls touch the parts of all places in them,
- * and no others. */
+/* Boxes of parts meet face to face and have the required width; boxes and balls touch exactly the parts of the points
+ * in them. */
 #include "harness.h"
 
 #include <equipoise/more/random.h>
@@ -61,8 +61,7 @@ static eqp_walls_options in_the_cube(double least)
 
 /* ---- walls ---- */
 
-/* Volumes add up to the cube's, no two boxes overlap, none is too narrow, and every box is where find() has its part.
- */
+/* Volumes add up to that of the cube, no two boxes overlap, no box is too narrow, and find() agrees with the boxes. */
 static void check_boxes(const eqp_regions *regions, int nparts, double least)
 {
     double low[PARTS][3], high[PARTS][3], volume = 0;
@@ -90,7 +89,7 @@ static void check_boxes(const eqp_regions *regions, int nparts, double least)
     CHECK_EQUAL(eqp_regions_walls(regions, nparts, low[0], high[0]), EQP_ERR_ARGUMENT);
 }
 
-/* Faces of a grid go on in the next part, whose number MPI knows. */
+/* A face in a grid continues in the next part, numbered as in MPI_Cart_coords(). */
 static void check_grid(const eqp_regions *regions, const int grid[3])
 {
     for (int p = 0; p < grid[0] * grid[1] * grid[2]; p++) {
@@ -111,7 +110,7 @@ static void check_grid(const eqp_regions *regions, const int grid[3])
     }
 }
 
-/* How much more than the mean the heaviest part has. */
+/* Imbalance: excess of the heaviest part over the mean. */
 static double imbalance_of(MPI_Comm comm, const items *t, const eqp_regions *regions, int nparts)
 {
     double load[PARTS] = {0}, most = 0, sum = 0;
@@ -231,7 +230,7 @@ static void what_has_no_walls_is_refused_with_the_reason(MPI_Comm comm)
     CHECK(grid[0] == -7 && regions == NULL);
 }
 
-/* Every item is found in its part, and parts that walls tell apart have their shares. */
+/* Every item is found in its part, and parts separated by walls have their shares. */
 static void check_flat(MPI_Comm comm, items *t, const char *name)
 {
     eqp_message message = {""};
@@ -295,9 +294,9 @@ static void one_place_has_walls(MPI_Comm comm)
     eqp_regions_free(regions);
 }
 
-/* ---- what a box or a ball touches ---- */
+/* ---- parts that a box or a ball touches ---- */
 
-/* A question, and a place that it reaches. */
+/* A query, and a point within its reach. */
 typedef struct question {
     double low[3], high[3], reach;
     const double *domain;
@@ -331,7 +330,7 @@ static void place_in(const question *q, int k, int i, double place[3])
     }
 }
 
-/* True if one of many places around the items of a part belongs to the part and is within reach. */
+/* True if one of many points around the items of a part belongs to the part and is within reach. */
 static bool is_met(const eqp_regions *regions, const question *q, int part)
 {
     double low[3], high[3];
@@ -357,7 +356,7 @@ static bool is_met(const eqp_regions *regions, const question *q, int part)
     return false;
 }
 
-/* Every part of a place is named; of those that are named hardly one is met by none of the places. */
+/* The query returns the part of every sampled point; it returns hardly any part without a sampled point. */
 static void check_touch(const eqp_regions *regions, int nparts, int k, const double *domain, int *named, int *unmet)
 {
     const question q = ask(k, domain);
@@ -417,7 +416,7 @@ static void boxes_and_balls_touch_the_parts_of_their_places(MPI_Comm comm)
             for (int k = 0; k < 12; k++) {
                 check_touch(regions, nparts, k, k % 2 ? cube : NULL, &named, &unmet);
             }
-            CHECK(unmet <= (m == 4 ? named / 10 : 0)); /* cells that the search for a proof leaves open */
+            CHECK(unmet <= (m == 4 ? named / 10 : 0)); /* cells that the search could not exclude */
             eqp_regions_free(regions);
         }
     }
@@ -450,8 +449,8 @@ static void places_of_any_size_touch_their_parts(MPI_Comm comm)
     }
 }
 
-/* Cells of any share of the space, of items that are alike in many places, at any distance: no part of a place is
- * missed, and a method without regions says so. */
+/* Cells of any size, of coincident items, at any distance: no part of a point is missed. A method without regions is
+ * refused. */
 static void cells_come_with_their_parts(MPI_Comm comm)
 {
     static const double far[][3] = {{-30, 5, 5}, {1e9, -1e9, 2}, {1e308, -1e308, 1e308}};
@@ -497,7 +496,7 @@ static void cells_come_with_their_parts(MPI_Comm comm)
     eqp_regions_free(regions);
 }
 
-/* Against the distances of all boxes from all balls. */
+/* Against brute force: the distances of all boxes from all balls. */
 static void balls_touch_exactly_the_boxes_that_are_near(MPI_Comm comm)
 {
     static items t;
