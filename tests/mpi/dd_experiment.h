@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dislocation networks made by hand, runs of them that are checked after every step, and their measures. */
+/* Small hand-made dislocation networks, runs with checks after every step, and their measures. */
 #ifndef DD_EXPERIMENT_H
 #define DD_EXPERIMENT_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A distributed network as a whole: dd_network_check(), each node on one rank, the one that all of its neighbours name.
- */
+/* Checks a distributed network: dd_network_check(), and each node is on one rank, which all of its neighbors name. */
 #ifndef DD_SOUND_H
 #define DD_SOUND_H
 

@@ -13,22 +13,22 @@
 
 enum { MOST_RANKS = 16 };
 
-/* What a row expects, if not one code on all ranks. */
+/* Expected outcome of a row, unless it is one code on all ranks. */
 enum outcome {
     SAME = 1,  /* EQP_ERR_ARGUMENT, as all ranks must pass the same; a single rank does */
     OF_THREE,  /* the same, but nothing differs between fewer than three ranks */
     WRONG,     /* EQP_ERR_ARGUMENT, on a single rank too */
     NEEDED,    /* the same, and a single rank may be right: not all methods need it */
     TOO_LARGE, /* EQP_ERR_OVERFLOW; a single rank adds nothing */
-    ALONE /* only the odd rank calls, and is told EQP_ERR_ARGUMENT at once: it has nothing to reach the others by */
+    ALONE      /* only the odd rank calls and gets EQP_ERR_ARGUMENT at once, as it has no communicator */
 };
 
 /* One rank in one call. */
 typedef struct seat {
-    MPI_Comm comm, argument; /* of the row; as the function is to get it */
+    MPI_Comm comm, argument; /* of the row; the one passed to the function */
     int rank, size, number;  /* number of the row */
-    bool odd, alone;         /* whether this is the rank that differs; whether only that one calls */
-    const char *what;        /* it differs in; "": nothing */
+    bool odd, alone;         /* this is the rank that differs; only that rank calls */
+    const char *what;        /* argument in which it differs; "": none */
 } seat;
 
 typedef struct row {
@@ -42,7 +42,7 @@ static bool row_was_meant; /* whether anybody has asked for what the row is abou
 static const char *only_row;
 static char watched[256];
 
-/* Whether this rank differs in this. */
+/* True if this rank differs in the argument. */
 static inline bool is(const seat *s, const char *what)
 {
     const bool meant = strcmp(s->what, what) == 0;
@@ -60,8 +60,8 @@ static inline void bite(int signal)
     _exit(1);
 }
 
-/* Ends a call that hangs, naming it: after ten seconds of its own time, as ranks that wait for others poll, or after a
- * minute in which it may have slept. Nothing here measures how long a call takes. */
+/* Ends a call that hangs and names it: after ten seconds of CPU time, since waiting ranks poll, or after a minute of
+ * wall time, in case it sleeps. The limits do not measure the speed of a call. */
 static inline void watch(const row *r)
 {
     const int seconds = r ? 10 : 0;

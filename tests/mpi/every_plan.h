@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every exchange plan, those among them that come to the same where ranks are few: stages by what is broadcast by
- * whether two ranks share a node. */
+/* All exchange plans, including plans that coincide on few ranks: stages x broadcast x one or two ranks per node. */
 #ifndef EQP_MPI_EVERY_PLAN_H
 #define EQP_MPI_EVERY_PLAN_H
 

@@ -184,7 +184,7 @@ static int write_header(const hard_scene *scene, FILE *file)
 
 enum gadget_block { POSITIONS, VELOCITIES, IDS, MASSES, GADGET_BLOCKS };
 
-/* What a particle has in a block: one to three words of 32 bits. */
+/* Writes the data of a particle in a block: one to three 32-bit words. */
 static int write_particle(const hard_scene *scene, FILE *file, enum gadget_block block, int64_t i)
 {
     double m, x[3], v[3];

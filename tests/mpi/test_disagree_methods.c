@@ -91,7 +91,7 @@ static int balance(const seat *s)
     return code;
 }
 
-/* What points are made of, [2]. */
+/* Arrays of two points. */
 typedef struct point_arrays {
     int64_t size[2];
     double weight[2], x[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A balancer whose maps are made beside the run: they find their owners again, no matter where they are made and how
- * late they come. */
+/* A balancer whose maps are made concurrently with the run: they apply to the present owners, wherever they are made
+ * and however late they arrive. */
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -385,8 +385,8 @@ static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice
     return most * w->size / sum - 1.0;
 }
 
-/* Runs until the first late map with a shared owner is taken; by then that owner's work is `heavy`, and that of half of
- * the others has grown. */
+/* Runs until the first late map with a shared owner is taken. By then that owner's work is `heavy`, and half of the
+ * remaining owners have grown. */
 static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step *step)
 {
     static world w;

@@ -237,7 +237,7 @@ static void check_entries(MPI_Comm comm, const char *method)
             CHECK_EQUAL(placement->home, placement->tag);
             continue;
         }
-        CHECK(is_heavy((int64_t)w.rank * PER_RANK + i)); /* the others are lighter than a unit */
+        CHECK(is_heavy((int64_t)w.rank * PER_RANK + i)); /* lighter owners fit into one unit */
         check_split(&w, &made, placement);
         named[-1 - placement->tag] += 1;
     }

@@ -453,7 +453,7 @@ static void key_cuts_follow_weights(MPI_Comm comm)
     uint64_t key[10], cut[4];
     int64_t weight[10], zero[10] = {0};
 
-    /* Keys 0, 1, 2, ... over all ranks; one key weighs as much as the remaining keys together. */
+    /* Keys 0, 1, 2, ... over all ranks; one key has half of the total weight. */
     for (int i = 0; i < 10; i++) {
         key[i] = (uint64_t)(10 * rank + i);
         weight[i] = key[i] == 4 ? 10 * size - 1 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The area of a whole network, for tests of the plastic strain: area[3 i + j] is the sum over all segments of b_i A_j,
+/* The area of a network, for tests of the plastic strain: area[3 i + j] is the sum over all segments of b_i A_j,
  * A the triangle of a segment and its line's first node. */
 #ifndef DD_AREA_H
 #define DD_AREA_H

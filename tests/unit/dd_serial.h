@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the operations on a whole network, in the order of tags; candidates by brute force. */
+/* Runs the operations on an undivided network, in the order of tags; candidates by brute force. */
 #ifndef DD_SERIAL_H
 #define DD_SERIAL_H
 

@@ -118,7 +118,8 @@ static inline int64_t world_hand_on(const world *w, int node, int stage, int str
     return nsteps;
 }
 
-/* What goes out by stages: the steps of all blocks that are not hot. Everybody who needs a block has it at the end. */
+/* Sends all blocks that are not hot by stages and returns the number of steps. In the end every part that needs a block
+ * has it. */
 static inline int64_t world_send_out(const world *w, const eqp_exchange_plan *plan, const int *is_hot)
 {
     const int node = plan->node, nnodes = w->nparts / node;

@@ -39,7 +39,7 @@ static inline const char *replaced(const char *text, const char *old, const char
     return to;
 }
 
-/* A whole network in memory. */
+/* A complete network in memory. */
 typedef struct network {
     eqp_paradis_header header;
     int64_t n, narms, room_nodes, room_arms;

@@ -40,7 +40,7 @@ static eqp_boxes *boxes_of(eqp_boxes_kind kind, int parts)
     return boxes;
 }
 
-/* Half of the points everywhere, half of them in a clump: a network with a tangle. */
+/* Half of the points uniform, half in a clump: a network with a tangle. */
 static void make_points(void)
 {
     for (int i = 0; i < POINTS; i++) {

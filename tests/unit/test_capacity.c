@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hard caps: no part is above its own, what is said to be impossible is, and the loads stay even. */
+/* Hard caps: no part exceeds its own, reports of impossible caps are correct, and the loads stay even. */
 #include "failing_malloc.h"
 #include "methods/frame/capacity.h"
 #include "numeric.h"
@@ -48,7 +48,7 @@ static bool fits(const set *s, const int *part)
     return fit;
 }
 
-/* Whether any of all assignments fits. */
+/* True if an assignment fits; tries all of them. */
 static bool can_fit(const set *s)
 {
     int part[SMALL] = {0};
@@ -65,7 +65,7 @@ static bool can_fit(const set *s)
     return fits(s, part);
 }
 
-/* Items and capacities about which little is certain: as many of them as there is room for, roughly. */
+/* Hard sets, feasible or not by chance: the items roughly fill the capacities. */
 static void make_small(set *s)
 {
     const int64_t largest = 1 + any(12);
@@ -113,11 +113,11 @@ static void small_sets_against_brute_force(void **unused)
         found += can;
         proven += broken;
     }
-    assert_in_range(found, rounds / 4, rounds * 3 / 4); /* else the sets say little */
-    assert_true(proven > (rounds - found) * 9 / 10);    /* the others are found by search only */
+    assert_in_range(found, rounds / 4, rounds * 3 / 4); /* else the sets are too easy or too hard */
+    assert_true(proven > (rounds - found) * 9 / 10);    /* only a search finds the remaining ones */
 }
 
-/* Many items: light ones that take much room, and heavy ones that take little. */
+/* Many items: light ones with large sizes, and heavy ones with small sizes. */
 static void make_large(set *s, int64_t n, int nparts)
 {
     int64_t first[MOST_PARTS + 1];
@@ -162,7 +162,7 @@ static double imbalance_of(const set *s, const int *part)
     return loads.imbalance;
 }
 
-/* Capacities a little above the mean cost no balance, whether parts are alike or not, and few pieces of the curve. */
+/* Capacities slightly above the mean, equal or not, cost no balance and add few pieces of the curve. */
 static void loads_stay_even(void **unused)
 {
     static set s;
@@ -211,7 +211,7 @@ static void what_fits_is_repaired_no_more_than_it_must(void **unused)
     assert_true(r.fits && r.moved == 0);
 }
 
-/* The names of the bounds, each by a set that only it proves, and that which none proves. */
+/* The names of the bounds, each by a set that only this bound proves impossible, and a set that no bound decides. */
 static void proofs_say_what_is_broken(void **unused)
 {
     static const struct {
@@ -246,7 +246,7 @@ static void proofs_say_what_is_broken(void **unused)
     }
 }
 
-/* A packing that exists and takes longer to find than anybody looks is not said to be impossible. */
+/* A packing that exists but takes too long to find is not reported as impossible. */
 static void what_is_not_known_is_said_not_to_be(void **unused)
 {
     static set s;

@@ -83,7 +83,7 @@ static bool wants_trial(const eqp_choice *c)
     return eqp__map_options_wants_trial(&made);
 }
 
-/* Whoever has the rows. */
+/* Options of choices, for any table of rows. */
 static void owners_can_be_split_and_steps_even(void **state)
 {
     eqp_choice c;
@@ -106,7 +106,7 @@ static void owners_can_be_split_and_steps_even(void **state)
     assert_true(c.options.maps == 0 && c.options.homes == 0);
 }
 
-/* Whole owners as well as units may be assigned by what they touch, or begin with parts that are. */
+/* Whole owners and units may be assigned by their pins, or start from parts that are. */
 static void pins_are_wanted_by_rows_and_by_what_they_start_from(void **state)
 {
     eqp_choice c;
@@ -122,7 +122,7 @@ static void pins_are_wanted_by_rows_and_by_what_they_start_from(void **state)
     assert_true(wants_pins(&c) && wants_units(&c));
 }
 
-/* A build has a method or says why not; with either, the word is known. */
+/* A method that is not built is refused as such, so its word is always known. */
 static void methods_that_were_not_built_are_refused_as_such(void **state)
 {
     static const char *const optional[] = {"rcb", "rib", "interaction", "hypergraph", "metis"};
@@ -148,7 +148,7 @@ static void methods_that_were_not_built_are_refused_as_such(void **state)
     assert_int_equal(built + missing, noptional);
 }
 
-/* Words of settings: what a row's offset says. */
+/* Value of a setting at the offset of a row. */
 static double real_at(const eqp_choice *c, size_t offset)
 {
     double value;
@@ -195,7 +195,8 @@ static void suggestions_give_way(void **state)
     assert_int_equal(eqp_method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
     assert_int_equal(eqp_method_set(tiles, "aspect", "2", settings, NULL), EQP_OK);
     assert_true(real_at(&c, tiles->option->offset) == 2);
-    assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL), EQP_ERR_UNKNOWN); /* none of its own */
+    assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL),
+                     EQP_ERR_UNKNOWN); /* not an option of tiles */
 }
 
 static void invalid_words_are_refused_and_change_nothing(void **state)
@@ -282,7 +283,7 @@ static void all_is_every_row_except_none(void **state)
 
     (void)state;
     assert_int_equal(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message), EQP_OK);
-    /* Every row of the table but `none`, slabs (the impostor is never meant), `auto`, and the word before. */
+    /* Every row of the table except `none`, slabs (never the impostor), `auto`, and the word before. */
     assert_int_equal(n, eqp_method_count() - 1 + 1 + 1 + 1);
     for (int i = 0; i < n; i++) {
         assert_string_not_equal(c[i].word, "none");

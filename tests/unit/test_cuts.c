@@ -79,7 +79,7 @@ static void draw_loads(int64_t n, double *load)
     }
 }
 
-/* Shares that are sums of powers of two, so that every quotient in the comparison is exact enough to be equal. */
+/* Shares that are sums of powers of two, so that equal quotients compare equal. */
 static const double *draw_shares(int nparts, double *share)
 {
     if (below(2)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors of evaluations: wrong arguments, overflow, lack of memory. */
+/* Errors of evaluations: wrong arguments, overflow, out of memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -39,7 +39,7 @@ static eqp_feedback_run simulate(int function, int64_t n, int nranks, const eqp_
     return run;
 }
 
-/* Starr 2012: what was measured with 500,000 iterations, to the four digits that were printed. */
+/* Starr 2012: measurements with 500,000 iterations, to the four printed digits. */
 static void published_results_come_out(void **state)
 {
     static const struct {
@@ -59,9 +59,9 @@ static void published_results_come_out(void **state)
     }
 }
 
-/* The same source, in words: sines over 1024 ranks take 9 and 12 steps (4.2.2); with few ranks the first step makes
- * matters worse and the rule stops (4.4); 1280 ranks are an outlier of function 3 (4.1.2); 5000 iterations of the
- * shorter sine take two steps. */
+/* Statements of the same source: sines over 1024 ranks take 9 and 12 steps (4.2.2); with few ranks the first step
+ * increases the imbalance and the rule stops (4.4); 1280 ranks are an outlier of function 3 (4.1.2); 5000 iterations of
+ * the shorter sine take two steps. */
 static void described_results_come_out(void **state)
 {
     static const struct {
@@ -91,8 +91,8 @@ static void described_results_come_out(void **state)
     assert_true(outlier > simulate(4, 500000, 1280, &papers_rule, NULL, NULL).steps);
 }
 
-/* Three of its statements do not come out of its equations: 9 steps of function 4 with 750,000 iterations, and a worse
- * first step of both sines on 64 ranks. */
+/* Three statements of the source do not follow from its equations: 9 steps of function 4 with 750,000 iterations, and a
+ * worse first step of both sines on 64 ranks. */
 static void described_results_that_differ(void **state)
 {
     double difference[26];
@@ -107,8 +107,8 @@ static void described_results_that_differ(void **state)
     }
 }
 
-/* Function 4 as a C program has it whose iterations are of 32 bits: m a wraps around, a negative remainder is no spike,
- * b / 10 is an integer, and so are both summands. */
+/* Function 4 in C with 32-bit iterations: m a wraps around, a negative remainder is no spike, and b / 10 and both
+ * summands are integers. */
 static int64_t spikes_of_32_bits(int64_t m, int64_t sine)
 {
     const int64_t a = 11003, b = 10007, two_32 = (int64_t)1 << 32, wrapped = m * a % two_32;
@@ -117,7 +117,7 @@ static int64_t spikes_of_32_bits(int64_t m, int64_t sine)
     return sine + (2 * remainder >= b ? remainder / (b / 10) : 0);
 }
 
-/* With those all that the source tells of function 4 comes out. */
+/* With 32-bit spikes all results of the source for function 4 are reproduced. */
 static void described_results_of_spikes_come_out_of_32_bits(void **state)
 {
     static const struct {
@@ -198,8 +198,8 @@ static eqp_feedback_rank rank_of(int nranks, int r, const int64_t *bound, const 
     return rank;
 }
 
-/* What each rank finds alone is what all find together: every boundary in one rank, every iteration in one piece, and
- * the pieces that a rank gets are its new range. */
+/* The step of each rank alone agrees with the global step: every boundary is in one rank, every iteration in one piece,
+ * and the pieces that a rank gets are its new range. */
 static void every_iteration_goes_to_its_new_rank_once(void **state)
 {
     (void)state;
@@ -243,8 +243,8 @@ static void every_iteration_goes_to_its_new_rank_once(void **state)
     }
 }
 
-/* If the load is what the method takes it for, one step is all it needs: each rank's load is then within that of one
- * iteration at each end. */
+/* If loads are even inside each rank, as the method assumes, one step suffices: each rank's load then differs from the
+ * mean by at most one iteration. */
 static void one_step_balances_what_is_constant_in_each_rank(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static double difference_of(const int64_t *load, int nranks, const int64_t *boun
     return ((double)max - (double)total / nranks) / (double)total;
 }
 
-/* Ranges of any length and place have the loads of their iterations, however the simulation adds them up. */
+/* The simulated load of a range is the sum over its iterations, for any length and position. */
 static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
 {
     int64_t load[1000], bound[MAX_RANKS + 1], start[MAX_RANKS + 1];
@@ -391,7 +391,7 @@ static void threshold_is_good_enough(void **state)
     assert_int_equal(run.steps, 3);
 }
 
-/* Function 2 swings for ever between good and bad bounds: the guarded rule stops and has kept the good ones. */
+/* Function 2 oscillates between good and bad bounds; the guarded rule stops and keeps the good ones. */
 static void swinging_stops_at_the_best_bounds(void **state)
 {
     eqp_feedback_options options = eqp_feedback_options_defaults();

@@ -54,7 +54,7 @@ static void measure(world *w, bool rebalanced)
     assert_int_equal(eqp__feedback_steps_record(w->feedback, w->row, rebalanced), EQP_OK);
 }
 
-/* The map that is asked for: a step by the loads, or parts of given sizes. Returns the method's name. */
+/* Makes the requested map: a step by the loads, or parts of given sizes. Returns the method's name. */
 static const char *make_map(world *w)
 {
     eqp_map_options options = {.method = eqp_method_find("feedback")};
@@ -102,7 +102,7 @@ static double wave(int at, int64_t item)
     return 1.0 + 0.99 * sin(6.283185307179586 * (double)item / (ITEMS / 5.5));
 }
 
-/* The work that a step finds lies elsewhere than the one before has said. */
+/* Work that is elsewhere in each step, so that the last step does not predict it. */
 static double jumping(int at, int64_t item)
 {
     return item * 4 / ITEMS == at % 4 ? 4.0 : 1.0;
@@ -121,7 +121,7 @@ static void steps_go_on_until_the_imbalance_is_good_enough(void **state)
     }
     assert_true(w.imbalance <= 0.02 && w.maps >= 2 && w.maps <= 5);
     assert_false(eqp__feedback_steps_wants(w.feedback));
-    /* The policy asks again later: from there on anew. */
+    /* A later request of the policy starts a new sequence of steps. */
     assert_string_equal(make_map(&w), "feedback");
     w.cost = wave;
     measure(&w, true);

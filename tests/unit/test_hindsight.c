@@ -202,7 +202,7 @@ static void no_gain_is_no_regret(void **state)
     eqp_hindsight_free(h);
 }
 
-/* Steps whose maps promised nothing take the mean rise of the others. */
+/* Steps whose maps have no promise take the mean rise of the remaining maps. */
 static void unknown_increments_are_the_mean_of_known_ones(void **state)
 {
     const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};

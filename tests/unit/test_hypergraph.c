@@ -127,7 +127,7 @@ static void both_directions_hold_the_same_pins(void **state)
 
 enum { MANY = 40000, PER_UNIT = 20, SPREADS = 6 };
 
-/* Ids as no sort likes them: equal, in a row, hashes, of every size, close together and far apart, alternating bits. */
+/* Hard ids for a sort: equal, consecutive, hashes, of every size, close together and far apart, alternating bits. */
 static int64_t spread_id(int spread, uint64_t k)
 {
     const uint64_t r = eqp_random_bits(8, (uint64_t)spread, k);

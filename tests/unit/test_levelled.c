@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that know phases: what they promise on small sets, and against all assignments that there are. */
+/* Methods for phases: their promises on small sets, and against all possible assignments. */
 #include "methods/levels/levelled.h"
 #include "numeric.h"
 
@@ -22,7 +22,7 @@ typedef struct set {
 
 static uint64_t state = 5;
 
-/* Phase k has the items of bins k and deeper, as block time steps do; particles: each item is so many. */
+/* Phase k has the items of bins k and deeper, as with block time steps; particles: number in each item. */
 static void make_bins(set *s, int64_t n, int nphases, int nparts, int particles)
 {
     memset(s, 0, sizeof *s);
@@ -98,7 +98,7 @@ static double curve_of(const set *s, int *part)
     return measure(s, part).efficiency;
 }
 
-/* Levels, and checks what holds for every set. Returns the efficiency. */
+/* Levels a set, checks the properties of any result, and returns the efficiency. */
 static double level(set *s)
 {
     int part[MOST], again[MOST], count[MOST_PARTS] = {0};
@@ -139,8 +139,8 @@ static void every_phase_is_even(void **unused)
     }
 }
 
-/* Items that are several particles of different bins, nearly all of them in all phases: 50 of them for a part leave the
- * repair less to choose from than 125. */
+/* Items of several particles in different bins, nearly all items active in all phases: 50 items per part leave the
+ * repair less choice than 125. */
 static void mixed_items_are_repaired(void **unused)
 {
     static set s;
@@ -152,7 +152,7 @@ static void mixed_items_are_repaired(void **unused)
     }
 }
 
-/* Two kernels whose loads have nothing to do with each other, and memory. */
+/* Two kernels with unrelated loads, and memory. */
 static void kernels_of_any_proportions_come_out_even(void **unused)
 {
     static set s;
@@ -170,7 +170,7 @@ static void kernels_of_any_proportions_come_out_even(void **unused)
     }
 }
 
-/* Of items that weigh 1. */
+/* The bound of a set whose items weigh 1. */
 static double bound_of(const set *s)
 {
     double work = 0, wait = 0;
@@ -263,7 +263,7 @@ static void unequal_shares_are_followed(void **unused)
     assert_true(level(&s) > 0.97);
 }
 
-/* A repair may start from anything, and no largest load grows. */
+/* A repair may start from any parts, and the largest load of a phase never grows. */
 static void a_repair_worsens_no_phase(void **unused)
 {
     static set s;

@@ -44,7 +44,7 @@ static void table_2_1_of_the_thesis(void **state)
     }
 }
 
-/* One process in four has load 5, the others 1. By hand: mean 2, m2 = 3, m3 = 6, m4 = 21. */
+/* One process in four has load 5, the remaining three have load 1. By hand: mean 2, m2 = 3, m3 = 6, m4 = 21. */
 static void one_outlier_by_hand(void **state)
 {
     const double load[] = {1, 1, 5, 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever allocation fails, an assignment or plan fails as a whole, with EQP_ERR_MEMORY and nothing changed. */
+/* If any allocation fails, an assignment or plan returns EQP_ERR_MEMORY and changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -156,7 +156,7 @@ static void without_noise_nothing_is_lost(void **state)
     }
 }
 
-/* The load of one rank grows in every map; the noise of the others equals what that amounts to in 100 steps. */
+/* The load of one rank grows during every map; the noise of the remaining ranks equals its growth in 100 steps. */
 static void averages_find_a_hidden_rank(void **state)
 {
     const world w = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = true};

@@ -100,7 +100,7 @@ static void heavy_items_find_places_among_small_items(void **state)
     eqp_repair_result r;
 
     (void)state;
-    /* One heavy item for each part, none of which fits beside another; all of them start in the wrong place. */
+    /* One heavy item per part, no two of which fit into one part; all start in random parts. */
     for (int i = 0; i < N; i++) {
         weight[i] = i % (N / PARTS) == 7 ? 60 + below(30) : 0.5;
         part[i] = weight[i] > 1 ? below(PARTS) : i * PARTS / N;
@@ -144,7 +144,7 @@ static void a_small_excess_moves_few_items(void **state)
     }
     assert_int_equal(eqp_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r), EQP_OK);
     assert_true(r.within);
-    /* Ten items are too many by nine; all but one more have to go. */
+    /* Part 0 has ten extra items, of which at most one may stay. */
     assert_in_range(r.moved, 9, 10);
 }
 

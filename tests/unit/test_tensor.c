@@ -166,14 +166,14 @@ static void every_point_lies_in_the_part_that_is_found(void **state)
         for (int i = 0; i < 3; i++) {
             assert_int_equal(eqp_tensor_find(grids[g], w.wall, outside[i]), find_slowly(grids[g], w.wall, outside[i]));
         }
-        /* On a wall: above it. */
+        /* A point on a wall belongs to the part above it. */
         const double corner[3] = {w.wall[grids[g][0] - 1], w.wall[grids[g][0] + 1],
                                   w.wall[grids[g][0] + grids[g][1] + 2]};
         assert_int_equal(eqp_tensor_find(grids[g], w.wall, corner), find_slowly(grids[g], w.wall, corner));
     }
 }
 
-/* The part behind a face is the one whose number differs by the axis' stride. */
+/* The part behind a face has a number that differs by the stride of the axis. */
 static void faces_meet_face_to_face(void **state)
 {
     const int grid[3] = {4, 3, 2}, stride[3] = {1, 4, 12};
@@ -195,7 +195,7 @@ static void faces_meet_face_to_face(void **state)
     }
 }
 
-/* A problem of t->sum alone, with random loads in bins and lanes. */
+/* A problem with t->sum only: random loads in bins and lanes. */
 static eqp__tensor open_bins(int bins, const int grid[3], const double *share)
 {
     eqp__tensor t;
@@ -282,7 +282,7 @@ static void along_a_line_no_cut_of_the_bins_is_better(void **state)
     }
     assert_int_equal(eqp_cuts_optimal(t.nbins[1], load, 7, NULL, first, &bottleneck), EQP_OK);
     assert_true(largest_load(grid, w.wall, NULL) == bottleneck);
-    /* The clump is resolved: all but it would be 7 / 8 in one part. */
+    /* The clump is resolved: an unresolved clump would put 7 / 8 of the items in one part. */
     assert_true(bottleneck < 1.05 * MOST / 7);
     eqp__tensor_close(&t);
 }

@@ -13,7 +13,7 @@
 
 enum { THREADS = 4, POINTS = 3000, QUERIES = 300, NEAREST = 8, OWNERS = 60 };
 
-/* What threads share, and none changes. */
+/* Read-only data shared by the threads. */
 struct shared {
     double point[3][POINTS], of_point[POINTS][3];
     float of_pointf[POINTS][3];

@@ -101,7 +101,7 @@ static void bisect_slowly(const eqp__tile_plan *plan, sorted *list, int64_t n, i
         list[i].key = eqp__tile_key(&list[i].item, eqp__tile_reader_of(cut->direction));
     }
     qsort(list, (size_t)n, sizeof *list, by_key);
-    /* The least distance from the target of all places; of equally near ones the later, as long as it changes sides. */
+    /* The cut nearest to the target; of two equally near cuts, the later one. */
     while (left < n) {
         int64_t next = before + (ones ? 1 : list[left].weight);
         if ((double)next >= target) {
@@ -182,7 +182,8 @@ static void cuts_are_those_of_sorting(void **state)
     }
 }
 
-/* Of so many, a sample tells where about the first cuts are: in the order along x, and where some weigh nearly all. */
+/* With this many items a sample locates the first cuts, for items ordered along x, and for few items with nearly all
+ * the weight. */
 static void cuts_of_many_items_are_those_of_sorting(void **state)
 {
     (void)state;
@@ -226,7 +227,7 @@ static void a_heavy_item_does_not_unbalance_the_others(void **state)
     (void)state;
     make_world(3000, SPREAD);
     w.items.weight = w.weight;
-    w.weight[1234] = 400; /* two of the ten parts' mean */
+    w.weight[1234] = 400; /* twice the mean of the ten parts */
     eqp_tiles *tree = cut(10, NULL, EQP_TILES_FREE, 0, 0.02, &result);
     double load[10] = {0}, second = 0;
     for (int64_t i = 0; i < w.items.n; i++) {
@@ -274,9 +275,9 @@ static void search_agrees_with_parts(void **state)
         if (kind == SPREAD || kind == FEW_TARGETS || kind == FLAT) {
             assert_int_equal(wrong, 0);
         } else if (kind == TWINS) {
-            assert_true(wrong <= 2 * 22); /* of every cut, three identical items at most are divided */
+            assert_true(wrong <= 2 * 22); /* each cut divides at most three identical items */
         }
-        /* Anything at all has a part. */
+        /* Any item has a part. */
         const double far[2][3] = {{-1e300, 1e300, 0}, {INFINITY, -INFINITY, 100.5}};
         for (int k = 0; k < 4; k++) {
             int p = eqp_tiles_find(tree, far[k / 2], far[k % 2]);
@@ -286,7 +287,7 @@ static void search_agrees_with_parts(void **state)
     }
 }
 
-/* Particles that all halves need, over both kinds, where items are near. */
+/* Number of cuts of the targets, whose halves then need the same sources. */
 static int64_t shared_by_halves(const eqp_tiles *tree)
 {
     int count[9];
@@ -314,7 +315,7 @@ static void directions_follow_what_is_wide_and_what_is_dear(void **state)
     eqp_tiles_directions(tree, count);
     assert_int_equal(count[4], 1);
     eqp_tiles_free(tree);
-    /* Where all targets meet all sources, those are divided that are expensive. */
+    /* If all targets interact with all sources, the cut divides the expensive kind. */
     for (int64_t i = 0; i < 2000; i++) {
         for (int k = 0; k < 3; k++) {
             w.source[3 * i + k] = 3 + uniform(i, 3 + k);
@@ -370,7 +371,7 @@ static void unchanged_items_keep_their_parts(void **state)
         make_world(3000, (enum kind)kind);
         make_shares(21, share);
         w.items.weight = w.weight;
-        w.weight[77] = kind % 2 ? 300 : 1; /* too heavy for its part: cuts are made anew, and are the same */
+        w.weight[77] = kind % 2 ? 300 : 1; /* too heavy for its part: the recut gives the same cuts */
         eqp_tiles *tree = cut(21, kind == FLAT ? NULL : share, EQP_TILES_FREE, 0, 0.02, &result);
         assert_int_equal(eqp_tiles_recut(tree, &w.items, 0.02, w.other, &result), EQP_OK);
         assert_memory_equal(w.part, w.other, 3000 * sizeof *w.part);

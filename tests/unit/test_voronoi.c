@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Voronoi cells with biases: even loads, whose a place is, and what has no good cells. */
+/* Voronoi cells with biases: even loads, the cell of a point, and sets without good cells. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -277,7 +277,7 @@ static void with_too_few_points_some_parts_have_none(void **state)
         balance(n, 9, &options);
         assert_int_equal(loads.empty, 9 - n);
     }
-    /* Without points there are no cells, but every place is somebody's. */
+    /* Without points there are no cells, but every location has a part. */
     make_points(SPREAD, 1);
     eqp_voronoi *v = NULL;
     assert_int_equal(eqp_voronoi_create(0, NULL, NULL, 4, &options, &v), EQP_OK);
