@@ -3,8 +3,8 @@
 !!
 !! Names match the C interface, whose man pages have the details (`man 3 equipoise`). Communicators are type(MPI_Comm)
 !! of mpi_f08 or integers. `ierror` is EQP_OK or an EQP_ERR_... code; it is required because nothing here prints or
-!! stops. `message` receives one line that explains the error. Coordinates are x(3, n), real32 or real64, and are read in place
-!! if the three coordinates of each item are contiguous. Ranks and parts count from 0, as in MPI.
+!! stops. `message` receives one line that explains the error. Coordinates are x(3, n), real32 or real64, and are read in
+!! place if the three coordinates of each item are contiguous. Ranks and parts count from 0, as in MPI.
 module equipoise
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64

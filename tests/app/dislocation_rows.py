@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Reference forces for the test of `dislocation --check-forces`: "dislocation_rows.py pairs" and "... selves" print what
-stands in dislocation_pairs.tsv and dislocation_selves.tsv.
+is in dislocation_pairs.tsv and dislocation_selves.tsv.
 
 The force on a segment is the integral of (stress . b) x t, weighted linearly towards each end; the stress of a line with
 non-singular core is its integral in Cai et al., JMPS 54 (2006) 561. Both integrals are sums of Gauss points, in panels
-that grow with the distance from where the integrand is steep: no closed form is used, so that nothing is shared with the
-kernels. Every row is computed twice, the second time with panels of half the size; they must agree to TOLERANCE."""
+that grow with the distance from the steep part of the integrand. No closed form is used, so the code shares nothing
+with the kernels. Every row is computed twice, the second time with panels of half the size; they must agree to
+TOLERANCE."""
 import math
 import sys
 
@@ -55,8 +56,8 @@ def line(p, q):
 
 
 def panels(length, centres, a, refine):
-    """Ends of panels of [0, length]: near a centre (place, distance) as small as the distance with core, twice as large
-    with each one farther away; where centres differ, all their ends."""
+    """Ends of panels of [0, length]: near a centre (place, distance) a panel is as small as the distance including the
+    core, and each panel farther away is twice as large. Several centres give the union of their ends."""
     ends = {0.0, length}
     for place, distance in centres:
         reach = math.sqrt(distance * distance + a * a) / refine
@@ -83,7 +84,7 @@ def points(length, centres, a, refine):
 
 
 def stress(x, p, q, b, a, mu, nu, refine):
-    """At x, of the line p -> q: xx yy zz yz zx xy."""
+    """Stress at x of the line p -> q: xx yy zz yz zx xy."""
     length, t = line(p, q)
     from_p = minus(x, p)
     foot = dot(from_p, t)
@@ -110,7 +111,7 @@ def stress(x, p, q, b, a, mu, nu, refine):
 
 
 def closest(p, t, q, u):
-    """Places on p + s t and distance of the nearest point of the other line; None if they are parallel."""
+    """Position along p + s t and distance of the nearest point of the other line; None if the lines are parallel."""
     w = minus(q, p)
     c = dot(t, u)
     det = 1 - c * c
@@ -122,7 +123,7 @@ def closest(p, t, q, u):
 
 
 def force_on(p, q, bp, r, s, br, a, mu, nu, refine):
-    """On p and q, of the line r -> s."""
+    """Forces on p and q due to the line r -> s."""
     length, t = line(p, q)
     _, u = line(r, s)
     centres = []

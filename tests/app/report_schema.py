@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports are as docs/report.schema.json says, which describes every key that they have; it refuses what is not so.
+"""Reports conform to docs/report.schema.json, which describes every key and refuses invalid reports.
 
 usage: report_schema.py SCHEMA REPORT...
 Needs python3-jsonschema; exit status 77 without it.
@@ -25,7 +25,7 @@ def load(path):
 
 
 def described(schema, path=""):
-    """Every key of the schema says what it is."""
+    """Every key of the schema has a description."""
     for name, value in schema.get("properties", {}).items():
         # An app's own text for a shared key is in the schema.
         if isinstance(value, dict) and "description" not in value and name not in (
@@ -38,7 +38,7 @@ def described(schema, path=""):
 
 
 def changed(report):
-    """Reports that are wrong, each with what is wrong with it."""
+    """Invalid reports, each with its error."""
     def change(what, function):
         other = copy.deepcopy(report)
         function(other)

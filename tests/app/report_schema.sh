@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: report_schema.sh SCHEMA BARNESHUT DISLOCATION LOADBENCH EQUIPOISE_COMPARE
-# Reports of runs and comparisons of all programs are as the schema says, which describes every key.
+# Reports of runs and comparisons of all programs conform to the schema, which describes every key.
 set -u
 schema=$1 barneshut=$2 dislocation=$3 loadbench=$4 referee=$5
 APP=$barneshut

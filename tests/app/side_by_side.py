@@ -4,10 +4,10 @@
 
 usage: side_by_side.py APP SAME_FORCES [ROUNDS [SEED]]
 
-A round starts two or three runs of unlike size that draw their names of output, report and forces from two each, so that
-some of them want the same. Some get SIGTERM, some SIGKILL, some end by themselves. Then: a run that was refused says who
-has the name, each file is whole and belongs to one run, every restart file that was announced is there and goes on, and
-nothing else is left but by runs that were killed; after the last round the next run of each name has removed that, too.
+A round starts two or three runs of different sizes that draw their names of output, report and forces from two each, so
+that some names collide. Runs get SIGTERM or SIGKILL or end by themselves. Checks: a refused run names the holder of the
+name, each file is whole and belongs to one run, every announced restart file exists and can be resumed, and only killed
+runs leave further files. After the last round, the next run of each name removes these as well.
 """
 import glob
 import json
@@ -26,7 +26,7 @@ RANDOM = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
 NAME = os.path.basename(APP)
 BARNESHUT = NAME == "barneshut"
 ENDLESS, SHORT, MINUTE = 10**8, 12, 60
-# Three runs that no two have as many particles or nodes.
+# Runs with different numbers of particles or nodes.
 SIZES = [600, 700, 800]
 VARIANTS = [["--generate", f"plummer:n={n}", "--dt", "0.001"] if BARNESHUT else
             ["--generate", f"chains:n={n // 100},box=12000,corners=8", "--cells", "4,4,4", "--r-tol", "10", "--dt", "1e-10"]
@@ -48,7 +48,7 @@ def run(*arguments):
 
 
 def report_size(folder):
-    """How many particles the report's run has; a network changes its size."""
+    """Number of particles in the run of a report; a network changes its size."""
     report = json.load(open(os.path.join(folder, "report.json")))
     return report["particles"] if BARNESHUT else SIZES[0]
 
@@ -61,7 +61,7 @@ class Run:
         ranks = [os.environ.get("MPIEXEC", "mpirun"), "-n", "2"] if RANDOM.random() < 0.1 else []
         words = ["--output", f"out-{self.output}{ENDING}", "--output-every", "4", "--report", f"report-{self.report}",
                  "--forces", f"forces-{self.forces}.hdf5", "--steps", str(self.steps), "--quiet"]
-        # Some want a part of that only.
+        # Some runs have no --output.
         if RANDOM.random() < 0.3:
             words = words[4:]
         self.error = tempfile.TemporaryFile("w+")
@@ -70,7 +70,7 @@ class Run:
         self.launched = bool(ranks)
 
     def members(self):
-        """All processes of its session: those of a launcher are in groups of their own."""
+        """All processes of the run's session; the ranks of a launcher are in process groups of their own."""
         for path in glob.glob("/proc/[0-9]*/stat"):
             try:
                 fields = open(path).read().rsplit(")", 1)[1].split()
@@ -100,14 +100,14 @@ class Run:
         self.judge(status, self.error.read().splitlines())
 
     def judge(self, status, lines):
-        """What became of it: its status and its words fit."""
+        """Outcome of the run: status and output agree."""
         counted["runs"] += 1
         self.restart = None
         refused = [line for line in lines if IN_USE.match(line)]
         stopped = [match for match in map(GO_ON.search, lines) if match]
         if refused:
             counted["refused"] += 1
-            # A launcher that gets a signal meanwhile has a status and words of its own.
+            # A launcher that gets a signal has its own status and output.
             if (status != 2 or len(lines) != 1) and not self.launched:
                 fail(f"status {status} of a refused run, {lines}")
         elif stopped:
@@ -126,10 +126,10 @@ class Run:
 
 
 def check_restart(name, step, among):
-    """A snapshot is whole and of one of these variants: it goes on by one step."""
+    """A snapshot is whole and of one of these variants: a run resumes from it for one step."""
     again = run("--restart", name, "--steps", str(step + 1), "--report", "check")
     if again.returncode == 2 and "lines '#= '" in again.stderr and not BARNESHUT:
-        # A run was killed between its two names: the network has its parameters with it.
+        # A run was killed between renaming its two files; the network file has a copy of the parameters.
         counted["pairs mended"] += 1
         with open(name[: -len(".data")] + ".ctrl", "w") as control:
             control.writelines(line[3:] for line in open(name) if line.startswith("#= "))
@@ -142,7 +142,7 @@ def check_restart(name, step, among):
 
 
 def check_report(folder):
-    """Its files are whole and each of one run; a run that was killed may have been in the middle of its last step."""
+    """The files of a run are whole, each from one run; a killed run may have stopped in the middle of its last step."""
     if os.path.exists(os.path.join(folder, "report.json")) and report_size(folder) not in SIZES:
         fail(f"{folder}: {report_size(folder)} particles")
     loads = os.path.join(folder, "loads.csv")
@@ -188,7 +188,7 @@ def one_round(number):
             announced.setdefault(each.restart[0], []).append(each)
     for name, owners in announced.items():
         counted["restarts"] += 1
-        # Of two runs, one after the other, the second has replaced the first one's.
+        # If two runs used the name in turn, the second replaced the file of the first.
         check_restart(name, max(each.restart[1] for each in owners), [each.variant for each in owners])
     snapshots = glob.glob(f"out-*_*{ENDING}")
     for name in RANDOM.sample(sorted(snapshots), min(2, len(snapshots))):
@@ -216,7 +216,7 @@ with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as s
         one_round(number)
         if number % 10 == 9:
             print(f"{number + 1} rounds: {counted}", flush=True)
-    # The next runs of these names remove what killed ones have left.
+    # The next runs of these names remove the leftovers of killed runs.
     for name in "ab":
         last = run(*VARIANTS[0], "--steps", "1", "--output", f"out-{name}{ENDING}", "--report", f"report-{name}",
                    "--forces", f"forces-{name}.hdf5")

@@ -79,7 +79,7 @@ def near(a, b, tolerance):
 
 
 def check_tables(browser, reports):
-    """What stands in cells, against the report: the number behind a cell to the last digit, its text to four."""
+    """Table cells against the report: the stored number to the last digit, the text to four digits."""
     browser.run("document.querySelectorAll('#numbers details').forEach(d => { d.open = true; })")
     time.sleep(0.3)
     cells = browser.run("""return [...document.querySelectorAll('#numbers table')].map(t => [...t.tBodies[0].rows].map(
@@ -103,7 +103,7 @@ def check_tables(browser, reports):
 
 
 def check_reports(shown, reports):
-    """The report is in the page as it is, of its steps what the page shows, and their sums."""
+    """The page contains the report, with the columns of steps that it shows and their sums."""
     assert len(shown) == len(reports)
     for page, report in zip(shown, reports):
         totals = page.pop("totals")
@@ -126,7 +126,7 @@ def check_seconds(browser, runs):
 
 
 def check_schedule(browser, runs, reports):
-    """Hindsight of the page is that of hindsight.csv, which adds up to the report's regret."""
+    """The page shows the data of hindsight.csv, which add up to the regret of the report."""
     for k, (run, report) in enumerate(zip(runs, reports)):
         with open(os.path.join(run, "hindsight.csv"), encoding="utf-8") as f:
             rows = [[float(x) for x in row.values()] for row in csv.DictReader(f)]
@@ -170,7 +170,7 @@ def drawn_pixels(browser):
 
 
 def check_drawing(browser):
-    """Something is there; the arrow keys turn it, the slider moves every section on, the theme changes."""
+    """The view draws something; arrow keys turn it, the slider moves every section, the theme changes."""
     time.sleep(0.5)
     before = drawn_pixels(browser)
     assert all(n > 100 for n, _ in before), before
@@ -188,7 +188,7 @@ def check_drawing(browser):
 
 
 def check_access(browser):
-    """What those who do not see the page, or use no mouse, need to know of it."""
+    """Accessibility: labels, language and headings; the page loads no further resources."""
     nameless = browser.run("""return [...document.querySelectorAll('canvas, svg, [role=img]')].filter(
         e => !e.getAttribute('aria-label')).length""")
     assert nameless == 0

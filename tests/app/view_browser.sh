@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The page of two runs and that of a comparison, in headless Chromium where that is installed.
+# The page of two runs and the page of a comparison, in headless Chromium if it is installed.
 # usage: view_browser.sh BARNESHUT DISLOCATION EQUIPOISE_VIEW
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../helpers/lib.sh"
@@ -19,7 +19,7 @@ expect 2 --generate chains:n=6 --steps 4 --balance sfc --report lines --quiet
 "$view" three lines -o both.html || fail "equipoise-view"
 python3 "$here/view_browser.py" "$driver" "$browser" both.html three lines || fail "the page of two runs"
 
-# A comparison: its rows, and the method that is named as the best is.
+# A comparison: its rows, and the method named as the best is the best.
 python3 - "$here" "$driver" "$browser" <<'PY' || fail "the page of a comparison"
 import json, sys
 sys.path.insert(0, sys.argv[1])
