@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Rubbish in: one line that says what and where, status 2 on every rank, nothing written.
+# Invalid input gives one line with the error and its place, status 2 on every rank, and no output file.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 : >empty

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 
-# Pipes are refused at once, also without a writer.
+# Pipes are refused at once, even without a writer.
 printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >good.txt
 mkfifo pipe
 refused 'pipe: is not a regular file' pipe --steps 0
@@ -18,7 +18,7 @@ awk 'BEGIN { for (i = 0; i < 200; i++) print 1, i, i % 7, i % 3, 0, (i == 199 ? 
 refused_on '1 2 3 4' 'nan.txt: particle 150: x is not a number$' nan.txt --steps 0
 refused_on '1 2 4' 'infinite.txt: particle 199: vy is infinite$' infinite.txt --steps 0
 
-# Several files, and one of them is missing, empty, or of another set.
+# Several files, one of which is missing, empty, or from a different set.
 python3 - <<'PY' || fail "the files of sets cannot be made"
 import struct
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Signals that end a run: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
+# Signals that end a run: Ctrl-C and SIGTERM leave a restart file from which the run resumes as if never stopped,
 # whether they reach the launcher or ranks, and no file if there is nothing to save yet; a killed rank ends the job, and
 # every file is whole.
 source "$(dirname "$0")/../helpers/lib.sh"
@@ -92,7 +92,7 @@ stop()
     "$same" stopped.hdf5 regular.hdf5 0 || fail "the restart file is not the state of step $step: $*"
 }
 
-# continues METHOD RANKS TOLERANCE: the stopped run goes on for three steps as one that was never stopped.
+# continues METHOD RANKS TOLERANCE: the stopped run resumes for three steps like a run that was never stopped.
 continues()
 {
     expect "$2" --restart barneshut-restart.hdf5 "${same_options[@]}" --balance "$1" --steps $((steps + 3)) --forces rest.hdf5
@@ -106,7 +106,7 @@ for row in 'sfc TERM launcher' 'rcb INT launcher' 'count INT rank' 'interaction 
     stop $row
     method=${row%% *}
     expect 3 "${common[@]}" --balance "$method" --steps $((steps + 3)) --forces whole.hdf5
-    # Ranks that share an owner add their parts of its force: which they are follows measured times.
+    # Ranks that share an owner add their parts of its force; which ranks share depends on measured times.
     bits=$([ "$method" = interaction ] && echo 1e-9 || echo 0)
     continues "$method" 3 "$bits"
     [ "$method" != sfc ] || continues interaction 2 1e-9
@@ -136,13 +136,13 @@ for row in 'TERM rank --steps 3 --output never.hdf5' 'INT ranks --compare all --
 done
 cd ..
 
-# A rank is killed, in the middle of anything: a message, the end, and whole files under their final names.
+# A rank is killed at any point: a message, the end of the job, and whole files under their final names.
 for victim in 1 3; do
     begin interaction
     kill -KILL "$(ranks_of "$launcher" | sed -n "${victim}p")"
     ends "rank $victim killed" && fail "status 0 after a rank was killed"
     [ -s err ] || fail "no message after a rank was killed"
-    # Every step that has a snapshot, but for the last one, has been recorded: whole rows, and no report of another run.
+    # Every step with a snapshot except the last one is recorded: whole rows, and no report of a different run.
     python3 - run_*.hdf5 <<'EOF' || fail "loads.csv of a run that was killed"
 import csv, os, sys
 text = open("unused/loads.csv", newline="").read()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Accidents: one file under two names, odd names, no standard streams, limits of the shell. Argument: a clock that
-# counts. An output holds measured seconds, for runs that go on from it.
+# counts, since an output holds measured seconds for runs that resume from it.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 clock=$1
@@ -9,7 +9,7 @@ some=(--generate plummer:n=300 --steps 1)
 LD_PRELOAD=$clock expect 1 "${some[@]}" --quiet --output snap.hdf5
 cp snap.hdf5 original
 
-# The input stays what it is, however the output is spelled.
+# The input is unchanged for any spelling of the output name.
 ln -s snap.hdf5 link.hdf5
 ln snap.hdf5 hard.hdf5
 cp snap.hdf5 run_000001.hdf5
@@ -35,7 +35,7 @@ refused 'cannot be both' snap.hdf5 --report two --forces two
 echo alpha=1e-6 >network.txt
 refused 'cannot be both' snap.hdf5 --network network.txt --forces network.txt
 refused 'cannot be both' snap.hdf5 --report folder --forces folder/report.json
-# These are not the same.
+# These names denote different files.
 expect 1 snap.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 2 --forces two_000003.hdf5
 cp snap.hdf5 bare # a separate file next to bare.hdf5, not a part of it
 expect 1 bare --quiet --steps 1 --output bare.hdf5
@@ -45,7 +45,7 @@ expect 1 snap.hdf5 --quiet --steps 1 --output snap.1.hdf5
 expect 1 --restart two_000002.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 1
 expect 1 snap.hdf5 --quiet --steps 0 --report folder --output folder/snap.hdf5 --forces folder/forces.hdf5
 
-# Behind a link is the file that is written, whether it is there or not; its mode stays, and a folder's.
+# A link is followed to the file that is written, existing or not; the modes of the file and its folder stay.
 mkdir scratch
 ln -s scratch/far.hdf5 near.hdf5
 ln -s scratch/forces near.forces
@@ -139,7 +139,7 @@ if [ -c /dev/full ]; then
 fi
 
 # A file beyond the shell's limit is a failed write; the old file stays. Blocks of 1024 bytes; MPI needs some megabytes.
-# An output goes to the disk in slices: the run takes no more memory with it, where 150,000 whole particles take 65 MB.
+# An output is written in slices: it takes no more memory, although 150,000 particles in full take 65 MB.
 python3 - "$APP" <<'EOF' || fail "memory of an output"
 import os, subprocess, sys
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The page of a run: it is one file that loads nothing from elsewhere, --report writes the same one as equipoise-view,
-# samples do not depend on the ranks, bytes in traffic.csv are those that were sent, and what is damaged is refused.
+# samples do not depend on the ranks, bytes in traffic.csv are the bytes sent, and damaged files are refused.
 # usage: view.sh BARNESHUT DISLOCATION EQUIPOISE_VIEW
 source "$(dirname "$0")/../helpers/lib.sh"
 barneshut=$1 dislocation=$2 view=$3
@@ -23,7 +23,8 @@ for page in three.html both.html; do
     ! grep -q '@[A-Z]*@' $page || fail "$page: a piece of the template is left"
 done
 
-# The same particles at the same places for any ranks; segments have two ends; and who computes them differs.
+# The same particles are at the same places for any number of ranks; segments have two ends; only the ranks that compute
+# them differ.
 python3 - <<'PY' || fail "samples.bin"
 import struct
 
@@ -63,7 +64,7 @@ assert rows and all(r["from"] != r["to"] and 0 <= r["from"] < 3 and 0 <= r["to"]
 assert 0.2 * sent < sum(r["bytes"] for r in rows) < 2 * sent, (sent, rows)
 PY
 
-# Of many ranks and steps groups are shown, each by its largest rank, and every k-th step.
+# With many ranks and steps the page shows groups of ranks, each by its largest rank, and every k-th step.
 mkdir many
 awk 'BEGIN { printf "{\"schema\": 1, \"seed\": \"steps\", \"steps\": ["
              for (s = 0; s < 5000; s++) printf "%s\n {\"step\": %d, \"rebalanced\": %s, \"why\": \"[a], {\\\"%d\\\"\", \"ghosts_total\": %s}", \
@@ -111,7 +112,7 @@ few, many = run(1500), run(6000)
 assert many[0] < few[0] + 3000 and many[1] < few[1] + 2000, (few, many)
 PY
 
-# A page into a pipe, by way of a link, and over an older one that not all may read.
+# A page is written into a pipe, through a link, and over an older page with restricted permissions.
 "$view" three -o /dev/stdout | cmp -s - three.html && [ -L /dev/stdout ] || fail "a page in a pipe"
 "$view" three -o /dev/stdout >out
 cmp -s out three.html && [ -L /dev/stdout ] || fail "a page in standard output"

@@ -51,7 +51,7 @@ class Header:
 
 
 def split(text, name):
-    """Statements at depth 0; a function's body ends one as ';' does."""
+    """Statements at depth 0; a function body ends a statement, as ';' does."""
     depth, start = 0, 0
     for i, c in enumerate(text):
         depth += (c == '{') - (c == '}')
@@ -261,7 +261,7 @@ class Writer:
                 return f'null({s}) ? NULL : &comm{s}'
             if base in w.structs:
                 self.arrays |= self.is_array(thing.name, member)
-            if base in w.structs:  # a message is never asked for: <equipoise/more/base.h>
+            if base in w.structs:  # a message may always be NULL: <equipoise/more/base.h>
                 return self.pointer(path, allowed or base == 'eqp_message', self.struct(base, path, 20))
             if base in w.opaque:
                 return self.pointer(path, allowed, f'make_{base}()')

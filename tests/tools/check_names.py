@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every function, macro and header that the pages name is in the public headers; every local link leads somewhere.
+"""Every function, macro and header that the pages name is in the public headers; every local link has a target.
 
 usage: check_names.py SOURCE_ROOT
 """
