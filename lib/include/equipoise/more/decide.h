@@ -22,16 +22,16 @@ extern "C" {
 /** One recorded step of a run. */
 typedef struct eqp_policy_sample {
     double seconds_max;  /**< CPU seconds of the slowest rank's load, plus, if known, its CPU seconds outside the load
-                            and  its seconds of communication */
+                            and its seconds of communication */
     double seconds_mean; /**< mean load of the ranks in this step, without these additions */
     bool rebalanced;     /**< the map was repaired or renewed just before this step */
     double balance_seconds; /**< cost of that repair or new map, migration included; ignored if !rebalanced */
-    double work_imbalance; /**< max / mean - 1 of the work counted in this step, or the part of it that a map can remove
-                                from the step; 0 without counts */
-    double promised;       /**< work_imbalance that the method predicted for that map; ignored if !rebalanced; < 0: no
-                                prediction, and this step's work_imbalance is used */
-    bool repaired;         /**< true for a repair; ignored if !rebalanced */
-    bool repairable;       /**< true if the map of this step can be repaired */
+    double work_imbalance;  /**< max / mean - 1 of the work counted in this step, or the part removable by
+                                a map; 0 without counts */
+    double promised;        /**< work_imbalance that the method predicted for that map; ignored if !rebalanced; < 0: no
+                                 prediction, and this step's work_imbalance is used */
+    bool repaired;          /**< true for a repair; ignored if !rebalanced */
+    bool repairable;        /**< true if the map of this step can be repaired */
     double hidden; /**< rise of the work imbalance per step of a map that is below the noise of seconds_max, measured by
                         averages over ranks; 0: unknown */
 } eqp_policy_sample;
@@ -83,7 +83,7 @@ typedef struct eqp_policy {
     double work_imbalance;      /**< of the last step */
     double promised;            /**< work imbalance predicted for the last map or repair */
     double broken;              /**< seconds lost since then by work imbalance beyond the prediction */
-    double cured;               /**< such seconds since the last new map whose loss repairs have ended */
+    double cured;               /**< sum of `broken` at the repairs since the last new map */
     double patience;            /**< loss required before a remedy, as a multiple of its cost, >= 1 */
     int64_t left;               /**< remaining steps of the run, by eqp_policy_expect(); INT64_MAX: unknown */
     int64_t since;              /**< steps since the last new map or repair */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file more/load.h
- * \brief How much work is there, and how well does a model know it?
+ * \brief Load statistics, and the quality of load models.
  *
  * Loads are CPU seconds or weighted interactions, one number per part. Every reduction is split into a local kernel of
- * sums and a finish, so that ranks can add their sums in between. Nothing here communicates.
+ * sums and a finish, so that ranks can add their sums in between. All functions are local.
  *
  * Tier 2: this header may change with each minor version. */
 #ifndef EQUIPOISE_MORE_LOAD_H
@@ -71,7 +71,7 @@ int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statisti
  * \param[in]  n         parts, >= 1
  * \param[in]  model     [n] finite (borrowed)
  * \param[in]  measured  [n] finite (borrowed)
- * \param[out] r         -1 to 1; 0 where one of the two is the same everywhere, so that there is nothing to compare
+ * \param[out] r         -1 to 1; 0 if model or measurement is constant
  * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a value that is not finite */
 int eqp_load_correlation(int64_t n, const double *model, const double *measured, double *r);
 
@@ -84,7 +84,7 @@ int eqp_load_rank_correlation(int64_t n, const double *model, const double *meas
  * eqp_load_correlation(), and EQP_ERR_OVERFLOW where a difference is infinite. */
 int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse);
 
-/** How far a model's loads are from measured ones, over several runs. None of it depends on the units of the two. */
+/** Errors of a model's loads against measured loads, over several runs. All are independent of the units. */
 typedef struct eqp_load_errors {
     double imbalance;        /**< root mean square over the runs of the model's imbalance - the measured one: a fraction
                                 (Pearce prints percent) */
@@ -101,20 +101,20 @@ typedef struct eqp_load_errors {
  * \param[in]  model     [nruns][nparts] loads by the model, finite and >= 0 (borrowed)
  * \param[in]  measured  [nruns][nparts] finite and >= 0 (borrowed)
  * \param[out] errors    unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for a number of runs or parts that is none, the codes of
+ * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number of runs or parts, the codes of
  *         eqp_load_statistics_compute() and eqp_load_rank_correlation() */
 int eqp_load_judge(int nruns, int nparts, const double *model, const double *measured, eqp_load_errors *errors);
 
 /** Doubles in an eqp_cost_sums: moments of kinds with kinds, of kinds with seconds, and three totals. */
 #define EQP_COST_SUMS (EQP_COST_KINDS * (EQP_COST_KINDS + 1) / 2 + EQP_COST_KINDS + 3)
 
-/** What a good fit is. */
+/** Norm that a fit minimizes. */
 typedef enum eqp_cost_weighting {
-    EQP_COST_ABSOLUTE, /**< least squares of seconds: long samples decide */
-    EQP_COST_RELATIVE  /**< least squares of the relative error: a short sample counts as much as a long one */
+    EQP_COST_ABSOLUTE, /**< least squares of seconds: long samples dominate */
+    EQP_COST_RELATIVE  /**< least squares of the relative error: short and long samples have equal weight */
 } eqp_cost_weighting;
 
-/** Samples of (interactions of each kind, CPU seconds), boiled down to the sums that a fit needs. Plain data. Sums of
+/** Samples of (interactions of each kind, CPU seconds), reduced to the sums that a fit needs. Plain data. Sums of
  * several ranks combine with eqp_cost_sums_merge(), or by adding `sum` element by element. */
 typedef struct eqp_cost_sums {
     int nkinds;                   /**< 1 to EQP_COST_KINDS */
@@ -122,11 +122,11 @@ typedef struct eqp_cost_sums {
     double sum[EQP_COST_SUMS];    /**< additive */
 } eqp_cost_sums;
 
-/** Starts without samples. Returns EQP_OK or EQP_ERR_ARGUMENT for a number of kinds or a weighting that is none. */
+/** Starts without samples. Returns EQP_OK or EQP_ERR_ARGUMENT for an invalid number of kinds or weighting. */
 int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting);
 
-/** Adds one sample: what a rank computed in some time. A sample without interactions, or with relative weighting one
- * of no measurable time, says nothing and is left out. Local, O(nkinds^2).
+/** Adds one sample: the work of a rank and its seconds. Ignores a sample without interactions and, with relative
+ * weighting, a sample of 0 seconds. Local, O(nkinds^2).
  * \param[in,out] sums     unchanged on error
  * \param[in]     count    [nkinds] interactions of each kind, >= 0 (borrowed)
  * \param[in]     seconds  CPU seconds, 0 to 1e100
@@ -146,13 +146,13 @@ int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other);
  *         where sums are not finite */
 int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
 
-/** The same, leaning towards costs that are expected: kinds that nearly always come in the same mixture are told apart
- * by what is known of them, and not by the noise of the samples. Only the expected proportions count: they are scaled
- * by the one factor that fits the samples best (Tikhonov's regularisation of each scaled column).
+/** The same, regularised towards expected costs: kinds that nearly always occur in the same mixture are separated by
+ * the expected costs and not by the noise of the samples. Only the expected proportions count: they are scaled by the
+ * single factor that fits the samples best (Tikhonov's regularisation of each scaled column).
  * \param[in] expected  [nkinds] seconds >= 0 (borrowed)
- * \param[in] lean      >= 0: what the expectation of a kind weighs against all samples of it; 0.01 leaves what samples
- *                      can tell as it is. 0: eqp_cost_fit_compute()
- * \return as eqp_cost_fit_compute(); EQP_ERR_ARGUMENT also for an expectation or a lean that is none */
+ * \param[in] lean      >= 0: weight of a kind's expected cost relative to all its samples; 0.01 does not change costs that
+ *                      the samples determine. 0: eqp_cost_fit_compute()
+ * \return as eqp_cost_fit_compute(); EQP_ERR_ARGUMENT also for an invalid `expected` or `lean` */
 int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit);
 
 #ifdef __cplusplus
