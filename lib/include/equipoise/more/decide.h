@@ -118,8 +118,8 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * exceeds the prediction by more than `jump`, or the seconds lost beyond the prediction are at least the cost of the
  * remedy. The remedy is a repair if the map can be repaired and the last repair did not cost more than the last map;
  * its cost then includes the longer steps that it leaves, over the number of steps since the last remedy or the
- * remaining steps. The first repair is assumed to cost a quarter of a map, and to leave a loss that is larger than a
- * fresh map's by the work imbalance. If a remedy leaves more than three quarters of the work imbalance, the next one
+ * remaining steps. The first repair is assumed to cost a quarter of a map, and to leave the imbalance of a
+ * fresh map times (1 + work imbalance). If a remedy leaves more than three quarters of the work imbalance, the next one
  * requires twice the loss and twice the jump, up to 64 times: a wrong prediction does not renew the map again and
  * again.
  *

@@ -150,8 +150,8 @@ int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
  * the expected costs and not by the noise of the samples. Only the expected proportions count: they are scaled by the
  * single factor that fits the samples best (Tikhonov's regularisation of each scaled column).
  * \param[in] expected  [nkinds] seconds >= 0 (borrowed)
- * \param[in] lean      >= 0: weight of a kind's expected cost relative to all its samples; 0.01 does not change costs that
- *                      the samples determine. 0: eqp_cost_fit_compute()
+ * \param[in] lean      >= 0: weight of a kind's expected cost relative to all its samples; 0.01 does not change
+ *                      costs that the samples determine. 0: eqp_cost_fit_compute()
  * \return as eqp_cost_fit_compute(); EQP_ERR_ARGUMENT also for an invalid `expected` or `lean` */
 int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit);
 

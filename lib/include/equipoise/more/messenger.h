@@ -67,7 +67,7 @@ int eqp_messenger_send(eqp_messenger *messenger, int code);
 int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int *to, int nfrom, const int *from);
 
 /** Makes progress on sends and receives: call it now and then between send and finish. Local. Returns at once, except
- * when it has to drop a message for lack of memory: then it waits for the rest of that message.
+ * when it has to drop a message because memory is short: then it waits for the rest of that message.
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
 int eqp_messenger_progress(eqp_messenger *messenger);
 
