@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file more/base.h
- * \brief Messages, growing arrays, and values as people write them. All of it is local.
+ * \brief Messages, growing arrays, and parsers of numbers and words. All functions are local.
  *
  * Tier 2: this header may change with each minor version. */
 #ifndef EQUIPOISE_MORE_BASE_H
@@ -16,28 +16,28 @@
 extern "C" {
 #endif
 
-/** The compiler checks a printf-like function: number of the format argument and of the first one that it formats. */
+/** Makes the compiler check a printf-like function: numbers of the format argument and of the first formatted one. */
 #if defined(__GNUC__) || defined(__clang__)
 #define EQP_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
 #define EQP_PRINTF(text, first)
 #endif
 
-/** Bytes of the character at `text`, 1 to 4; 0 where it is not valid UTF-8 (RFC 3629), where the text ends, and for
+/** Bytes of the character at `text`, 1 to 4; 0 if it is not valid UTF-8 (RFC 3629), at the end of the text, and for
  * NULL. Local. */
 size_t eqp_utf8_length(const char *text);
 
-/** Makes a text from elsewhere fit for a terminal, in place: each control character, each invisible one or one that
- * turns the direction of writing, and each byte that is not UTF-8 becomes '?'. NULL is legal. Local, O(length). */
+/** Makes foreign text safe for a terminal, in place: replaces control characters, invisible characters, characters that
+ * change the writing direction, and bytes that are not UTF-8 by '?'. NULL is legal. Local, O(length). */
 void eqp_text_clean(char *text);
 
 /** Writes a message, cleaned by eqp_text_clean(), so that a file name or an argument cannot break the line; a text that
  * is too long ends in "...". Local, O(length).
- * \param[out] message  overwritten; NULL: the text is not wanted and nothing happens
+ * \param[out] message  overwritten; NULL: the call does nothing
  * \param[in]  format   as for printf; the arguments may point into `message` itself */
 void eqp_message_set(eqp_message *message, const char *format, ...) EQP_PRINTF(2, 3);
 
-/** Bytes of an array, checked. Local, O(1).
+/** Size of an array in bytes, with overflow checks. Local, O(1).
  * \param[in]  count  items, >= 0
  * \param[in]  size   bytes of one item, > 0
  * \param[out] bytes  count * size, at most PTRDIFF_MAX
@@ -60,7 +60,7 @@ int eqp_array_create(void *array, int64_t count, size_t size);
  * \return as eqp_array_bytes(), or EQP_ERR_MEMORY */
 int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size);
 
-/** Reads an integer in decimal digits, with a minus sign or without.
+/** Reads an integer in decimal digits, with an optional minus sign.
  * \param[in]  low,high  limits, inclusive; INT64_MIN and INT64_MAX: no limit
  * \param[out] message   "'TEXT' is not an integer ..."; may be NULL
  * \return EQP_OK or EQP_ERR_ARGUMENT */
@@ -83,8 +83,8 @@ int eqp_read_choice(const char *text, const char *choices, int *value, eqp_messa
 /** The search for the intended word after a misspelt one. Initialize with the first two members. */
 typedef struct eqp_nearest {
     const char *text; /**< the misspelt word, not zero-terminated (borrowed) */
-    size_t length;    /**< of the text */
-    const char *word; /**< the nearest one so far; NULL: none is near (borrowed) */
+    size_t length;    /**< length of the text */
+    const char *word; /**< the nearest word so far; NULL: no word is near (borrowed) */
     int distance;     /**< of `word`: number of missing, extra, wrong or swapped letters */
 } eqp_nearest;
 
