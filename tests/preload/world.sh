@@ -46,7 +46,7 @@ fi
 ends 7 abort
 ends 3 exit
 # Open MPI's mpirun sometimes loses a rank's error message and logs the loss; such a run is repeated.
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
     ! run 3 -n 1 "$world" wrong || fail "a fatal error, and all goes on"
     grep -q 'ORTE_ERROR_LOG.*show_help' err || break
 done

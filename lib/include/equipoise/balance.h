@@ -171,7 +171,7 @@ typedef struct eqp_method {
 /** True if eqp_balance() can run the method. Local. */
 static inline bool eqp_method_assigns(const eqp_method *method)
 {
-    return method->assign != NULL || method->assign_alone != NULL;
+    return method && (method->assign != NULL || method->assign_alone != NULL);
 }
 
 /** The row with this name; NULL if there is none. Local. */
