@@ -8,6 +8,7 @@
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,27 +111,34 @@ done:
     return code;
 }
 
+/* Agrees on the code of `alone`, with its message, and brings rank 0's result to all ranks. Collective. */
+static int share_result(const gathered *g, int code, const eqp_balance_options *options, eqp_balance_result *result)
+{
+    const bool root = g->way.rank == 0, known = !isnan(result->imbalance_unrepaired);
+    double sum[3] = {root && known, root && known ? result->imbalance_unrepaired : 0,
+                     root ? (double)result->repaired : 0};
+    const int met = eqp_meet(g->way.comm, code, 0, NULL, 3, sum);
+
+    if (met) {
+        code = eqp_agree(g->way.comm, code, options->message);
+        return code ? code : met;
+    }
+    result->imbalance_unrepaired = sum[0] > 0 ? sum[1] : (double)NAN;
+    result->repaired = (int64_t)sum[2];
+    return EQP_OK;
+}
+
 int eqp__gather_and_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                            unsigned columns, eqp__alone *alone, int *part, eqp_balance_result *result)
 {
     gathered g = {.nowned = 0};
-    struct {
-        double imbalance;
-        int64_t repaired;
-    } told;
     int code;
 
     EQP_TRY(eqp__collect_open(comm, &g.way));
     EQP_TRY(gather(&g, items, options->nphases, columns, part));
     code = g.way.rank == 0 ? alone(&g.items, options, g.part, result) : EQP_OK;
-    EQP_TRY(eqp_agree(comm, code, options->message));
+    EQP_TRY(share_result(&g, code, options, result));
     EQP_TRY(eqp__collect_return(&g.way, sizeof *part, g.part, part));
-    memset(&told, 0, sizeof told);
-    told.imbalance = result->imbalance_unrepaired;
-    told.repaired = result->repaired;
-    EQP_TRY(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
-    result->imbalance_unrepaired = told.imbalance;
-    result->repaired = told.repaired;
 done:
     eqp__collect_close(&g.way);
     for (int k = 0; k < g.nowned; k++) {
