@@ -150,7 +150,7 @@ module equipoise_types
     type(eqp_settings) :: settings
     !> phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load
     integer(c_int) :: nphases = 0
-    !> [nphases] number of times each phase occurs in a cycle, finite, > 0; NULL: once (borrowed)
+    !> [nphases] occurrences of each phase in a cycle, finite, > 0; NULL: once (borrowed)
     type(c_ptr) :: times = c_null_ptr
     !> [nparts] largest sum of the `size` of a part's items, >= 0; NULL: no limit. No returned part exceeds
     !! it: if the method leaves such a part, items are moved at the smallest loss of balance that the repair
@@ -167,7 +167,7 @@ module equipoise_types
     real(c_double) :: imbalance = 0
     !> of the partitioner's result, before repair
     real(c_double) :: imbalance_unrepaired = 0
-    !> of the weighted curve cut used as start or for comparison; NaN: no curve cut was made
+    !> of the weighted curve cut used as start or for comparison; NaN: no cut was made
     real(c_double) :: imbalance_curve = 0
     !> lower bound for any assignment of these items (the largest item)
     real(c_double) :: imbalance_floor = 0
@@ -177,7 +177,7 @@ module equipoise_types
     real(c_double) :: load_mean = 0
     !> items of all ranks
     integer(c_int64_t) :: items = 0
-    !> items with a known present part that got a different part
+    !> items whose present part was known and has changed
     integer(c_int64_t) :: moved = 0
     !> sum of their `size`
     integer(c_int64_t) :: moved_bytes = 0
@@ -715,7 +715,7 @@ module equipoise_types
     integer(c_int) :: action = 0
     !> by `auto`: the method of the present map
     character(kind=c_char) :: chosen(80) = c_null_char
-    !> reason for the repair or new map, or for keeping the map after a new one was computed; else ""
+    !> reason for a repair, a new map, or for rejecting a computed map; else empty
     character(kind=c_char) :: why(192) = c_null_char
   end type eqp_step
 

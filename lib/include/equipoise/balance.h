@@ -62,8 +62,8 @@ typedef struct eqp_balance_items {
     const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
     const int64_t *pin;       /**< [pin_first[n]] global ids >= 0 of the particles or blocks that the item touches */
     const double
-        *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; if an id has
-                          several costs, the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
+        *pin_weight;          /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; the
+                                   largest cost of an id counts. NULL on all ranks: 1 each, and moving an item costs 1 */
     const double *phase_load; /**< [n][nphases] cost in each phase of a cycle (survey.h), finite, >= 0; NULL on all
                                    ranks: `weight` is the only load. With it `weight` may be NULL: the sum of
                                    times x load */
@@ -84,8 +84,7 @@ typedef struct eqp_balance_options {
                                 measurement yet. NULL: the weights replace the measurement (borrowed) */
     eqp_settings settings;   /**< values of the method's own options: zeros, or set by eqp_method_set() */
     int nphases;             /**< phases of a cycle, 0 to EQP_CYCLE_PHASES; 0 and 1 without `phase_load`: one load */
-    const double
-        *times; /**< [nphases] number of times each phase occurs in a cycle, finite, > 0; NULL: once (borrowed) */
+    const double *times;     /**< [nphases] occurrences of each phase in a cycle, finite, > 0; NULL: once (borrowed) */
     const int64_t *capacity; /**< [nparts] largest sum of the `size` of a part's items, >= 0; NULL: no limit. No
                                 returned part exceeds it: if the method leaves such a part, items are moved at the
                                 smallest loss of balance that the repair finds (borrowed) */
@@ -111,19 +110,18 @@ static inline eqp_balance_options eqp_balance_options_defaults(void)
 typedef struct eqp_balance_result {
     double imbalance;            /**< of the returned parts */
     double imbalance_unrepaired; /**< of the partitioner's result, before repair */
-    double
-        imbalance_curve; /**< of the weighted curve cut used as start or for comparison; NaN: no curve cut was made */
-    double imbalance_floor;  /**< lower bound for any assignment of these items (the largest item) */
-    double load_max;         /**< largest load / (nparts x share): with equal shares the largest load */
-    double load_mean;        /**< total load / nparts */
-    int64_t items;           /**< items of all ranks */
-    int64_t moved;           /**< items with a known present part that got a different part */
-    int64_t moved_bytes;     /**< sum of their `size` */
-    int64_t repaired;        /**< items moved by the repair */
-    int empty_parts;         /**< parts without items */
-    int within;              /**< 1 if imbalance <= imbalance_tol */
-    int curve_better;        /**< 1 if imbalance > imbalance_tol and imbalance_curve is smaller */
-    double cycle_efficiency; /**< efficiency of the cycle's phases (survey.h); with one load 1 / (1 + imbalance) */
+    double imbalance_curve;      /**< of the weighted curve cut used as start or for comparison; NaN: no cut was made */
+    double imbalance_floor;      /**< lower bound for any assignment of these items (the largest item) */
+    double load_max;             /**< largest load / (nparts x share): with equal shares the largest load */
+    double load_mean;            /**< total load / nparts */
+    int64_t items;               /**< items of all ranks */
+    int64_t moved;               /**< items whose present part was known and has changed */
+    int64_t moved_bytes;         /**< sum of their `size` */
+    int64_t repaired;            /**< items moved by the repair */
+    int empty_parts;             /**< parts without items */
+    int within;                  /**< 1 if imbalance <= imbalance_tol */
+    int curve_better;            /**< 1 if imbalance > imbalance_tol and imbalance_curve is smaller */
+    double cycle_efficiency;     /**< efficiency of the cycle's phases (survey.h); with one load 1 / (1 + imbalance) */
     double phase_imbalance[EQP_CYCLE_PHASES]; /**< of each phase, then zeros; with one load the first entry is
                                                  `imbalance` */
 } eqp_balance_result;

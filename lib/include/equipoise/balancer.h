@@ -279,8 +279,7 @@ typedef struct eqp_step {
     eqp_lazy_phase lazy;      /**< state of the offer after the step */
     eqp_policy_action action; /**< action taken on the map before the step */
     char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
-    char
-        why[192]; /**< reason for the repair or new map, or for keeping the map after a new one was computed; else "" */
+    char why[192];              /**< reason for a repair, a new map, or for rejecting a computed map; else empty */
 } eqp_step;
 
 /** Records a step: fits costs, learns speeds, updates the policy. Collective: one allreduce, which also carries the

@@ -25,7 +25,7 @@
  * an allgather and come back by a reduce-scatter. `node` R: every R consecutive parts share memory, so a block is sent
  * once for all of them; P must be a multiple of R.
  *
- * Nothing here communicates. */
+ * All functions of this header are local. */
 #ifndef EQUIPOISE_PROBLEM_H
 #define EQUIPOISE_PROBLEM_H
 
@@ -45,8 +45,8 @@ typedef struct eqp_method eqp_method;
 /** A code's own methods (balance.h). */
 typedef struct eqp_methods eqp_methods;
 
-#define EQP_MEET_SUMS 32 /**< most sums that a step's reduction carries */
-#define EQP_MEET_LOWS 12 /**< most minima that a step's reduction carries */
+#define EQP_MEET_SUMS 32 /**< largest number of sums in a step's reduction */
+#define EQP_MEET_LOWS 12 /**< largest number of minima in a step's reduction */
 
 /** Message costs. */
 typedef struct eqp_network {
@@ -328,9 +328,7 @@ typedef struct eqp_problem {
     /** Labels the owners that live here now. They are offered for a map that arrives some steps later, when owners may
      * have moved, split or merged. From now on every particle or element of an owner carries the label first + at_home,
      * which replaces any earlier label and moves with it; a new element takes the label of its origin, or 0. Later
-     * surveys give each owner the label that most of its elements have. Local. NULL: no maps during the run
-     * (more/lazy.h).
-     */
+     * surveys give each owner the label that most of its elements have. Local. NULL: no lazy maps (more/lazy.h). */
     int (*label)(void *user, int64_t first);
 
     int ngrains; /**< number of granularities of the owners: finer ones balance better, coarser ones cost less. The

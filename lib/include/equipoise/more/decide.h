@@ -41,24 +41,23 @@ typedef struct eqp_policy_sample {
 
 /** Noise of the measured seconds, as a policy estimates it: plain data. All imbalances are of measured seconds. */
 typedef struct eqp_policy_noise {
-    double
-        change[EQP_POLICY_CHANGES]; /**< latest second differences of the imbalances of steps with one map, absolute */
-    int64_t changes;                /**< number of differences so far */
-    double spread;                  /**< standard deviation of a step's imbalance: their median, scaled */
-    double last;                    /**< imbalance of the last step, if that had this map */
-    double former;                  /**< imbalance of the step before the last, if that had this map */
-    double now;                     /**< imbalance of the last step; for an outlier, the value expected from the steps
-                                         before it */
-    double mean;                    /**< mean load of the last step, seconds */
-    int64_t age;                    /**< steps since the map was made or repaired */
-    double hidden;                  /**< of the last step's sample */
-    double sum_mean;                /**< sum of mean loads since the onset of a loss, without the last step, seconds */
-    double sum_beyond;              /**< sum of the excess over the mean load in the same steps, seconds */
-    int64_t steps;                  /**< number of these steps */
-    double cured;                   /**< value of eqp_policy.cured at the onset */
-    double fit;                     /**< sum of the imbalances of the first steps of this map */
-    double fit_ages;                /**< sum of these imbalances times the map's age */
-    int64_t fit_steps;              /**< number of these steps */
+    double change[EQP_POLICY_CHANGES]; /**< latest absolute second differences of the imbalances within a map */
+    int64_t changes;                   /**< number of differences so far */
+    double spread;                     /**< standard deviation of a step's imbalance: their median, scaled */
+    double last;                       /**< imbalance of the last step, if that had this map */
+    double former;                     /**< imbalance of the step before the last, if that had this map */
+    double now;          /**< imbalance of the last step; for an outlier, the value expected from the steps
+                              before it */
+    double mean;         /**< mean load of the last step, seconds */
+    int64_t age;         /**< steps since the map was made or repaired */
+    double hidden;       /**< of the last step's sample */
+    double sum_mean;     /**< sum of mean loads since the onset of a loss, without the last step, seconds */
+    double sum_beyond;   /**< sum of the excess over the mean load in the same steps, seconds */
+    int64_t steps;       /**< number of these steps */
+    double cured;        /**< value of eqp_policy.cured at the onset */
+    double fit;          /**< sum of the imbalances of the first steps of this map */
+    double fit_ages;     /**< sum of these imbalances times the map's age */
+    int64_t fit_steps;   /**< number of these steps */
     double rise;         /**< ageing of earlier maps: sum of weights times the rise of the imbalance per step */
     double rise_weight;  /**< sum of weights, 1 / spread^2, smaller for old maps */
     double block;        /**< sum of imbalances since the age was a power of two */

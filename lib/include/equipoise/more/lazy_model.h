@@ -59,15 +59,14 @@ typedef struct eqp_lazy_model {
 
 /** Result of eqp_lazy_choose(). */
 typedef struct eqp_lazy_choice {
-    eqp_lazy_kind kind; /**< the cheapest kind; if several are equal, the first in the list */
-    int64_t steps;      /**< number of steps counted: t', as printed t (5.3) */
-    double
-        seconds[EQP_LAZY_KINDS];   /**< seconds of these steps with the best use of each kind; INFINITY: not possible */
-    int balancers[EQP_LAZY_KINDS]; /**< ranks that make the map in that case, the smallest number if several are equal;
-                                        the thread counts as one; 0: not possible */
-    int64_t late[EQP_LAZY_KINDS];  /**< steps until the map arrives in that case; 0 if all ranks wait for it, or not
-                                        possible */
-    int64_t every[EQP_LAZY_KINDS]; /**< steps between maps in that case; equal to `steps`: the present map is kept */
+    eqp_lazy_kind kind;             /**< the cheapest kind; if several are equal, the first in the list */
+    int64_t steps;                  /**< number of steps counted: t', as printed t (5.3) */
+    double seconds[EQP_LAZY_KINDS]; /**< seconds of these steps, at each kind's best; INFINITY: not possible */
+    int balancers[EQP_LAZY_KINDS];  /**< ranks that make the map in that case, the smallest number if several are equal;
+                                         the thread counts as one; 0: not possible */
+    int64_t late[EQP_LAZY_KINDS];   /**< steps until the map arrives in that case; 0 if all ranks wait for it, or not
+                                         possible */
+    int64_t every[EQP_LAZY_KINDS];  /**< steps between maps in that case; equal to `steps`: the present map is kept */
 } eqp_lazy_choice;
 
 /** Chooses the way to make maps and the number of ranks for it (after 5.2 to 5.5). On p ranks, t = t' steps with a map

@@ -2,21 +2,21 @@
 /** \file more/paradis.h
  * \brief Dislocation networks as ParaDiS stores them: nodes in `.data` files, parameters in `.ctrl` files.
  *
- * Nothing here communicates. One rank (or every rank for itself) reads a network node by node in blocks, so that no
- * rank has to hold it whole; one rank writes the nodes that it is handed.
+ * All functions are local. One rank (or every rank for itself) reads a network in blocks of nodes, so that no rank has
+ * to hold all of it; one rank writes the nodes that the other ranks send it.
  *
  * *Lengths* are in units of b. *Tags* are opaque keys: domain x 2^32 + index, both below 2^31.
  *
- * *Arms.* A segment joins two nodes and stands in both. The Burgers vector of an arm is for the sense from the node to
- * the neighbour, so the reverse arm carries its negative.
+ * *Arms.* A segment joins two nodes and is listed in both. The Burgers vector of an arm holds for the direction from
+ * the node to the neighbour, so the reverse arm has its negative.
  *
  * *Text.* `key = value`, `key = [ values ]` on one line or several; `#` starts a comment; values may end in `;` or `,`.
- * Files packed with gzip are known by their first bytes, never by their names. A comment `#velocity x y z` before a
- * node is for readers that know it: ParaDiS files have no place for what a time stepper remembers.
+ * Files compressed by gzip are detected by their first bytes, never by their names. A comment `#velocity x y z` before
+ * a node holds the time stepper's state, for which ParaDiS files have no field; other readers ignore it.
  *
  * *Errors.* A file that cannot be opened, a missing file of several, a full disk: #EQP_ERR_IO. A truncated, damaged or
- * unknown file, counts that disagree, a network that cannot be: #EQP_ERR_FORMAT. NaN, infinity and numbers that do not
- * fit: #EQP_ERR_DATA. Messages are one line: "FILE: line N: what", with the node's tag where it is known.
+ * unknown file, inconsistent counts, an impossible network: #EQP_ERR_FORMAT. NaN, infinity and numbers that do not
+ * fit: #EQP_ERR_DATA. Messages are one line: "FILE: line N: what", with the node's tag if it is known.
  *
  * Tier 2: this header may change with each minor version. */
 #ifndef EQUIPOISE_MORE_PARADIS_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/** More arms than this no node may have. */
+/** Largest number of arms of a node. */
 #define EQP_PARADIS_MOST_ARMS 24
 
 /** Domain of a tag. */
@@ -44,7 +44,7 @@ extern "C" {
 /** Bits of a node's constraint, as in files of version 5. In version 4 the value 1 means a surface and is read as
  * EQP_PARADIS_SURFACE; all other bits mean the same. */
 enum eqp_paradis_constraint {
-    EQP_PARADIS_FREE = 0,     /**< moves as forces say */
+    EQP_PARADIS_FREE = 0,     /**< moves freely */
     EQP_PARADIS_PINNED_X = 1, /**< keeps its x */
     EQP_PARADIS_PINNED_Y = 2, /**< keeps its y */
     EQP_PARADIS_PINNED_Z = 4, /**< keeps its z */
@@ -56,17 +56,17 @@ enum eqp_paradis_constraint {
 typedef struct eqp_paradis_arm {
     uint64_t tag;      /**< the neighbour */
     double burgers[3]; /**< from the node to the neighbour, in units of b, not 0 */
-    double normal[3];  /**< of the glide plane: unit length, or 0 0 0 where none is known */
+    double normal[3];  /**< normal of the glide plane: unit length, or 0 0 0 if unknown */
 } eqp_paradis_arm;
 
-/** A node. Its arms lie elsewhere, see eqp_paradis_block. */
+/** A node. For its arms see eqp_paradis_block. */
 typedef struct eqp_paradis_node {
     uint64_t tag;       /**< its name */
     double x[3];        /**< as stored, perhaps outside the box: see eqp_paradis_fold() */
     int constraint;     /**< bits of eqp_paradis_constraint, 0 .. 15 */
     int narms;          /**< 0 .. EQP_PARADIS_MOST_ARMS */
     int64_t first_arm;  /**< its arms are block->arm[first_arm .. first_arm + narms) */
-    double velocity[3]; /**< when its last step began, in the writer's unit; 0 0 0 where the file does not say */
+    double velocity[3]; /**< at the beginning of its last step, in the writer's unit; 0 0 0 if not in the file */
 } eqp_paradis_node;
 
 /** The statements before the nodes. */
@@ -76,9 +76,9 @@ typedef struct eqp_paradis_header {
     double min[3];     /**< lower corner of the box */
     double max[3];     /**< upper corner of the box, above the lower in every direction */
     int64_t nnodes;    /**< in all files */
-    int64_t bytes;     /**< of all files: packed ones hold up to a thousand times as much; 0 where nothing was read */
-    int decomposition; /**< 1 (slabs, columns, boxes) or 2 (a list of boxes); 0 where the file does not say */
-    int geometry[3];   /**< domains in x, y, z; 0 0 0 where the file does not say */
+    int64_t bytes;     /**< total size of all files, which may expand a thousandfold if compressed; 0: none read */
+    int decomposition; /**< 1 (slabs, columns, boxes) or 2 (a list of boxes); 0: not in the file */
+    int geometry[3];   /**< domains in x, y, z; 0 0 0: not in the file */
 } eqp_paradis_header;
 
 /** Some nodes with their arms, in file order. */
@@ -86,17 +86,17 @@ typedef struct eqp_paradis_block {
     int64_t n;                    /**< nodes; 0 at the end of the network */
     int64_t narms;                /**< arms of all of them */
     const eqp_paradis_node *node; /**< [n] borrowed: until the next call with that reader */
-    const eqp_paradis_arm *arm;   /**< [narms] borrowed likewise */
+    const eqp_paradis_arm *arm;   /**< [narms] borrowed: until the next call with that reader */
 } eqp_paradis_block;
 
 /** An open network. */
 typedef struct eqp_paradis_reader eqp_paradis_reader;
 
 /** Opens a network and reads its header. Local, O(header).
- * \param[in]  path     a `.data` file, or what the names of its several files have in common: for `net.data` the file
+ * \param[in]  path     a `.data` file, or the common part of the names of its files: for `net.data` the file
  *                      itself and then `net.data.0`, `net.data.0.gz` and `net.data.gz` are tried (copied)
- * \param[out] reader   eqp_paradis_close() it; unchanged on error
- * \param[out] message  what went wrong and where; may be NULL; unchanged on success
+ * \param[out] reader   free with eqp_paradis_close(); unchanged on error
+ * \param[out] message  the error and its place; may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT for a NULL path, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_DATA, EQP_ERR_MEMORY */
 int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message *message);
 
@@ -104,12 +104,12 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
 const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reader);
 
 /** Reads the next nodes. Normals come out with unit length, or 0. Every node is checked by eqp_paradis_check_node();
- * what needs both ends of a segment (reciprocity, lengths) or all nodes (tags that stand twice) is not checked here.
+ * properties of both ends of a segment (reciprocity, lengths) or of all nodes (duplicate tags) are not checked.
  * Local, O(nodes read) time; memory O(largest block), never more than the file has.
  * \param[in,out] reader   after an error it can only be closed
  * \param[in]     most     nodes at most, >= 1
- * \param[out]    block    as many nodes, or fewer at the end; n is 0 once all have been read, and then, not before, the
- *                         file is known to be whole; unchanged on error
+ * \param[out]    block    `most` nodes, or fewer at the end; n is 0 after the last node, and only then the file is
+ *                         known to be complete; unchanged on error
  * \param[out]    message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_DATA, EQP_ERR_MEMORY */
 int eqp_paradis_next(eqp_paradis_reader *reader, int64_t most, eqp_paradis_block *block, eqp_message *message);
@@ -250,7 +250,7 @@ extern const eqp_paradis_control eqp_paradis_control_defaults;
  * the form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at
  * the beginning and at the end of the file: once only, or with two values, the file is torn. Local.
  * \param[in]     path     (borrowed)
- * \param[in,out] control  unchanged on error; its text `others` is replaced: eqp_paradis_control_free() it
+ * \param[in,out] control  unchanged on error; its text `others` is replaced: free with eqp_paradis_control_free()
  * \param[out]    nignored how many other keys there were; may be NULL; unchanged on error
  * \param[out]    ignored  their names, cut where the message is full, "fmEnabled, savecn, ..."; may be NULL; unchanged on error
  * \param[out]    message  may be NULL; unchanged on success

@@ -78,8 +78,7 @@ typedef struct eqp_phase {
     const int64_t *bytes; /**< [nblocks] >= 0 (borrowed) */
     const int *home;      /**< [nblocks] part (borrowed) */
     const int64_t *first; /**< [nblocks + 1] into part (borrowed) */
-    const int
-        *part; /**< parts that need each block or contribute to it, ascending; its home may be listed at no cost */
+    const int *part; /**< parts that need or contribute to each block, ascending; its home may be listed at no cost */
 } eqp_phase;
 
 /** Traffic of every part in one phase. */
