@@ -61,9 +61,9 @@ typedef struct eqp_balance_items {
     const int64_t *size;      /**< [n] bytes that move with the item, >= 0, or NULL */
     const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
     const int64_t *pin;       /**< [pin_first[n]] global ids >= 0 of the particles or blocks that the item touches */
-    const double
-        *pin_weight;          /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; the
-                                   largest cost of an id counts. NULL on all ranks: 1 each, and moving an item costs 1 */
+    const double *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of
+                                   several costs of one id the largest counts. NULL on all ranks: 1 each, and moving an
+                                   item costs 1 */
     const double *phase_load; /**< [n][nphases] cost in each phase of a cycle (survey.h), finite, >= 0; NULL on all
                                    ranks: `weight` is the only load. With it `weight` may be NULL: the sum of
                                    times x load */
