@@ -148,7 +148,7 @@ typedef struct eqp_advice {
 } eqp_advice;
 
 /** Makes the maps of a code's balancer on dedicated ranks until the code leaves: eqp_lazy_serve() for the offers of a
- * balancer. Called on all balancing ranks; they need no other knowledge of the code. Local except for that.
+ * balancer. Called on all balancing ranks; they need no other knowledge of the code. Local except for that call.
  * \param[in] lazy  from eqp_lazy_split()
  * \param[in] own   the code's own methods, as in its problem; NULL: none (borrowed)
  * \return as eqp_lazy_serve() */
