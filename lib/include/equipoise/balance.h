@@ -265,8 +265,8 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * \param[in]  options  NULL is an error: nparts has no default that would make sense
  * \param[out] part     [n] 0 to nparts - 1; unchanged on error
  * \param[out] result   may be NULL
- * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing array
- * that the method needs, or one that only some ranks give; EQP_ERR_DATA for an invalid value in an array (NaN,
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing
+ * array that the method needs, or one that only some ranks give; EQP_ERR_DATA for an invalid value in an array (NaN,
  * negative) and, from `rcb`, `rib`, `interaction` and `hypergraph`, for duplicate ids; EQP_ERR_MEMORY;
  * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS fails; EQP_ERR_CAPACITY; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,

@@ -92,8 +92,8 @@ int eqp_output_target(const char *path, char **target, eqp_message *message);
 
 /** Removes temporary files of dead writers: files with our mark in their names and without a lock. Files of live
  * writers stay; if the file system has no locks, all stay. Local, O(files in the folder).
- * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder; all files in
- *                   the folder if it ends in '/' (borrowed) */
+ * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder; all files
+ *                   in the folder if it ends in '/' (borrowed) */
 void eqp_output_sweep(const char *stem);
 
 /** A name that this run owns. */

@@ -134,8 +134,8 @@ typedef struct eqp_lazy_state {
 
 /** Begins without an offer. Local.
  * \param[out] state  unchanged on error
- * \param[in]  wait   most steps after an offer before the rank waits for the answer: 0 waits at once (in line), -1 never
- *                    waits (asynchronous)
+ * \param[in]  wait   most steps after an offer before the rank waits for the answer: 0 waits at once (in line), -1
+ *                    never waits (asynchronous)
  * \param[in]  delay  the map is taken exactly this many steps after the offer, so that a run can be repeated; 0: at
  *                    once; -1: as soon as all ranks have it
  * \return EQP_OK; EQP_ERR_ARGUMENT for less than -1, and for both >= 0, which exclude each other */
