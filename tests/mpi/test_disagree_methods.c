@@ -32,6 +32,9 @@ static eqp_balance_options balance_options(const seat *s, int nparts, eqp_messag
     static int64_t capacity[MOST_RANKS];
     static eqp_regions *regions;
     const double *share = is(s, "options.share: others") ? uneven : even;
+
+    eqp_regions_free(regions); /* of the last call */
+    regions = NULL;
     for (int p = 0; p < nparts; p++) {
         capacity[p] = 1000;
         even[p] = 1.0 / nparts;
