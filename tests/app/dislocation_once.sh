@@ -81,7 +81,7 @@ made=$(steps one split)$(steps one collided)$(steps one refined)
 [[ "$made" == *[1-9]* && "$(steps one coarsened)" == *[1-9]* ]] || fail "nodes do not come and go"
 while read -r ranks method options; do
     # shellcheck disable=SC2086
-    expect "$ranks" "${network[@]}" --steps 6 --balance "$method" $options --forces forces.hdf5 --report run </dev/null
+    expect "$ranks" "${network[@]}" --steps 6 --costs nominal --balance "$method" $options --forces forces.hdf5 --report run </dev/null
     check run 1e-8
     [[ "$options" != *sample-rate* ]] || [[ "$(steps run split_owners)" == *[1-9]* ]] || fail "$method shares no owner"
 done <<END
