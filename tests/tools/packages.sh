@@ -65,8 +65,8 @@ holds libequipoise0 "$lib/"libequipoise{,-io,-loops,-models}.so.0
 holds libequipoise-dev "$lib/"libequipoise{,-sampling,-io,-loops,-models}.{a,so} usr/include/equipoise/{balancer,units,version}.h \
     "$lib/"pkgconfig/equipoise{,-sampling,-io,-loops,-models}.pc "$lib/cmake/Equipoise/EquipoiseConfig.cmake" \
     usr/share/man/man3/equipoise{,-sampling}.3.gz
-holds equipoise usr/bin/{barneshut,dislocation,loadbench,equipoise-{compare,plot,view,lazy}} "$lib/equipoise/libequipoise-lazy.so" \
-    usr/share/man/man1/{barneshut,dislocation,loadbench,equipoise-{compare,plot,view,lazy}}.1.gz \
+holds equipoise usr/bin/{barneshut,dislocation,loadbench,equipoise-{compare,view,lazy}} "$lib/equipoise/libequipoise-lazy.so" \
+    usr/share/man/man1/{barneshut,dislocation,loadbench,equipoise-{compare,view,lazy}}.1.gz \
     usr/share/equipoise/report.schema.json
 holds python3-equipoise usr/lib/python3/dist-packages/equipoise/__init__.py
 holds equipoise-doc usr/share/doc/equipoise/README.md usr/share/doc/equipoise/docs/{embed,methods}.md \
