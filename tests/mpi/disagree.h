@@ -13,14 +13,18 @@
 
 enum { MOST_RANKS = 16 };
 
-/* Expected outcome of a row, unless it is one code on all ranks. */
+/* Expected outcome of a row. */
 enum outcome {
-    SAME = 1,  /* EQP_ERR_ARGUMENT, as all ranks must pass the same; a single rank does */
-    OF_THREE,  /* the same, but nothing differs between fewer than three ranks */
+    FINE,      /* EQP_OK */
+    ALONE,     /* only the odd rank calls and gets EQP_ERR_ARGUMENT at once, as it has no communicator */
     WRONG,     /* EQP_ERR_ARGUMENT, on a single rank too */
+    SAME,      /* EQP_ERR_ARGUMENT, as all ranks must pass the same; a single rank does */
+    OF_THREE,  /* the same, but nothing differs between fewer than three ranks */
     NEEDED,    /* the same, and a single rank may be right: not all methods need it */
     TOO_LARGE, /* EQP_ERR_OVERFLOW; a single rank adds nothing */
-    ALONE      /* only the odd rank calls and gets EQP_ERR_ARGUMENT at once, as it has no communicator */
+    DATA,      /* EQP_ERR_DATA */
+    STOPPED,   /* EQP_ERR_STOPPED */
+    OUTCOMES
 };
 
 /* One rank in one call. */
@@ -31,16 +35,16 @@ typedef struct seat {
     const char *what;        /* argument in which it differs; "": none */
 } seat;
 
-typedef struct row {
+/* A function and its rows by outcome: "ARGUMENT[.FIELD]: how it differs; ..." */
+typedef struct calls {
     const char *function;
     int (*call)(const seat *s); /* returns the code of the function */
-    const char *what;           /* ARGUMENT[.FIELD]: how it differs */
-    int expected;
-} row;
+    const char *rows[OUTCOMES];
+} calls;
 
 static bool row_was_meant; /* whether anybody has asked for what the row is about */
 static const char *only_row;
-static char watched[256];
+static char watched[2304];
 
 /* True if this rank differs in the argument. */
 static inline bool is(const seat *s, const char *what)
@@ -51,6 +55,25 @@ static inline bool is(const seat *s, const char *what)
     return meant && s->odd;
 }
 
+/* The number of the row "WHAT: NUMBER ..." on the rank that differs, else the usual one. */
+static inline double real(const seat *s, const char *what, double usual)
+{
+    const size_t n = strlen(what);
+    char *end;
+
+    if (strncmp(s->what, what, n) != 0 || s->what[n] != ':') {
+        return usual;
+    }
+    const double other = strtod(s->what + n + 1, &end);
+    return end > s->what + n + 1 && is(s, s->what) ? other : usual;
+}
+
+static inline int number(const seat *s, const char *what, int usual)
+{
+    return (int)real(s, what, usual);
+}
+
+#define OR_NULL(what, value) (is(s, what ": NULL") ? NULL : (value))
 #define CALL(seat, call) ((seat)->alone && !(seat)->odd ? EQP_ERR_ARGUMENT : (call))
 
 static inline void bite(int signal)
@@ -62,58 +85,55 @@ static inline void bite(int signal)
 
 /* Ends a call that hangs and names it: after ten seconds of CPU time, since waiting ranks poll, or after a minute of
  * wall time, in case it sleeps. The limits do not measure the speed of a call. */
-static inline void watch(const row *r)
+static inline void watch(int seconds)
 {
-    const int seconds = r ? 10 : 0;
     const struct itimerval own = {.it_value.tv_sec = seconds}, wall = {.it_value.tv_sec = 6 * seconds};
 
-    if (r) {
-        snprintf(watched, sizeof watched, "%s.%s: hangs\n", r->function, r->what);
-        (void)signal(SIGPROF, bite);
-        (void)signal(SIGALRM, bite);
-    }
+    (void)signal(SIGPROF, bite);
+    (void)signal(SIGALRM, bite);
     (void)setitimer(ITIMER_PROF, &own, NULL);
     (void)setitimer(ITIMER_REAL, &wall, NULL);
 }
 
-static inline int expected_code(const row *r, const seat *s, int code)
+static inline int expected_code(enum outcome expected, int size, int code)
 {
-    switch (r->expected) {
+    switch (expected) {
     case SAME:
-        return s->size > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
+        return size > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
     case OF_THREE:
-        return s->size > 2 ? EQP_ERR_ARGUMENT : EQP_OK;
+        return size > 2 ? EQP_ERR_ARGUMENT : EQP_OK;
     case NEEDED:
-        return s->size > 1 ? EQP_ERR_ARGUMENT : code;
+        return size > 1 ? EQP_ERR_ARGUMENT : code;
     case TOO_LARGE:
-        return s->size > 1 ? EQP_ERR_OVERFLOW : EQP_OK;
-    case WRONG:
-    case ALONE:
-        return EQP_ERR_ARGUMENT;
+        return size > 1 ? EQP_ERR_OVERFLOW : EQP_OK;
+    case DATA:
+        return EQP_ERR_DATA;
+    case STOPPED:
+        return EQP_ERR_STOPPED;
     default:
-        return r->expected;
+        return expected == FINE ? EQP_OK : EQP_ERR_ARGUMENT;
     }
 }
 
 /* The row as it is meant, then the same call with nothing wrong. */
-static inline void run_row(const row *r, seat s)
+static inline void run_row(const calls *of, enum outcome expected, seat s)
 {
-    static char name[256];
+    static char name[2200];
     int code, ends[2];
 
-    snprintf(name, sizeof name, "%s.%s", r->function, r->what);
+    snprintf(name, sizeof name, "%s.%s", of->function, s.what);
     if (only_row && strcmp(only_row, name) != 0) {
         return;
     }
     mpi_test_now = name;
-    s.what = r->what;
-    s.alone = r->expected == ALONE;
+    snprintf(watched, sizeof watched, "%s: hangs\n", name);
+    s.alone = expected == ALONE;
     s.argument = is(&s, "comm: NULL") || is(&s, "world: NULL") ? MPI_COMM_NULL : s.comm;
-    watch(r);
-    code = r->call(&s);
+    watch(10);
+    code = of->call(&s);
     CHECK(row_was_meant);
     row_was_meant = false;
-    CHECK_EQUAL(code, expected_code(r, &s, code));
+    CHECK_EQUAL(code, expected_code(expected, s.size, code));
     ends[0] = code;
     ends[1] = -code;
     MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MIN, s.comm);
@@ -121,19 +141,30 @@ static inline void run_row(const row *r, seat s)
     s.what = "";
     s.alone = false;
     s.argument = s.comm;
-    CHECK_EQUAL(r->call(&s), EQP_OK);
-    watch(NULL);
+    CHECK_EQUAL(of->call(&s), EQP_OK);
+    watch(0);
 }
 
-static inline void run_rows(MPI_Comm comm, const row *rows, size_t nrows)
+static inline void run_calls(MPI_Comm comm, const calls *all, size_t n)
 {
     static int pass;
     seat s = {.comm = comm, .rank = mpi_test_rank(comm), .size = mpi_test_size(comm)};
 
-    for (size_t i = 0; i < nrows; i++) {
-        s.number = (int)i;
-        s.odd = s.rank == (s.number + pass) % s.size;
-        run_row(&rows[i], s);
+    for (size_t i = 0; i < n * OUTCOMES; i++) {
+        const calls *of = &all[i / OUTCOMES];
+        char rows[2048], *rest = rows;
+        snprintf(rows, sizeof rows, "%s", of->rows[i % OUTCOMES] ? of->rows[i % OUTCOMES] : "");
+        while (*rest != '\0') {
+            char *end = strstr(rest, "; ");
+            s.what = rest;
+            rest = end ? end + 2 : rest + strlen(rest);
+            if (end) {
+                *end = '\0';
+            }
+            s.odd = s.rank == (s.number + pass) % s.size;
+            run_row(of, (enum outcome)(i % OUTCOMES), s);
+            s.number++;
+        }
     }
     pass++;
 }

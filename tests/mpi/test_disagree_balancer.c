@@ -192,7 +192,7 @@ static eqp_balancer *running_balancer(const seat *s, scene *all)
 
 static eqp_balancer *given(const seat *s, eqp_balancer *balancer)
 {
-    return is(s, "balancer: NULL") ? NULL : balancer;
+    return OR_NULL("balancer", balancer);
 }
 
 static double another_clock(void *user)
@@ -244,10 +244,9 @@ static int create(const seat *s)
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
     spoil(s, "options", &options);
-    const int code = CALL(s, eqp_balancer_create(s->argument, is(s, "problem: NULL") ? NULL : &all.problem,
-                                                 is(s, "options: NULL") ? NULL : &options,
-                                                 is(s, "balancer: NULL") ? NULL : &balancer,
-                                                 is(s, "message: NULL") ? NULL : &message));
+    const int code =
+        CALL(s, eqp_balancer_create(s->argument, OR_NULL("problem", &all.problem), OR_NULL("options", &options),
+                                    OR_NULL("balancer", &balancer), OR_NULL("message", &message)));
 
     CHECK((balancer == NULL) == (code != EQP_OK));
     eqp_balancer_free(balancer);
@@ -283,8 +282,8 @@ static int ask_twice(const seat *s, ask *function)
         eqp_message message = {""};
         scene all;
         eqp_balancer *balancer = right_balancer(s, methods[m], &all), *wrong = given(s, balancer);
-        const int now = CALL(s, function(wrong, is(s, "left: 9 for 8") ? 9 : 8, is(s, "advice: NULL") ? NULL : &advice,
-                                         is(s, "message: NULL") ? NULL : &message));
+        const int now =
+            CALL(s, function(wrong, number(s, "left", 8), OR_NULL("advice", &advice), OR_NULL("message", &message)));
         CHECK(m == 0 || now == code);
         code = now;
         CHECK_EQUAL(function(balancer, 8, &advice, &message), EQP_OK);
@@ -321,7 +320,7 @@ static int second_map(const seat *s)
     eqp_advice advice;
     scene all;
     eqp_balancer *balancer = running_balancer(s, &all);
-    const int64_t left = is(s, "left: 9 for 8 where no map is due") ? 9 : 8;
+    const int64_t left = number(s, "left", 8);
     int code = eqp_balancer_advise(balancer, left, is(s, "advice: NULL where no map is due") ? NULL : &advice, NULL);
 
     CHECK(code == EQP_OK && !eqp_balancer_due(balancer));
@@ -357,7 +356,7 @@ static eqp_timings *timings_of(const seat *s, const char *longer, const char *ne
 
 static int record(const seat *s)
 {
-    const int64_t last[KINDS] = {3, 1}, count[KINDS] = {is(s, "work.count: 5 for 3") ? 5 : 3, 1}, below[KINDS] = {-1};
+    const int64_t last[KINDS] = {3, 1}, count[KINDS] = {number(s, "work.count", 3), 1}, below[KINDS] = {-1};
     const double phase_load[3] = {1, 0, 0};
     const int64_t phase_count[3 * KINDS] = {3, 1};
     wide_row mine = {.common = {.load = is(s, "work.row: load NAN") ? NAN : is(s, "work.row: load 5 for 1") ? 5 : 1}};
@@ -371,20 +370,14 @@ static int record(const seat *s)
                      .last = last,
                      .evaluations = 2,
                      .timings = timings,
-                     .nphases = is(s, "work.nphases: 1 for 2") ? 1
-                                : is(s, "work.nphases: -1")    ? -1
-                                                               : 2,
+                     .nphases = number(s, "work.nphases", 2),
                      .phase_load = phase_load,
                      .phase_count = phase_count,
                      .code = is(s, "work.code: EQP_ERR_STOPPED") ? EQP_ERR_STOPPED : EQP_OK,
-                     .nsums = is(s, "work.nsums: 1 for 2") ? 1
-                              : is(s, "work.nsums: -1")    ? -1
-                                                           : 2,
-                     .nlows = is(s, "work.nlows: 1 for 2")    ? 1
-                              : is(s, "work.nlows: too many") ? EQP_MEET_LOWS + 1
-                                                              : 2,
-                     .sum = is(s, "work.sum: NULL") ? NULL : sum,
-                     .low = is(s, "work.low: NULL") ? NULL : low};
+                     .nsums = number(s, "work.nsums", 2),
+                     .nlows = is(s, "work.nlows: too many") ? EQP_MEET_LOWS + 1 : number(s, "work.nlows", 2),
+                     .sum = OR_NULL("work.sum", sum),
+                     .low = OR_NULL("work.low", low)};
     eqp_step step;
     scene all;
     eqp_balancer *balancer = running_balancer(s, &all), *wrong = given(s, balancer);
@@ -397,8 +390,7 @@ static int record(const seat *s)
         work.timings = NULL;
     }
     spoil(s, "work", &work);
-    const int code =
-        CALL(s, eqp_balancer_record(wrong, is(s, "work: NULL") ? NULL : &work, is(s, "step: NULL") ? NULL : &step));
+    const int code = CALL(s, eqp_balancer_record(wrong, OR_NULL("work", &work), OR_NULL("step", &step)));
 
     if (code == EQP_OK && !is(s, "balancer: NULL")) {
         CHECK(sum[0] == s->size && sum[1] == s->size * (s->size - 1) / 2 && low[0] == -1.5 && low[1] == 1 - s->size);
@@ -415,7 +407,7 @@ static int learn(const seat *s)
     eqp_timings *timings = timings_of(s, "timings: 9 s for 1 s", "timings: -1 s");
     scene all;
     eqp_balancer *balancer = right_balancer(s, "sfc", &all), *wrong = given(s, balancer);
-    const int code = CALL(s, eqp_balancer_learn(wrong, is(s, "timings: NULL") ? NULL : timings));
+    const int code = CALL(s, eqp_balancer_learn(wrong, OR_NULL("timings", timings)));
 
     CHECK_EQUAL(eqp_balancer_learn(balancer, NULL), EQP_OK);
     eqp_balancer_free(balancer);
@@ -445,8 +437,8 @@ static int compare(const seat *s)
 {
     const eqp_choice choice[] = {choice_of("sfc"), choice_of(is(s, "comparison.choice: another") ? "rcb" : "count"),
                                  choice_of("jagged")};
-    const int64_t parts[] = {2, is(s, "comparison.parts: none") ? 0 : is(s, "comparison.parts: 4 for 3") ? 4 : 3, 5};
-    const double speed[] = {1, is(s, "comparison.speed: 3 for 1") ? 3 : is(s, "comparison.speed: none") ? 0 : 1, 1};
+    const int64_t parts[] = {2, is(s, "comparison.parts: none") ? 0 : number(s, "comparison.parts", 3), 5};
+    const double speed[] = {1, is(s, "comparison.speed: none") ? 0 : number(s, "comparison.speed", 1), 1};
     const eqp_network network = {.alpha = is(s, "comparison.network: below 0") ? -1 : 2, .beta = 1, .node = 1},
                       slow = {.alpha = 3, .beta = 1, .node = 1};
     const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
@@ -461,9 +453,8 @@ static int compare(const seat *s)
     wanted.network = is(s, "comparison.network: another") ? &slow : &network;
     wanted.plan = is(s, "comparison.plan: another") ? &logarithmic : &direct;
     spoil(s, "comparison", &wanted);
-    const int code =
-        CALL(s, eqp_balancer_compare(wrong, is(s, "comparison: NULL") ? NULL : &wanted,
-                                     is(s, "rows: NULL") ? NULL : &rows, is(s, "message: NULL") ? NULL : &message));
+    const int code = CALL(s, eqp_balancer_compare(wrong, OR_NULL("comparison", &wanted), OR_NULL("rows", &rows),
+                                                  OR_NULL("message", &message)));
 
     CHECK((rows == NULL) == (code != EQP_OK));
     CHECK((seen > 0) == (code == EQP_OK && wanted.on_rows != NULL && wanted.user != NULL));
@@ -477,7 +468,7 @@ static int measure(const seat *s)
 {
     const eqp_network was = {.alpha = 1, .beta = 1, .node = is(s, "network: another") ? 2 : 1};
     eqp_network network = was;
-    const int code = CALL(s, eqp_network_measure(s->argument, is(s, "network: NULL") ? NULL : &network));
+    const int code = CALL(s, eqp_network_measure(s->argument, OR_NULL("network", &network)));
 
     CHECK(network.node == was.node && (code == EQP_OK || memcmp(&network, &was, sizeof was) == 0));
     return code;
@@ -485,198 +476,91 @@ static int measure(const seat *s)
 
 static void rows_of_balancers(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_balancer_create", create, "comm: NULL", ALONE},
-        {"eqp_balancer_create", create, "problem: NULL", WRONG},
-        {"eqp_balancer_create", create, "problem.user: 0", EQP_OK},
-        {"eqp_balancer_create", create, "problem.nkinds: differs", SAME},
-        {"eqp_balancer_create", create, "problem.nkinds: -1", WRONG},
-        {"eqp_balancer_create", create, "problem.nominal: 0", SAME},
-        {"eqp_balancer_create", create, "problem.nominal: 2 for 1", SAME},
-        {"eqp_balancer_create", create, "problem.once: differs", SAME},
-        {"eqp_balancer_create", create, "problem.nphases: differs", SAME},
-        {"eqp_balancer_create", create, "problem.nphases: -1", WRONG},
-        {"eqp_balancer_create", create, "problem.back: 0", WRONG},
-        {"eqp_balancer_create", create, "problem.back: 1 for 0", SAME},
-        {"eqp_balancer_create", create, "problem.ghosts: 0", WRONG},
-        {"eqp_balancer_create", create, "problem.ghosts: 0 for 1", SAME},
-        {"eqp_balancer_create", create, "problem.overhead: 0", SAME},
-        {"eqp_balancer_create", create, "problem.overhead: 2 for 1", SAME},
-        {"eqp_balancer_create", create, "problem.overhead: -1 for 0", WRONG},
-        {"eqp_balancer_create", create, "problem.memory: 0", SAME},
-        {"eqp_balancer_create", create, "problem.memory: 2 for 1", SAME},
-        {"eqp_balancer_create", create, "problem.memory: -1 for 0", WRONG},
-        {"eqp_balancer_create", create, "problem.branch: differs", SAME},
-        {"eqp_balancer_create", create, "problem.branch: -1", WRONG},
-        {"eqp_balancer_create", create, "problem.own: 0", SAME},
-        {"eqp_balancer_create", create, "problem.own: of NULLs", WRONG},
-        {"eqp_balancer_create", create, "problem.own: other flags", SAME},
-        {"eqp_balancer_create", create, "problem.own: assigned", SAME},
-        {"eqp_balancer_create", create, "problem.estimates: differs", SAME},
-        {"eqp_balancer_create", create, "problem.survey: 0", WRONG},
-        {"eqp_balancer_create", create, "problem.open: -1", SAME},
-        {"eqp_balancer_create", create, "problem.close: -1", SAME},
-        {"eqp_balancer_create", create, "problem.aspect: -1", SAME},
-        {"eqp_balancer_create", create, "problem.base: -1", SAME},
-        {"eqp_balancer_create", create, "problem.trace: 0", SAME},
-        {"eqp_balancer_create", create, "problem.assign: -1", SAME},
-        {"eqp_balancer_create", create, "problem.advance: -1", SAME},
-        {"eqp_balancer_create", create, "problem.label: -1", SAME},
-        {"eqp_balancer_create", create, "problem.ngrains: differs", SAME},
-        {"eqp_balancer_create", create, "problem.ngrains: -1", WRONG},
-        {"eqp_balancer_create", create, "problem.grain: -1", SAME},
-        {"eqp_balancer_create", create, "problem.cycle: 0", SAME},
-        {"eqp_balancer_create", create, "problem.apart: differs", SAME},
-        {"eqp_balancer_create", create, "problem.turn: -1", SAME},
-        {"eqp_balancer_create", create, "options: NULL", WRONG},
-        {"eqp_balancer_create", create, "options.size: 0", WRONG},
-        {"eqp_balancer_create", create, "options.size: differs", WRONG},
-        {"eqp_balancer_create", create, "options.size: less", SAME},
-        {"eqp_balancer_create", create, "options.method: another", SAME},
-        {"eqp_balancer_create", create, "options.method: a copy", SAME},
-        {"eqp_balancer_create", create, "options.method: method: 0", WRONG},
-        {"eqp_balancer_create", create, "options.method: word: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: word: -1", WRONG},
-        {"eqp_balancer_create", create, "options.method: settings: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.strategy: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.rate: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.rate: -1", WRONG},
-        {"eqp_balancer_create", create, "options.method: options.threshold: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.pins: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.full: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.split: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.even: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.homes: differs", SAME},
-        {"eqp_balancer_create", create, "options.method: options.maps: differs", WRONG},
-        {"eqp_balancer_create", create, "options.method: options.start: 0", SAME},
-        {"eqp_balancer_create", create, "options.method: another start", SAME},
-        {"eqp_balancer_create", create, "options.imbalance_tol: differs", SAME},
-        {"eqp_balancer_create", create, "options.imbalance_tol: -1", WRONG},
-        {"eqp_balancer_create", create, "options.fresh_tol: differs", SAME},
-        {"eqp_balancer_create", create, "options.fresh_tol: -1", WRONG},
-        {"eqp_balancer_create", create, "options.assign_tol: differs", SAME},
-        {"eqp_balancer_create", create, "options.seed: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: mode: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: every: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: imbalance_tol: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: settle: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: jump: differs", SAME},
-        {"eqp_balancer_create", create, "options.policy: settle: 0", WRONG},
-        {"eqp_balancer_create", create, "options.share: kind: differs", SAME},
-        {"eqp_balancer_create", create, "options.share: model: differs", SAME},
-        {"eqp_balancer_create", create, "options.share: model: NULL where it is wanted", WRONG},
-        {"eqp_balancer_create", create, "options.share: nspeeds: 0", WRONG},
-        {"eqp_balancer_create", create, "options.share: speed: 0", WRONG},
-        {"eqp_balancer_create", create, "options.share: another speed", SAME},
-        {"eqp_balancer_create", create, "options.capacities: of_mean: differs", SAME},
-        {"eqp_balancer_create", create, "options.capacities: of_mean: -1", WRONG},
-        {"eqp_balancer_create", create, "options.capacities: n: -1", WRONG},
-        {"eqp_balancer_create", create, "options.plan_auto: differs", SAME},
-        {"eqp_balancer_create", create, "options.plan: stages: differs", SAME},
-        {"eqp_balancer_create", create, "options.plan: broadcast: differs", SAME},
-        {"eqp_balancer_create", create, "options.plan: node: differs", SAME},
-        {"eqp_balancer_create", create, "options.plan: node: 0", WRONG},
-        {"eqp_balancer_create", create, "options.network: alpha: differs", SAME},
-        {"eqp_balancer_create", create, "options.network: beta: differs", SAME},
-        {"eqp_balancer_create", create, "options.network: node: differs", SAME},
-        {"eqp_balancer_create", create, "options.network: alpha: -1", WRONG},
-        {"eqp_balancer_create", create, "options.network_measure: differs", SAME},
-        {"eqp_balancer_create", create, "options.calibrate: differs", SAME},
-        {"eqp_balancer_create", create, "options.handed_out: differs", SAME},
-        {"eqp_balancer_create", create, "options.fixed_costs: differs", SAME},
-        {"eqp_balancer_create", create, "options.clock: another", EQP_OK},
-        {"eqp_balancer_create", create, "options.lazy: none for a thread", WRONG},
-        {"eqp_balancer_create", create, "balancer: NULL", WRONG},
-        {"eqp_balancer_create", create, "message: NULL", EQP_OK},
-        {"eqp_balancer_free", destroy, "balancer: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_balancer_create",
+         create,
+         {[ALONE] = "comm: NULL",
+          [WRONG] =
+              "problem: NULL; problem.nkinds: -1; problem.nphases: -1; problem.back: 0; problem.ghosts: 0; "
+              "problem.overhead: -1 for 0; problem.memory: -1 for 0; problem.branch: -1; problem.own: of NULLs; "
+              "problem.survey: 0; problem.ngrains: -1; options: NULL; options.size: 0; options.size: differs; "
+              "options.method: method: 0; options.method: word: -1; options.method: options.rate: -1; options.method: "
+              "options.maps: differs; options.imbalance_tol: -1; options.fresh_tol: -1; options.policy: settle: 0; "
+              "options.share: model: NULL where it is wanted; options.share: nspeeds: 0; options.share: speed: 0; "
+              "options.capacities: of_mean: -1; options.capacities: n: -1; options.plan: node: 0; options.network: "
+              "alpha: -1; options.lazy: none for a thread; balancer: NULL",
+          [SAME] =
+              "problem.nkinds: differs; problem.nominal: 0; problem.nominal: 2 for 1; problem.once: differs; "
+              "problem.nphases: differs; problem.back: 1 for 0; problem.ghosts: 0 for 1; problem.overhead: 0; "
+              "problem.overhead: 2 for 1; problem.memory: 0; problem.memory: 2 for 1; problem.branch: differs; "
+              "problem.own: 0; problem.own: other flags; problem.own: assigned; problem.estimates: differs; "
+              "problem.open: -1; problem.close: -1; problem.aspect: -1; problem.base: -1; problem.trace: 0; "
+              "problem.assign: -1; problem.advance: -1; problem.label: -1; problem.ngrains: differs; problem.grain: "
+              "-1; problem.cycle: 0; problem.apart: differs; problem.turn: -1; options.size: less; options.method: "
+              "another; options.method: a copy; options.method: word: differs; options.method: settings: differs; "
+              "options.method: options.strategy: differs; options.method: options.rate: differs; options.method: "
+              "options.threshold: differs; options.method: options.pins: differs; options.method: options.full: "
+              "differs; options.method: options.split: differs; options.method: options.even: differs; options.method: "
+              "options.homes: differs; options.method: options.start: 0; options.method: another start; "
+              "options.imbalance_tol: differs; options.fresh_tol: differs; options.assign_tol: differs; options.seed: "
+              "differs; options.policy: mode: differs; options.policy: every: differs; options.policy: imbalance_tol: "
+              "differs; options.policy: settle: differs; options.policy: jump: differs; options.share: kind: differs; "
+              "options.share: model: differs; options.share: another speed; options.capacities: of_mean: differs; "
+              "options.plan_auto: differs; options.plan: stages: differs; options.plan: broadcast: differs; "
+              "options.plan: node: differs; options.network: alpha: differs; options.network: beta: differs; "
+              "options.network: node: differs; options.network_measure: differs; options.calibrate: differs; "
+              "options.handed_out: differs; options.fixed_costs: differs",
+          [FINE] = "problem.user: 0; options.clock: another; message: NULL"}},
+        {"eqp_balancer_free", destroy, {[FINE] = "balancer: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 static void rows_of_runs(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_balancer_advise", advise, "balancer: NULL", ALONE},
-        {"eqp_balancer_advise", advise, "left: 9 for 8", SAME},
-        {"eqp_balancer_advise", advise, "advice: NULL", WRONG},
-        {"eqp_balancer_advise", advise, "message: NULL", EQP_OK},
-        {"eqp_balancer_advise", second_map, "left: 9 for 8 where no map is due", EQP_OK},
-        {"eqp_balancer_advise", second_map, "advice: NULL where no map is due", EQP_OK},
-        {"eqp_balancer_renew", renew, "balancer: NULL", ALONE},
-        {"eqp_balancer_renew", renew, "left: 9 for 8", SAME},
-        {"eqp_balancer_renew", renew, "advice: NULL", WRONG},
-        {"eqp_balancer_renew", renew, "message: NULL", EQP_OK},
-        {"eqp_balancer_renew", second_map, "balancer: another survey", SAME},
-        {"eqp_balancer_begin", begin, "balancer: NULL", ALONE},
-        {"eqp_balancer_begin", begin, "advice: NULL", WRONG},
-        {"eqp_balancer_begin", begin, "message: NULL", EQP_OK},
-        {"eqp_balancer_record", record, "balancer: NULL", ALONE},
-        {"eqp_balancer_record", record, "balancer: no survey", SAME},
-        {"eqp_balancer_record", record, "work: NULL", WRONG},
-        {"eqp_balancer_record", record, "work.row: 0", WRONG},
-        {"eqp_balancer_record", record, "work.row: load 5 for 1", EQP_OK},
-        {"eqp_balancer_record", record, "work.row: load NAN", EQP_ERR_DATA},
-        {"eqp_balancer_record", record, "work.row_bytes: 0", SAME},
-        {"eqp_balancer_record", record, "work.row_bytes: differs", WRONG},
-        {"eqp_balancer_record", record, "work.rows: 0", SAME},
-        {"eqp_balancer_record", record, "work.count: 0", WRONG},
-        {"eqp_balancer_record", record, "work.count: 5 for 3", EQP_OK},
-        {"eqp_balancer_record", record, "work.count: below 0", EQP_ERR_DATA},
-        {"eqp_balancer_record", record, "work.last: 0", SAME},
-        {"eqp_balancer_record", record, "work.evaluations: differs", SAME},
-        {"eqp_balancer_record", record, "work.evaluations: -1", WRONG},
-        {"eqp_balancer_record", record, "work.timings: 0", EQP_OK},
-        {"eqp_balancer_record", record, "work.timings: 9 s for 1 s", EQP_OK},
-        {"eqp_balancer_record", record, "work.timings: -1 s", EQP_ERR_DATA},
-        {"eqp_balancer_record", record, "work.moved: differs", SAME},
-        {"eqp_balancer_record", record, "work.nphases: 1 for 2", SAME},
-        {"eqp_balancer_record", record, "work.nphases: -1", WRONG},
-        {"eqp_balancer_record", record, "work.phase_load: 0", WRONG},
-        {"eqp_balancer_record", record, "work.phase_count: 0", WRONG},
-        {"eqp_balancer_record", record, "work.code: EQP_ERR_STOPPED", EQP_ERR_STOPPED},
-        {"eqp_balancer_record", record, "work.nsums: 1 for 2", SAME},
-        {"eqp_balancer_record", record, "work.nsums: -1", WRONG},
-        {"eqp_balancer_record", record, "work.nlows: 1 for 2", SAME},
-        {"eqp_balancer_record", record, "work.nlows: too many", WRONG},
-        {"eqp_balancer_record", record, "work.sum: NULL", WRONG},
-        {"eqp_balancer_record", record, "work.low: NULL", WRONG},
-        {"eqp_balancer_record", record, "step: NULL", EQP_OK},
-        {"eqp_balancer_learn", learn, "balancer: NULL", ALONE},
-        {"eqp_balancer_learn", learn, "timings: NULL", EQP_OK},
-        {"eqp_balancer_learn", learn, "timings: 9 s for 1 s", EQP_OK},
-        {"eqp_balancer_learn", learn, "timings: -1 s", EQP_ERR_DATA},
-        {"eqp_balancer_compare", compare, "balancer: NULL", ALONE},
-        {"eqp_balancer_compare", compare, "comparison: NULL", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.nchoices: differs", SAME},
-        {"eqp_balancer_compare", compare, "comparison.choice: 0", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.choice: another", SAME},
-        {"eqp_balancer_compare", compare, "comparison.ncounts: differs", SAME},
-        {"eqp_balancer_compare", compare, "comparison.parts: 0", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.parts: none", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.parts: 4 for 3", SAME},
-        {"eqp_balancer_compare", compare, "comparison.network: 0", SAME},
-        {"eqp_balancer_compare", compare, "comparison.network: another", SAME},
-        {"eqp_balancer_compare", compare, "comparison.network: below 0", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.plan: 0", SAME},
-        {"eqp_balancer_compare", compare, "comparison.plan: another", SAME},
-        {"eqp_balancer_compare", compare, "comparison.nspeeds: differs", SAME},
-        {"eqp_balancer_compare", compare, "comparison.nspeeds: -1", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.speed: 0", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.speed: none", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.speed: 3 for 1", SAME},
-        {"eqp_balancer_compare", compare, "comparison.on_rows: 0", EQP_OK},
-        {"eqp_balancer_compare", compare, "comparison.on_map: 0", EQP_OK},
-        {"eqp_balancer_compare", compare, "comparison.user: 0", EQP_OK},
-        {"eqp_balancer_compare", compare, "comparison.capacities: of_mean: differs", SAME},
-        {"eqp_balancer_compare", compare, "comparison.capacities: of_mean: -1", WRONG},
-        {"eqp_balancer_compare", compare, "comparison.capacities: n: -1", WRONG},
-        {"eqp_balancer_compare", compare, "rows: NULL", WRONG},
-        {"eqp_balancer_compare", compare, "message: NULL", EQP_OK},
-        {"eqp_network_measure", measure, "comm: NULL", ALONE},
-        {"eqp_network_measure", measure, "network: NULL", WRONG},
-        {"eqp_network_measure", measure, "network: another", EQP_OK},
+    static const calls all[] = {
+        {"eqp_balancer_advise",
+         advise,
+         {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [SAME] = "left: 9 for 8", [FINE] = "message: NULL"}},
+        {"eqp_balancer_advise",
+         second_map,
+         {[FINE] = "left: 9 for 8 where no map is due; advice: NULL where no map is due"}},
+        {"eqp_balancer_renew",
+         renew,
+         {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [SAME] = "left: 9 for 8", [FINE] = "message: NULL"}},
+        {"eqp_balancer_renew", second_map, {[SAME] = "balancer: another survey"}},
+        {"eqp_balancer_begin", begin, {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [FINE] = "message: NULL"}},
+        {"eqp_balancer_record",
+         record,
+         {[ALONE] = "balancer: NULL",
+          [WRONG] = "work: NULL; work.row: 0; work.row_bytes: differs; work.count: 0; work.evaluations: -1; "
+                    "work.nphases: -1; work.phase_load: 0; work.phase_count: 0; work.nsums: -1; work.nlows: too many; "
+                    "work.sum: NULL; work.low: NULL",
+          [SAME] = "balancer: no survey; work.row_bytes: 0; work.rows: 0; work.last: 0; work.evaluations: differs; "
+                   "work.moved: differs; work.nphases: 1 for 2; work.nsums: 1 for 2; work.nlows: 1 for 2",
+          [DATA] = "work.row: load NAN; work.count: below 0; work.timings: -1 s",
+          [STOPPED] = "work.code: EQP_ERR_STOPPED",
+          [FINE] =
+              "work.row: load 5 for 1; work.count: 5 for 3; work.timings: 0; work.timings: 9 s for 1 s; step: NULL"}},
+        {"eqp_balancer_learn",
+         learn,
+         {[ALONE] = "balancer: NULL", [DATA] = "timings: -1 s", [FINE] = "timings: NULL; timings: 9 s for 1 s"}},
+        {"eqp_balancer_compare",
+         compare,
+         {[ALONE] = "balancer: NULL",
+          [WRONG] = "comparison: NULL; comparison.choice: 0; comparison.parts: 0; comparison.parts: none; "
+                    "comparison.network: below 0; comparison.nspeeds: -1; comparison.speed: 0; comparison.speed: none; "
+                    "comparison.capacities: of_mean: -1; comparison.capacities: n: -1; rows: NULL",
+          [SAME] = "comparison.nchoices: differs; comparison.choice: another; comparison.ncounts: differs; "
+                   "comparison.parts: 4 for 3; comparison.network: 0; comparison.network: another; comparison.plan: 0; "
+                   "comparison.plan: another; comparison.nspeeds: differs; comparison.speed: 3 for 1; "
+                   "comparison.capacities: of_mean: differs",
+          [FINE] = "comparison.on_rows: 0; comparison.on_map: 0; comparison.user: 0; message: NULL"}},
+        {"eqp_network_measure",
+         measure,
+         {[ALONE] = "comm: NULL", [WRONG] = "network: NULL", [FINE] = "network: another"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 int main(int argc, char **argv)

@@ -33,21 +33,20 @@ static int route_create(const seat *s)
 
     make_scene(s, &all);
     plan.stages = is(s, "plan.stages: another") ? EQP_STAGES_LOG : plan.stages;
-    plan.broadcast = is(s, "plan.broadcast: 4 for 0") ? 4 : is(s, "plan.broadcast: -1") ? -1 : 0;
-    plan.node = is(s, "plan.node: all for 1") ? s->size : is(s, "plan.node: 0") ? 0 : 1;
-    all.blocks.n = is(s, "blocks.n: -1") ? -1 : is(s, "blocks.n: 0") ? 0 : 1;
-    all.blocks.id = is(s, "blocks.id: NULL") ? NULL : all.blocks.id;
-    all.blocks.bytes = is(s, "blocks.bytes: NULL") ? NULL : all.blocks.bytes;
-    all.bytes = is(s, "blocks.bytes: -1") ? -1 : is(s, "blocks.bytes: 8 for 16") ? 8 : 16;
-    all.blocks.first = is(s, "blocks.first: NULL") ? NULL : all.blocks.first;
+    plan.broadcast = number(s, "plan.broadcast", 0);
+    plan.node = is(s, "plan.node: all for 1") ? s->size : number(s, "plan.node", 1);
+    all.blocks.n = number(s, "blocks.n", 1);
+    all.blocks.id = OR_NULL("blocks.id", all.blocks.id);
+    all.blocks.bytes = OR_NULL("blocks.bytes", all.blocks.bytes);
+    all.bytes = number(s, "blocks.bytes", 16);
+    all.blocks.first = OR_NULL("blocks.first", all.blocks.first);
     all.first[1] = is(s, "blocks.first: descending") ? -1 : all.first[1];
-    all.blocks.rank = is(s, "blocks.rank: NULL") ? NULL : all.blocks.rank;
+    all.blocks.rank = OR_NULL("blocks.rank", all.blocks.rank);
     all.rank[0] = is(s, "blocks.rank: no rank") ? s->size : all.rank[0];
     all.blocks.back = is(s, "blocks.back: true for false");
     all.blocks.code = is(s, "blocks.code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK;
-    const int code =
-        CALL(s, eqp_route_create(s->argument, is(s, "plan: NULL") ? NULL : &plan,
-                                 is(s, "blocks: NULL") ? NULL : &all.blocks, is(s, "route: NULL") ? NULL : &route));
+    const int code = CALL(s, eqp_route_create(s->argument, OR_NULL("plan", &plan), OR_NULL("blocks", &all.blocks),
+                                              OR_NULL("route", &route)));
 
     CHECK((route == NULL) == (code != EQP_OK));
     eqp_route_free(route);
@@ -73,12 +72,9 @@ static int route_asked(const seat *s)
 static int route_fit(const seat *s)
 {
     eqp_exchange_plan plan = {is(s, "plan.stages: another") ? EQP_STAGES_TWO : EQP_STAGES_LOG,
-                              is(s, "plan.broadcast: 4 for 0") ? 4 : 0,
-                              is(s, "plan.node: 2 for 3") ? 2
-                              : is(s, "plan.node: 0")     ? 0
-                                                          : 3};
+                              number(s, "plan.broadcast", 0), number(s, "plan.node", 3)};
 
-    return CALL(s, eqp_route_fit(s->argument, is(s, "plan: NULL") ? NULL : &plan));
+    return CALL(s, eqp_route_fit(s->argument, OR_NULL("plan", &plan)));
 }
 
 /* A trip out and one back; what a rank that differs is told at once, and what all are told in the end. */
@@ -99,7 +95,7 @@ static int trips(const seat *s, eqp_route *route, const scene *all)
            eqp_route_back_finish(NULL, sum) == EQP_ERR_ARGUMENT));
     begun = eqp_route_start(route, no_data ? NULL : all->data);
     CHECK_EQUAL(begun, no_data ? EQP_ERR_ARGUMENT : EQP_OK);
-    code = eqp_route_finish(route, is(s, "received: NULL") ? NULL : &got);
+    code = eqp_route_finish(route, OR_NULL("received", &got));
     for (int64_t i = 0; got && i < in.n; i++) {
         CHECK(((const double *)got)[in.offset[i] / 8] == in.home[i]);
     }
@@ -108,7 +104,7 @@ static int trips(const seat *s, eqp_route *route, const scene *all)
     }
     begun = eqp_route_back_start(route, no_mine ? NULL : given);
     CHECK_EQUAL(begun, no_mine && s->size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
-    code = eqp_route_back_finish(route, is(s, "sum: NULL") ? NULL : sum);
+    code = eqp_route_back_finish(route, OR_NULL("sum", sum));
     CHECK(code || is(s, "sum: NULL") || sum[0] == s->size * (s->size + 1) / 2 - 1 - s->rank);
     return code;
 }
@@ -131,8 +127,8 @@ static int route_trips(const seat *s)
         code = now;
         CHECK_EQUAL(trips(&right, route, &all), EQP_OK);
         /* A start that has failed, and then nothing but the end. */
-        (void)eqp_route_start(route, is(s, "data: NULL") ? NULL : all.data);
-        eqp_route_free(is(s, "route: NULL") ? NULL : route);
+        (void)eqp_route_start(route, OR_NULL("data", all.data));
+        eqp_route_free(OR_NULL("route", route));
         eqp_route_free(is(s, "route: NULL") ? route : NULL);
     }
     return code;
@@ -140,47 +136,31 @@ static int route_trips(const seat *s)
 
 static void rows_of_routes(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_route_create", route_create, "comm: NULL", ALONE},
-        {"eqp_route_create", route_create, "plan: NULL", WRONG},
-        {"eqp_route_create", route_create, "plan.stages: another", SAME},
-        {"eqp_route_create", route_create, "plan.broadcast: 4 for 0", SAME},
-        {"eqp_route_create", route_create, "plan.broadcast: -1", WRONG},
-        {"eqp_route_create", route_create, "plan.node: all for 1", SAME},
-        {"eqp_route_create", route_create, "plan.node: 0", WRONG},
-        {"eqp_route_create", route_create, "blocks: NULL", WRONG},
-        {"eqp_route_create", route_create, "blocks.n: -1", WRONG},
-        {"eqp_route_create", route_create, "blocks.n: 0", EQP_OK},
-        {"eqp_route_create", route_create, "blocks.id: NULL", WRONG},
-        {"eqp_route_create", route_create, "blocks.bytes: NULL", WRONG},
-        {"eqp_route_create", route_create, "blocks.bytes: -1", WRONG},
-        {"eqp_route_create", route_create, "blocks.bytes: 8 for 16", EQP_OK},
-        {"eqp_route_create", route_create, "blocks.first: NULL", WRONG},
-        {"eqp_route_create", route_create, "blocks.first: descending", WRONG},
-        {"eqp_route_create", route_create, "blocks.rank: NULL", WRONG},
-        {"eqp_route_create", route_create, "blocks.rank: no rank", WRONG},
-        {"eqp_route_create", route_create, "blocks.back: true for false", SAME},
-        {"eqp_route_create", route_create, "blocks.code: EQP_ERR_DATA", EQP_ERR_DATA},
-        {"eqp_route_create", route_create, "route: NULL", WRONG},
-        {"eqp_route_ready", route_asked, "route: NULL", EQP_OK},
-        {"eqp_route_idle", route_asked, "route: NULL", EQP_OK},
-        {"eqp_route_fit", route_fit, "comm: NULL", ALONE},
-        {"eqp_route_fit", route_fit, "plan: NULL", WRONG},
-        {"eqp_route_fit", route_fit, "plan.stages: another", EQP_OK},
-        {"eqp_route_fit", route_fit, "plan.broadcast: 4 for 0", EQP_OK},
-        {"eqp_route_fit", route_fit, "plan.node: 2 for 3", SAME},
-        {"eqp_route_fit", route_fit, "plan.node: 0", WRONG},
-        {"eqp_route_start", route_trips, "route: NULL", EQP_OK},
-        {"eqp_route_start", route_trips, "data: NULL", WRONG},
-        {"eqp_route_finish", route_trips, "route: NULL", EQP_OK},
-        {"eqp_route_finish", route_trips, "received: NULL", EQP_OK},
-        {"eqp_route_back_start", route_trips, "route: NULL", EQP_OK},
-        {"eqp_route_back_start", route_trips, "mine: NULL", SAME},
-        {"eqp_route_back_finish", route_trips, "route: NULL", EQP_OK},
-        {"eqp_route_back_finish", route_trips, "sum: NULL", EQP_OK},
-        {"eqp_route_free", route_trips, "route: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_route_create",
+         route_create,
+         {[ALONE] = "comm: NULL",
+          [WRONG] = "plan: NULL; plan.broadcast: -1; plan.node: 0; blocks: NULL; blocks.n: -1; blocks.id: NULL; "
+                    "blocks.bytes: NULL; blocks.bytes: -1; blocks.first: NULL; blocks.first: descending; blocks.rank: "
+                    "NULL; blocks.rank: no rank; route: NULL",
+          [SAME] = "plan.stages: another; plan.broadcast: 4 for 0; plan.node: all for 1; blocks.back: true for false",
+          [DATA] = "blocks.code: EQP_ERR_DATA",
+          [FINE] = "blocks.n: 0; blocks.bytes: 8 for 16"}},
+        {"eqp_route_ready", route_asked, {[FINE] = "route: NULL"}},
+        {"eqp_route_idle", route_asked, {[FINE] = "route: NULL"}},
+        {"eqp_route_fit",
+         route_fit,
+         {[ALONE] = "comm: NULL",
+          [WRONG] = "plan: NULL; plan.node: 0",
+          [SAME] = "plan.node: 2 for 3",
+          [FINE] = "plan.stages: another; plan.broadcast: 4 for 0"}},
+        {"eqp_route_start", route_trips, {[WRONG] = "data: NULL", [FINE] = "route: NULL"}},
+        {"eqp_route_finish", route_trips, {[FINE] = "route: NULL; received: NULL"}},
+        {"eqp_route_back_start", route_trips, {[SAME] = "mine: NULL", [FINE] = "route: NULL"}},
+        {"eqp_route_back_finish", route_trips, {[FINE] = "route: NULL; sum: NULL"}},
+        {"eqp_route_free", route_trips, {[FINE] = "route: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 /* ---- messengers ---- */
@@ -188,7 +168,7 @@ static void rows_of_routes(MPI_Comm comm)
 static int messenger_create(const seat *s)
 {
     eqp_messenger *messenger = NULL;
-    const int code = CALL(s, eqp_messenger_create(s->argument, is(s, "messenger: NULL") ? NULL : &messenger));
+    const int code = CALL(s, eqp_messenger_create(s->argument, OR_NULL("messenger", &messenger)));
 
     CHECK((messenger == NULL) == (code != EQP_OK));
     eqp_messenger_free(messenger);
@@ -212,7 +192,7 @@ static void answer_wrongly(const seat *s, eqp_messenger *messenger)
     const int other[2] = {(s->rank + 1) % s->size, s->size};
 
     if (is(s, "nto: -1") || is(s, "nfrom: -1")) {
-        const int nto = is(s, "nto: -1") ? -1 : 0, nfrom = is(s, "nfrom: -1") ? -1 : 0;
+        const int nto = number(s, "nto", 0), nfrom = number(s, "nfrom", 0);
         CHECK_EQUAL(eqp_messenger_answer(messenger, EQP_OK, nto, other, nfrom, other), EQP_ERR_ARGUMENT);
     }
     if (is(s, "to: NULL") || is(s, "from: NULL")) {
@@ -263,23 +243,17 @@ static int messenger_answer(const seat *s)
 
 static void rows_of_messengers(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_messenger_create", messenger_create, "comm: NULL", ALONE},
-        {"eqp_messenger_create", messenger_create, "messenger: NULL", WRONG},
-        {"eqp_messenger_send", messenger_send, "messenger: NULL", EQP_OK},
-        {"eqp_messenger_send", messenger_send, "code: EQP_ERR_DATA", EQP_ERR_DATA},
-        {"eqp_messenger_answer", messenger_answer, "messenger: NULL", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "code: EQP_ERR_DATA", EQP_ERR_DATA},
-        {"eqp_messenger_answer", messenger_answer, "nto: -1", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "to: NULL", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "to: no rank", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "nfrom: -1", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "from: NULL", EQP_OK},
-        {"eqp_messenger_answer", messenger_answer, "from: no rank", EQP_OK},
-        {"eqp_messenger_finish", messenger_send, "messenger: NULL", EQP_OK},
-        {"eqp_messenger_free", messenger_send, "messenger: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_messenger_create", messenger_create, {[ALONE] = "comm: NULL", [WRONG] = "messenger: NULL"}},
+        {"eqp_messenger_send", messenger_send, {[DATA] = "code: EQP_ERR_DATA", [FINE] = "messenger: NULL"}},
+        {"eqp_messenger_answer",
+         messenger_answer,
+         {[DATA] = "code: EQP_ERR_DATA",
+          [FINE] = "messenger: NULL; nto: -1; to: NULL; to: no rank; nfrom: -1; from: NULL; from: no rank"}},
+        {"eqp_messenger_finish", messenger_send, {[FINE] = "messenger: NULL"}},
+        {"eqp_messenger_free", messenger_send, {[FINE] = "messenger: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 int main(int argc, char **argv)

@@ -16,9 +16,9 @@ static eqp_feedback_options feedback_options(const seat *s)
 
     options.size = is(s, "options.size: 0") ? 0 : options.size;
     options.rule = is(s, "options.rule: another") ? EQP_FEEDBACK_PAPER : options.rule;
-    options.max_steps = is(s, "options.max_steps: 9 for 10") ? 9 : is(s, "options.max_steps: -1") ? -1 : 10;
-    options.threshold = is(s, "options.threshold: 0.25 for 0.125") ? 0.25 : 0.125;
-    options.patience = is(s, "options.patience: 2 for 3") ? 2 : is(s, "options.patience: 0") ? 0 : 3;
+    options.max_steps = number(s, "options.max_steps", 10);
+    options.threshold = real(s, "options.threshold", 0.125);
+    options.patience = number(s, "options.patience", 3);
     return options;
 }
 
@@ -26,12 +26,8 @@ static int feedback_share_init(const seat *s)
 {
     const eqp_feedback_options options = feedback_options(s);
     eqp_feedback_share share = {.low = -7};
-    const int code = CALL(s, eqp_feedback_share_init(s->argument,
-                                                     is(s, "n: -1")           ? -1
-                                                     : is(s, "n: 99 for 100") ? 99
-                                                                              : 100,
-                                                     is(s, "options: NULL") ? NULL : &options,
-                                                     is(s, "share: NULL") ? NULL : &share));
+    const int code = CALL(s, eqp_feedback_share_init(s->argument, number(s, "n", 100), OR_NULL("options", &options),
+                                                     OR_NULL("share", &share)));
 
     CHECK((share.low == -7) == (code != EQP_OK));
     return code;
@@ -53,15 +49,8 @@ static int feedback_balance(const seat *s)
     share.state.checks += is(s, "share.state: another step");
     before = share;
     const int code =
-        CALL(s, eqp_feedback_balance(s->argument,
-                                     is(s, "load: -1")           ? -1
-                                     : is(s, "load: 500 for 10") ? 500
-                                                                 : 10,
-                                     is(s, "item_size: 4 for 8") ? 4
-                                     : is(s, "item_size: 0")     ? 0
-                                                                 : 8,
-                                     is(s, "data: NULL") ? NULL : &items, is(s, "share: NULL") ? NULL : &share,
-                                     is(s, "verdict: NULL") ? NULL : &verdict));
+        CALL(s, eqp_feedback_balance(s->argument, number(s, "load", 10), number(s, "item_size", 8),
+                                     OR_NULL("data", &items), OR_NULL("share", &share), OR_NULL("verdict", &verdict)));
     CHECK(!code || memcmp(&share, &before, sizeof share) == 0);
     free(items);
     return code;
@@ -69,34 +58,22 @@ static int feedback_balance(const seat *s)
 
 static void rows_of_feedback(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_feedback_share_init", feedback_share_init, "comm: NULL", ALONE},
-        {"eqp_feedback_share_init", feedback_share_init, "n: -1", WRONG},
-        {"eqp_feedback_share_init", feedback_share_init, "n: 99 for 100", SAME},
-        {"eqp_feedback_share_init", feedback_share_init, "options: NULL", WRONG},
-        {"eqp_feedback_share_init", feedback_share_init, "options.size: 0", WRONG},
-        {"eqp_feedback_share_init", feedback_share_init, "options.rule: another", SAME},
-        {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: 9 for 10", SAME},
-        {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: -1", WRONG},
-        {"eqp_feedback_share_init", feedback_share_init, "options.threshold: 0.25 for 0.125", SAME},
-        {"eqp_feedback_share_init", feedback_share_init, "options.patience: 2 for 3", SAME},
-        {"eqp_feedback_share_init", feedback_share_init, "options.patience: 0", WRONG},
-        {"eqp_feedback_share_init", feedback_share_init, "share: NULL", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "comm: NULL", ALONE},
-        {"eqp_feedback_balance", feedback_balance, "load: -1", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "load: 500 for 10", EQP_OK},
-        {"eqp_feedback_balance", feedback_balance, "item_size: 4 for 8", SAME},
-        {"eqp_feedback_balance", feedback_balance, "item_size: 0", SAME},
-        {"eqp_feedback_balance", feedback_balance, "data: NULL", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share: NULL", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share.low: one later", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share.high: one earlier", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share.best_low: one later", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share.best_high: one earlier", WRONG},
-        {"eqp_feedback_balance", feedback_balance, "share.state: another step", SAME},
-        {"eqp_feedback_balance", feedback_balance, "verdict: NULL", WRONG},
+    static const calls all[] = {
+        {"eqp_feedback_share_init",
+         feedback_share_init,
+         {[ALONE] = "comm: NULL",
+          [WRONG] = "n: -1; options: NULL; options.size: 0; options.max_steps: -1; options.patience: 0; share: NULL",
+          [SAME] = "n: 99 for 100; options.rule: another; options.max_steps: 9 for 10; options.threshold: 0.25 for "
+                   "0.125; options.patience: 2 for 3"}},
+        {"eqp_feedback_balance",
+         feedback_balance,
+         {[ALONE] = "comm: NULL",
+          [WRONG] = "load: -1; data: NULL; share: NULL; share.low: one later; share.high: one earlier; share.best_low: "
+                    "one later; share.best_high: one earlier; verdict: NULL",
+          [SAME] = "item_size: 4 for 8; item_size: 0; share.state: another step",
+          [FINE] = "load: 500 for 10"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 /* ---- loops ---- */
@@ -153,15 +130,15 @@ static int loop_create(const seat *s)
     rules.size = is(s, "rules.size: 0") ? 0 : rules.size;
     options.size = is(s, "options.size: 0") ? 0 : options.size;
     rules.weight = is(s, "rules.weight: NULL") ? NULL : is(s, "rules.weight: others") ? twice : even;
-    rules.factor = is(s, "rules.factor: 3 for 2") ? 3 : 2;
+    rules.factor = number(s, "rules.factor", 2);
     rules.chunk = is(s, "rules.chunk: 1 for 0");
     rules.overhead = is(s, "rules.overhead: 1 for 0");
     rules.deviation = is(s, "rules.deviation: 1 for 0");
-    rules.dimensions = is(s, "rules.dimensions: 3 for 2") ? 3 : is(s, "rules.dimensions: 0") ? 0 : 2;
-    options.data_bytes = is(s, "options.data_bytes: 8 for 0") ? 8 : 0;
-    options.result_bytes = is(s, "options.result_bytes: 8 for 0") ? 8 : 0;
+    rules.dimensions = number(s, "rules.dimensions", 2);
+    options.data_bytes = number(s, "options.data_bytes", 0);
+    options.result_bytes = number(s, "options.result_bytes", 0);
     options.yield = is(s, "options.yield: true for false");
-    options.grain = is(s, "options.grain: 1 for 0") ? 1 : is(s, "options.grain: -1") ? -1 : 0;
+    options.grain = number(s, "options.grain", 0);
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
     options.engine = is(s, "options.engine: another") ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED;
     options.most_given = is(s, "options.most_given: 1 for 0");
@@ -172,11 +149,8 @@ static int loop_create(const seat *s)
     const int code =
         CALL(s, eqp_loop_create(s->argument,
                                 is(s, "method: NULL") ? NULL : eqp_schedule_method_at(is(s, "method: another") ? 1 : 2),
-                                is(s, "n: -1")  ? -1
-                                : is(s, "n: 0") ? 0
-                                                : ITERATIONS,
-                                is(s, "rules: NULL") ? NULL : &rules, is(s, "options: NULL") ? NULL : &options,
-                                is(s, "loop: NULL") ? NULL : &loop));
+                                number(s, "n", ITERATIONS), OR_NULL("rules", &rules), OR_NULL("options", &options),
+                                OR_NULL("loop", &loop)));
 
     CHECK((loop == NULL) == (code != EQP_OK));
     eqp_loop_free(loop);
@@ -197,7 +171,7 @@ static int loop_resize(const seat *s)
 {
     eqp_loop *loop = loop_of_bundles(s);
     const bool none = is(s, "loop: NULL");
-    const int64_t mine = is(s, "mine: -1") ? -1 : is(s, "mine: INT64_MAX") ? INT64_MAX : is(s, "mine: 5 for 3") ? 5 : 3;
+    const int64_t mine = is(s, "mine: INT64_MAX") ? INT64_MAX : number(s, "mine", 3);
     const int code = CALL(s, eqp_loop_resize(none ? NULL : loop, mine));
 
     CHECK_EQUAL(eqp_loop_part(loop, s->rank).count, code ? 0 : mine);
@@ -212,13 +186,12 @@ static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
     eqp_loop_result result;
     const bool none = is(s, "loop: NULL");
 
-    work->compute = is(s, "work.compute: NULL") ? NULL : work->compute;
+    work->compute = OR_NULL("work.compute", work->compute);
     work->user = is(s, "work.user: another") ? &result : work->user;
-    work->data = is(s, "work.data: NULL") ? NULL : work->data;
-    work->result = is(s, "work.result: NULL") ? NULL : work->result;
+    work->data = OR_NULL("work.data", work->data);
+    work->result = OR_NULL("work.result", work->result);
     work->bundles = is(s, "work.bundles: NULL") ? NULL : is(s, "work.bundles: of NULLs") ? &bundles : work->bundles;
-    const int code = CALL(
-        s, eqp_loop_run(none ? NULL : loop, is(s, "work: NULL") ? NULL : work, is(s, "result: NULL") ? NULL : &result));
+    const int code = CALL(s, eqp_loop_run(none ? NULL : loop, OR_NULL("work", work), OR_NULL("result", &result)));
 
     CHECK_EQUAL(eqp_loop_run(loop, &right, &result), EQP_OK);
     eqp_loop_free(loop);
@@ -269,50 +242,29 @@ static int loop_free(const seat *s)
 
 static void rows_of_loops(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_loop_create", loop_create, "comm: NULL", ALONE},
-        {"eqp_loop_create", loop_create, "method: NULL", WRONG},
-        {"eqp_loop_create", loop_create, "method: another", SAME},
-        {"eqp_loop_create", loop_create, "n: -1", WRONG},
-        {"eqp_loop_create", loop_create, "n: 0", SAME},
-        {"eqp_loop_create", loop_create, "rules: NULL", SAME},
-        {"eqp_loop_create", loop_create, "rules.size: 0", WRONG},
-        {"eqp_loop_create", loop_create, "rules.weight: NULL", SAME},
-        {"eqp_loop_create", loop_create, "rules.weight: others", SAME},
-        {"eqp_loop_create", loop_create, "rules.factor: 3 for 2", SAME},
-        {"eqp_loop_create", loop_create, "rules.chunk: 1 for 0", SAME},
-        {"eqp_loop_create", loop_create, "rules.overhead: 1 for 0", SAME},
-        {"eqp_loop_create", loop_create, "rules.deviation: 1 for 0", SAME},
-        {"eqp_loop_create", loop_create, "rules.dimensions: 3 for 2", SAME},
-        {"eqp_loop_create", loop_create, "rules.dimensions: 0", WRONG},
-        {"eqp_loop_create", loop_create, "options: NULL", EQP_OK},
-        {"eqp_loop_create", loop_create, "options.size: 0", WRONG},
-        {"eqp_loop_create", loop_create, "options.data_bytes: 8 for 0", SAME},
-        {"eqp_loop_create", loop_create, "options.result_bytes: 8 for 0", SAME},
-        {"eqp_loop_create", loop_create, "options.yield: true for false", SAME},
-        {"eqp_loop_create", loop_create, "options.grain: 1 for 0", SAME},
-        {"eqp_loop_create", loop_create, "options.grain: -1", WRONG},
-        {"eqp_loop_create", loop_create, "options.clock: another", EQP_OK},
-        {"eqp_loop_create", loop_create, "options.engine: another", SAME},
-        {"eqp_loop_create", loop_create, "options.bundles: true for false", WRONG},
-        {"eqp_loop_create", loop_create, "options.most_given: 1 for 0", SAME},
-        {"eqp_loop_create", loop_create, "loop: NULL", WRONG},
-        {"eqp_loop_resize", loop_resize, "loop: NULL", ALONE},
-        {"eqp_loop_resize", loop_resize, "mine: -1", WRONG},
-        {"eqp_loop_resize", loop_resize, "mine: 5 for 3", EQP_OK},
-        {"eqp_loop_resize", loop_resize, "mine: INT64_MAX", TOO_LARGE},
-        {"eqp_loop_run", loop_run, "loop: NULL", ALONE},
-        {"eqp_loop_run", loop_run, "work: NULL", WRONG},
-        {"eqp_loop_run", loop_run, "work.compute: NULL", WRONG},
-        {"eqp_loop_run", loop_run, "work.user: another", EQP_OK},
-        {"eqp_loop_run", loop_run, "work.data: NULL", WRONG},
-        {"eqp_loop_run", loop_run, "work.result: NULL", WRONG},
-        {"eqp_loop_run", loop_run, "result: NULL", EQP_OK},
-        {"eqp_loop_run", loop_run_bundles, "work.bundles: NULL", WRONG},
-        {"eqp_loop_run", loop_run_bundles, "work.bundles: of NULLs", WRONG},
-        {"eqp_loop_free", loop_free, "loop: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_loop_create",
+         loop_create,
+         {[ALONE] = "comm: NULL",
+          [WRONG] = "method: NULL; n: -1; rules.size: 0; rules.dimensions: 0; options.size: 0; options.grain: -1; "
+                    "options.bundles: true for false; loop: NULL",
+          [SAME] = "method: another; n: 0; rules: NULL; rules.weight: NULL; rules.weight: others; rules.factor: 3 for "
+                   "2; rules.chunk: 1 for 0; rules.overhead: 1 for 0; rules.deviation: 1 for 0; rules.dimensions: 3 "
+                   "for 2; options.data_bytes: 8 for 0; options.result_bytes: 8 for 0; options.yield: true for false; "
+                   "options.grain: 1 for 0; options.engine: another; options.most_given: 1 for 0",
+          [FINE] = "options: NULL; options.clock: another"}},
+        {"eqp_loop_resize",
+         loop_resize,
+         {[ALONE] = "loop: NULL", [WRONG] = "mine: -1", [TOO_LARGE] = "mine: INT64_MAX", [FINE] = "mine: 5 for 3"}},
+        {"eqp_loop_run",
+         loop_run,
+         {[ALONE] = "loop: NULL",
+          [WRONG] = "work: NULL; work.compute: NULL; work.data: NULL; work.result: NULL",
+          [FINE] = "work.user: another; result: NULL"}},
+        {"eqp_loop_run", loop_run_bundles, {[WRONG] = "work.bundles: NULL; work.bundles: of NULLs"}},
+        {"eqp_loop_free", loop_free, {[FINE] = "loop: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 /* ---- directories ---- */
@@ -322,12 +274,8 @@ static int directory_create(const seat *s)
 {
     const int64_t id[2] = {s->rank, is(s, "id: twice") ? s->rank : -1 - s->rank};
     eqp_directory *directory = NULL;
-    const int code =
-        CALL(s, eqp_directory_create(s->argument,
-                                     is(s, "n: -1")  ? -1
-                                     : is(s, "n: 0") ? 0
-                                                     : 2,
-                                     is(s, "id: NULL") ? NULL : id, is(s, "directory: NULL") ? NULL : &directory));
+    const int code = CALL(
+        s, eqp_directory_create(s->argument, number(s, "n", 2), OR_NULL("id", id), OR_NULL("directory", &directory)));
 
     CHECK((directory == NULL) == (code != EQP_OK));
     eqp_directory_free(directory);
@@ -345,13 +293,12 @@ static eqp_directory *directory_of_ranks(const seat *s)
 
 static int directory_find(const seat *s)
 {
-    const int64_t n = is(s, "n: -1") ? -1 : is(s, "n: 0") ? 0 : 2;
+    const int64_t n = number(s, "n", 2);
     const int64_t id[2] = {is(s, "id: nobody's") ? s->size : s->size - 1, 0};
     const bool none = is(s, "directory: NULL");
     eqp_directory *directory = directory_of_ranks(s);
     int rank[2] = {-7, -7};
-    const int code = CALL(s, eqp_directory_find(none ? NULL : directory, n, is(s, "id: NULL") ? NULL : id,
-                                                is(s, "rank: NULL") ? NULL : rank));
+    const int code = CALL(s, eqp_directory_find(none ? NULL : directory, n, OR_NULL("id", id), OR_NULL("rank", rank)));
 
     CHECK_EQUAL(rank[0], code || n == 0 ? -7 : id[0] < s->size ? s->size - 1 : -1);
     CHECK_EQUAL(rank[1], code || n == 0 ? -7 : 0);
@@ -373,22 +320,16 @@ static int directory_free(const seat *s)
 
 static void rows_of_directories(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_directory_create", directory_create, "comm: NULL", ALONE},
-        {"eqp_directory_create", directory_create, "n: -1", WRONG},
-        {"eqp_directory_create", directory_create, "n: 0", EQP_OK},
-        {"eqp_directory_create", directory_create, "id: NULL", WRONG},
-        {"eqp_directory_create", directory_create, "id: twice", EQP_ERR_DATA},
-        {"eqp_directory_create", directory_create, "directory: NULL", WRONG},
-        {"eqp_directory_find", directory_find, "directory: NULL", ALONE},
-        {"eqp_directory_find", directory_find, "n: -1", WRONG},
-        {"eqp_directory_find", directory_find, "n: 0", EQP_OK},
-        {"eqp_directory_find", directory_find, "id: NULL", WRONG},
-        {"eqp_directory_find", directory_find, "id: nobody's", EQP_OK},
-        {"eqp_directory_find", directory_find, "rank: NULL", WRONG},
-        {"eqp_directory_free", directory_free, "directory: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_directory_create",
+         directory_create,
+         {[ALONE] = "comm: NULL", [WRONG] = "n: -1; id: NULL; directory: NULL", [DATA] = "id: twice", [FINE] = "n: 0"}},
+        {"eqp_directory_find",
+         directory_find,
+         {[ALONE] = "directory: NULL", [WRONG] = "n: -1; id: NULL; rank: NULL", [FINE] = "n: 0; id: nobody's"}},
+        {"eqp_directory_free", directory_free, {[FINE] = "directory: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 /* ---- lazy maps ---- */
@@ -403,15 +344,14 @@ static int lazy_split(const seat *s)
     options.size -= is(s, "options.size: less");
     options.mode = is(s, "options.mode: none for thread") ? EQP_LAZY_NONE : EQP_LAZY_BY_THREAD;
     options.balancers = is(s, "options.balancers: 1 for 0");
-    options.wait = is(s, "options.wait: 1 for 2") ? 1 : 2;
-    options.delay = is(s, "options.delay: 0") ? 0 : -1;
-    options.repair = is(s, "options.repair: 1 for -1") ? 1 : -1;
-    options.patience = is(s, "options.patience: 1 for 60") ? 1 : 60;
+    options.wait = number(s, "options.wait", 2);
+    options.delay = number(s, "options.delay", -1);
+    options.repair = number(s, "options.repair", -1);
+    options.patience = number(s, "options.patience", 60);
     options.spread = is(s, "options.spread: by node");
     options.choose = is(s, "options.choose: yes");
-    const int code = CALL(s, eqp_lazy_split(s->argument, is(s, "options: NULL") ? NULL : &options,
-                                            is(s, "mine: NULL") ? NULL : &mine, is(s, "lazy: NULL") ? NULL : &lazy,
-                                            is(s, "message: NULL") ? NULL : &message));
+    const int code = CALL(s, eqp_lazy_split(s->argument, OR_NULL("options", &options), OR_NULL("mine", &mine),
+                                            OR_NULL("lazy", &lazy), OR_NULL("message", &message)));
 
     CHECK((lazy == NULL) == (code != EQP_OK) || options.mode == EQP_LAZY_NONE);
     CHECK((mine == MPI_COMM_NULL) == (code != EQP_OK));
@@ -448,7 +388,7 @@ static int lazy_poll(const seat *s)
     eqp_lazy_phase news = EQP_LAZY_IDLE;
 
     CHECK_EQUAL(eqp_lazy_offer(lazy, 0, sizeof news, &news), EQP_OK);
-    const int code = CALL(s, eqp_lazy_poll(none ? NULL : lazy, early ? 0 : 1, is(s, "news: NULL") ? NULL : &news));
+    const int code = CALL(s, eqp_lazy_poll(none ? NULL : lazy, early ? 0 : 1, OR_NULL("news", &news)));
     for (int step = 2; !s->alone && news != EQP_LAZY_READY; step++) {
         CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
     }
@@ -468,35 +408,25 @@ static int lazy_leave(const seat *s)
     if (is(s, "lazy: NULL")) {
         code = eqp_lazy_leave(NULL, &lost);
     }
-    CHECK_EQUAL(eqp_lazy_leave(&lazy, is(s, "lost: NULL") ? NULL : &lost), EQP_OK);
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, OR_NULL("lost", &lost)), EQP_OK);
     eqp_comm_free(&mine);
     return s->alone && !s->odd ? EQP_ERR_ARGUMENT : code;
 }
 
 static void rows_of_lazy_maps(MPI_Comm comm)
 {
-    static const row rows[] = {
-        {"eqp_lazy_split", lazy_split, "world: NULL", ALONE},
-        {"eqp_lazy_split", lazy_split, "options: NULL", WRONG},
-        {"eqp_lazy_split", lazy_split, "options.size: less", WRONG},
-        {"eqp_lazy_split", lazy_split, "options.mode: none for thread", SAME},
-        {"eqp_lazy_split", lazy_split, "options.balancers: 1 for 0", SAME},
-        {"eqp_lazy_split", lazy_split, "options.wait: 1 for 2", SAME},
-        {"eqp_lazy_split", lazy_split, "options.delay: 0", WRONG},
-        {"eqp_lazy_split", lazy_split, "options.repair: 1 for -1", SAME},
-        {"eqp_lazy_split", lazy_split, "options.patience: 1 for 60", SAME},
-        {"eqp_lazy_split", lazy_split, "options.spread: by node", SAME},
-        {"eqp_lazy_split", lazy_split, "options.choose: yes", SAME},
-        {"eqp_lazy_split", lazy_split, "mine: NULL", WRONG},
-        {"eqp_lazy_split", lazy_split, "lazy: NULL", WRONG},
-        {"eqp_lazy_split", lazy_split, "message: NULL", EQP_OK},
-        {"eqp_lazy_poll", lazy_poll, "lazy: NULL", ALONE},
-        {"eqp_lazy_poll", lazy_poll, "step: another", EQP_OK},
-        {"eqp_lazy_poll", lazy_poll, "news: NULL", EQP_OK},
-        {"eqp_lazy_leave", lazy_leave, "lazy: NULL", ALONE},
-        {"eqp_lazy_leave", lazy_leave, "lost: NULL", EQP_OK},
+    static const calls all[] = {
+        {"eqp_lazy_split",
+         lazy_split,
+         {[ALONE] = "world: NULL",
+          [WRONG] = "options: NULL; options.size: less; options.delay: 0; mine: NULL; lazy: NULL",
+          [SAME] = "options.mode: none for thread; options.balancers: 1 for 0; options.wait: 1 for 2; options.repair: "
+                   "1 for -1; options.patience: 1 for 60; options.spread: by node; options.choose: yes",
+          [FINE] = "message: NULL"}},
+        {"eqp_lazy_poll", lazy_poll, {[ALONE] = "lazy: NULL", [FINE] = "step: another; news: NULL"}},
+        {"eqp_lazy_leave", lazy_leave, {[ALONE] = "lazy: NULL", [FINE] = "lost: NULL"}},
     };
-    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+    run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
 int main(int argc, char **argv)

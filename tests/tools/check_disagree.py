@@ -17,7 +17,8 @@ import sys
 DECLARATION = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^(?:int|void|double|\w+(?: \*)?) ?(eqp_\w+)\(([^;{}]*)\);", re.S | re.M)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
 BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table, compared by address
-ROW = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*"([\w.]+):')
+CALL = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*\{(.*?)\}\}', re.S)
+DEFINE = re.compile(r'^#define (\w+)((?:[\s\\]+"[^"]*")+)$', re.M)
 BINDINGS = {"tests/bindings/test_cpp.cpp": "lib/include/equipoise/equipoise.hpp",
             "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise_calls.f90"}
 
@@ -58,10 +59,20 @@ def wanted(headers):
                     yield function, f"{name}.{field}"
 
 
+def rows_of(text):
+    """(function, argument) of the tables "ARGUMENT: how; ..." in a test."""
+    shared = dict(DEFINE.findall(text))
+    for function, table in CALL.findall(text):
+        for name, value in shared.items():
+            table = re.sub(rf"\b{name}\b", lambda found: value, table)
+        for argument in re.findall(r"(?:^|; )([\w.]+): ", re.sub(r'"[\s\\]*"', "", table).replace('"', "; "), re.M):
+            yield function, argument
+
+
 def complaints(root):
     headers = [read(path) for path in sorted(glob.glob(os.path.join(root, "lib/include/equipoise/**/*.h"), recursive=True))]
     tests = [read(path) for path in glob.glob(os.path.join(root, "tests/mpi/test_disagree*.c"))]
-    rows = {row for text in tests for row in ROW.findall(text)}
+    rows = {row for text in tests for row in rows_of(text)}
     needed = set(wanted(headers))
     if not needed or not rows:
         yield "no collective functions, or no rows"
