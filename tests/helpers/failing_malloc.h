@@ -174,6 +174,21 @@ char *strdup(const char *text)
 enum { failing_malloc_works = 0 };
 #endif
 
+/* Makes the call with ever more allocations that succeed, until none fails. Returns their number, or -1 if a call did not
+ * return `refusal` when an allocation failed or 0 when none did; where failing is impossible INT64_MAX. */
+static inline int64_t failing_malloc_sweep(int (*call)(void *data), void *data, int refusal)
+{
+    for (int64_t k = 0; failing_malloc_works; k++) {
+        failing_malloc_start(k);
+        const int code = call(data);
+        const int64_t failures = failing_malloc_stop();
+        if (failures == 0 || code != refusal) {
+            return failures == 0 && code == 0 ? k : -1;
+        }
+    }
+    return INT64_MAX;
+}
+
 /* From now on only allocations of this project fail, those of the program itself and of libequipoise*: what other
  * libraries do without memory is not ours to test. Returns 0 where that cannot be had: skip the test. */
 static inline int failing_malloc_only_ours(void)

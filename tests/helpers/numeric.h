@@ -11,10 +11,12 @@
 
 #include <cmocka.h>
 
-static inline void assert_near(double a, double b, double tolerance)
+#define assert_near(value, wanted, by) check_near((value), (wanted), (by), __FILE__, __LINE__)
+static inline void check_near(double value, double wanted, double by, const char *file, int line)
 {
-    if (!(fabs(a - b) <= tolerance)) {
-        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
+    if (!(fabs(value - wanted) <= by)) {
+        print_error("%.17g is not within %g of %.17g\n", value, by, wanted);
+        _fail(file, line);
     }
 }
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies in columns, generated sets and direct sums, for tests of the physics. Include it after cmocka.h. */
+/* Bodies in columns, generated sets and direct sums, for tests of the physics. */
 #ifndef BH_BODIES_H
 #define BH_BODIES_H
-
-#include <equipoise/error.h>
 
 #include "force.h"
 #include "generate.h"
 #include "motion.h"
-
-#include <math.h>
-#include <stdlib.h>
+#include "unit.h"
 
 /* Generators fill the first INPUTS columns. */
 enum { X, Y, Z, VX, VY, VZ, M, AX, AY, AZ, POT, ACCEL, COLUMNS, INPUTS = AX };
@@ -85,18 +81,26 @@ static inline bh_sums sums_of(const bodies *s)
     return made;
 }
 
-static inline void assert_near(double got, double wanted, double tolerance)
-{
-    if (!(fabs(got - wanted) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", got, wanted, tolerance);
-    }
-}
-
 static inline int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+/* Rounds of tests: each kernel that this CPU runs, in both precisions. */
+static const char *kernel_name;
+static bh_precision kernel_precision;
+
+static inline bool next_kernel(void)
+{
+    static int round;
+    bool runs_here = false;
+
+    for (; (kernel_name = bh_kernel_list(round / 2, &runs_here)) != NULL && !runs_here; round++) {
+    }
+    kernel_precision = round++ % 2 == 0 ? BH_DOUBLE : BH_MIXED;
+    return kernel_name != NULL;
 }
 
 #endif

@@ -3,19 +3,8 @@
 #ifndef BH_WALK_GROUPS_H
 #define BH_WALK_GROUPS_H
 
-#include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "bh_sets.h"
+#include "unit.h"
 #include "walker.h"
 
 /* Cutoffs in sides of the root cube. */

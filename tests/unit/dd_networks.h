@@ -3,19 +3,11 @@
 #ifndef DD_NETWORKS_H
 #define DD_NETWORKS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #include "dd_check.h"
 #include "dd_serial.h"
+#include "unit.h"
 
 #include "network/node.h"
 #include "network/vector.h"

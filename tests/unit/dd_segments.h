@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments for tests of their forces: drawn at random, and pairs one at a time. Include cmocka first. */
+/* Segments for tests of their forces: drawn at random, and pairs one at a time. */
 #ifndef DD_SEGMENTS_H
 #define DD_SEGMENTS_H
 
 #include "elastic/pairs.h"
 #include "elastic/pairs_near.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-#include <stdbool.h>
-
-static inline double dd_draw(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
+#include "unit.h"
 
 /* Between -1 and 1, components independent. */
 static inline void dd_draw_vector(uint64_t *state, double v[3])
 {
     for (int d = 0; d < 3; d++) {
-        v[d] = 2 * dd_draw(state) - 1;
+        v[d] = 2 * noise(state) - 1;
     }
 }
 

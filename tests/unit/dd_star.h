@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, crystals' axes and laws that the tests of mobility share. Include after cmocka.h. */
+/* Nodes, crystals' axes and laws that the tests of mobility share. */
 #ifndef DD_STAR_H
 #define DD_STAR_H
 
@@ -7,9 +7,6 @@
 
 #include "motion/mobility.h"
 #include "network/vector.h"
-
-#include <math.h>
-#include <string.h>
 
 /* A node whose arms are this test's own. */
 typedef struct star {

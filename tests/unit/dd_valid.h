@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules for every network that a generator, or tiles of one, makes. Include after cmocka.h. */
+/* Rules for every network that a generator, or tiles of one, makes. */
 #ifndef DD_VALID_H
 #define DD_VALID_H
 
 #include "dd_check.h"
 #include "network/node.h"
-
-#include <math.h>
-
-#define assert_near(value, wanted, by) check_near((value), (wanted), (by), __LINE__)
-static inline void check_near(double value, double wanted, double by, int line)
-{
-    if (!(fabs(value - wanted) <= by)) {
-        fail_msg("line %d: %.17g is not %.17g to %g", line, value, wanted, by);
-    }
-}
+#include "unit.h"
 
 /* to - from, by the nearest image. */
 static inline double check_offset(const double from[3], const double to[3], const double box[3], double offset[3])

@@ -7,12 +7,12 @@
 
 #include <equipoise/more/models.h>
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { MOST_RANKS = 16, FOREVER = 1000 };
 

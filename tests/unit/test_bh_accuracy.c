@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces of the tree with the documented defaults against direct summation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <equipoise/more/random.h>
 #include <equipoise/snapshot.h>
 
@@ -14,8 +7,7 @@
 #include "defaults.h"
 #include "serial.h"
 #include "slow.h"
-
-#include <stdio.h>
+#include "unit.h"
 
 #define MOST_SAMPLES 1000
 
@@ -103,12 +95,11 @@ static void check(const char *what, const bodies *all, const sample *exact, doub
     }
 }
 
-static void a_plummer_sphere_of_100000(void **state)
+TEST(a_plummer_sphere_of_100000)
 {
     static sample exact;
     bodies all = generate(slow_here() ? "plummer:n=4000,seed=1" : "plummer:n=100000,seed=1", 0.01);
 
-    (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
     evaluate(&all, false, BH_DEFAULT_THETA);
     check("geometric", &all, &exact, 5e-4, 2e-3);
@@ -121,7 +112,7 @@ static void a_plummer_sphere_of_100000(void **state)
     free_bodies(&all);
 }
 
-static void a_real_galaxy_with_two_kinds_of_particles(void **state)
+TEST(a_real_galaxy_with_two_kinds_of_particles)
 {
     static const char name[] = "nbody/g2_galaxy_littleendian.dat";
     static sample exact;
@@ -130,10 +121,7 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     eqp_snapshot *snapshot;
     eqp_message message = {""};
 
-    (void)state;
-    if (slow_here()) {
-        skip();
-    }
+    SKIP_IF(slow_here());
     if (folder != NULL) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
     } else {
@@ -161,7 +149,7 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     free_bodies(&all);
 }
 
-static void every_kind_of_input(void **state)
+TEST(every_kind_of_input)
 {
     static const char *const text[] = {"hernquist:n=20000", "disks:n=20000", "clusters:n=20000", "clusters:n=20000",
                                        "uniform:n=20000,cube=1"};
@@ -169,7 +157,6 @@ static void every_kind_of_input(void **state)
     static const double softening[] = {0.01, 0.05, 2e-4, 0.01, 0.01};
     static sample exact;
 
-    (void)state;
     for (int i = 0; i < 5; i += slow_here() ? 4 : 1) {
         bodies all = generate(text[i], softening[i]);
         take_sample(&all, 500, &exact);
@@ -182,12 +169,11 @@ static void every_kind_of_input(void **state)
 }
 
 /* With theta 0 every cell is opened: what is left is rounding, and each pair is there exactly once. */
-static void opening_everything_is_direct_summation(void **state)
+TEST(opening_everything_is_direct_summation)
 {
     static sample exact;
     bodies all = generate("disks:n=1500", 0.02);
 
-    (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
     evaluate(&all, false, 0);
     check("theta 0", &all, &exact, 1e-14, 1e-12);
@@ -196,14 +182,13 @@ static void opening_everything_is_direct_summation(void **state)
     free_bodies(&all);
 }
 
-static void smaller_angles_are_more_exact(void **state)
+TEST(smaller_angles_are_more_exact)
 {
     static const double theta[] = {0.9, 0.6, 0.4, 0.25};
     static sample exact;
     bodies all = generate("clusters:n=8000,haloes=10", 1e-4);
     double error[MOST_SAMPLES], last = INFINITY;
 
-    (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
     for (int i = 0; i < 4; i++) {
         evaluate(&all, false, theta[i]);
@@ -213,16 +198,4 @@ static void smaller_angles_are_more_exact(void **state)
         last = error[MOST_SAMPLES / 2];
     }
     free_bodies(&all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plummer_sphere_of_100000),
-        cmocka_unit_test(every_kind_of_input),
-        cmocka_unit_test(a_real_galaxy_with_two_kinds_of_particles),
-        cmocka_unit_test(opening_everything_is_direct_summation),
-        cmocka_unit_test(smaller_angles_are_more_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "failing_malloc.h"
 #include "opened.h"
 #include "slow.h"
+#include "unit.h"
 
 enum { MOST_GROUPS = 600 };
 
@@ -179,9 +180,8 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     }
 }
 
-static void receivers_make_the_lists_of_the_owner(void **state)
+TEST(receivers_make_the_lists_of_the_owner)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
         bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 500, 23, &set);
@@ -199,9 +199,8 @@ static void receivers_make_the_lists_of_the_owner(void **state)
     }
 }
 
-static void receivers_make_the_owners_share_of_a_list(void **state)
+TEST(receivers_make_the_owners_share_of_a_list)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
         bh_set_make((enum bh_set_kind)kind, slow_here() ? 60 : 200, 29, &set);
@@ -215,9 +214,8 @@ static void receivers_make_the_owners_share_of_a_list(void **state)
     }
 }
 
-static void few_particles_and_many_ranks_agree(void **state)
+TEST(few_particles_and_many_ranks_agree)
 {
-    (void)state;
     for (int64_t n = 1; n <= 4; n++) {
         for (int nranks = 2; nranks <= 4; nranks++) {
             bh_set set;
@@ -281,9 +279,8 @@ static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *ma
     bh_packer_free(g.packer);
 }
 
-static void a_group_alone_travels_with_what_it_needs_and_no_more(void **state)
+TEST(a_group_alone_travels_with_what_it_needs_and_no_more)
 {
-    (void)state;
     for (int shared = 0; shared < 2; shared++) {
         bh_set set;
         bh_part *parts;
@@ -299,9 +296,8 @@ static void a_group_alone_travels_with_what_it_needs_and_no_more(void **state)
     }
 }
 
-static void a_block_goes_to_each_receiver_once(void **state)
+TEST(a_block_goes_to_each_receiver_once)
 {
-    (void)state;
     bh_set set;
     bh_part *parts;
     void *data;
@@ -399,16 +395,14 @@ static void check_damage(bool bare)
     bh_set_free(&set);
 }
 
-static void damaged_bundles_are_refused(void **state)
+TEST(damaged_bundles_are_refused)
 {
-    (void)state;
     check_damage(false);
     check_damage(true);
 }
 
-static void groups_that_are_none_are_refused(void **state)
+TEST(groups_that_are_none_are_refused)
 {
-    (void)state;
     static const double bad_accel[] = {-1, NAN}, bad_place[] = {NAN, INFINITY, -INFINITY};
     static const int64_t bad_count[] = {0, -1, 1000, (int64_t)1 << 31, INT64_MAX};
     enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, behind the head of two */
@@ -449,9 +443,8 @@ static void groups_that_are_none_are_refused(void **state)
     bh_set_free(&set);
 }
 
-static void a_bundle_of_other_particles_is_refused(void **state)
+TEST(a_bundle_of_other_particles_is_refused)
 {
-    (void)state;
     bh_set set[2];
     bh_part *parts[2];
     void *data;
@@ -482,9 +475,8 @@ static void a_bundle_of_other_particles_is_refused(void **state)
     }
 }
 
-static void callers_mistakes_are_told(void **state)
+TEST(callers_mistakes_are_told)
 {
-    (void)state;
     bh_set set;
     bh_part *parts;
     bh_packer *packer;
@@ -516,17 +508,14 @@ static void callers_mistakes_are_told(void **state)
     bh_set_free(&set);
 }
 
-static void failing_allocations_lose_nothing(void **state)
+TEST(failing_allocations_lose_nothing)
 {
-    (void)state;
     bh_set set;
     bh_part *parts;
     size_t expected, bytes = 0;
     void *data = NULL;
     bh_packer *packer = NULL;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     bh_set_make(BH_UNIFORM, 150, 3, &set);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     exchange(parts, 2, &geometric, false);
@@ -563,21 +552,4 @@ static void failing_allocations_lose_nothing(void **state)
     bh_packer_free(g.packer);
     bh_parts_free(2, parts);
     bh_set_free(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(receivers_make_the_lists_of_the_owner),
-        cmocka_unit_test(receivers_make_the_owners_share_of_a_list),
-        cmocka_unit_test(few_particles_and_many_ranks_agree),
-        cmocka_unit_test(a_group_alone_travels_with_what_it_needs_and_no_more),
-        cmocka_unit_test(a_block_goes_to_each_receiver_once),
-        cmocka_unit_test(damaged_bundles_are_refused),
-        cmocka_unit_test(groups_that_are_none_are_refused),
-        cmocka_unit_test(a_bundle_of_other_particles_is_refused),
-        cmocka_unit_test(callers_mistakes_are_told),
-        cmocka_unit_test(failing_allocations_lose_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces within a cutoff against all pairs one by one, with every kernel that this CPU runs in both precisions. Which
  * leaves a walk lists is in test_bh_walk.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
+#include "bh_bodies.h"
 #include "serial.h"
-
-#include <math.h>
-#include <string.h>
 
 #define MOST 700
 #define GRAVITY 1.5
 
 static double x[4][MOST]; /* the last are masses */
 
-/* The kernel under test. */
-static const char *name;
-static bh_precision precision;
+static bool (*unit_next_round)(void) = next_kernel;
 
 typedef struct field {
     double a[4][MOST];
@@ -52,7 +40,7 @@ static void compute(int64_t n, double cutoff, double eps, int leaf_size, int gro
     bh_serial serial;
     bh_kernel *kernel;
 
-    assert_int_equal(bh_kernel_create(name, precision, &kernel), EQP_OK);
+    assert_int_equal(bh_kernel_create(kernel_name, kernel_precision, &kernel), EQP_OK);
     assert_int_equal(bh_serial_build(&serial, n, x[0], x[1], x[2], x[3], NULL, leaf_size, group_size), EQP_OK);
     assert_int_equal(
         bh_serial_force(&serial, kernel, &mac, GRAVITY, eps, got->a[0], got->a[1], got->a[2], got->a[3], &got->work),
@@ -70,7 +58,7 @@ typedef struct sums {
 
 static sums sum_of(int64_t n, int64_t t, double cutoff, double eps)
 {
-    const double blur = precision == BH_MIXED ? 1e-5 * cutoff : 0;
+    const double blur = kernel_precision == BH_MIXED ? 1e-5 * cutoff : 0;
     sums s = {.nwithin = 0};
 
     for (int64_t i = 0; i < n; i++) {
@@ -97,7 +85,7 @@ static sums sum_of(int64_t n, int64_t t, double cutoff, double eps)
 /* Returns the number of pairs within the cutoff. */
 static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int group_size)
 {
-    const double precise = precision == BH_MIXED ? 2e-6 : 1e-14;
+    const double precise = kernel_precision == BH_MIXED ? 2e-6 : 1e-14;
     static field got;
     int64_t nwithin = 0;
 
@@ -110,8 +98,9 @@ static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int 
             const double limit =
                 k < 3 ? precise * s.force + s.doubtful_force : precise * (s.potential + self) + s.doubtful_potential;
             if (!(fabs(got.a[k][t] - s.a[k]) <= limit)) {
-                fail_msg("%s %d, %lld particles, cutoff %g, target %lld, column %d: %.17g is not %.17g within %g", name,
-                         precision, (long long)n, cutoff, (long long)t, k, got.a[k][t], s.a[k], limit);
+                fail_msg("%s %d, %lld particles, cutoff %g, target %lld, column %d: %.17g is not %.17g within %g",
+                         kernel_name, kernel_precision, (long long)n, cutoff, (long long)t, k, got.a[k][t], s.a[k],
+                         limit);
             }
         }
     }
@@ -120,12 +109,11 @@ static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int 
     return nwithin;
 }
 
-static void only_pairs_within_the_cutoff_act(void **state)
+TEST(only_pairs_within_the_cutoff_act)
 {
     static const int64_t n[] = {0, 1, 2, 9, 64, 300};
     static const double cutoff[] = {1e-300, 0.01, 0.1, 0.4, 0.9};
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         for (int c = 0; c < 5; c++) {
             place(n[i], 1);
@@ -139,11 +127,10 @@ static void only_pairs_within_the_cutoff_act(void **state)
 }
 
 /* Lists longer than a block, units far from 1. */
-static void any_size_and_unit(void **state)
+TEST(any_size_and_unit)
 {
     static const double unit[] = {1, 1e15, 1e-20};
 
-    (void)state;
     for (int u = 0; u < 3; u++) {
         place(MOST, unit[u]);
         compare(MOST, 0.3 * unit[u], 0.05 * unit[u], 16, 64);
@@ -152,13 +139,12 @@ static void any_size_and_unit(void **state)
 }
 
 /* On a lattice distances are exact in both precisions: what is at the cutoff does not act, what is next before does. */
-static void a_particle_at_the_cutoff_does_not_act(void **state)
+TEST(a_particle_at_the_cutoff_does_not_act)
 {
     static field got;
     const int side = 8, n = side * side * side;
     const double cutoff[] = {1, nextafter(1, 2), 2, 3, 5}; /* 5: also 3 and 4 along two axes */
 
-    (void)state;
     for (int i = 0; i < n; i++) {
         x[0][i] = i / (side * side);
         x[1][i] = i / side % side;
@@ -166,7 +152,7 @@ static void a_particle_at_the_cutoff_does_not_act(void **state)
         x[3][i] = 1;
     }
     for (int c = 0; c < 5; c++) {
-        if (c == 1 && precision == BH_MIXED) {
+        if (c == 1 && kernel_precision == BH_MIXED) {
             continue;
         }
         compute(n, cutoff[c], 0.25, 8, 32, &got);
@@ -182,13 +168,12 @@ static void a_particle_at_the_cutoff_does_not_act(void **state)
     }
 }
 
-static void a_cutoff_beyond_everything_is_direct_summation(void **state)
+TEST(a_cutoff_beyond_everything_is_direct_summation)
 {
     static const double cutoff[] = {100, 1e200, INFINITY};
     static field got, wanted;
     const int64_t n = 200;
 
-    (void)state;
     place(n, 1);
     memset(&wanted, 0, sizeof wanted);
     bh_direct(n, x[0], x[1], x[2], x[3], GRAVITY, 0.05, n, x[0], x[1], x[2], wanted.a[0], wanted.a[1], wanted.a[2],
@@ -207,12 +192,11 @@ static void a_cutoff_beyond_everything_is_direct_summation(void **state)
 }
 
 /* Particles at the same place are within any cutoff; the particle itself is subtracted from the potential. */
-static void coincident_particles_act_within_the_smallest_cutoff(void **state)
+TEST(coincident_particles_act_within_the_smallest_cutoff)
 {
     static field got;
     const int64_t n = 100;
 
-    (void)state;
     place(n, 0);
     x[0][17] += 1;
     compute(n, 1e-300, 0.05, 16, 64, &got);
@@ -227,14 +211,13 @@ static void coincident_particles_act_within_the_smallest_cutoff(void **state)
 }
 
 /* In double precision each pair counts for both or for neither: momentum stays to rounding. */
-static void pairs_count_both_ways(void **state)
+TEST(pairs_count_both_ways)
 {
     static field got;
     const int64_t n = 500;
 
-    (void)state;
     place(n, 1);
-    for (double cutoff = 0.02; cutoff < 1 && precision == BH_DOUBLE; cutoff *= 1.3) {
+    for (double cutoff = 0.02; cutoff < 1 && kernel_precision == BH_DOUBLE; cutoff *= 1.3) {
         compute(n, cutoff, 0.01, 8, 32, &got);
         for (int k = 0; k < 3; k++) {
             double sum = 0, magnitude = 0;
@@ -245,25 +228,4 @@ static void pairs_count_both_ways(void **state)
             assert_true(fabs(sum) <= 1e-13 * magnitude);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_pairs_within_the_cutoff_act),
-        cmocka_unit_test(any_size_and_unit),
-        cmocka_unit_test(a_particle_at_the_cutoff_does_not_act),
-        cmocka_unit_test(a_cutoff_beyond_everything_is_direct_summation),
-        cmocka_unit_test(coincident_particles_act_within_the_smallest_cutoff),
-        cmocka_unit_test(pairs_count_both_ways),
-    };
-    bool runs_here;
-    int failed = 0;
-
-    for (int i = 0; (name = bh_kernel_list(i, &runs_here)) != NULL; i++) {
-        for (precision = BH_DOUBLE; runs_here && precision <= BH_MIXED; precision++) {
-            failed += cmocka_run_group_tests(tests, NULL, NULL);
-        }
-    }
-    return failed;
 }

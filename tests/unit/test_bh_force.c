@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
+#include "bh_bodies.h"
 #include "failing_malloc.h"
 
 #include "force.h"
 #include "kernel.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
 #define SOURCES 2000
 #define TARGETS 37
 
-/* The kernel under test: all that this CPU has take their turn. */
-static const char *row;
+static bool next_in_double(void)
+{
+    return next_kernel() && (kernel_precision == BH_DOUBLE || next_kernel());
+}
+static bool (*unit_next_round)(void) = next_in_double;
 
 typedef struct cloud {
     int64_t n;
@@ -90,7 +82,7 @@ static void force_on(const bh_tree *tree, const bh_list *list, double G, double 
 {
     bh_kernel *kernel;
 
-    assert_int_equal(bh_kernel_create(row, BH_DOUBLE, &kernel), EQP_OK);
+    assert_int_equal(bh_kernel_create(kernel_name, BH_DOUBLE, &kernel), EQP_OK);
     assert_int_equal(bh_force(kernel, tree, list, G, eps, targets->n, targets->x, targets->y, targets->z, on->ax,
                               on->ay, on->az, on->pot),
                      EQP_OK);
@@ -118,13 +110,6 @@ static void field_of_cell(const bh_moments *moments, double G, double eps, const
     out[3] = on.pot[0];
 }
 
-static void assert_near(double got, double wanted, double tolerance)
-{
-    if (!(fabs(got - wanted) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", got, wanted, tolerance);
-    }
-}
-
 /* Sums of positive and negative terms: the tolerance is relative to the sum of the magnitudes, bounded by |pot| / s. */
 static void assert_same_field(int64_t n, const field *got, const field *wanted, double scale)
 {
@@ -138,13 +123,12 @@ static void assert_same_field(int64_t n, const field *got, const field *wanted, 
 
 static const double origin[3] = {0, 0, 0};
 
-static void pairs_agree_with_direct_summation(void **state)
+TEST(pairs_agree_with_direct_summation)
 {
     static cloud sources, targets;
     int64_t first[] = {3, 0, 700, 10, 1999}, count[] = {1, 0, 1299, 611, 1}; /* blocks fill in the middle of runs */
     bh_list list = {.nruns = 5, .run_first = first, .run_count = count, .nsources = 1912};
 
-    (void)state;
     make_cloud(SOURCES, 2, origin, &sources);
     make_cloud(TARGETS, 3, (double[]){0.1, 0.2, 0.3}, &targets);
     for (int soft = 0; soft < 2; soft++) {
@@ -161,12 +145,11 @@ static void pairs_agree_with_direct_summation(void **state)
     }
 }
 
-static void a_cells_acceleration_is_the_gradient_of_its_potential(void **state)
+TEST(a_cells_acceleration_is_the_gradient_of_its_potential)
 {
     static cloud lump;
     const double h = 1e-3;
 
-    (void)state;
     make_cloud(20, 1, (double[]){0.3, -0.2, 0.1}, &lump);
     bh_moments moments = moments_of(&lump);
     for (int i = 0; i < 60; i++) {
@@ -197,13 +180,12 @@ static void a_cells_acceleration_is_the_gradient_of_its_potential(void **state)
 }
 
 /* Two masses m at distance h on either side of the origin: on their axis phi = -2 m (1/d + h^2/d^3 + h^4/d^5 + ...). */
-static void the_quadrupole_is_the_second_term_of_the_series(void **state)
+TEST(the_quadrupole_is_the_second_term_of_the_series)
 {
     static cloud pair = {.n = 2, .x = {-0.5, 0.5}, .m = {3, 3}};
     bh_moments moments = moments_of(&pair);
     double on_axis[4], across[4], d = 2.5;
 
-    (void)state;
     field_of_cell(&moments, 1, 0, (double[]){d, 0, 0}, on_axis);
     assert_near(on_axis[3], -6 * (1 / d + 0.25 / pow(d, 3)), 1e-14);
     assert_near(on_axis[0], -6 * (1 / (d * d) + 3 * 0.25 / pow(d, 4)), 1e-14);
@@ -214,12 +196,11 @@ static void the_quadrupole_is_the_second_term_of_the_series(void **state)
 }
 
 /* Monopole and quadrupole leave an error that falls with d^-5 in the acceleration: to 1/32 at twice the distance. */
-static void a_cells_error_falls_as_the_octupole(void **state)
+TEST(a_cells_error_falls_as_the_octupole)
 {
     static cloud lump;
     double error[2] = {0, 0};
 
-    (void)state;
     make_cloud(12, 1, origin, &lump);
     bh_moments moments = moments_of(&lump);
     for (int i = 0; i < 50; i++) {
@@ -239,7 +220,7 @@ static void a_cells_error_falls_as_the_octupole(void **state)
     assert_true(ratio > 26 && ratio < 40);
 }
 
-static void coincident_points_pull_with_nothing(void **state)
+TEST(coincident_points_pull_with_nothing)
 {
     static cloud points = {.n = 4, .x = {1, 1, 1, 1 + 1e-3}, .y = {2, 2, 2, 2}, .z = {3, 3, 3, 3}, .m = {5, 6, 7, 8}};
     static cloud close = {.n = 2, .y = {1e-120, 1e-60}, .m = {1, 1}};
@@ -249,7 +230,6 @@ static void coincident_points_pull_with_nothing(void **state)
     static cloud none = {.n = 1};
     field got = {0}, tiny = {0};
 
-    (void)state;
     force_on(&tree, &list, 1, 0, &points, &got);
     for (int t = 0; t < 3; t++) {
         assert_true(got.ax[t] == 0 && got.ay[t] == 0 && got.az[t] == 0 && got.pot[t] == 0);
@@ -261,7 +241,7 @@ static void coincident_points_pull_with_nothing(void **state)
     assert_near(tiny.ay[0] * 1e-120, 1, 1e-12);
 }
 
-static void the_self_potential_is_what_a_lone_particle_gets(void **state)
+TEST(the_self_potential_is_what_a_lone_particle_gets)
 {
     static const double softening[] = {0, 1e-100, 1e-3, 0.4, 12};
     static cloud lone = {.n = 1, .x = {0.3}, .y = {-4}, .z = {1e5}, .m = {2.5}};
@@ -269,7 +249,6 @@ static void the_self_potential_is_what_a_lone_particle_gets(void **state)
     bh_list list = {.nruns = 1, .run_first = &first, .run_count = &count, .nsources = 1};
     bh_tree tree = tree_of(&lone);
 
-    (void)state;
     for (size_t i = 0; i < sizeof softening / sizeof softening[0]; i++) {
         field got = {0}, direct = {0};
         double self = bh_potential_self(3, 2.5, softening[i]);
@@ -283,14 +262,13 @@ static void the_self_potential_is_what_a_lone_particle_gets(void **state)
     assert_near(bh_potential_self(3, 2.5, 0.5), -15, 1e-14);
 }
 
-static void an_empty_list_changes_nothing_and_fields_are_added_to(void **state)
+TEST(an_empty_list_changes_nothing_and_fields_are_added_to)
 {
     static cloud sources, targets;
     int64_t first = 0, count = 5;
     bh_list empty = {0}, list = {.nruns = 1, .run_first = &first, .run_count = &count, .nsources = 5};
     field once = {0}, twice = {0};
 
-    (void)state;
     make_cloud(5, 1, origin, &sources);
     make_cloud(TARGETS, 4, origin, &targets);
     bh_tree tree = tree_of(&sources);
@@ -305,7 +283,7 @@ static void an_empty_list_changes_nothing_and_fields_are_added_to(void **state)
     }
 }
 
-static void bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped(void **state)
+TEST(bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped)
 {
     static cloud sources, targets, one;
     int64_t whole_first = 0, whole_count = SOURCES, first[SOURCES], count[SOURCES], n = 0;
@@ -313,7 +291,6 @@ static void bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped(void **sta
     bh_list cut = {.run_first = first, .run_count = count, .nsources = SOURCES};
     field a = {0}, b = {0};
 
-    (void)state;
     make_cloud(SOURCES, 2, origin, &sources);
     make_cloud(TARGETS, 2, origin, &targets);
     for (int64_t i = 0; i < SOURCES; i += count[n++]) {
@@ -335,14 +312,13 @@ static void bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped(void **sta
     }
 }
 
-static void many_cells_add_up_whatever_their_number(void **state)
+TEST(many_cells_add_up_whatever_their_number)
 {
     enum { N = 2 * BH_BLOCK_BODIES + 13 };
     static bh_cell cell[N];
     static int64_t number[N];
     static cloud lump, targets;
 
-    (void)state;
     make_cloud(TARGETS, 1, (double[]){10, 0, 0}, &targets);
     for (int i = 0; i < N; i++) {
         make_cloud(4 + i % 5, 1, (double[]){uniform(i, 30), uniform(i, 31), uniform(i, 32)}, &lump);
@@ -369,15 +345,14 @@ static void many_cells_add_up_whatever_their_number(void **state)
     }
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
     bh_kernel *kernel;
     bh_tree tree = {0};
     bh_list list = {0};
     double none[1] = {0};
 
-    (void)state;
-    assert_int_equal(bh_kernel_create(row, BH_DOUBLE, &kernel), EQP_OK);
+    assert_int_equal(bh_kernel_create(kernel_name, BH_DOUBLE, &kernel), EQP_OK);
     assert_int_equal(bh_force(kernel, &tree, &list, 1, 0, -1, none, none, none, none, none, none, none),
                      EQP_ERR_ARGUMENT);
     assert_int_equal(bh_force(kernel, &tree, &list, NAN, 0, 1, none, none, none, none, none, none, none),
@@ -388,42 +363,14 @@ static void wrong_arguments_are_refused(void **state)
     bh_kernel_free(NULL);
 }
 
-static void a_failing_allocation_is_reported(void **state)
+TEST(a_failing_allocation_is_reported)
 {
     bh_kernel *kernel = NULL;
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     failing_malloc_start(0);
-    int code = bh_kernel_create(row, BH_DOUBLE, &kernel);
+    int code = bh_kernel_create(kernel_name, BH_DOUBLE, &kernel);
     assert_int_equal(failing_malloc_stop(), 1);
     assert_int_equal(code, EQP_ERR_MEMORY);
     assert_null(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_agree_with_direct_summation),
-        cmocka_unit_test(a_cells_acceleration_is_the_gradient_of_its_potential),
-        cmocka_unit_test(the_quadrupole_is_the_second_term_of_the_series),
-        cmocka_unit_test(a_cells_error_falls_as_the_octupole),
-        cmocka_unit_test(coincident_points_pull_with_nothing),
-        cmocka_unit_test(the_self_potential_is_what_a_lone_particle_gets),
-        cmocka_unit_test(an_empty_list_changes_nothing_and_fields_are_added_to),
-        cmocka_unit_test(bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped),
-        cmocka_unit_test(many_cells_add_up_whatever_their_number),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(a_failing_allocation_is_reported),
-    };
-    int failed = 0;
-    bool runs_here;
-
-    for (int i = 0; (row = bh_kernel_list(i, &runs_here)) != NULL; i++) {
-        print_message("kernel %s%s\n", row, runs_here ? "" : ": skipped, this CPU does not run it");
-        failed += runs_here ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
-    }
-    return failed;
 }

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bh_bodies.h"
 #include "failing_malloc.h"
 #include "slow.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static double *sorted_radii(const bodies *all)
 {
@@ -51,9 +41,8 @@ static const char *const kinds[] = {
 };
 enum { NKINDS = sizeof kinds / sizeof kinds[0] };
 
-static void slices_are_parts_of_the_whole(void **state)
+TEST(slices_are_parts_of_the_whole)
 {
-    (void)state;
     for (int kind = 0; kind < NKINDS; kind++) {
         bh_generator generator = parse(kinds[kind]);
         bodies all = generate(kinds[kind], 0);
@@ -72,9 +61,8 @@ static void slices_are_parts_of_the_whole(void **state)
     }
 }
 
-static void everything_is_finite_with_mass_one_and_no_momentum(void **state)
+TEST(everything_is_finite_with_mass_one_and_no_momentum)
 {
-    (void)state;
     for (int kind = 0; kind < NKINDS; kind++) {
         bodies all = generate(kinds[kind], 0);
         double mass = 0, momentum[3] = {0, 0, 0}, size = 0;
@@ -97,9 +85,8 @@ static void everything_is_finite_with_mass_one_and_no_momentum(void **state)
     }
 }
 
-static void seeds_give_different_particles(void **state)
+TEST(seeds_give_different_particles)
 {
-    (void)state;
     for (int kind = 0; kind < 7; kind++) {
         char text[2][128];
         for (int s = 0; s < 2; s++) {
@@ -117,9 +104,8 @@ static void seeds_give_different_particles(void **state)
     }
 }
 
-static void no_two_particles_share_a_place(void **state)
+TEST(no_two_particles_share_a_place)
 {
-    (void)state;
     for (int kind = 0; kind < 7; kind++) {
         bodies all = generate(kinds[kind], 0);
         double *x = malloc((size_t)all.n * sizeof *x);
@@ -164,20 +150,20 @@ static double inside_hernquist(double s)
     return pow(s / (1 + s), 2);
 }
 
-static void spheres_have_their_mass_profiles(void **state)
+TEST(spheres_have_their_mass_profiles)
 {
-    (void)state;
+    SKIP_IF(slow_here());
     check_profile("plummer:n=100000,a=2,rmax=1000", inside_plummer, 2, 1000);
     check_profile("plummer:n=100000,a=0.5,rmax=3", inside_plummer, 0.5, 3);
     check_profile("hernquist:n=100000,a=3,rmax=1000", inside_hernquist, 3, 1000);
     check_profile("hernquist:n=100000,rmax=20,seed=8", inside_hernquist, 1, 20);
 }
 
-static void directions_are_isotropic(void **state)
+TEST(directions_are_isotropic)
 {
+    SKIP_IF(slow_here());
     static const char *const text[] = {"plummer:n=50000", "hernquist:n=50000", "uniform:n=50000,sigma=1"};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         bodies all = generate(text[i], 0);
         for (int what = X; what <= VX; what += 3) {
@@ -239,18 +225,18 @@ static void check_dispersion(const char *text, double (*square)(double s))
     free_bodies(&all);
 }
 
-static void speeds_follow_from_the_jeans_equation(void **state)
+TEST(speeds_follow_from_the_jeans_equation)
 {
-    (void)state;
+    SKIP_IF(slow_here());
     check_dispersion("plummer:n=50000,a=1,rmax=1000", square_plummer);
     check_dispersion("hernquist:n=50000,a=1,rmax=100", square_hernquist);
 }
 
-static void spheres_are_in_virial_equilibrium(void **state)
+TEST(spheres_are_in_virial_equilibrium)
 {
+    SKIP_IF(slow_here());
     static const char *const text[] = {"plummer:n=6000", "hernquist:n=6000", "clusters:n=6000,haloes=1"};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         bodies all = generate(text[i], 0);
         bh_sums sums = sums_of_some(&all, 0, all.n, 0);
@@ -263,13 +249,13 @@ static void spheres_are_in_virial_equilibrium(void **state)
 }
 
 /* The two galaxies: bound and near equilibrium by themselves, on a parabola about each other, spinning. */
-static void disks_are_two_galaxies_on_a_parabola(void **state)
+TEST(disks_are_two_galaxies_on_a_parabola)
 {
+    SKIP_IF(slow_here());
     bodies all = generate("disks:n=9000,ratio=0.5,separation=30,pericentre=3,inclination=40", 0);
     bh_sums one = sums_of_some(&all, 0, 6000, 0.02), two = sums_of_some(&all, 6000, 3000, 0.02);
     double d = 0, v2 = 0, dx[3], dv[3];
 
-    (void)state;
     assert_near(one.mass, 2 / 3.0, 1e-12);
     assert_near(two.mass, 1 / 3.0, 1e-12);
     for (int k = 0; k < 3; k++) {
@@ -295,14 +281,14 @@ static void disks_are_two_galaxies_on_a_parabola(void **state)
 }
 
 /* The first 40 % of a galaxy are its disc: thin, exponential, in rotation. Ratio 1 and no inclination: plane z = 0. */
-static void discs_are_thin_exponential_and_rotate(void **state)
+TEST(discs_are_thin_exponential_and_rotate)
 {
+    SKIP_IF(slow_here());
     bodies all = generate("disks:n=50000,inclination=0,separation=1000,pericentre=0", 0);
     const int64_t n = 10000;
     double *radius = malloc(n * sizeof *radius);
     double height = 0, spin = 0, speed = 0;
 
-    (void)state;
     assert_non_null(radius);
     for (int64_t i = 0; i < n; i++) {
         double x = all.at[X][i] - 500, y = all.at[Y][i], z = all.at[Z][i];
@@ -341,12 +327,12 @@ static int64_t halo_masses(const char *text, double *mass, int64_t most)
 }
 
 /* The exponent by maximum likelihood for a power law between the limits: mean of log M is what it should be. */
-static void cluster_masses_follow_the_power_law(void **state)
+TEST(cluster_masses_follow_the_power_law)
 {
+    SKIP_IF(slow_here());
     static const double slope[] = {1.9, 1.0, 2.5};
     static double mass[5100];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         char text[128];
         snprintf(text, sizeof text, "clusters:n=400000,haloes=5000,range=30,slope=%g,seed=3", slope[i]);
@@ -367,13 +353,12 @@ static void cluster_masses_follow_the_power_law(void **state)
     }
 }
 
-static void uniform_bodies_are_uniform(void **state)
+TEST(uniform_bodies_are_uniform)
 {
     bodies ball = generate("uniform:n=40000,radius=2", 0),
            cube = generate("uniform:n=40000,radius=2,cube=1,sigma=0.5", 0);
     double *r = sorted_radii(&ball), inside = 0, v2 = 0;
 
-    (void)state;
     assert_true(r[39999] <= 2);
     for (int i = 1; i < 10; i++) {
         assert_near(pow(r[4000 * i] / 2, 3), 0.1 * i, 0.012);
@@ -395,12 +380,11 @@ static void uniform_bodies_are_uniform(void **state)
     free_bodies(&cube);
 }
 
-static void slices_outside_and_values_out_of_range_are_refused(void **state)
+TEST(slices_outside_and_values_out_of_range_are_refused)
 {
     bh_generator generator = parse("plummer:n=10");
     bodies some = make_bodies(10, 0);
 
-    (void)state;
     assert_int_equal(slice(&generator, 0, 0, some.at), EQP_OK);
     assert_int_equal(slice(&generator, 10, 0, some.at), EQP_OK);
     assert_int_equal(slice(&generator, -1, 2, some.at), EQP_ERR_ARGUMENT);
@@ -418,14 +402,11 @@ static void slices_outside_and_values_out_of_range_are_refused(void **state)
     free_bodies(&some);
 }
 
-static void failing_allocations_are_reported(void **state)
+TEST(failing_allocations_are_reported)
 {
     static const char *const text[] = {"disks:n=100", "clusters:n=100"};
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     bodies some = make_bodies(100, 0);
     for (int i = 0; i < 2; i++) {
         bh_generator generator = parse(text[i]);
@@ -444,29 +425,4 @@ static void failing_allocations_are_reported(void **state)
         memset(some.at[M], 0, 100 * sizeof(double));
     }
     free_bodies(&some);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_are_parts_of_the_whole),
-        cmocka_unit_test(everything_is_finite_with_mass_one_and_no_momentum),
-        cmocka_unit_test(seeds_give_different_particles),
-        cmocka_unit_test(no_two_particles_share_a_place),
-        cmocka_unit_test(uniform_bodies_are_uniform),
-        cmocka_unit_test(slices_outside_and_values_out_of_range_are_refused),
-        cmocka_unit_test(failing_allocations_are_reported),
-    };
-    const struct CMUnitTest of_many_particles[] = {
-        cmocka_unit_test(spheres_have_their_mass_profiles),
-        cmocka_unit_test(directions_are_isotropic),
-        cmocka_unit_test(speeds_follow_from_the_jeans_equation),
-        cmocka_unit_test(spheres_are_in_virial_equilibrium),
-        cmocka_unit_test(disks_are_two_galaxies_on_a_parabola),
-        cmocka_unit_test(discs_are_thin_exponential_and_rotate),
-        cmocka_unit_test(cluster_masses_follow_the_power_law),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-    return slow_here() ? failed : failed + cmocka_run_group_tests(of_many_particles, NULL, NULL);
 }

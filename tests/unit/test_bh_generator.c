@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words of --generate, valid and invalid. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "generate.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 static bh_generator parse(const char *text)
 {
@@ -25,12 +14,11 @@ static bh_generator parse(const char *text)
     return made;
 }
 
-static void what_is_not_said_has_the_default(void **state)
+TEST(what_is_not_said_has_the_default)
 {
     const int nkinds = bh_generators.nkinds;
     const app_recipe_kind *table = bh_generators.kind;
 
-    (void)state;
     assert_int_equal(nkinds, 5);
     for (int i = 0; i < nkinds; i++) {
         bh_generator made = parse(table[i].name);
@@ -53,14 +41,13 @@ static void what_is_not_said_has_the_default(void **state)
 }
 
 /* Every key of every kind takes its limits and nothing beyond. */
-static void ranges_are_refused_beyond_their_ends(void **state)
+TEST(ranges_are_refused_beyond_their_ends)
 {
     const int nkinds = bh_generators.nkinds;
     const app_recipe_kind *table = bh_generators.kind;
     char text[128];
     bh_generator made, unchanged;
 
-    (void)state;
     for (int i = 0; i < nkinds; i++) {
         for (int k = 0; k < table[i].nkeys; k++) {
             const app_recipe_key *key = &table[i].key[k];
@@ -81,7 +68,7 @@ static void ranges_are_refused_beyond_their_ends(void **state)
     }
 }
 
-static void nonsense_is_refused_with_one_line(void **state)
+TEST(nonsense_is_refused_with_one_line)
 {
     static const struct {
         const char *text;
@@ -118,7 +105,6 @@ static void nonsense_is_refused_with_one_line(void **state)
          EQP_ERR_UNKNOWN},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         bh_generator made = {0};
         eqp_message message = {""};
@@ -129,14 +115,4 @@ static void nonsense_is_refused_with_one_line(void **state)
         assert_true(message.text[0] != '\0' && strchr(message.text, '\n') == NULL);
         assert_int_equal(bh_generator_parse(wrong[i].text, &made, NULL), wrong[i].code);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_said_has_the_default),
-        cmocka_unit_test(ranges_are_refused_beyond_their_ends),
-        cmocka_unit_test(nonsense_is_refused_with_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

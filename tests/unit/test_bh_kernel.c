@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every kernel that this CPU runs against the plain one: all lengths of lists, numbers of targets and scales; what
  * single precision cannot hold. What a cell's field is, is in test_bh_force.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
+#include "bh_bodies.h"
 #include "force.h"
 #include "kernel.h"
 #include "slow.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
 
 #define CELLS 600
 #define POINTS 1400
 #define TARGETS 71
 
-/* The kernel under test; all take their turn. */
-static const char *name;
-static bh_precision precision;
+static bool (*unit_next_round)(void) = next_kernel;
 
 /* Targets in a small box, particles in and around it, cells outside; and their field. */
 typedef struct scene {
@@ -152,7 +139,7 @@ static void magnitudes(const scene *s, int64_t t, double places, double sum[3])
 /* Relative to the magnitudes: rounding of the terms, of the sums and (in single precision) of the places. */
 static void assert_close(const scene *s, const field *got, const field *wanted)
 {
-    const bool mixed = precision == BH_MIXED;
+    const bool mixed = kernel_precision == BH_MIXED;
     const double terms = mixed ? 1e-6 : 5e-15, places = mixed ? 4 * s->unit * 0x1p-24 : 0;
 
     for (int64_t t = 0; t < s->ntargets; t++) {
@@ -162,8 +149,8 @@ static void assert_close(const scene *s, const field *got, const field *wanted)
             const double limit = k < 3 ? terms * sum[0] + 4 * sum[2] : terms * sum[1] + sum[2] * s->unit;
             if (!(fabs(got->a[k][t] - wanted->a[k][t]) <= limit)) {
                 fail_msg("%s %d, %lld cells, %lld particles, target %lld, column %d: %.17g is not %.17g within %g",
-                         name, precision, (long long)s->list.ncells, (long long)s->list.nsources, (long long)t, k,
-                         got->a[k][t], wanted->a[k][t], limit);
+                         kernel_name, kernel_precision, (long long)s->list.ncells, (long long)s->list.nsources,
+                         (long long)t, k, got->a[k][t], wanted->a[k][t], limit);
             }
         }
     }
@@ -174,18 +161,17 @@ static void compare(const scene *s)
     field got, wanted;
 
     compute(s, "plain", BH_DOUBLE, &wanted);
-    compute(s, name, precision, &got);
+    compute(s, kernel_name, kernel_precision, &got);
     assert_close(s, &got, &wanted);
 }
 
 static const double middle[3] = {0, 0, 0};
 
-static void lists_of_all_lengths(void **state)
+TEST(lists_of_all_lengths)
 {
     static const double eps[] = {0.05, 0, 0.3};
     static scene s;
 
-    (void)state;
     for (int e = 0; e < 3; e++) {
         make_scene(1, 1, eps[e], middle, &s);
         for (int64_t n = 0; n <= 100; n += slow_here() ? 3 : 1) {
@@ -200,11 +186,10 @@ static void lists_of_all_lengths(void **state)
     }
 }
 
-static void lists_longer_than_blocks(void **state)
+TEST(lists_longer_than_blocks)
 {
     static scene s;
 
-    (void)state;
     make_scene(1, 1, 0.02, middle, &s);
     for (int64_t n = 0; n < 3; n++) {
         set_list(&s, BH_BLOCK_BODIES - 1 + n, BH_BLOCK_POINTS - 1 + n);
@@ -214,11 +199,10 @@ static void lists_longer_than_blocks(void **state)
     }
 }
 
-static void any_number_of_targets(void **state)
+TEST(any_number_of_targets)
 {
     static scene s;
 
-    (void)state;
     make_scene(1, 1, 0.02, middle, &s);
     set_list(&s, 37, 45);
     for (s.ntargets = 0; s.ntargets <= TARGETS; s.ntargets += slow_here() ? 5 : 1) {
@@ -226,13 +210,12 @@ static void any_number_of_targets(void **state)
     }
 }
 
-static void huge_and_tiny_scales_far_from_the_origin(void **state)
+TEST(huge_and_tiny_scales_far_from_the_origin)
 {
     static const double unit[] = {1e18, 1e-15, 1e30, 1e-30, 1}, mass[] = {1e-20, 1e25, 1, 1e-30, 1e40};
     static const double place[] = {0, 3, -1e4};
     static scene s;
 
-    (void)state;
     for (int u = 0; u < 5; u++) {
         for (int p = 0; p < 3; p++) {
             for (int soft = 0; soft < 2; soft++) {
@@ -245,16 +228,15 @@ static void huge_and_tiny_scales_far_from_the_origin(void **state)
 }
 
 /* Beyond what squares can hold there is only the plain kernel left; the answer is the same. */
-static void coordinates_whose_squares_overflow(void **state)
+TEST(coordinates_whose_squares_overflow)
 {
     static scene s;
     field got, wanted;
 
-    (void)state;
     make_scene(1e160, 1, 0, middle, &s);
     set_list(&s, 0, 60); /* moments of cells would overflow themselves */
     compute(&s, "plain", BH_DOUBLE, &wanted);
-    compute(&s, name, precision, &got);
+    compute(&s, kernel_name, kernel_precision, &got);
     assert_memory_equal(&got, &wanted, sizeof got);
     for (int t = 0; t < TARGETS; t++) {
         assert_true(isfinite(got.a[0][t]) && isfinite(got.a[3][t]));
@@ -262,12 +244,11 @@ static void coordinates_whose_squares_overflow(void **state)
 }
 
 /* Thousands of particles in one point have no force on each other, and all that is around still has. */
-static void coincident_particles(void **state)
+TEST(coincident_particles)
 {
     static scene s;
     field got, wanted;
 
-    (void)state;
     for (int soft = 0; soft < 2; soft++) {
         make_scene(1, 1, soft ? 0.01 : 0, (double[]){7, -8, 1e5}, &s);
         for (int i = 0; i < POINTS; i++) {
@@ -287,7 +268,7 @@ static void coincident_particles(void **state)
         s.list.nruns = 1;
         s.count[0] = s.list.nsources = 49;
         compute(&s, "plain", BH_DOUBLE, &wanted);
-        compute(&s, name, precision, &got);
+        compute(&s, kernel_name, kernel_precision, &got);
         for (int t = 0; t < TARGETS; t++) {
             assert_true(got.a[0][t] == 0 && got.a[1][t] == 0 && got.a[2][t] == 0);
             assert_true(soft || got.a[3][t] == 0);
@@ -296,12 +277,11 @@ static void coincident_particles(void **state)
 }
 
 /* Masses that single precision would take for 0 pull a target that nothing else pulls; masses of 0 pull nothing. */
-static void masses_of_any_size(void **state)
+TEST(masses_of_any_size)
 {
     static const double mass[] = {1e-60, 1e-44, 1e-30, 0, 1e30, 1e60};
     static scene s;
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         make_scene(1, 1, 0.05, middle, &s);
         for (int p = 0; p < POINTS; p++) {
@@ -329,13 +309,12 @@ static void masses_of_any_size(void **state)
 }
 
 /* A close pair in a wide group: single precision could not tell the two apart. */
-static void near_things_in_wide_groups(void **state)
+TEST(near_things_in_wide_groups)
 {
     static const double eps[] = {0, 1e-9, 1e-6, 1e-4};
     static scene s;
     field got, wanted;
 
-    (void)state;
     for (int e = 0; e < 4; e++) {
         make_scene(1, 1, eps[e], (double[]){3, 4, 5}, &s);
         for (int k = 0; k < 3; k++) {
@@ -347,7 +326,7 @@ static void near_things_in_wide_groups(void **state)
         s.number[0] = 1;
         set_list(&s, 1, 40);
         compute(&s, "plain", BH_DOUBLE, &wanted);
-        compute(&s, name, precision, &got);
+        compute(&s, kernel_name, kernel_precision, &got);
         for (int t = 0; t < 3; t++) {
             for (int k = 0; k < 3; k++) {
                 const double size = fabs(wanted.a[0][t]) + fabs(wanted.a[1][t]) + fabs(wanted.a[2][t]);
@@ -359,12 +338,11 @@ static void near_things_in_wide_groups(void **state)
 
 /* However targets are handed in, each gets the same bits, as long as they are the same group (or precision is double).
  */
-static void the_order_of_targets_changes_no_bit(void **state)
+TEST(the_order_of_targets_changes_no_bit)
 {
     static scene s, turned;
     field got, back;
 
-    (void)state;
     make_scene(1, 1, 0.02, middle, &s);
     for (int length = 0; length < 2; length++) {
         set_list(&s, length == 0 ? 20 : 300, length == 0 ? 30 : 700);
@@ -374,8 +352,8 @@ static void the_order_of_targets_changes_no_bit(void **state)
                 turned.at[k][t] = s.at[k][TARGETS - 1 - t];
             }
         }
-        compute(&s, name, precision, &got);
-        compute(&turned, name, precision, &back);
+        compute(&s, kernel_name, kernel_precision, &got);
+        compute(&turned, kernel_name, kernel_precision, &back);
         for (int t = 0; t < TARGETS; t++) {
             for (int k = 0; k < 4; k++) {
                 assert_true(got.a[k][t] == back.a[k][TARGETS - 1 - t]);
@@ -384,12 +362,11 @@ static void the_order_of_targets_changes_no_bit(void **state)
     }
 }
 
-static void kernels_have_names(void **state)
+TEST(kernels_have_names)
 {
     bh_kernel *kernel = NULL;
     bool runs_here;
 
-    (void)state;
     assert_int_equal(bh_kernel_create("AVX2", BH_DOUBLE, &kernel), EQP_ERR_UNKNOWN);
     assert_int_equal(bh_kernel_create("", BH_MIXED, &kernel), EQP_ERR_UNKNOWN);
     assert_null(kernel);
@@ -412,32 +389,4 @@ static void kernels_have_names(void **state)
         assert_int_equal(bh_kernel_precision(kernel), BH_DOUBLE);
         bh_kernel_free(kernel);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_all_lengths),
-        cmocka_unit_test(lists_longer_than_blocks),
-        cmocka_unit_test(any_number_of_targets),
-        cmocka_unit_test(huge_and_tiny_scales_far_from_the_origin),
-        cmocka_unit_test(coordinates_whose_squares_overflow),
-        cmocka_unit_test(coincident_particles),
-        cmocka_unit_test(masses_of_any_size),
-        cmocka_unit_test(near_things_in_wide_groups),
-        cmocka_unit_test(the_order_of_targets_changes_no_bit),
-    };
-    const struct CMUnitTest about_names[] = {cmocka_unit_test(kernels_have_names)};
-    int failed = cmocka_run_group_tests(about_names, NULL, NULL);
-    bool runs_here;
-
-    for (int i = 0; (name = bh_kernel_list(i, &runs_here)) != NULL; i++) {
-        for (int p = 0; p < 2; p++) {
-            precision = p == 0 ? BH_DOUBLE : BH_MIXED;
-            print_message("kernel %s, %s%s\n", name, p == 0 ? "double" : "mixed",
-                          runs_here ? "" : ": skipped, this CPU does not run it");
-            failed += runs_here ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
-        }
-    }
-    return failed;
 }

@@ -2,6 +2,7 @@
 /* The lists of ranks that sent each other what they owe, against those of one that has everything. */
 #include "bh_let_bundles.h"
 #include "slow.h"
+#include "unit.h"
 
 static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group *group, const bh_mac *mac, bh_list *la,
                              bh_list *lb)
@@ -66,9 +67,8 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     bh_tree_free(&whole);
 }
 
-static void lists_do_not_depend_on_the_number_of_ranks(void **state)
+TEST(lists_do_not_depend_on_the_number_of_ranks)
 {
-    (void)state;
     static const int ranks[] = {1, 2, 3, 7};
     static const int sizes[][2] = {{8, 8}, {1, 12}, {16, 4}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
@@ -93,9 +93,8 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
     }
 }
 
-static void few_particles_and_many_ranks_agree(void **state)
+TEST(few_particles_and_many_ranks_agree)
 {
-    (void)state;
     for (int64_t n = 0; n <= 3; n++) {
         for (int nranks = 1; nranks <= 4; nranks++) {
             bh_set set;
@@ -176,9 +175,8 @@ static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
     bh_tree_free(&whole);
 }
 
-static void dealt_tiles_are_computed_exactly_once(void **state)
+TEST(dealt_tiles_are_computed_exactly_once)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
         bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 23, &set);
@@ -268,9 +266,8 @@ static void check_branches(const bh_set *set, int nranks, int leaf_size, const b
     bh_parts_free(nranks, parts);
 }
 
-static void opened_branches_are_found_whatever_was_grafted(void **state)
+TEST(opened_branches_are_found_whatever_was_grafted)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         for (int nranks = 1; nranks <= 4; nranks++) {
             bh_set set;
@@ -286,9 +283,8 @@ static void opened_branches_are_found_whatever_was_grafted(void **state)
     }
 }
 
-static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
+TEST(what_is_absent_is_found_before_and_after_the_exchange)
 {
-    (void)state;
     static const bh_mac macs[] = {{.theta = 0}, {.theta = 0.7}, {.theta = 1e9}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         for (int nranks = 1; nranks <= 3; nranks++) {
@@ -316,16 +312,4 @@ static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_do_not_depend_on_the_number_of_ranks),
-        cmocka_unit_test(few_particles_and_many_ranks_agree),
-        cmocka_unit_test(dealt_tiles_are_computed_exactly_once),
-        cmocka_unit_test(what_is_absent_is_found_before_and_after_the_exchange),
-        cmocka_unit_test(opened_branches_are_found_whatever_was_grafted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

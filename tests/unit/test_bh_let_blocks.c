@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The blocks of a locally essential tree: which ones travel, once each, and that damaged ones are refused. */
-#include <math.h>
-
 #include "bh_let_bundles.h"
 #include "failing_malloc.h"
 #include "opened.h"
+#include "unit.h"
 
 /* Which blocks a list needs from a home. */
 typedef struct needed {
@@ -99,9 +98,8 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
     bh_tree_free(&whole);
 }
 
-static void of_shared_groups_only_what_a_sharer_opens_and_takes_travels(void **state)
+TEST(of_shared_groups_only_what_a_sharer_opens_and_takes_travels)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
         bh_set_make((enum bh_set_kind)kind, 150, 29, &set);
@@ -111,9 +109,8 @@ static void of_shared_groups_only_what_a_sharer_opens_and_takes_travels(void **s
     }
 }
 
-static void a_block_is_packed_once_for_all_who_want_it(void **state)
+TEST(a_block_is_packed_once_for_all_who_want_it)
 {
-    (void)state;
     const int nranks = 4;
     bh_set set;
     bh_part *parts;
@@ -158,9 +155,8 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
     bh_set_free(&set);
 }
 
-static void blocks_have_numbers_of_their_own_and_known_sizes(void **state)
+TEST(blocks_have_numbers_of_their_own_and_known_sizes)
 {
-    (void)state;
     message ids = {0};
     for (int level = 0; level <= EQP_CURVE_BITS; level++) {
         const uint64_t cells = (uint64_t)1 << (3 * level), last = cells - 1;
@@ -256,9 +252,8 @@ static void check_order(const bh_set *set, const bundle *out)
     bh_parts_free(2, parts);
 }
 
-static void a_damaged_block_is_refused_and_changes_nothing(void **state)
+TEST(a_damaged_block_is_refused_and_changes_nothing)
 {
-    (void)state;
     bh_set set;
     bh_part *parts;
     bundle out;
@@ -299,9 +294,8 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     bh_set_free(&set);
 }
 
-static void blocks_in_a_row_are_grafted_as_one_by_one(void **state)
+TEST(blocks_in_a_row_are_grafted_as_one_by_one)
 {
-    (void)state;
     bh_set set;
     bh_part *parts, *twins;
     bundle out;
@@ -341,9 +335,8 @@ static bool is_refused(bh_tree *tree, unsigned char *block, size_t size, size_t 
     return code == EQP_ERR_FORMAT;
 }
 
-static void damaged_blocks_of_bare_trees_are_refused(void **state)
+TEST(damaged_blocks_of_bare_trees_are_refused)
 {
-    (void)state;
     bh_set set;
     bh_part *parts;
     bundle out;
@@ -446,12 +439,9 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     return code;
 }
 
-static void every_failing_allocation_is_reported(void **state)
+TEST(every_failing_allocation_is_reported)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     bh_set set;
     bh_part *parts;
     int64_t k = 0, nbranches;
@@ -475,18 +465,4 @@ static void every_failing_allocation_is_reported(void **state)
     free(branch);
     bh_parts_free(2, parts);
     bh_set_free(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_shared_groups_only_what_a_sharer_opens_and_takes_travels),
-        cmocka_unit_test(a_block_is_packed_once_for_all_who_want_it),
-        cmocka_unit_test(blocks_have_numbers_of_their_own_and_known_sizes),
-        cmocka_unit_test(a_damaged_block_is_refused_and_changes_nothing),
-        cmocka_unit_test(blocks_in_a_row_are_grafted_as_one_by_one),
-        cmocka_unit_test(damaged_blocks_of_bare_trees_are_refused),
-        cmocka_unit_test(every_failing_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

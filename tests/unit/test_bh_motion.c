@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bh_bodies.h"
 #include "defaults.h"
 #include "serial.h"
 #include "slow.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 static void tree_forces(bodies *s)
 {
@@ -51,11 +42,10 @@ static bodies make_binary(void)
     return pair;
 }
 
-static void sums_of_a_binary_are_those_on_paper(void **state)
+TEST(sums_of_a_binary_are_those_on_paper)
 {
     bodies pair = make_binary();
 
-    (void)state;
     for (int i = 0; i < 2; i++) { /* move the pair and its centre of mass */
         pair.at[Y][i] += 10;
         pair.at[VZ][i] += 2;
@@ -75,22 +65,20 @@ static void sums_of_a_binary_are_those_on_paper(void **state)
     free_bodies(&pair);
 }
 
-static void sums_of_nothing_are_zero(void **state)
+TEST(sums_of_nothing_are_zero)
 {
     bh_sums sums = {.mass = 1, .angular = {1, 1, 1}};
 
-    (void)state;
     bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, &sums);
     for (int i = 0; i < BH_SUMS_DOUBLES; i++) {
         assert_true(((const double *)&sums)[i] == 0);
     }
 }
 
-static void sums_do_not_lose_small_terms(void **state)
+TEST(sums_do_not_lose_small_terms)
 {
     bodies s = make_bodies(1002, 0);
 
-    (void)state;
     for (int64_t i = 0; i < s.n; i++) {
         s.at[M][i] = 1;
         s.at[VX][i] = 1e-3;
@@ -115,19 +103,17 @@ static double error_after_a_period(int steps)
     return error;
 }
 
-static void the_leapfrog_is_of_second_order(void **state)
+TEST(the_leapfrog_is_of_second_order)
 {
     double ratio = error_after_a_period(500) / error_after_a_period(1000);
 
-    (void)state;
     assert_true(ratio > 3.8 && ratio < 4.2);
 }
 
-static void the_leapfrog_runs_backwards_to_where_it_began(void **state)
+TEST(the_leapfrog_runs_backwards_to_where_it_began)
 {
     bodies pair = make_binary(), start = make_binary();
 
-    (void)state;
     for (int i = 0; i < 400; i++) {
         step(&pair, i < 200 ? 0.01 : -0.01, direct_forces);
     }
@@ -148,12 +134,11 @@ static double length(const double a[3], const double b[3])
 /* Standard N-body units: energy -1/4, crossing time 2 sqrt(2); 200 steps of 1/64 are 1.1 crossing times. Measured with
  * three seeds: |dE/E| at most 4.3e-5, momentum 2.2e-5 and angular momentum 1.5e-5 (the forces of a tree are not exactly
  * opposite), virial ratio 0.978 to 0.984. The limits leave a factor of about 4. */
-static void a_plummer_sphere_conserves_what_it_should_over_200_steps(void **state)
+TEST(a_plummer_sphere_conserves_what_it_should_over_200_steps)
 {
     bodies s = generate("plummer:n=4096,seed=11", 0.05);
     double worst = 0;
 
-    (void)state;
     tree_forces(&s);
     const bh_sums first = sums_of(&s);
     bh_sums now = first;
@@ -174,7 +159,7 @@ static void a_plummer_sphere_conserves_what_it_should_over_200_steps(void **stat
     free_bodies(&s);
 }
 
-static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
+TEST(a_rung_is_as_deep_as_the_acceleration_asks_for)
 {
     const bh_rungs rungs = {.n = 5, .dt = 2, .limit = 4}; /* steps 2, 1, 1/2, 1/4, 1/8; rung 0 up to |a| = 1 */
     const struct {
@@ -192,7 +177,6 @@ static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
         {{1e9, 0, 0}, 1, 8, 4},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const int64_t next = bh_rung_next(&rungs, row[i].tick, row[i].now, row[i].a);
         if (next != row[i].next) {
@@ -202,11 +186,10 @@ static void a_rung_is_as_deep_as_the_acceleration_asks_for(void **state)
 }
 
 /* Of a cycle whose deepest particles are on each rung, tick by tick. */
-static void phases_come_as_often_as_they_should(void **state)
+TEST(phases_come_as_often_as_they_should)
 {
     const bh_rungs rungs = {.n = 5, .dt = 1};
 
-    (void)state;
     for (int deepest = 0; deepest < rungs.n; deepest++) {
         double on[5] = {0};
         int64_t turns[5] = {0};
@@ -314,9 +297,8 @@ static void free_climbers(climbers *c)
     free_bodies(&c->s);
 }
 
-static void all_on_one_rung_are_the_steps_of_that_length(void **state)
+TEST(all_on_one_rung_are_the_steps_of_that_length)
 {
-    (void)state;
     for (int n = 1; n <= 4; n += 3) {
         const bh_rungs rungs = {.n = n, .dt = ldexp(1.0 / 128, n - 1), .limit = n == 1 ? 1e9 : 0};
         climbers c = make_climbers(40);
@@ -357,20 +339,19 @@ static double energy_error(int n, double limit, int64_t *evaluations, int64_t *d
     return worst;
 }
 
-static void rungs_save_forces_where_few_move_fast(void **state)
+TEST(rungs_save_forces_where_few_move_fast)
 {
     int64_t few, many, deepest, none_deepest;
     const double mine = energy_error(10, 2 * 0.005 * 0.01, &few, &deepest);
     const double none = energy_error(5, 0, &many, &none_deepest); /* all on the last rung */
 
-    (void)state;
     print_message("rungs: dE/E %.2e with %lld forces, deepest %lld; one step: %.2e with %lld\n", mine, (long long)few,
                   (long long)deepest, none, (long long)many);
     assert_true(few < many);
     assert_true(mine < 0.1 * none);
 }
 
-static void sums_know_what_each_rung_still_lacks(void **state)
+TEST(sums_know_what_each_rung_still_lacks)
 {
     const bh_rungs rungs = {.n = 6, .dt = 1.0 / 16, .limit = 1e-4};
     climbers c = make_climbers(100);
@@ -379,7 +360,6 @@ static void sums_know_what_each_rung_still_lacks(void **state)
     double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
     bh_sums sums;
 
-    (void)state;
     bh_rungs_choose(&rungs, 0, s->n, a, c.rung);
     bh_sums_make(s->n, s->at[M], s->at[X], s->at[Y], s->at[Z], v[0], v[1], v[2], a[0], a[1], a[2], s->at[POT],
                  0.5 * rungs.dt, c.rung, &sums);
@@ -388,22 +368,4 @@ static void sums_know_what_each_rung_still_lacks(void **state)
     assert_near(sums.kinetic, after.kinetic, 1e-13 * after.kinetic);
     assert_near(sums.angular[1], after.angular[1], 1e-13);
     free_climbers(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rung_is_as_deep_as_the_acceleration_asks_for),
-        cmocka_unit_test(phases_come_as_often_as_they_should),
-        cmocka_unit_test(all_on_one_rung_are_the_steps_of_that_length),
-        cmocka_unit_test(rungs_save_forces_where_few_move_fast),
-        cmocka_unit_test(sums_know_what_each_rung_still_lacks),
-        cmocka_unit_test(sums_of_a_binary_are_those_on_paper),
-        cmocka_unit_test(sums_of_nothing_are_zero),
-        cmocka_unit_test(sums_do_not_lose_small_terms),
-        cmocka_unit_test(the_leapfrog_is_of_second_order),
-        cmocka_unit_test(the_leapfrog_runs_backwards_to_where_it_began),
-        cmocka_unit_test(a_plummer_sphere_conserves_what_it_should_over_200_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

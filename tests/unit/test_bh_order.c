@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
 #include "order.h"
+#include "unit.h"
 
 enum { MOST = 40000 };
 
@@ -81,9 +74,8 @@ static void check(enum kind kind, int64_t n, int ids)
     }
 }
 
-static void every_kind_of_keys_is_sorted(void **state)
+TEST(every_kind_of_keys_is_sorted)
 {
-    (void)state;
     static const int64_t sizes[] = {0, 1, 2, 3, 31, 32, 33, 64, 65, 1000, MOST};
     for (int kind = 0; kind < KINDS; kind++) {
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
@@ -94,9 +86,8 @@ static void every_kind_of_keys_is_sorted(void **state)
     }
 }
 
-static void the_number_of_smaller_keys_is_found(void **state)
+TEST(the_number_of_smaller_keys_is_found)
 {
-    (void)state;
     static const uint64_t keys[] = {3, 3, 5, 9, 9, 9, 12};
     static const uint64_t wanted[] = {0, 3, 4, 5, 6, 9, 10, 12, 13, UINT64_MAX};
     for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {
@@ -110,12 +101,9 @@ static void the_number_of_smaller_keys_is_found(void **state)
     }
 }
 
-static void failing_allocations_leave_the_order(void **state)
+TEST(failing_allocations_leave_the_order)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     static const uint64_t key[3] = {3, 2, 1};
     static const int64_t id[3] = {0, 1, 2};
     for (int64_t k = 0;; k++) {
@@ -130,14 +118,4 @@ static void failing_allocations_leave_the_order(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_true(order[0] == 7 && order[1] == 8 && order[2] == 9);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_keys_is_sorted),
-        cmocka_unit_test(the_number_of_smaller_keys_is_found),
-        cmocka_unit_test(failing_allocations_leave_the_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

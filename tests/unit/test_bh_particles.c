@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The particles of a rank, sorted along the curve: each keeps all its values. */
 #include "domain/particles.h"
+#include "unit.h"
 
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 /* Particles of which the first are in order, some taken out and put behind them: each keeps all its values. */
 static void check_sorted(int64_t n, int64_t nsorted, int64_t every)
@@ -55,20 +50,12 @@ static void check_sorted(int64_t n, int64_t nsorted, int64_t every)
     bh_particles_free(&p);
 }
 
-static void any_order_is_sorted(void **state)
+TEST(any_order_is_sorted)
 {
     static const int64_t cases[][3] = {{0, 0, 0},     {1, 1, 0},     {1, 0, 0},     {2, 1, 1},      {40, 39, 2},
                                        {500, 490, 9}, {500, 500, 1}, {500, 0, 100}, {500, 470, 499}};
 
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         check_sorted(cases[k][0], cases[k][1], cases[k][2]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_order_is_sorted)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All forces on one rank: odd sizes, odd places, bad input. How good they are is in test_bh_accuracy.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
+#include "unit.h"
 
 #include "serial.h"
-
-#include <math.h>
 
 #define MOST 300
 
@@ -64,11 +55,10 @@ static void compare_with_direct(int64_t n, double eps, int leaf_size, int group_
     compare_with_direct_in(BH_MIXED, 1e-6, n, eps, leaf_size, group_size);
 }
 
-static void any_number_of_particles(void **state)
+TEST(any_number_of_particles)
 {
     static const int64_t n[] = {0, 1, 2, 7, 8, 9, 64, 300};
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         place(n[i], 1);
         compare_with_direct(n[i], 0.05, 4, 8);
@@ -78,9 +68,8 @@ static void any_number_of_particles(void **state)
     }
 }
 
-static void particles_at_one_place(void **state)
+TEST(particles_at_one_place)
 {
-    (void)state;
     place(MOST, 0);
     compare_with_direct(MOST, 0.05, 16, 32);
     compare_with_direct(MOST, 0, 16, 32);
@@ -88,13 +77,12 @@ static void particles_at_one_place(void **state)
     compare_with_direct(MOST, 0.05, 16, 32);
 }
 
-static void bad_input_is_refused_and_forces_stay_as_they_were(void **state)
+TEST(bad_input_is_refused_and_forces_stay_as_they_were)
 {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     bh_serial serial;
     double a[4][MOST];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         for (int64_t at = 0; at < 10; at += 9) {
             place(10, 1);
@@ -117,15 +105,12 @@ static void bad_input_is_refused_and_forces_stay_as_they_were(void **state)
     bh_serial_free(&serial);
 }
 
-static void failing_allocations_are_reported(void **state)
+TEST(failing_allocations_are_reported)
 {
     double a[4][MOST];
     int64_t k = 0;
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     place(MOST, 1);
     for (;; k++) {
         bh_serial serial;
@@ -145,15 +130,4 @@ static void failing_allocations_are_reported(void **state)
         assert_true(a[0][3] == 42);
     }
     assert_true(k > 15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_particles),
-        cmocka_unit_test(particles_at_one_place),
-        cmocka_unit_test(bad_input_is_refused_and_forces_stay_as_they_were),
-        cmocka_unit_test(failing_allocations_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

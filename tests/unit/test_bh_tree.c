@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #include "bh_sets.h"
 #include "force.h"
+#include "unit.h"
 #include "walk.h"
 
 static bool box_fits(double side, const double lo[3], const double hi[3])
@@ -26,9 +16,8 @@ static bool box_fits(double side, const double lo[3], const double hi[3])
     return fits;
 }
 
-static void the_box_is_the_smallest_that_fits(void **state)
+TEST(the_box_is_the_smallest_that_fits)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2000; i++) {
         double lo[3], hi[3];
         bh_box box;
@@ -54,9 +43,8 @@ static void the_box_is_the_smallest_that_fits(void **state)
     }
 }
 
-static void the_box_takes_extremes_and_refuses_nonsense(void **state)
+TEST(the_box_takes_extremes_and_refuses_nonsense)
 {
-    (void)state;
     static const double points[][3] = {{0, 0, 0},    {1e18, -1e18, 1e18},    {-0.0, 5e-324, 0}, {1e-300, 0, 0},
                                        {-1, -1, -1}, {DBL_MIN, -DBL_MIN, 1}, {1e300, 1, -1e5},  {0.1, 1e-40, 4}};
     bh_box box = {{7, 7, 7}, 7};
@@ -112,9 +100,8 @@ static int64_t cells_by_rule(const bh_set *set, int leaf_size, int64_t first, in
     return cells;
 }
 
-static void cells_follow_the_count_rule(void **state)
+TEST(cells_follow_the_count_rule)
 {
-    (void)state;
     static const int leaf_sizes[] = {1, 3, 16, 1000};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
@@ -183,9 +170,8 @@ static void check_moments(const bh_tree *tree, const bh_cell *cell)
     assert_true(fabs(sqrt(offset2) - cell->moments.offset) <= 1e-13 * side + rounding);
 }
 
-static void moments_agree_with_brute_force(void **state)
+TEST(moments_agree_with_brute_force)
 {
-    (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
         bh_tree tree;
@@ -199,9 +185,8 @@ static void moments_agree_with_brute_force(void **state)
     }
 }
 
-static void a_cell_without_mass_keeps_finite_moments(void **state)
+TEST(a_cell_without_mass_keeps_finite_moments)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_set_make(BH_UNIFORM, 50, 4, &set);
@@ -247,9 +232,8 @@ static void check_group(const bh_set *set, const bh_group *group, int group_size
     }
 }
 
-static void groups_are_the_largest_small_cells(void **state)
+TEST(groups_are_the_largest_small_cells)
 {
-    (void)state;
     static const int sizes[][2] = {{8, 8}, {1, 20}, {30, 5}, {4, 1}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
@@ -274,9 +258,8 @@ static void groups_are_the_largest_small_cells(void **state)
     }
 }
 
-static void coincident_particles_end_in_a_deepest_leaf_and_in_runs(void **state)
+TEST(coincident_particles_end_in_a_deepest_leaf_and_in_runs)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_group *group;
@@ -297,9 +280,8 @@ static void coincident_particles_end_in_a_deepest_leaf_and_in_runs(void **state)
     bh_set_free(&set);
 }
 
-static void none_one_and_two_particles_make_trees(void **state)
+TEST(none_one_and_two_particles_make_trees)
 {
-    (void)state;
     for (int64_t n = 0; n <= 2; n++) {
         bh_set set;
         bh_tree tree;
@@ -322,9 +304,8 @@ static int build(bh_tree *tree, const bh_set *set, int nintervals, const bh_inte
     return bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, nintervals, interval, 0);
 }
 
-static void wrong_input_is_refused(void **state)
+TEST(wrong_input_is_refused)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_set_make(BH_UNIFORM, 100, 8, &set);
@@ -358,9 +339,8 @@ static void wrong_input_is_refused(void **state)
     bh_set_free(&set);
 }
 
-static void a_small_cell_above_the_branches_is_refused(void **state)
+TEST(a_small_cell_above_the_branches_is_refused)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_set_make(BH_UNIFORM, 100, 8, &set);
@@ -423,9 +403,8 @@ static void damage(bh_cell *cell, int field)
     }
 }
 
-static void the_check_finds_every_damaged_cell(void **state)
+TEST(the_check_finds_every_damaged_cell)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_set_make(BH_UNIFORM, 300, 12, &set);
@@ -455,9 +434,8 @@ static void the_check_finds_every_damaged_cell(void **state)
     bh_set_free(&set);
 }
 
-static void a_tree_can_be_built_again(void **state)
+TEST(a_tree_can_be_built_again)
 {
-    (void)state;
     bh_tree tree, fresh;
     const bh_interval all = {0, EQP_CURVE_END};
     bh_tree_init(&tree, 7);
@@ -496,9 +474,8 @@ static void check_drifted(const bh_tree *tree, const bh_cell *cell)
     }
 }
 
-static void a_drifted_tree_bounds_its_particles(void **state)
+TEST(a_drifted_tree_bounds_its_particles)
 {
-    (void)state;
     static const enum bh_set_kind kinds[] = {BH_UNIFORM, BH_CLUSTERED, BH_PLANAR};
     for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
         bh_set set;
@@ -569,9 +546,8 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
     return sqrt(sum / (double)s->n);
 }
 
-static void a_drifted_tree_gives_forces_as_exact_as_a_new_one(void **state)
+TEST(a_drifted_tree_gives_forces_as_exact_as_a_new_one)
 {
-    (void)state;
     for (int kind = BH_UNIFORM; kind <= BH_CLUSTERED; kind++) {
         bh_set set;
         bh_tree tree;
@@ -591,9 +567,8 @@ static void a_drifted_tree_gives_forces_as_exact_as_a_new_one(void **state)
     }
 }
 
-static void branches_travel_whole_or_not_at_all(void **state)
+TEST(branches_travel_whole_or_not_at_all)
 {
-    (void)state;
     for (int bare = 0; bare < 2; bare++) {
         bh_set set;
         bh_part *parts;
@@ -630,26 +605,4 @@ static void branches_travel_whole_or_not_at_all(void **state)
         bh_parts_free(3, parts);
         bh_set_free(&set);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_box_is_the_smallest_that_fits),
-        cmocka_unit_test(the_box_takes_extremes_and_refuses_nonsense),
-        cmocka_unit_test(cells_follow_the_count_rule),
-        cmocka_unit_test(moments_agree_with_brute_force),
-        cmocka_unit_test(a_cell_without_mass_keeps_finite_moments),
-        cmocka_unit_test(branches_travel_whole_or_not_at_all),
-        cmocka_unit_test(groups_are_the_largest_small_cells),
-        cmocka_unit_test(coincident_particles_end_in_a_deepest_leaf_and_in_runs),
-        cmocka_unit_test(none_one_and_two_particles_make_trees),
-        cmocka_unit_test(wrong_input_is_refused),
-        cmocka_unit_test(a_small_cell_above_the_branches_is_refused),
-        cmocka_unit_test(the_check_finds_every_damaged_cell),
-        cmocka_unit_test(a_tree_can_be_built_again),
-        cmocka_unit_test(a_drifted_tree_bounds_its_particles),
-        cmocka_unit_test(a_drifted_tree_gives_forces_as_exact_as_a_new_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

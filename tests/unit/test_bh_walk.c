@@ -2,6 +2,7 @@
 /* Lists of groups, of trees with everything on one rank. */
 #include "bh_walk_groups.h"
 #include "slow.h"
+#include "unit.h"
 
 /* Fewer particles where many take too long. */
 static int64_t few(int64_t n)
@@ -63,9 +64,8 @@ static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac
     free(covered);
 }
 
-static void every_particle_acts_exactly_once(void **state)
+TEST(every_particle_acts_exactly_once)
 {
-    (void)state;
     for_each_group(few(300), 8, 8, covers_once);
     for_each_group(few(150), 1, 20, covers_once);
     for_each_group(few(150), 20, 3, covers_once);
@@ -152,9 +152,8 @@ static void follows_criterion(const bh_tree *tree, const bh_group *group, const 
     free(is_cell);
 }
 
-static void cells_act_as_the_criterion_says(void **state)
+TEST(cells_act_as_the_criterion_says)
 {
-    (void)state;
     for_each_group(few(600), 4, 8, follows_criterion);
     for_each_group(few(200), 1, 3, follows_criterion);
     for_each_drifted_group(few(300), 4, 8, follows_criterion);
@@ -206,9 +205,8 @@ static void tiles_are_list(const bh_tree *tree, const bh_group *group, const bh_
     assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_ERR_UNKNOWN);
 }
 
-static void tiles_make_up_the_list_in_key_order(void **state)
+TEST(tiles_make_up_the_list_in_key_order)
 {
-    (void)state;
     for_each_group(few(300), 4, 8, tiles_are_list);
     for_each_group(2, 4, 8, tiles_are_list);
 }
@@ -252,9 +250,8 @@ static void colours_partition(const bh_tree *tree, const bh_group *group, const 
     free(covered);
 }
 
-static void a_filter_partitions_the_list(void **state)
+TEST(a_filter_partitions_the_list)
 {
-    (void)state;
     for_each_group(few(300), 4, 8, colours_partition);
     for_each_group(3, 4, 8, colours_partition);
 }
@@ -292,9 +289,8 @@ static void versions_agree(const bh_tree *tree, const bh_group *group, const bh_
     }
 }
 
-static void every_version_makes_the_same_lists(void **state)
+TEST(every_version_makes_the_same_lists)
 {
-    (void)state;
     assert_string_equal(bh__walk_table[bh__walk_table_size - 1]->name, "plain");
     for_each_group(few(500), 4, 16, versions_agree);
     for_each_group(few(200), 1, 5, versions_agree);
@@ -336,9 +332,8 @@ static void pins_choose_the_tiles(const bh_tree *tree, const bh_group *group, co
     assert_same_record(&expected, &all); /* the last limit is above all pins */
 }
 
-static void pins_sample_the_tiles(void **state)
+TEST(pins_sample_the_tiles)
 {
-    (void)state;
     for_each_group(few(300), 4, 16, pins_choose_the_tiles);
     for_each_group(1, 1, 1, pins_choose_the_tiles);
 }
@@ -404,16 +399,14 @@ static void list_tells_tiles(const bh_tree *tree, const bh_group *group, const b
     }
 }
 
-static void lists_tell_of_their_tiles(void **state)
+TEST(lists_tell_of_their_tiles)
 {
-    (void)state;
     for_each_group(few(600), 4, 8, list_tells_tiles);
     for_each_group(3, 8, 8, list_tells_tiles); /* the root is a leaf */
 }
 
-static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
+TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
 {
-    (void)state;
     bh_set set;
     bh_tree tree;
     bh_list list;
@@ -438,9 +431,8 @@ static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
     bh_set_free(&set);
 }
 
-static void a_senseless_criterion_is_refused(void **state)
+TEST(a_senseless_criterion_is_refused)
 {
-    (void)state;
     static const bh_mac bad[] = {
         {.theta = -1},  {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN},
         {.cutoff = -1}, {.cutoff = NAN}};
@@ -458,20 +450,4 @@ static void a_senseless_criterion_is_refused(void **state)
     bh_list_free(&list);
     bh_tree_free(&tree);
     bh_set_free(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_particle_acts_exactly_once),
-        cmocka_unit_test(cells_act_as_the_criterion_says),
-        cmocka_unit_test(tiles_make_up_the_list_in_key_order),
-        cmocka_unit_test(a_filter_partitions_the_list),
-        cmocka_unit_test(every_version_makes_the_same_lists),
-        cmocka_unit_test(pins_sample_the_tiles),
-        cmocka_unit_test(lists_tell_of_their_tiles),
-        cmocka_unit_test(a_walk_from_below_puts_the_root_into_the_tile_above),
-        cmocka_unit_test(a_senseless_criterion_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "bh_nearest_unit.h"
 #include "bh_walk_groups.h"
 #include "slow.h"
+#include "unit.h"
 
 enum { MOST_UNITS = 40, MOST_RANKS = 6 };
 
@@ -138,21 +139,12 @@ static void shares_make_up_the_list(const bh_tree *tree, const bh_group *group, 
     assert_int_equal(list->ntiles, 0);
 }
 
-static void sharers_look_only_where_something_may_be_their_own(void **state)
+TEST(sharers_look_only_where_something_may_be_their_own)
 {
-    (void)state;
     for_each_group(few(250), 2, 8, shares_make_up_the_list);
     for_each_group(few(400), 4, 16, shares_make_up_the_list);
     for_each_group_of(true, 0, few(250), 3, 8, shares_make_up_the_list);
     for_each_group(3, 4, 8, shares_make_up_the_list);
     for_each_group(1, 1, 1, shares_make_up_the_list);
     assert_true(10 * visits_of.shares < 8 * visits_of.whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sharers_look_only_where_something_may_be_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists, keys and help texts without memory: whichever allocation fails, the call says so and changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "failing_malloc.h"
+#include "unit.h"
 
 #include "options.h"
 
@@ -65,12 +54,9 @@ static int parse_keyed(void)
     return code;
 }
 
-static void lists_and_keys_survive_failing_allocations(void **state)
+TEST(lists_and_keys_survive_failing_allocations)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     fail_one_by_one(parse_words, EQP_OK);
     fail_one_by_one(parse_numbers, EQP_OK);
     fail_one_by_one(parse_keyed, EQP_OK);
@@ -87,20 +73,8 @@ static int write_help(void)
     return changed == (code == EQP_OK) ? code : EQP_ERR_INTERNAL;
 }
 
-static void help_survives_failing_allocations(void **state)
+TEST(help_survives_failing_allocations)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     fail_one_by_one(write_help, EQP_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_and_keys_survive_failing_allocations),
-        cmocka_unit_test(help_survives_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reports, tables and verdicts of comparisons, from fixed rows. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "run_compare_report.h"
+#include "unit.h"
 
 static char folder[256];
 
@@ -27,19 +18,19 @@ static const char *path_of(const char *name)
 
 static int make_folder(void **state)
 {
+    (void)state;
     const char *base = getenv("TMPDIR");
 
-    (void)state;
     (void)snprintf(folder, sizeof folder, "%s/compare XXXXXX", base && *base ? base : ".");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
+    (void)state;
     static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
     char name[64];
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         (void)snprintf(name, sizeof name, "compare_%s.%s", plots[i / 2], i % 2 ? "svg" : "png");
         (void)remove(path_of(name));
@@ -91,7 +82,7 @@ static char *verdict_of(int n, const eqp_compared *rows)
     return text;
 }
 
-static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
+TEST(rows_have_the_keys_of_the_schema_in_their_order)
 {
     static const char header[] =
         "method,parts,imbalance,load_max,load_mean,ghosts_total,ghosts_max,neighbours_max,units,sample_rate,"
@@ -101,7 +92,6 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     char line[1000];
     FILE *file;
 
-    (void)state;
     rows[1].imbalance_next = rows[1].step_next = NAN;
     strcpy(rows[1].chosen, "sfc");
     assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
@@ -122,7 +112,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     (void)fclose(file);
 }
 
-static void winners_are_marked_and_gains_are_told(void **state)
+TEST(winners_are_marked_and_gains_are_told)
 {
     const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 10, 8, 0.01, 100),  row_of("rcb", 8, 12, 8, 0.02, 90),
@@ -131,7 +121,6 @@ static void winners_are_marked_and_gains_are_told(void **state)
     char *text = NULL, *line[12];
     int n = 0;
 
-    (void)state;
     assert_int_equal(app_compare_table(5, rows, NULL, &text), EQP_OK);
     for (char *at = text; at != NULL && *at && n < 12; n++) {
         line[n] = at;
@@ -164,13 +153,12 @@ static void winners_are_marked_and_gains_are_told(void **state)
 }
 
 /* Where granularities are chosen. */
-static void each_row_has_its_size(void **state)
+TEST(each_row_has_its_size)
 {
     static const int size[] = {128, 16};
     eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("rcb", 8, 10, 8, 0.25, 100)};
     char *text = NULL;
 
-    (void)state;
     rows[0].grain = 1;
     assert_int_equal(app_compare_table(2, rows, &(app_compare_look){.grain_size = size}, &text), EQP_OK);
     assert_non_null(strstr(text, "parts  method  group  imbalance"));
@@ -180,14 +168,13 @@ static void each_row_has_its_size(void **state)
 }
 
 /* With several phases: how even they are together, and each of them. */
-static void a_cycle_has_an_efficiency_and_phases(void **state)
+TEST(a_cycle_has_an_efficiency_and_phases)
 {
     eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("levelled", 8, 10, 8, 0.25, 100)};
     eqp_report *report = NULL;
     char *text = NULL, json[4000];
     FILE *file;
 
-    (void)state;
     rows[1].phases = (eqp_cycle_turns){2, {1, 4}};
     rows[1].cycle = (eqp_cycle){0.75, 0.5, 1, {0.25, 0.5}};
     rows[1].phase[1] = (eqp_evaluated){.messages_max = 17, .step_seconds = 0.125};
@@ -216,7 +203,7 @@ static void a_cycle_has_an_efficiency_and_phases(void **state)
     assert_null(strstr(text + 1, "\"phase\":"));
 }
 
-static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
+TEST(the_verdict_says_where_it_scales_to_and_with_what)
 {
     const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100),      row_of("sfc", 8, 8.4, 8, 0.01, 100),
@@ -227,7 +214,6 @@ static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
     };
     char *text = verdict_of(9, rows);
 
-    (void)state;
     assert_string_equal(text, "This problem scales to 64 parts: 67% of a step is work there, 11% at 512 parts. Use "
                               "tiles there, 14.3% less time "
                               "than with sfc, 25.0% less time than with count. The shortest step, 0.9 ms, is at 512 "
@@ -235,7 +221,7 @@ static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
     free(text);
 }
 
-static void the_verdict_is_honest_when_the_curve_wins(void **state)
+TEST(the_verdict_is_honest_when_the_curve_wins)
 {
     const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 9, 8, 0.01, 100),   row_of("tiles", 8, 8.95, 8, 0, 90),
@@ -243,7 +229,6 @@ static void the_verdict_is_honest_when_the_curve_wins(void **state)
     };
     char *text = verdict_of(6, rows);
 
-    (void)state;
     assert_string_equal(text, "This problem scales to 64 parts, the most that were compared, if not to more: 67% of a "
                               "step is work there. Use sfc there, "
                               "25.0% less time than with count; nothing that was compared is more than 1% faster. No "
@@ -251,13 +236,12 @@ static void the_verdict_is_honest_when_the_curve_wins(void **state)
     free(text);
 }
 
-static void the_verdict_knows_problems_that_are_too_small(void **state)
+TEST(the_verdict_knows_problems_that_are_too_small)
 {
     eqp_compared rows[] = {row_of("rcb", 8, 20, 8, 0.5, 100), row_of("auto", 8, 20, 8, 0.5, 100),
                            row_of("rcb", 16, 30, 4, 0.5, 100), row_of("auto", 16, 25, 4, 0.5, 100)};
     char *text;
 
-    (void)state;
     strcpy(rows[1].chosen, "rcb");
     strcpy(rows[3].chosen, "tiles");
     text = verdict_of(4, rows);
@@ -271,14 +255,13 @@ static void the_verdict_knows_problems_that_are_too_small(void **state)
     assert_int_equal(app_compare_verdict(0, NULL, NULL, &text), EQP_ERR_ARGUMENT);
 }
 
-static void the_map_of_a_run_is_a_row_of_its_own(void **state)
+TEST(the_map_of_a_run_is_a_row_of_its_own)
 {
     eqp_compared rows[] = {row_of("count", 4, 9, 4, 0.5, 30), row_of("rcb", 4, 6, 4, 0.2, 20),
                            row_of(APP_COMPARE_AS_RUN, 8, 4, 2, 1.0, 50), row_of("count", 8, 5, 2, 0.9, 60),
                            row_of("rcb", 8, 3, 2, 0.3, 40)};
     char *text = verdict_of(5, rows);
 
-    (void)state;
     assert_non_null(strstr(text, "Use rcb there, 40.0% less time than with count, 25.0% less time than as-run."));
     free(text);
     assert_ptr_equal(app_compare_winner(5, rows, NULL), &rows[1]); /* of 4 parts */
@@ -293,13 +276,12 @@ static void the_map_of_a_run_is_a_row_of_its_own(void **state)
 }
 
 /* No map that does not fit is named, however fast it is. */
-static void maps_that_do_not_fit_are_marked_and_not_recommended(void **state)
+TEST(maps_that_do_not_fit_are_marked_and_not_recommended)
 {
     eqp_compared rows[] = {row_of("sfc", 4, 4, 4, 0.0, 30), row_of("rcb", 4, 8, 4, 1.0, 20),
                            row_of("count", 4, 9, 4, 1.5, 20)};
     char *text;
 
-    (void)state;
     rows[0].evaluated.memory_use = 1.25;
     assert_int_equal(app_compare_table(3, rows, NULL, &text), EQP_OK);
     assert_ptr_equal(strchr(text, '!'), strstr(text, "3 MB!") + 4); /* of the first row; then in the legend */
@@ -319,13 +301,12 @@ static void maps_that_do_not_fit_are_marked_and_not_recommended(void **state)
     free(text);
 }
 
-static void a_trace_has_its_own_unit_and_no_margin(void **state)
+TEST(a_trace_has_its_own_unit_and_no_margin)
 {
     const app_compare_look look = {.exact = true, .unitless = true};
     eqp_compared rows[] = {row_of("sfc", 4, 4020, 4000, 0.005, 30), row_of("rcb", 4, 4000, 4000, 0.0, 20)};
     char *text;
 
-    (void)state;
     assert_ptr_equal(app_compare_winner(2, rows, NULL), &rows[0]);
     assert_ptr_equal(app_compare_winner(2, rows, &look), &rows[1]);
     assert_int_equal(app_compare_table(2, rows, &look, &text), EQP_OK);
@@ -346,12 +327,11 @@ static void a_trace_has_its_own_unit_and_no_margin(void **state)
     free(text);
 }
 
-static void a_row_without_any_time_is_no_trouble(void **state)
+TEST(a_row_without_any_time_is_no_trouble)
 {
     eqp_compared row = row_of("sfc", 1, 0, 0, 0, 0);
     char *text = NULL;
 
-    (void)state;
     row.imbalance_next = NAN;
     assert_int_equal(app_compare_table(1, &row, NULL, &text), EQP_OK);
     assert_null(strstr(text, "nan"));
@@ -379,15 +359,12 @@ static int verdict(void *rows)
     return code;
 }
 
-static void too_little_memory_is_told(void **state)
+TEST(too_little_memory_is_told)
 {
     eqp_compared rows[] = {row_of("sfc", 8, 9, 8, 0.01, 100), row_of("sfc", 16, 9, 8, 0.01, 100)};
     int (*const make[])(void *rows) = {table, verdict};
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int m = 0; m < 2; m++) {
         int64_t k = 0;
         for (;; k++) {
@@ -403,21 +380,5 @@ static void too_little_memory_is_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_the_keys_of_the_schema_in_their_order),
-        cmocka_unit_test(winners_are_marked_and_gains_are_told),
-        cmocka_unit_test(each_row_has_its_size),
-        cmocka_unit_test(a_cycle_has_an_efficiency_and_phases),
-        cmocka_unit_test(the_verdict_says_where_it_scales_to_and_with_what),
-        cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),
-        cmocka_unit_test(the_verdict_knows_problems_that_are_too_small),
-        cmocka_unit_test(the_map_of_a_run_is_a_row_of_its_own),
-        cmocka_unit_test(maps_that_do_not_fit_are_marked_and_not_recommended),
-        cmocka_unit_test(a_trace_has_its_own_unit_and_no_margin),
-        cmocka_unit_test(a_row_without_any_time_is_no_trouble),
-        cmocka_unit_test(too_little_memory_is_told),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+static CMFixtureFunction unit_setup = make_folder;
+static CMFixtureFunction unit_teardown = remove_folder;

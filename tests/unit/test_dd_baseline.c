@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancers of ParaDiS against their rules, written down a second time with plain arrays and integrals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "balance/walls.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #define MOST 8    /* parts in a direction */
 #define PARTS 64  /* in all */
@@ -317,9 +308,8 @@ static void follow(const int n[3], bool bisection, int every)
     eqp_boxes_free(boxes);
 }
 
-static void walls_follow_the_rules_of_paradis(void **state)
+TEST(walls_follow_the_rules_of_paradis)
 {
-    (void)state;
     for (int g = 0; g < NGRIDS; g++) {
         for (int every = 3; every <= 4; every++) {
             follow(grids[g], false, every);
@@ -329,7 +319,7 @@ static void walls_follow_the_rules_of_paradis(void **state)
 }
 
 /* The three directions of a round come in three cycles that follow each other; DLBfreq 0 moves nothing. */
-static void rounds_take_three_cycles(void **state)
+TEST(rounds_take_three_cycles)
 {
     static const int turns[5][7] = {{-1, -1, -1, -1, -1, -1, -1},
                                     {0, 0, 0, 0, 0, 0, 0},
@@ -337,20 +327,10 @@ static void rounds_take_three_cycles(void **state)
                                     {0, 1, 2, 0, 1, 2, 0},
                                     {0, 1, 2, -1, 0, 1, 2}};
 
-    (void)state;
     for (int every = 0; every < 5; every++) {
         for (int cycle = 0; cycle < 7; cycle++) {
             assert_int_equal(dd_walls_turn(false, every, cycle), turns[every][cycle]);
             assert_int_equal(dd_walls_turn(true, every, cycle), every > 0 && cycle % every == 0 ? 0 : -1);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walls_follow_the_rules_of_paradis),
-        cmocka_unit_test(rounds_take_three_cycles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

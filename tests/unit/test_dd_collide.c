@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contact: lines annihilate or form junctions, and no Burgers vector is lost. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "failing_malloc.h"
 #include "slow.h"
@@ -26,9 +27,8 @@ static dd_serial serial_of(dd_network *network, const double box[3], double rann
     return serial;
 }
 
-static void distance_against_brute_force(void **state)
+TEST(distance_against_brute_force)
 {
-    (void)state;
     uint64_t c = 0;
     for (int i = 0; i < 300; i++) {
         double x[4][3], s, t, least = INFINITY;
@@ -82,9 +82,8 @@ static void make_cross(dd_network *network, double angle, double gap, const doub
     dd_test_join(network, 3, 4, b2, n);
 }
 
-static void crossing_lines_join_and_zip_into_a_junction(void **state)
+TEST(crossing_lines_join_and_zip_into_a_junction)
 {
-    (void)state;
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     dd_network network;
     int64_t done = 0;
@@ -130,9 +129,8 @@ static void crossing_lines_join_and_zip_into_a_junction(void **state)
     dd_network_free(&network);
 }
 
-static void joints_lie_in_all_glide_planes(void **state)
+TEST(joints_lie_in_all_glide_planes)
 {
-    (void)state;
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, -third};
     const double b1[3] = {1, 1, 0}, b2[3] = {1, 0, 1};
     dd_network network;
@@ -156,9 +154,8 @@ static void joints_lie_in_all_glide_planes(void **state)
     dd_network_free(&network);
 }
 
-static void zips_close_from_their_node(void **state)
+TEST(zips_close_from_their_node)
 {
-    (void)state;
     const dd_rules rules = rules_of(1.0);
     const double u[3] = {9, 0.9, 0}, w[3] = {12, 0, 0}, open[3] = {9, 1.1, 0}, close[3] = {0.1, 0.5, 0};
     const double still[3] = {0, 0, 0}, up[3] = {0, 1, 0};
@@ -170,9 +167,8 @@ static void zips_close_from_their_node(void **state)
     assert_true(dd_wants_zip(&rules, u, w, still, up, still));
 }
 
-static void lines_that_part_do_not_join(void **state)
+TEST(lines_that_part_do_not_join)
 {
-    (void)state;
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int parting = 0; parting < 2; parting++) {
         dd_network network;
@@ -187,9 +183,8 @@ static void lines_that_part_do_not_join(void **state)
 }
 
 /* Contact next to a node takes the node: no arm between the two. */
-static void ends_near_the_contact_are_the_contact(void **state)
+TEST(ends_near_the_contact_are_the_contact)
 {
-    (void)state;
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int far = 0; far < 2; far++) {
         dd_network network;
@@ -215,9 +210,8 @@ static void ends_near_the_contact_are_the_contact(void **state)
 }
 
 /* A junction shorter than rann goes even though its ends part; a longer one stays until they close. */
-static void short_junctions_go(void **state)
+TEST(short_junctions_go)
 {
-    (void)state;
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0}, sum[3] = {1, 0, 1};
     for (int i = 0; i < 3; i++) {
         dd_network network;
@@ -249,9 +243,8 @@ static void short_junctions_go(void **state)
     }
 }
 
-static void opposite_dipole_annihilates(void **state)
+TEST(opposite_dipole_annihilates)
 {
-    (void)state;
     /* Two lines of opposite sense, five nodes each, pinned at the ends: nothing but four pinned ends and short bridges
      * may be left. */
     const double b[3] = {1, 0, 0}, minus[3] = {-1, 0, 0}, n[3] = {0, 0, 1};
@@ -295,9 +288,8 @@ static void opposite_dipole_annihilates(void **state)
     dd_network_free(&network);
 }
 
-static void pins_hold(void **state)
+TEST(pins_hold)
 {
-    (void)state;
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int both = 0; both < 2; both++) {
         dd_network network, before;
@@ -323,9 +315,8 @@ static void pins_hold(void **state)
     }
 }
 
-static void random_networks_keep_their_burgers_vectors(void **state)
+TEST(random_networks_keep_their_burgers_vectors)
 {
-    (void)state;
     int64_t done = 0;
     for (uint64_t seed = 0; seed < (slow_here() ? 12 : 60); seed++) {
         dd_network network, before;
@@ -347,9 +338,8 @@ static void random_networks_keep_their_burgers_vectors(void **state)
 
 /* The part of the network outside stays as it is: same arms out of the patch, to the bit; and the same patch has the
  * same result. */
-static void a_patch_is_all_that_changes(void **state)
+TEST(a_patch_is_all_that_changes)
 {
-    (void)state;
     int64_t changed = 0;
     for (uint64_t seed = 1000; seed < (slow_here() ? 1006 : 1030); seed++) {
         dd_network network;
@@ -402,12 +392,9 @@ static void a_patch_is_all_that_changes(void **state)
     assert_true(changed > (slow_here() ? 20 : 100));
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int64_t k = 0;; k++) {
         dd_network network;
@@ -427,24 +414,4 @@ static void failing_allocations_change_nothing(void **state)
             return;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distance_against_brute_force),
-        cmocka_unit_test(crossing_lines_join_and_zip_into_a_junction),
-        cmocka_unit_test(joints_lie_in_all_glide_planes),
-        cmocka_unit_test(zips_close_from_their_node),
-        cmocka_unit_test(lines_that_part_do_not_join),
-        cmocka_unit_test(ends_near_the_contact_are_the_contact),
-        cmocka_unit_test(short_junctions_go),
-        cmocka_unit_test(opposite_dipole_annihilates),
-        cmocka_unit_test(pins_hold),
-        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
-        cmocka_unit_test(a_patch_is_all_that_changes),
-        cmocka_unit_test(failing_allocations_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Screws slip into the plane where the force on them is larger, and nothing else does. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "motion/loading.h"
 #include "network/cross_slip.h"
@@ -107,9 +108,8 @@ static double share(const crystal *c, int i, double own, double other)
 
 static const double origin[3] = {0, 0, 0}, at_face[3] = {49, 49.5, 49.9};
 
-static void screws_slip_into_the_plane_of_more_force(void **state)
+TEST(screws_slip_into_the_plane_of_more_force)
 {
-    (void)state;
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
         const crystal c = crystal_of((dd_crystal)kind);
         for (int variant = 0; variant < 8; variant++) {
@@ -190,9 +190,8 @@ static int64_t slips(dd_network *network, const crystal *c, double area_min)
     return done;
 }
 
-static void others_stay(void **state)
+TEST(others_stay)
 {
-    (void)state;
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
         const crystal c = crystal_of((dd_crystal)kind);
         dd_network network;
@@ -242,9 +241,8 @@ static void others_stay(void **state)
 }
 
 /* One arm in each plane: the screw one follows the other where the force on it wants that. */
-static void screws_follow_their_neighbour(void **state)
+TEST(screws_follow_their_neighbour)
 {
-    (void)state;
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
         const crystal c = crystal_of((dd_crystal)kind);
         for (int arm = 0; arm < 2; arm++) {
@@ -282,9 +280,8 @@ static void screws_follow_their_neighbour(void **state)
 }
 
 /* A neighbour that another plane holds stays, and the other one goes. */
-static void neighbours_go_in_their_plane_only(void **state)
+TEST(neighbours_go_in_their_plane_only)
 {
-    (void)state;
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
         const crystal c = crystal_of((dd_crystal)kind);
         for (int held = 0; held < 3; held++) { /* 2: both */
@@ -316,16 +313,4 @@ static void neighbours_go_in_their_plane_only(void **state)
             dd_network_free(&network);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screws_slip_into_the_plane_of_more_force),
-        cmocka_unit_test(others_stay),
-        cmocka_unit_test(screws_follow_their_neighbour),
-        cmocka_unit_test(neighbours_go_in_their_plane_only),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces are the derivatives of the elastic energy, which is integrated here independently of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_segments.h"
 #include "elastic/self.h"
-
-#include <equipoise/error.h>
+#include "unit.h"
 
 #define NODES 4
 
@@ -113,14 +105,13 @@ static void forces_of(dd_pairs_fn fn, const dd_medium *m, const loop *l, double 
 }
 
 /* Four-point differences: their error is about (h / a)^4. */
-static void forces_of_a_loop_are_derivatives_of_its_energy(void **state)
+TEST(forces_of_a_loop_are_derivatives_of_its_energy)
 {
     const dd_medium m = {.mu = 3, .nu = 0.3, .a = 8};
     const double h = 0.05;
     dd_pairs_fn fn;
     uint64_t draw = 1;
 
-    (void)state;
     assert_int_equal(dd_pairs_choose(DD_ISA_AUTO, &fn, NULL), EQP_OK);
     for (int round = 0; round < 2; round++) {
         loop l;
@@ -148,13 +139,4 @@ static void forces_of_a_loop_are_derivatives_of_its_energy(void **state)
         forces_of(fn, &m, &l, force);
         dd_assert_below(dd_deviation(force[0], expected[0], 3 * NODES), 1e-7);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forces_of_a_loop_are_derivatives_of_its_energy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "elastic/far.h"
 #include "failing_malloc.h"
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 static const dd_medium periodic = {54.6, 0.324, 2, 1, {800, 640, 720}};
 static uint64_t draws;
@@ -240,13 +231,12 @@ static double error_of(const scene *s, int shells, double *without_mean)
 }
 
 /* In a free box the error is that of the expansions, and each two orders take off more than half of it. */
-static void errors_fall_with_the_order(void **state)
+TEST(errors_fall_with_the_order)
 {
     const dd_medium medium = {54.6, 0.324, 2, 1, {0, 0, 0}};
     dd_segment segment[SEGMENTS];
     double before = INFINITY, rest;
 
-    (void)state;
     make_loops(20, segment);
     for (int order = 2; order <= 10; order += 2) {
         scene s = make_scene(&medium, N, N - 1, N + 2, order, SEGMENTS, segment);
@@ -259,13 +249,12 @@ static void errors_fall_with_the_order(void **state)
 }
 
 /* All images: what many shells add up to, but for a uniform stress that depends on their outer shape. */
-static void periodic_fields_are_those_of_many_shells(void **state)
+TEST(periodic_fields_are_those_of_many_shells)
 {
     dd_segment segment[SEGMENTS];
     double rest;
     scene s;
 
-    (void)state;
     make_loops(20, segment);
     s = make_scene(&periodic, N + 1, N, N + 2, 12, SEGMENTS, segment);
     (void)error_of(&s, slow_here() ? 1 : 5, &rest);
@@ -274,12 +263,11 @@ static void periodic_fields_are_those_of_many_shells(void **state)
 }
 
 /* Where directions are free, images add up to the distance that is promised. */
-static void free_directions_have_no_images(void **state)
+TEST(free_directions_have_no_images)
 {
     dd_segment segment[SEGMENTS];
     double rest;
 
-    (void)state;
     make_loops(20, segment);
     for (int d = 0; d < 3 && !slow_here(); d++) {
         dd_medium medium = periodic;
@@ -292,14 +280,13 @@ static void free_directions_have_no_images(void **state)
 
 /* The near and the far stress together do not depend on the cells, also where lines that cross the box have a net
  * Burgers vector, whose background is neutral. */
-static void stress_does_not_depend_on_cells(void **state)
+TEST(stress_does_not_depend_on_cells)
 {
     static const int64_t n[] = {3, 4, 5, 7};
     enum { PIECES = 16 };
     dd_segment line[2 * PIECES];
     double want[PLACES][6], scale = 0, worst = 0;
 
-    (void)state;
     for (int i = 0; i < 2 * PIECES; i++) {
         const int along = i < PIECES ? 0 : 2;
         const double b[3] = {0.3, along == 0 ? 0.8 : -0.1, 0.5};
@@ -336,13 +323,12 @@ static void stress_does_not_depend_on_cells(void **state)
 }
 
 /* Whoever transforms which components of which planes, in which columns: the same bits. */
-static void parts_have_the_bits_of_the_whole(void **state)
+TEST(parts_have_the_bits_of_the_whole)
 {
     enum { CHUNKS = 3 };
     dd_segment segment[SEGMENTS];
     scene s;
 
-    (void)state;
     make_loops(20, segment);
     s = make_scene(&periodic, 4, 5, 7, 3, SEGMENTS, segment);
     const int64_t ncells = s.sizes->ncells, ncolumns = s.sizes->ncolumns, nplanes = s.sizes->nplanes;
@@ -387,11 +373,10 @@ static void parts_have_the_bits_of_the_whole(void **state)
 }
 
 /* Planes of any lengths come back as they went, times their size. */
-static void planes_come_back(void **state)
+TEST(planes_come_back)
 {
     static const int64_t lengths[][2] = {{3, 4}, {5, 6}, {7, 8}, {9, 11}, {13, 16}, {25, 10}, {67, 3}, {3, 134}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         enum { COMPONENTS = 21 };
         const int64_t n[3] = {3, lengths[i][0], lengths[i][1]}, ncells = n[1] * n[2];
@@ -419,7 +404,7 @@ static void planes_come_back(void **state)
 }
 
 /* Forces are the integral of the stress along the segment, and images of it are the same. */
-static void forces_are_the_integral_of_the_stress(void **state)
+TEST(forces_are_the_integral_of_the_stress)
 {
     enum { PARTS = 2000 };
     dd_segment segment[SEGMENTS];
@@ -428,7 +413,6 @@ static void forces_are_the_integral_of_the_stress(void **state)
     double want[6] = {0}, force[2][6], *field;
     scene s;
 
-    (void)state;
     make_loops(20, segment);
     s = make_scene(&periodic, N, N, N, 6, SEGMENTS, segment);
     field = malloc((size_t)s.sizes->nfield * sizeof *field);
@@ -464,13 +448,12 @@ static void forces_are_the_integral_of_the_stress(void **state)
     free_scene(&s);
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
     const double other[3] = {800, 641, 720}, none[3] = {800, 640, 0};
     const int64_t n[3] = {4, 4, 4}, few[3] = {4, 2, 4}, zero[3] = {4, 4, 0}, many[3] = {4, 4, 1000001};
     dd_medium medium = periodic;
     dd_far *far = NULL;
-    (void)state;
 
     assert_int_equal(dd_far_create(&periodic, low, other, n, 4, &far), EQP_ERR_ARGUMENT);
     assert_int_equal(dd_far_create(&periodic, low, none, n, 4, &far), EQP_ERR_ARGUMENT);
@@ -500,20 +483,4 @@ static void bad_arguments_are_refused(void **state)
         assert_int_equal(code, EQP_OK);
         dd_far_free(far);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_fall_with_the_order),
-        cmocka_unit_test(periodic_fields_are_those_of_many_shells),
-        cmocka_unit_test(free_directions_have_no_images),
-        cmocka_unit_test(stress_does_not_depend_on_cells),
-        cmocka_unit_test(parts_have_the_bits_of_the_whole),
-        cmocka_unit_test(planes_come_back),
-        cmocka_unit_test(forces_are_the_integral_of_the_stress),
-        cmocka_unit_test(bad_arguments_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "dd_valid.h"
 #include "failing_malloc.h"
+#include "unit.h"
 
 #include "motion/generate.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static dd_generator parse(const char *text)
 {
@@ -75,12 +64,11 @@ static void check_111(const char *text)
     dd_network_free(&network);
 }
 
-static void every_kind_is_valid(void **state)
+TEST(every_kind_is_valid)
 {
     const int nkinds = dd_generators.nkinds;
     const app_recipe_kind *table = dd_generators.kind;
 
-    (void)state;
     for (int k = 0; k < nkinds; k++) {
         char text[200];
         snprintf(text, sizeof text, "%s", table[k].name);
@@ -114,11 +102,10 @@ static void every_kind_is_valid(void **state)
     check_111("chains");
 }
 
-static void lengths_are_known(void **state)
+TEST(lengths_are_known)
 {
     const double pi = 3.14159265358979323846;
 
-    (void)state;
     assert_near(check("frank-read:n=5,length=3000") / 15000.0, 1.0, 1e-9);
     assert_near(check("loops:n=5,radius=500,sides=6") / 15000.0, 1.0, 1e-9);
     assert_near(check("loops:n=5,radius=500,sides=4") / (20.0 * 500.0 * sqrt(2.0)), 1.0, 1e-9);
@@ -134,9 +121,8 @@ static void lengths_are_known(void **state)
 }
 
 /* A source has free nodes between pinned ends, and the angle that was asked for. */
-static void sources_have_their_character(void **state)
+TEST(sources_have_their_character)
 {
-    (void)state;
     for (int angle = 0; angle <= 180; angle += 30) {
         char text[80];
         snprintf(text, sizeof text, "frank-read:n=20,maxseg=1e9,angle=%d", angle);
@@ -177,12 +163,11 @@ static void same_node(const dd_node *a, const dd_node *b)
     }
 }
 
-static void ranges_make_the_same_network(void **state)
+TEST(ranges_make_the_same_network)
 {
     const int nkinds = dd_generators.nkinds;
     const app_recipe_kind *table = dd_generators.kind;
 
-    (void)state;
     for (int k = 0; k < nkinds; k++) {
         char text[80];
         snprintf(text, sizeof text, "%s:n=23,seed=5", table[k].name);
@@ -208,13 +193,12 @@ static void ranges_make_the_same_network(void **state)
 }
 
 /* Seeds and objects matter: all slip systems occur. */
-static void networks_are_random(void **state)
+TEST(networks_are_random)
 {
     dd_generator one = parse("lines:n=400,seed=1"), two = parse("lines:n=400,seed=2");
     dd_network a = make(&one), b = make(&two);
     int systems[4][27] = {{0}}, nsystems = 0;
 
-    (void)state;
     assert_memory_not_equal(a.node[0].x, b.node[0].x, sizeof a.node[0].x);
     for (int64_t n = 0; n < a.n; n++) {
         const dd_arm *arm = &a.node[n].arm[1];
@@ -229,7 +213,7 @@ static void networks_are_random(void **state)
     dd_network_free(&b);
 }
 
-static void texts_are_checked(void **state)
+TEST(texts_are_checked)
 {
     static const struct {
         const char *text;
@@ -254,7 +238,6 @@ static void texts_are_checked(void **state)
                {"lines:n=1e9,box=1e9,maxseg=1", EQP_ERR_ARGUMENT}};
     dd_generator generator = parse("chains:n=3,box=700,corners=4,spread=0.5,maxseg=99,seed=12");
 
-    (void)state;
     assert_string_equal(generator.kind->name, "chains");
     assert_int_equal(dd_generator_count(&generator), 3);
     assert_near(dd_generator_maxseg(&generator), 99.0, 0.0);
@@ -273,12 +256,11 @@ static void texts_are_checked(void **state)
     assert_near(dd_generator_maxseg(&small), 25.0, 0.0);
 }
 
-static void errors_leave_the_network(void **state)
+TEST(errors_leave_the_network)
 {
     dd_generator generator = parse("loops:n=4,maxseg=400");
     dd_network network;
 
-    (void)state;
     dd_network_init(&network);
     assert_int_equal(dd_generator_make(&generator, 1, 2, &network), EQP_OK);
     int64_t n = network.n;
@@ -293,14 +275,11 @@ static void errors_leave_the_network(void **state)
     dd_network_free(&network);
 }
 
-static void failing_allocations(void **state)
+TEST(failing_allocations)
 {
     dd_generator generator = parse("frank-read:n=4");
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
         dd_network network;
         dd_network_init(&network);
@@ -314,15 +293,4 @@ static void failing_allocations(void **state)
             break;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_is_valid),          cmocka_unit_test(lengths_are_known),
-        cmocka_unit_test(sources_have_their_character), cmocka_unit_test(ranges_make_the_same_network),
-        cmocka_unit_test(networks_are_random),          cmocka_unit_test(texts_are_checked),
-        cmocka_unit_test(errors_leave_the_network),     cmocka_unit_test(failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "dd_valid.h"
+#include "unit.h"
 
 #include "motion/loading.h"
-
-#include <math.h>
-#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -45,12 +34,11 @@ static double polygon_area(int n, double radius)
 }
 
 /* A shear loop that grows strains the volume by b A / V, exactly. */
-static void a_loop_grows(void **state)
+TEST(a_loop_grows)
 {
     const double burgers[3] = {1, 0, 0}, volume = 1e6;
     dd_segment before[MOST], after[MOST];
 
-    (void)state;
     for (int n = 3; n <= MOST; n += 7) {
         double strain[6] = {0}, spin[3] = {0}, part[6] = {0};
         polygon(n, 50.0, 0.0, burgers, before);
@@ -77,13 +65,12 @@ static void a_loop_grows(void **state)
 }
 
 /* A prismatic loop that glides along its prism strains nothing; one that climbs dilates. */
-static void a_prismatic_loop(void **state)
+TEST(a_prismatic_loop)
 {
     const double burgers[3] = {0, 0, 1}, volume = 1e6;
     dd_segment before[8], up[8], out[8];
     double glide[6] = {0}, climb[6] = {0};
 
-    (void)state;
     polygon(8, 50.0, 0.0, burgers, before);
     polygon(8, 50.0, 70.0, burgers, up);
     polygon(8, 60.0, 0.0, burgers, out);
@@ -96,13 +83,12 @@ static void a_prismatic_loop(void **state)
 }
 
 /* stress : strain V is the work of the forces (s b) x t, here in the middle of the way: exact, as they are linear. */
-static void strain_is_work(void **state)
+TEST(strain_is_work)
 {
     const double stress[6] = {3, -2, 5, 0.7, -1.1, 4}, volume = 1234.0, burgers[3] = {0.3, -0.8, 0.5};
     dd_segment before[16], after[16];
     double strain[6] = {0}, work = 0.0, gained = 0.0, traction[3];
 
-    (void)state;
     polygon(16, 5.0, 0.0, burgers, before);
     polygon(16, 9.0, 2.0, burgers, after);
     for (int k = 0; k < 16; k++) {
@@ -146,12 +132,11 @@ static void strain_is_work(void **state)
 }
 
 /* A line that crosses the whole box: strain b / height. */
-static void a_line_sweeps_the_box(void **state)
+TEST(a_line_sweeps_the_box)
 {
     const dd_segment before = {{-50, 0, 0}, {50, 0, 0}, {0, 1, 0}}, after = {{-50, 100, 0}, {50, 100, 0}, {0, 1, 0}};
     double strain[6] = {0};
 
-    (void)state;
     dd_strain_sweep(1, &before, &after, 100.0 * 100.0 * 20.0, strain, NULL);
     assert_near(2.0 * strain[YZ], 1.0 / 20.0, 1e-15);
     double area[3];
@@ -161,13 +146,12 @@ static void a_line_sweeps_the_box(void **state)
 
 static const dd_medium medium = {.mu = 50e9, .nu = 0.3, .a = 1.0};
 
-static void creep_keeps_the_stress(void **state)
+TEST(creep_keeps_the_stress)
 {
     const double direction[3] = {0, 0, 2}, stress[6] = {1e6, 0, 2e6, 3e6, 0, 0}, strain[6] = {1, 2, 3, 4, 5, 6};
     const double spin[3] = {7, 8, 9};
     dd_loading loading;
 
-    (void)state;
     assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 5.0, direction, stress), EQP_OK);
     dd_loading_advance(&loading, 1e-3, strain, spin);
     dd_loading_advance(&loading, 1e-3, strain, NULL);
@@ -179,13 +163,12 @@ static void creep_keeps_the_stress(void **state)
     assert_near(dd_loading_along(&loading, loading.strain), 6.0, 1e-14);
 }
 
-static void a_strain_rate_loads(void **state)
+TEST(a_strain_rate_loads)
 {
     const double direction[3] = {3, 4, 0}, e[3] = {0.6, 0.8, 0}, young = 2.0 * 50e9 * 1.3;
     const double strain[6] = {1e-6, 2e-6, 7e-6, 3e-6, 4e-6, -5e-6};
     dd_loading loading;
 
-    (void)state;
     assert_int_equal(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, direction, nothing), EQP_OK);
     /* Elastic: the stress along the axis is E times the strain, and there is no other. */
     dd_loading_advance(&loading, 1e-6, nothing, NULL);
@@ -203,12 +186,11 @@ static void a_strain_rate_loads(void **state)
 
 /* Elastic cycles are a triangle: up to the amplitude, down to its negative, and so on. A run that goes on has the sign
  * of its time. */
-static void cycles_turn_at_their_amplitude(void **state)
+TEST(cycles_turn_at_their_amplitude)
 {
     const double z[3] = {0, 0, 1}, young = 2.0 * 50e9 * 1.3, dt = 1e-6, amplitude = 1e-4;
     dd_loading loading, later;
 
-    (void)state;
     assert_int_equal(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, z, nothing), EQP_OK);
     assert_int_equal(dd_loading_cycle(&loading, amplitude, 0.0), EQP_OK);
     for (int step = 1; step <= 90; step++) { /* the first ones are a little longer: no turn is a matter of rounding */
@@ -229,31 +211,15 @@ static void cycles_turn_at_their_amplitude(void **state)
     assert_int_equal(dd_loading_cycle(&loading, NAN, 0.0), EQP_ERR_ARGUMENT);
 }
 
-static void settings_are_checked(void **state)
+TEST(settings_are_checked)
 {
     const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, bad[6] = {0, 0, NAN, 0, 0, 0};
     const dd_medium soft = {.mu = 0.0, .nu = 0.3};
     dd_loading loading = {.rate = 5.0};
 
-    (void)state;
     assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, none, nothing), EQP_ERR_ARGUMENT);
     assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, NAN, z, nothing), EQP_ERR_ARGUMENT);
     assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, z, bad), EQP_ERR_ARGUMENT);
     assert_int_equal(dd_loading_init(&loading, DD_CREEP, &soft, 1.0, z, nothing), EQP_ERR_ARGUMENT);
     assert_near(loading.rate, 5.0, 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_grows),
-        cmocka_unit_test(a_prismatic_loop),
-        cmocka_unit_test(strain_is_work),
-        cmocka_unit_test(a_line_sweeps_the_box),
-        cmocka_unit_test(creep_keeps_the_stress),
-        cmocka_unit_test(a_strain_rate_loads),
-        cmocka_unit_test(cycles_turn_at_their_amplitude),
-        cmocka_unit_test(settings_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "dd_star.h"
+#include "unit.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
-static void names(void **state)
+TEST(names)
 {
     static const char listed[] = DD_MOBILITY_NAMES;
     dd_mobility_law law = DD_BCC_0, other;
     int n = 0;
 
-    (void)state;
     for (const char *at = listed; *at != '\0'; at += 1 + strcspn(at + 1, "|"), n++) {
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 1, "|"), at + 1);
@@ -36,11 +26,10 @@ static void names(void **state)
     assert_int_equal(law, n - 1);
 }
 
-static void parameters(void **state)
+TEST(parameters)
 {
     dd_mobility hcp = {.law = DD_HCP_LINEAR, .hcp_climb = 1, .hcp_line = 1, .c_over_a = 1.6};
 
-    (void)state;
     assert_null(dd_mobility_lacks(&fcc));
     assert_null(dd_mobility_lacks(&(dd_mobility){.law = DD_FCC_0, .edge = 1, .screw = 1}));
     assert_null(dd_mobility_lacks(&(dd_mobility){.law = DD_FCC_CLIMB, .edge = 1, .screw = 1}));
@@ -69,12 +58,11 @@ static void parameters(void **state)
     assert_string_equal(dd_mobility_lacks(&hcp), "cOVERa");
 }
 
-static void relaxed(void **state)
+TEST(relaxed)
 {
     dd_mobility m = {.law = DD_RELAX, .relax = {2, 4, 0.5}};
     double v[3];
 
-    (void)state;
     star s = straight(2, X, Y, NULL);
     move(&m, &s, F, v);
     is(v, 3 * 2.0 / 10, 5 * 4.0 / 10, 7 * 0.5 / 10);
@@ -89,14 +77,13 @@ static void relaxed(void **state)
 }
 
 /* |v| / (1 + (|v| / c)^10)^(1/10): at |v| = c, 2^(-1/10) of it; no law is faster. */
-static void top_speed(void **state)
+TEST(top_speed)
 {
     dd_mobility m = {.law = DD_FCC_0, .edge = 4, .screw = 2};
     const double sound = sqrt(9 + 25) * 4 / 10;
     const star s = straight(2, X, Y, Z);
     double v[3];
 
-    (void)state;
     m.top_speed = sound;
     move(&m, &s, F, v);
     is(v, pow(2, -0.1) * 3 * 4.0 / 10, pow(2, -0.1) * 5 * 4.0 / 10, 0);
@@ -105,13 +92,12 @@ static void top_speed(void **state)
     is(v, 1e-3 * 3 * 4.0 / 10, 1e-3 * 5 * 4.0 / 10, 0);
 }
 
-static void arms_without_length(void **state)
+TEST(arms_without_length)
 {
     const double nothing[3] = {0, 0, 0}, left[3] = {-10, 0, 0}, right[3] = {10, 0, 0};
     const dd_mobility *laws[2] = {&fcc, &bcc};
     double v[3], w[3];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         star s = {0}, t = {0}, empty = {0}, degenerate = {0};
         add(&s, left, X, Z);
@@ -130,13 +116,12 @@ static void arms_without_length(void **state)
     }
 }
 
-static void pinned_directions(void **state)
+TEST(pinned_directions)
 {
     const double r = sqrt(0.5), tilted[3] = {r, -r, 0}, left[3] = {-10, -10, 0}, right[3] = {10, 10, 3};
     const dd_mobility *laws[2] = {&fcc, &bcc};
     double v[3];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         for (int constraint = 0; constraint < 16; constraint++) {
             star s = {0};
@@ -165,7 +150,7 @@ static void pinned_directions(void **state)
 /* Of every law, at a junction of three arms in two planes: arms of no length have no say, pinned directions and nodes
  * of a surface do not move, the velocity is linear in the force, but for laws with curves, and lies in the planes of
  * laws that glide. */
-static void every_law(void **state)
+TEST(every_law)
 {
 #define IN_PLANES(id, name, drag, in_planes, reads) in_planes,
     static const bool in_planes[] = {DD_MOBILITY_LAWS(IN_PLANES)};
@@ -175,7 +160,6 @@ static void every_law(void **state)
     dd_mobility m = {
         .edge = 4, .screw = 2, .climb = 0.5, .relax = {1, 2, 3}, .hcp_climb = 9, .hcp_line = 1, .c_over_a = 1.6};
 
-    (void)state;
     for (int i = 0; i < DD_HCP_SYSTEMS; i++) {
         m.hcp_edge[i] = m.hcp_screw[i] = 2;
     }
@@ -223,13 +207,12 @@ static void every_law(void **state)
 }
 
 /* A junction node: the drag is what the velocity undoes, and turning everything turns the velocity. */
-static void junctions(void **state)
+TEST(junctions)
 {
     const double to[3][3] = {{10, 2, -3}, {-4, 9, 1}, {-3, -8, 6}};
     const double b[3][3] = {{0.5, 0.5, 0.5}, {0.5, -0.5, -0.5}, {-1, 0, 0}};
     const dd_mobility *laws[2] = {&fcc, &bcc};
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         star s = {0}, turned = {0};
         double v[3], w[3], force[3] = {F[2], F[0], F[1]};
@@ -250,14 +233,4 @@ static void junctions(void **state)
         move(laws[k], &s, twice, w);
         is(w, 2 * v[0], 2 * v[1], 2 * v[2]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),     cmocka_unit_test(parameters),          cmocka_unit_test(relaxed),
-        cmocka_unit_test(top_speed), cmocka_unit_test(arms_without_length), cmocka_unit_test(pinned_directions),
-        cmocka_unit_test(every_law), cmocka_unit_test(junctions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

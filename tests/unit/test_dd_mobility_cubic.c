@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_star.h"
+#include "unit.h"
 
 /* Both arms along x, lengths 10 and 30, plane z: v = F M / (1/2 40) in the plane. */
-static void fcc_straight(void **state)
+TEST(fcc_straight)
 {
     const double left[3] = {-10, 0, 0}, right[3] = {30, 0, 0}, mixed[3] = {0.6, 0.8, 0};
     const double *burgers[3] = {Y, X, mixed}, mobility[3] = {4.0, 2.0, 4.0 - 2.0 * 0.6};
     double v[3];
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         star s = {0};
         add(&s, left, burgers[k], Z);
@@ -32,13 +25,12 @@ static void fcc_straight(void **state)
     is(v, 3.0 * 2.0 / 20.0, 5.0 * 2.0 / 20.0, 0.0);
 }
 
-static void fcc_planes(void **state)
+TEST(fcc_planes)
 {
     const double r = sqrt(0.5), tilted[3] = {0, r, r}, nearly[3] = {1e-4, 0, 1}, left[3] = {-10, 0, 0},
                  right[3] = {10, 0, 0};
     double v[3];
 
-    (void)state;
     star two = {0};
     add(&two, left, X, Z);
     add(&two, right, X, tilted);
@@ -71,7 +63,7 @@ static void fcc_planes(void **state)
 }
 
 /* b [1-10] in (111): an edge, a screw, and a line at 30 degrees from b, in the frame of b, n x b, n. */
-static void fcc_laws(void **state)
+TEST(fcc_laws)
 {
     const frame f = frame_of((double[]){1, -1, 0}, (double[]){1, 1, -2});
     const double c = sqrt(0.75), s = 0.5, n[3] = {-f.e[2][0], -f.e[2][1], -f.e[2][2]};
@@ -79,7 +71,6 @@ static void fcc_laws(void **state)
     dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
     double t[3], w[3];
 
-    (void)state;
     in(&f, c, s, 0, t);
     const star edge = straight(2, f.e[1], f.e[0], f.e[2]), screw = straight(2, f.e[0], f.e[0], n),
                mixed = straight(2, t, f.e[0], n);
@@ -106,13 +97,12 @@ static void fcc_laws(void **state)
 }
 
 /* Arms in (001), where nothing glides. */
-static void fcc_junctions(void **state)
+TEST(fcc_junctions)
 {
     const frame f = frame_of((double[]){1, 1, 0}, (double[]){1, -1, 0});
     dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
     double w[3];
 
-    (void)state;
     const star two = straight(2, f.e[0], f.e[1], Z), three = straight(3, f.e[0], f.e[1], Z);
     move_in(&m, &two, &f, w);
     is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
@@ -140,12 +130,11 @@ static void fcc_junctions(void **state)
 
 /* Of [111] an edge along [1-10] glides along b and climbs along [11-2]; a screw moves alike in all directions. Half
  * lengths sum to 10; along the line the drag is a hundredth of the smaller. */
-static void bcc_straight(void **state)
+TEST(bcc_straight)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     double w[3], off[3];
 
-    (void)state;
     const star edge = straight(2, f.e[1], f.e[0], NULL), screw = straight(2, f.e[0], f.e[0], NULL);
     move_in(&bcc, &edge, &f, w);
     is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 7 * 0.5 / 10);
@@ -159,13 +148,12 @@ static void bcc_straight(void **state)
 }
 
 /* The mixed segment's coefficients, by hand: t at 30 degrees from b. */
-static void bcc_mixed(void **state)
+TEST(bcc_mixed)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const double glide = 1.0 / sqrt(16.0 * 0.25 + 4.0 * 0.75), climb = sqrt(4.0 * 0.25 + 0.25 * 0.75);
     double t[3], across[3], w[3];
 
-    (void)state;
     const frame f = frame_of(in(&b, sqrt(0.75), 0.5, 0, t), in(&b, -0.5, sqrt(0.75), 0, across));
     const star s = straight(2, f.e[0], b.e[0], NULL);
     move_in(&bcc, &s, &f, w);
@@ -173,7 +161,7 @@ static void bcc_mixed(void **state)
 }
 
 /* Arms of <100> and <110> climb in every direction; only along their line they are fast. */
-static void bcc_junctions(void **state)
+TEST(bcc_junctions)
 {
     const frame f = frame_of((double[]){0.6, 0.8, 0}, (double[]){-0.8, 0.6, 0});
     const double square[3] = {2 / sqrt(3), 0, 0}, diagonal[3] = {0, 1, -1};
@@ -181,7 +169,6 @@ static void bcc_junctions(void **state)
     dd_mobility m = bcc;
     double w[3];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         const star two = straight(2, f.e[0], burgers[k], NULL), three = straight(3, f.e[0], burgers[k], NULL);
         m.law = DD_BCC_0;
@@ -213,13 +200,12 @@ static void bcc_junctions(void **state)
 }
 
 /* In one plane as BCC_0 moves in it, in two along their common line, in three not at all. */
-static void bcc_glide_planes(void **state)
+TEST(bcc_glide_planes)
 {
     const dd_mobility m = {.law = DD_BCC_GLIDE, .edge = 4, .screw = 2};
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     double w[3];
 
-    (void)state;
     star edge = straight(2, f.e[1], f.e[0], f.e[2]);
     move_in(&m, &edge, &f, w);
     is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 0);
@@ -233,14 +219,4 @@ static void bcc_glide_planes(void **state)
     add(&edge, f.e[2], f.e[0], f.e[0]);
     move_in(&m, &edge, &f, w);
     is(w, 0, 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fcc_straight),  cmocka_unit_test(fcc_planes),       cmocka_unit_test(fcc_laws),
-        cmocka_unit_test(fcc_junctions), cmocka_unit_test(bcc_straight),     cmocka_unit_test(bcc_mixed),
-        cmocka_unit_test(bcc_junctions), cmocka_unit_test(bcc_glide_planes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

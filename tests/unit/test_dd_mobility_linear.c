@@ -1,38 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_star.h"
+#include "unit.h"
 
 /* A line [001] with b [1-10] halves the angle between the edges of (111) and (11-1), whose sum is 4 / sqrt(6) long:
  * each is p = 10 sqrt(6) / 4. With w = [110] / sqrt(2), the normals' dyads sum to 4/3 w w + 2/3 z z, those of the edges
  * to 2/3 w w + 4/3 z z. */
-static void fcc_linear_between(void **state)
+TEST(fcc_linear_between)
 {
     const frame f = frame_of((double[]){1, -1, 0}, (double[]){1, 1, 0});
     const dd_mobility m = {.law = DD_FCC_LINEAR, .edge = 4, .screw = 2, .climb = 0.5};
     const double p = 10 * sqrt(6) / 4, line = 0.0025, climb = 2;
     double w[3];
 
-    (void)state;
     const star s = straight(2, f.e[2], f.e[0], NULL);
     move_in(&m, &s, &f, w);
     is(w, 3 / (2 * p * 0.25), 5 / (p * (4 * climb + 2 * line) / 3), 7 / (p * (2 * climb + 4 * line) / 3));
 }
 
 /* b [111] in (1-10), and in (11-2). Drags differ by a factor of 8e4, and so do rounding errors. */
-static void bcc_linear(void **state)
+TEST(bcc_linear)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const dd_mobility m = {.law = DD_BCC_LINEAR, .edge = 4, .screw = 2, .climb = 0.5};
     const double c = sqrt(0.75), s = 0.5, line = 0.25e-4;
     double t[3], w[3];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         const frame f = frame_of(b.e[0], b.e[1 + k]);
         const star edge = straight(2, f.e[1], f.e[0], f.e[2]), screw = straight(2, f.e[0], f.e[0], f.e[2]),
@@ -51,7 +43,7 @@ static void bcc_linear(void **state)
 
 /* Every slip system by its own drags: edges along n x b with a glide drag of 2 + k, screws with 20 + k, for system k.
  */
-static void hcp_linear(void **state)
+TEST(hcp_linear)
 {
     const double c = 1.6, h = sqrt(0.75);
     dd_mobility m = {.law = DD_HCP_LINEAR, .hcp_climb = 1000, .hcp_line = 0.5, .c_over_a = c};
@@ -79,7 +71,6 @@ static void hcp_linear(void **state)
     };
     double w[3];
 
-    (void)state;
     for (int k = 0; k < DD_HCP_SYSTEMS; k++) {
         m.hcp_edge[k] = 2 + k;
         m.hcp_screw[k] = 20 + k;
@@ -96,14 +87,4 @@ static void hcp_linear(void **state)
         move_in(&m, &screw, &f, w);
         is(w, 3 / (10 * 0.5), 0, 7 / (10 * (slips ? m.hcp_screw[k] : 1000)));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fcc_linear_between),
-        cmocka_unit_test(bcc_linear),
-        cmocka_unit_test(hcp_linear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_star.h"
+#include "unit.h"
 
 /* b 1e-9 m, so that 1e9 b/s are 1 m/s, and some temperature. */
 static const dd_mobility any = {.temperature = 400, .pressure = 20e9, .modulus_0 = 50e9, .burgers = 1e-9};
@@ -31,7 +25,7 @@ static double ta_screw(double r)
 /* Half lengths sum to 10 in all that follows, which is the force in units of a stress. The laws differ in what a line
  * costs that moves along itself, and in screws that leave their plane. Along itself a line is so fast that the rounding
  * of the force is 1e-7 of its speed. */
-static void ta_nl_straight(void **state)
+TEST(ta_nl_straight)
 {
     const dd_mobility_law laws[3] = {DD_BCC_TA_NL, DD_BCC_TA_NL_B, DD_BCC_TA_NL_B_PLANAR};
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, 1, -2});
@@ -41,7 +35,6 @@ static void ta_nl_straight(void **state)
     dd_mobility m = any;
     double w[3];
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         m.law = laws[k];
         for (int i = 0; i < 5; i++) {
@@ -73,13 +66,12 @@ static void ta_nl_straight(void **state)
 }
 
 /* A junction along x leaves its line, two leave nothing, and a fourth arm stops a node. */
-static void ta_nl_nodes(void **state)
+TEST(ta_nl_nodes)
 {
     const double b[3] = {1, 1, 1}, minus[3] = {-1, -1, 1}, out[3] = {-3, 4, 0}, back[3] = {-3, -4, 5};
     dd_mobility m = any;
     double v[3];
 
-    (void)state;
     for (int law = DD_BCC_TA_NL; law <= DD_BCC_TA_NL_B; law++) {
         star s = {0};
         m.law = (dd_mobility_law)law;
@@ -150,7 +142,7 @@ static double va_screw(double s)
     return x * y / pow(pow(x, 5) + pow(y, 5), 0.2);
 }
 
-static void va_nl_straight(void **state)
+TEST(va_nl_straight)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const star edge = line(f.e[1], f.e[0], NULL), screw = line(f.e[0], f.e[0], NULL);
@@ -158,7 +150,6 @@ static void va_nl_straight(void **state)
     dd_mobility m = any;
     double w[3];
 
-    (void)state;
     m.law = DD_BCC_VA_NL;
     for (int i = 0; i < 5; i++) {
         const double s = stresses[i], low = fmin(s, 1e8); /* beyond 1.5e8 edges are faster than 5077 m/s */
@@ -181,7 +172,7 @@ static void va_nl_straight(void **state)
 }
 
 /* Nearest to a force between g_0 and -g_1 is the normal e_2 x b. */
-static void va_nl_planar(void **state)
+TEST(va_nl_planar)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const star screw = line(f.e[0], f.e[0], NULL);
@@ -191,7 +182,6 @@ static void va_nl_planar(void **state)
     dd_mobility m = any;
     double force[3], v[3];
 
-    (void)state;
     m.law = DD_BCC_VA_NL_PLANAR;
     for (int i = 0; i < 3; i++) {
         force[i] = 10 * (s[0] * g[0][i] - s[1] * g[1][i]);
@@ -213,7 +203,7 @@ static double pencil(double k, double b, double alpha, double u)
 
 /* Of [111] with its line along it e_x x b is a direction of twinning. In its frame y and z are [11-2] and, turned from
  * it by 90 degrees towards e_z x b = [-110], that. */
-static void pencil_directions(void **state)
+TEST(pencil_directions)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){-1, 1, 0});
     const star screw = line(f.e[0], f.e[0], NULL);
@@ -221,7 +211,6 @@ static void pencil_directions(void **state)
     dd_mobility m = {.law = DD_BCC_TA_PENCIL, .edge = 4, .screw = 2, .climb = 0.5, .burgers = 1e-9};
     double w[3];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         for (int k = 0; k < 6; k++) {
             /* e_z x b is along y. Antitwinning is 60 degrees on, and the sector's middle 30. */
@@ -249,14 +238,13 @@ static void pencil_directions(void **state)
 }
 
 /* Edges are those of BCC_Ta; junctions climb; more arms than two move by BCC_0b. */
-static void pencil_others(void **state)
+TEST(pencil_others)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     dd_mobility m = {
         .law = DD_BCC_TA_PENCIL, .edge = 4, .screw = 2, .climb = 0.5, .climb_junction = 0.25, .burgers = 1e-9};
     double w[3], v[3];
 
-    (void)state;
     const star edge = line(f.e[1], f.e[0], NULL), square = line(f.e[1], X, NULL),
                three = straight(3, f.e[1], f.e[0], NULL);
     moves(&m, &edge, &f, 10e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, w);
@@ -276,13 +264,12 @@ static void pencil_others(void **state)
 }
 
 /* Any force has a velocity that goes with it, at nodes of a crystal's four Burgers vectors. */
-static void any_force(void **state)
+TEST(any_force)
 {
     const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}}, b[3][3] = {{1, 1, 1}, {1, -1, 1}, {1, 1, -1}};
     dd_mobility m = any;
     double v[3];
 
-    (void)state;
     m.edge = m.screw = m.climb = 1;
     star s = {0};
     for (int j = 0; j < 3; j++) {
@@ -296,14 +283,4 @@ static void any_force(void **state)
             assert_true(isfinite(v[0] + v[1] + v[2]) && dd_v3_dot(v, force) > 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ta_nl_straight), cmocka_unit_test(ta_nl_nodes),       cmocka_unit_test(va_nl_straight),
-        cmocka_unit_test(va_nl_planar),   cmocka_unit_test(pencil_directions), cmocka_unit_test(pencil_others),
-        cmocka_unit_test(any_force),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_star.h"
+#include "unit.h"
 
 /* Pa, of a screw at u m/s below 10 GPa. */
 static double screw_stress(const dd_ta_fit *fit, double u)
@@ -15,13 +9,12 @@ static double screw_stress(const dd_ta_fit *fit, double u)
 }
 
 /* Frames are b, the direction of edges, the plane. Half lengths sum to 10: a force of 10 s. */
-static void ta_straight(void **state)
+TEST(ta_straight)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const double speeds[] = {1e-3, 1, 30, 1000, 1500};
     double w[3];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         /* k 0: edges [1-10] of (11-2); 1: edges [11-2] of (-110). */
         const frame f = frame_of(b.e[0], b.e[1 + k]);
@@ -52,13 +45,12 @@ static void ta_straight(void **state)
 }
 
 /* The sense of twinning has the crystal's threefold axis, and turns with the line's sense. */
-static void ta_twinning(void **state)
+TEST(ta_twinning)
 {
     const double way[3][3] = {{0, -1, 1}, {1, 0, -1}, {-1, 1, 0}}, b[3] = {1, 1, 1}, back[3] = {-1, -1, -1};
     const double force = 10 * screw_stress(&ta.ta_fit[DD_TA_112T], 5);
     double w[3];
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         const frame f = frame_of(b, way[k]);
         const star along = line(f.e[0], b, f.e[2]), against = line(f.e[0], back, f.e[2]);
@@ -72,14 +64,13 @@ static void ta_twinning(void **state)
 }
 
 /* At rest a screw holds e^-5 MPa, 1e-6 m/s wide; beyond 10 and 5 GPa straight lines; no speed exceeds the top. */
-static void ta_ends(void **state)
+TEST(ta_ends)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, 1, -2});
     const star edge = line(f.e[1], f.e[0], f.e[2]), screw = line(f.e[0], f.e[0], f.e[2]);
     dd_mobility m = ta;
     double w[3], far[3];
 
-    (void)state;
     const double slope = 1000 * 0.5 / 4 + 2 + 0.005 * exp(-5);
     moves(&ta, &screw, &f, 0, 5e6 * exp(-5), 0, w);
     is_to(1e-15, w, 0, 0.5 * exp(-5) / (1e6 * exp(-5) + slope), 0);
@@ -96,14 +87,13 @@ static void ta_ends(void **state)
 }
 
 /* BCC_Ta_linear, and junctions, which both have alike. */
-static void ta_linear(void **state)
+TEST(ta_linear)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const double c = sqrt(0.75), s = 0.5;
     dd_mobility m = ta;
     double t[3], w[3];
 
-    (void)state;
     m.law = DD_BCC_TA_LINEAR;
     for (int k = 0; k < 2; k++) {
         const frame f = frame_of(b.e[0], b.e[1 + k]);
@@ -125,13 +115,12 @@ static void ta_linear(void **state)
 }
 
 /* Any force has a velocity that its drag undoes: power grows with the force along a ray, and nothing is no number. */
-static void ta_any_force(void **state)
+TEST(ta_any_force)
 {
     const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}};
     const double b[3][3] = {{1, 1, 1}, {1, -1, 1}, {-2, 0, -2}};
     double v[3];
 
-    (void)state;
     star s = {0};
     for (int j = 0; j < 3; j++) {
         add(&s, to[j], b[j], NULL);
@@ -147,13 +136,4 @@ static void ta_any_force(void **state)
             last = along;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ta_straight), cmocka_unit_test(ta_twinning),  cmocka_unit_test(ta_ends),
-        cmocka_unit_test(ta_linear),   cmocka_unit_test(ta_any_force),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes, networks by tag, and the check that refuses what cannot be one. */
 #include "dd_networks.h"
-
-#include <stdio.h>
+#include "unit.h"
 
 #include "failing_malloc.h"
 
-static void arms_come_and_go_in_order(void **state)
+TEST(arms_come_and_go_in_order)
 {
-    (void)state;
     dd_node node = {.tag = 1}, copy = {0};
     for (int i = 0; i < 9; i++) {
         dd_arm *arm;
@@ -39,9 +37,8 @@ static void arms_come_and_go_in_order(void **state)
     dd_node_free(&copy);
 }
 
-static void networks_find_what_was_added_and_not_removed(void **state)
+TEST(networks_find_what_was_added_and_not_removed)
 {
-    (void)state;
     enum { TAGS = 300 };
     bool is_in[TAGS] = {false};
     dd_network network;
@@ -84,12 +81,9 @@ static void networks_find_what_was_added_and_not_removed(void **state)
     dd_network_free(&network);
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
         dd_network network;
         dd_node node = {.tag = 1}, copy = {0};
@@ -114,15 +108,4 @@ static void failing_allocations_change_nothing(void **state)
         dd_node_free(&copy);
         dd_network_free(&network);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arms_come_and_go_in_order),
-        cmocka_unit_test(networks_find_what_was_added_and_not_removed),
-        cmocka_unit_test(failing_allocations_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces between segments: against tables and quadrature, and what must hold for every pair. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_segments.h"
 #include "dd_stress.h"
 #include "elastic/check_table.h"
 #include "elastic/self.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "unit.h"
 
 static const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1};
 
@@ -84,25 +75,22 @@ static void check_shared(const char *name, int least)
     }
 }
 
-static void pairs_match_the_reference_table(void **state)
+TEST(pairs_match_the_reference_table)
 {
-    (void)state;
     check_shared("segseg_reference.tsv", 10);
 }
 
-static void self_forces_match_the_reference_table(void **state)
+TEST(self_forces_match_the_reference_table)
 {
-    (void)state;
     check_shared("selfforce_reference.tsv", 1);
 }
 
-static void stresses_match_the_reference_table(void **state)
+TEST(stresses_match_the_reference_table)
 {
     FILE *file = open_shared("segstress_reference.tsv");
     char line[4096];
     int rows = 0;
 
-    (void)state;
     if (file == NULL) {
         skip();
     }
@@ -171,12 +159,11 @@ static void compare_with_quadrature(const dd_medium *m, const dd_segment *a, con
     }
 }
 
-static void pairs_match_quadrature(void **state)
+TEST(pairs_match_quadrature)
 {
     const dd_medium copper = {.mu = 54.6e9, .nu = 0.324, .a = 3}, odd = {.mu = 2, .nu = -0.4, .a = 10};
     uint64_t draw = 1;
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         const dd_segment a = dd_draw_segment(&draw, 60, 60), b = dd_draw_segment(&draw, 60, 60);
         compare_with_quadrature(i % 2 == 0 ? &copper : &odd, &a, &b, 64, 1e-9);
@@ -221,13 +208,12 @@ static dd_segment reversed(const dd_segment *s)
 }
 
 /* Through the angles at which the formulas change; hinges, gaps, overlaps, either sense. */
-static void small_angles_match_quadrature(void **state)
+TEST(small_angles_match_quadrature)
 {
     static const double place[] = {1, 1.05, 0.3, 0, -2}, away[] = {0, 0.5, 30};
     uint64_t draw = 2;
     int parallel = 0, general = 0;
 
-    (void)state;
     for (double angle = 1e-7; angle < 1; angle *= 3) {
         for (int p = 0; p < 5; p++) {
             for (int w = 0; w < 3; w++) {
@@ -241,12 +227,11 @@ static void small_angles_match_quadrature(void **state)
     assert_true(parallel > 50 && general > 50);
 }
 
-static void parallel_pairs_match_quadrature(void **state)
+TEST(parallel_pairs_match_quadrature)
 {
     static const double place[] = {1, 1.05, 0.3, 0, -2, -9}, away[] = {0, 0.5, 30};
     uint64_t draw = 3;
 
-    (void)state;
     for (int p = 0; p < 6; p++) {
         for (int w = 0; w < 3; w++) {
             dd_segment a = {{10, -20, 30}, {70, 20, 10}, {0.3, -0.9, 0.2}};
@@ -267,12 +252,11 @@ static void swap_halves(double x[], int half)
     }
 }
 
-static void roles_and_senses_do_not_matter(void **state)
+TEST(roles_and_senses_do_not_matter)
 {
     dd_pairs_fn fn[DD_ISAS];
     uint64_t draw = 4;
 
-    (void)state;
     for (int k = kernels(fn) - 1; k >= 0; k--) {
         for (int i = 0; i < 200; i++) {
             const dd_segment a = dd_draw_segment(&draw, 60, 60);
@@ -291,14 +275,13 @@ static void roles_and_senses_do_not_matter(void **state)
     }
 }
 
-static void only_differences_of_places_matter(void **state)
+TEST(only_differences_of_places_matter)
 {
     static const double shift[3] = {1000, -4096, 512.5};
     dd_medium box = medium;
     dd_pairs_fn fn[DD_ISAS];
     uint64_t draw = 5;
 
-    (void)state;
     box.box[0] = 500;
     box.box[2] = 400;
     for (int k = kernels(fn) - 1; k >= 0; k--) {
@@ -329,10 +312,10 @@ static void only_differences_of_places_matter(void **state)
 /* A list with pairs of all kinds, and of the boundaries between kinds. */
 static dd_segment draw_any(uint64_t *draw, const dd_segment *target)
 {
-    const double kind = dd_draw(draw);
+    const double kind = noise(draw);
 
     if (kind < 0.3) {
-        return at_an_angle(draw, target, 2 * dd_draw(draw) - 1, exp(-18 * dd_draw(draw)), 20 * dd_draw(draw));
+        return at_an_angle(draw, target, 2 * noise(draw) - 1, exp(-18 * noise(draw)), 20 * noise(draw));
     }
     if (kind < 0.4) {
         return at_an_angle(draw, target, 1, 0, 0);
@@ -340,7 +323,7 @@ static dd_segment draw_any(uint64_t *draw, const dd_segment *target)
     return dd_draw_segment(draw, kind < 0.7 ? 60 : 5000, 60);
 }
 
-static void kernels_agree(void **state)
+TEST(kernels_agree)
 {
     static dd_sources_of_test s[DD_ISAS];
     dd_medium box = medium;
@@ -348,7 +331,6 @@ static void kernels_agree(void **state)
     const int nfn = kernels(fn);
     uint64_t draw = 6;
 
-    (void)state;
     box.box[0] = box.box[1] = 7000;
     for (int list = 0; list < 200; list++) {
         const int n = list % 40, first = list % 3, cut = n / 3;
@@ -389,16 +371,15 @@ static void kernels_agree(void **state)
 }
 
 /* Where nothing cancels they differ by rounding only. */
-static void kernels_agree_closely_about_general_pairs(void **state)
+TEST(kernels_agree_closely_about_general_pairs)
 {
     dd_pairs_fn fn[DD_ISAS];
     const int nfn = kernels(fn);
     uint64_t draw = 9;
 
-    (void)state;
     for (int i = 0; i < 200; i++) {
         dd_segment a = dd_draw_segment(&draw, 60, 60);
-        const dd_segment b = at_an_angle(&draw, &a, 1 - 2 * dd_draw(&draw), 0.5 + dd_draw(&draw), 30 * dd_draw(&draw));
+        const dd_segment b = at_an_angle(&draw, &a, 1 - 2 * noise(&draw), 0.5 + noise(&draw), 30 * noise(&draw));
         double expected[12], force[12];
 
         assert_false(dd_pair_force(fn[0], &medium, &a, &b, expected));
@@ -410,13 +391,12 @@ static void kernels_agree_closely_about_general_pairs(void **state)
 }
 
 /* A list is the sum of its pairs, and what was there stays in the sums. */
-static void lists_are_sums_of_pairs(void **state)
+TEST(lists_are_sums_of_pairs)
 {
     static dd_sources_of_test s;
     dd_pairs_fn fn[DD_ISAS];
     uint64_t draw = 7;
 
-    (void)state;
     for (int k = kernels(fn) - 1; k >= 0; k--) {
         const dd_segment target = dd_draw_segment(&draw, 60, 60);
         const dd_run run[] = {{0, 5}, {20, 17}, {5, 15}};
@@ -459,13 +439,12 @@ static void put_loop(double node[][3], int n, const double burgers[3], dd_segmen
     }
 }
 
-static void closed_loops_push_each_other_equally(void **state)
+TEST(closed_loops_push_each_other_equally)
 {
     enum { A = 6, B = 5 };
     dd_pairs_fn fn[DD_ISAS];
     uint64_t draw = 8;
 
-    (void)state;
     for (int k = kernels(fn) - 1; k >= 0; k--) {
         for (int round = 0; round < 10; round++) {
             double node[A + B][3], burgers[2][3], total[3] = {0}, most = 0;
@@ -496,12 +475,11 @@ static void closed_loops_push_each_other_equally(void **state)
     }
 }
 
-static void names_are_known(void **state)
+TEST(names_are_known)
 {
     dd_isa isa = DD_ISA_AVX2;
     dd_pairs_fn fn = NULL;
 
-    (void)state;
     for (int i = 0; i < DD_ISAS; i++) {
         assert_int_equal(dd_isa_named(dd_isa_name((dd_isa)i), &isa), EQP_OK);
         assert_int_equal(isa, i);
@@ -531,7 +509,7 @@ static int check_text(const char *text, dd_check *check, eqp_message *message)
 
 #define SELF_NAMES "p1x\tp1y\tp1z\tp2x\tp2y\tp2z\tbx\tby\tbz\ta\tmu\tnu\tfq1x\tfq1y\tfq1z\tfq2x\tfq2y\tfq2z"
 
-static void tables_are_compared_row_by_row(void **state)
+TEST(tables_are_compared_row_by_row)
 {
     const dd_medium m = {.mu = 3, .nu = 0.25, .a = 2};
     const dd_segment s = {{0, 0, 0}, {4, 3, 12}, {0, 1, 1}};
@@ -540,7 +518,6 @@ static void tables_are_compared_row_by_row(void **state)
     dd_check check = {0};
     eqp_message message = {""};
 
-    (void)state;
     dd_self_elastic(&m, &s, f);
     snprintf(text, sizeof text,
              "# a comment\n" SELF_NAMES "\tcategory\n"
@@ -561,7 +538,7 @@ static void tables_are_compared_row_by_row(void **state)
     dd_check_free(&check);
 }
 
-static void bad_tables_are_refused(void **state)
+TEST(bad_tables_are_refused)
 {
     static const struct {
         const char *text;
@@ -580,7 +557,6 @@ static void bad_tables_are_refused(void **state)
         {SELF_NAMES "\n0\t0\t0\t0\t0\t1\t1\t0\t0\t1\t1\t0.5\t0\t0\t0\t0\t0\t0\n", EQP_ERR_DATA, "nu is not"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         eqp_message message = {""};
         dd_check check = {.ncategories = 7};
@@ -592,27 +568,4 @@ static void bad_tables_are_refused(void **state)
         assert_int_equal(check.ncategories, 7);
         assert_int_equal(check_text(bad[i].text, &check, NULL), bad[i].code);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_match_the_reference_table),
-        cmocka_unit_test(self_forces_match_the_reference_table),
-        cmocka_unit_test(stresses_match_the_reference_table),
-        cmocka_unit_test(pairs_match_quadrature),
-        cmocka_unit_test(small_angles_match_quadrature),
-        cmocka_unit_test(parallel_pairs_match_quadrature),
-        cmocka_unit_test(roles_and_senses_do_not_matter),
-        cmocka_unit_test(only_differences_of_places_matter),
-        cmocka_unit_test(kernels_agree),
-        cmocka_unit_test(kernels_agree_closely_about_general_pairs),
-        cmocka_unit_test(lists_are_sums_of_pairs),
-        cmocka_unit_test(closed_loops_push_each_other_equally),
-        cmocka_unit_test(names_are_known),
-        cmocka_unit_test(tables_are_compared_row_by_row),
-        cmocka_unit_test(bad_tables_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Patches: what they hold, how they are written back, and many operations one after another on a moving tangle. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "network/remesh.h"
 #include "network/rewire.h"
@@ -16,9 +17,8 @@ static dd_rules rules_of(double max_seg, double rann)
     return rules;
 }
 
-static void positions_fold_into_the_box(void **state)
+TEST(positions_fold_into_the_box)
 {
-    (void)state;
     dd_patch patch;
     uint64_t c = 0;
     dd_patch_init(&patch, corner, (const double[3]){100, 0, 100});
@@ -41,9 +41,8 @@ static void positions_fold_into_the_box(void **state)
     }
 }
 
-static void a_patch_holds_its_nodes_once_and_not_too_many(void **state)
+TEST(a_patch_holds_its_nodes_once_and_not_too_many)
 {
-    (void)state;
     dd_network network;
     dd_patch patch;
     dd_test_random(&network, 3, 40, 20, cube);
@@ -76,9 +75,8 @@ static void a_patch_holds_its_nodes_once_and_not_too_many(void **state)
     dd_network_free(&network);
 }
 
-static void planes_hold_line_and_burgers_vector(void **state)
+TEST(planes_hold_line_and_burgers_vector)
 {
-    (void)state;
     const double x[3] = {2, 0, 0}, y[3] = {0, 3, 0}, z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, tilted[3] = {0, 0.6, 0.8};
     double n[3];
     dd__plane(x, y, none, none, n); /* a network without planes has none */
@@ -122,9 +120,8 @@ static void stir(dd_network *network, uint64_t seed, uint64_t *counter)
     }
 }
 
-static void a_stirred_tangle_stays_a_network(void **state)
+TEST(a_stirred_tangle_stays_a_network)
 {
-    (void)state;
     int64_t done[4] = {0};
     for (uint64_t seed = 500; seed < 506; seed++) {
         dd_network network, before;
@@ -154,16 +151,4 @@ static void a_stirred_tangle_stays_a_network(void **state)
     for (int i = 0; i < 4; i++) {
         assert_true(done[i] > 20);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_fold_into_the_box),
-        cmocka_unit_test(a_patch_holds_its_nodes_once_and_not_too_many),
-        cmocka_unit_test(planes_hold_line_and_burgers_vector),
-        cmocka_unit_test(a_stirred_tangle_stays_a_network),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long segments are cut, short ones and flat triangles go, and no Burgers vector is lost. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "failing_malloc.h"
 
@@ -19,9 +20,8 @@ static dd_serial serial_of(dd_network *network, const double box[3])
     return serial;
 }
 
-static void rules_have_defaults_and_refuse_nonsense(void **state)
+TEST(rules_have_defaults_and_refuse_nonsense)
 {
-    (void)state;
     dd_rules rules = {.max_seg = 100, .r_tol = 0.25};
     assert_int_equal(dd_rules_complete(&rules), EQP_OK);
     assert_true(rules.rann == 0.5);
@@ -43,9 +43,8 @@ static void rules_have_defaults_and_refuse_nonsense(void **state)
     }
 }
 
-static void long_segments_are_cut_in_the_middle_across_the_box(void **state)
+TEST(long_segments_are_cut_in_the_middle_across_the_box)
 {
-    (void)state;
     dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
@@ -76,9 +75,8 @@ static void long_segments_are_cut_in_the_middle_across_the_box(void **state)
     dd_network_free(&network);
 }
 
-static void bends_are_refined(void **state)
+TEST(bends_are_refined)
 {
-    (void)state;
     const dd_rules rules = {.max_seg = 20, .min_seg = 4, .area_min = 5, .area_max = 50, .rann = 1, .r_tol = 0.5};
     const double right[3] = {15, 0, 0}, up[3] = {0, 15, 0}, small[3] = {0, 7.9, 0}, still[3] = {0, 0, 0};
     const double out[3] = {1, 1, 0}, in[3] = {-1, -1, 0};
@@ -109,9 +107,8 @@ static void make_corner(dd_network *network, double x, double y, const double n1
     dd_test_join(network, 2, 3, b, n2);
 }
 
-static void flat_and_short_ones_go(void **state)
+TEST(flat_and_short_ones_go)
 {
-    (void)state;
     static const struct {
         double x, y, v;
         bool two_planes, kept_planes, pinned, goes;
@@ -151,9 +148,8 @@ static void flat_and_short_ones_go(void **state)
     }
 }
 
-static void a_line_is_not_coarsened_beyond_max_seg(void **state)
+TEST(a_line_is_not_coarsened_beyond_max_seg)
 {
-    (void)state;
     dd_network network;
     int64_t done = 0;
     make_corner(&network, 0, 0, plane, plane);
@@ -167,9 +163,8 @@ static void a_line_is_not_coarsened_beyond_max_seg(void **state)
     dd_network_free(&network);
 }
 
-static void small_loops_vanish(void **state)
+TEST(small_loops_vanish)
 {
-    (void)state;
     dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
@@ -186,9 +181,8 @@ static void small_loops_vanish(void **state)
     dd_network_free(&network);
 }
 
-static void a_triangle_at_a_junction_becomes_one_arm(void **state)
+TEST(a_triangle_at_a_junction_becomes_one_arm)
 {
-    (void)state;
     const double other[3] = {0, -1, 1}, sum[3] = {1, 0, 1}, minus[3] = {-1, 0, -1};
     dd_network network;
     int64_t done = 0;
@@ -213,9 +207,8 @@ static void a_triangle_at_a_junction_becomes_one_arm(void **state)
     dd_network_free(&network);
 }
 
-static void a_line_around_the_box_stays(void **state)
+TEST(a_line_around_the_box_stays)
 {
-    (void)state;
     dd_network network;
     int64_t done = 0;
     const double edge[3] = {12, 12, 12};
@@ -234,9 +227,8 @@ static void a_line_around_the_box_stays(void **state)
     dd_network_free(&network);
 }
 
-static void random_networks_keep_their_burgers_vectors(void **state)
+TEST(random_networks_keep_their_burgers_vectors)
 {
-    (void)state;
     int64_t cut = 0, gone = 0;
     for (uint64_t seed = 0; seed < 300; seed++) {
         dd_network network, before;
@@ -263,9 +255,8 @@ static void random_networks_keep_their_burgers_vectors(void **state)
     assert_true(cut > 1000 && gone > 1000);
 }
 
-static void what_is_gone_is_not_done(void **state)
+TEST(what_is_gone_is_not_done)
 {
-    (void)state;
     dd_network network;
     make_corner(&network, 0, 0, plane, plane);
     dd_serial serial = serial_of(&network, free_box);
@@ -293,12 +284,9 @@ static void what_is_gone_is_not_done(void **state)
     dd_network_free(&network);
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int coarsen = 0; coarsen < 2; coarsen++) {
         for (int64_t k = 0, failures = 1; failures; k++) {
             dd_network network;
@@ -315,23 +303,4 @@ static void failing_allocations_change_nothing(void **state)
             dd_network_free(&network);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_have_defaults_and_refuse_nonsense),
-        cmocka_unit_test(long_segments_are_cut_in_the_middle_across_the_box),
-        cmocka_unit_test(bends_are_refined),
-        cmocka_unit_test(flat_and_short_ones_go),
-        cmocka_unit_test(a_line_is_not_coarsened_beyond_max_seg),
-        cmocka_unit_test(small_loops_vanish),
-        cmocka_unit_test(a_triangle_at_a_junction_becomes_one_arm),
-        cmocka_unit_test(a_line_around_the_box_stays),
-        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
-        cmocka_unit_test(what_is_gone_is_not_done),
-        cmocka_unit_test(failing_allocations_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces on a segment by itself and by an applied stress. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dd_segments.h"
 #include "dd_stress.h"
 #include "elastic/self.h"
+#include "unit.h"
 
 /* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
-static void elastic_self_force_is_that_of_the_own_stress(void **state)
+TEST(elastic_self_force_is_that_of_the_own_stress)
 {
     enum { PANELS = 60 };
     const dd_medium m = {.mu = 5, .nu = 0.2, .a = 2, .core = 1};
     const dd_gauss *rule = dd_gauss_for(6);
     uint64_t draw = 1;
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         const dd_segment s = dd_draw_segment(&draw, 50, 40);
         double expected[6] = {0}, force[6];
@@ -57,12 +50,11 @@ static double core_energy(const dd_medium *m, const dd_segment *s)
     return m->core * length * (screw * screw + edge2 / (1 - m->nu));
 }
 
-static void core_force_is_the_derivative_of_its_energy(void **state)
+TEST(core_force_is_the_derivative_of_its_energy)
 {
     const dd_medium m = {.mu = 5, .nu = 0.2, .a = 2, .core = 0.7};
     uint64_t draw = 2;
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         dd_segment s = dd_draw_segment(&draw, 50, 40);
         double elastic[6], whole[6], core[6], expected[6];
@@ -83,7 +75,7 @@ static void core_force_is_the_derivative_of_its_energy(void **state)
     }
 }
 
-static void applied_stress_pushes_both_ends_alike(void **state)
+TEST(applied_stress_pushes_both_ends_alike)
 {
     /* A screw along z with b along z in a shear yz: force sigma b along x per length. */
     const dd_segment screw = {{1, 2, 3}, {1, 2, 13}, {0, 0, 2}};
@@ -93,22 +85,10 @@ static void applied_stress_pushes_both_ends_alike(void **state)
     const double climb[6] = {0, -6, 0, 0, -6, 0};
     double force[6];
 
-    (void)state;
     dd_peach_koehler(yz, &screw, force);
     dd_assert_below(dd_deviation(force, along_x, 6), 1e-15);
     dd_peach_koehler(zx, &screw, force);
     dd_assert_below(dd_deviation(force, along_y, 6), 1e-15);
     dd_peach_koehler(xx, &edge, force);
     dd_assert_below(dd_deviation(force, climb, 6), 1e-15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elastic_self_force_is_that_of_the_own_stress),
-        cmocka_unit_test(core_force_is_the_derivative_of_its_energy),
-        cmocka_unit_test(applied_stress_pushes_both_ends_alike),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

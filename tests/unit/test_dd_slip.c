@@ -2,6 +2,7 @@
 /* The area swept by motion and operations is the change of the whole network's area, for every kind of operation,
  * wherever the faces of the box are. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "dd_area.h"
 #include "failing_malloc.h"
@@ -162,9 +163,8 @@ static void live(uint64_t seed, const double box[3], double shift, int64_t done[
     dd_network_free(&network);
 }
 
-static void operations_sweep_the_change_of_area(void **state)
+TEST(operations_sweep_the_change_of_area)
 {
-    (void)state;
     int64_t done[KINDS] = {0};
     for (uint64_t seed = 700; seed < 704; seed++) {
         live(seed, free_box, 0.0, done);
@@ -204,9 +204,8 @@ static void straighten(dd_patch *patch)
     back->tag = 1;
 }
 
-static void a_bow_that_is_cut_sweeps_its_triangle(void **state)
+TEST(a_bow_that_is_cut_sweeps_its_triangle)
 {
-    (void)state;
     dd_patch patch;
     dd_slip slip = {0};
     double area[9] = {0.0};
@@ -229,12 +228,9 @@ static void a_bow_that_is_cut_sweeps_its_triangle(void **state)
     dd_patch_free(&patch);
 }
 
-static void lack_of_memory_is_told(void **state)
+TEST(lack_of_memory_is_told)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
         dd_patch patch;
         dd_slip slip = {0};
@@ -253,15 +249,4 @@ static void lack_of_memory_is_told(void **state)
         dd_slip_free(&slip);
         dd_patch_free(&patch);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_sweep_the_change_of_area),
-        cmocka_unit_test(a_bow_that_is_cut_sweeps_its_triangle),
-        cmocka_unit_test(lack_of_memory_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes of many arms come apart where that dissipates more, and no Burgers vector is lost. */
 #include "dd_networks.h"
+#include "unit.h"
 
 #include "failing_malloc.h"
 #include "slow.h"
@@ -84,9 +85,8 @@ static int64_t split_once(dd_network *network, const dd_mover *mover)
     return done;
 }
 
-static void lines_that_are_pulled_apart_leave_each_other(void **state)
+TEST(lines_that_are_pulled_apart_leave_each_other)
 {
-    (void)state;
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
     const dd_mover mover = {drag, NULL, &medium, 0};
@@ -104,9 +104,8 @@ static void lines_that_are_pulled_apart_leave_each_other(void **state)
     dd_network_free(&network);
 }
 
-static void lines_that_attract_zip_a_junction(void **state)
+TEST(lines_that_attract_zip_a_junction)
 {
-    (void)state;
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
     for (int heavy = 0; heavy < 2; heavy++) {
         /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
@@ -135,9 +134,8 @@ static void lines_that_attract_zip_a_junction(void **state)
 }
 
 /* The faster node moves, the other one stays where both were, and no arm becomes longer than max_seg, which is 30. */
-static void one_of_two_nodes_stays(void **state)
+TEST(one_of_two_nodes_stays)
 {
-    (void)state;
     const double force[4][3] = {{0, 0, 2}, {0, 0, 2}, {0, 0, 0.5}, {0, 0, 0.5}};
     const dd_medium medium = weak(0.0);
     dd_mover mover = {drag, NULL, &medium, 0};
@@ -155,9 +153,8 @@ static void one_of_two_nodes_stays(void **state)
 }
 
 /* From two lines that touch to a junction between two nodes of three arms. */
-static void two_crossing_lines_become_a_binary_junction(void **state)
+TEST(two_crossing_lines_become_a_binary_junction)
 {
-    (void)state;
     const dd_medium medium = weak(0.5);
     const dd_mover mover = {drag, NULL, &medium, 0};
     dd_network network;
@@ -190,9 +187,8 @@ static void two_crossing_lines_become_a_binary_junction(void **state)
     dd_network_free(&network);
 }
 
-static void what_gains_nothing_stays(void **state)
+TEST(what_gains_nothing_stays)
 {
-    (void)state;
     const double none[4][3] = {{0}}, same[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
     const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(1.0);
@@ -208,9 +204,8 @@ static void what_gains_nothing_stays(void **state)
 
 /* Screws that cross: what pulls them apart where they touch is weaker than what they do to each other once they are
  * apart. */
-static void lines_that_attract_stay_together(void **state)
+TEST(lines_that_attract_stay_together)
 {
-    (void)state;
     const double screw[3] = {1, 0, 0}, pull[4][3] = {{0, 0, 0.01}, {0, 0, 0.01}, {0, 0, -0.01}, {0, 0, -0.01}};
     const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1, .core = 0.01};
     const dd_mover mover = {drag, NULL, &medium, 0};
@@ -233,9 +228,8 @@ static void lines_that_attract_stay_together(void **state)
 }
 
 /* Coarsening would take the new nodes out, and the lines would touch again. */
-static void lines_that_remeshing_joins_stay_together(void **state)
+TEST(lines_that_remeshing_joins_stay_together)
 {
-    (void)state;
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
     const dd_mover mover = {drag, NULL, &medium, 0};
@@ -250,9 +244,8 @@ static void lines_that_remeshing_joins_stay_together(void **state)
     }
 }
 
-static void order_of_arms_does_not_matter(void **state)
+TEST(order_of_arms_does_not_matter)
 {
-    (void)state;
     const double force[4][3] = {{-1, 0.3, 0.1}, {1.2, 0, -0.2}, {-0.7, 0.1, 0}, {1, -0.2, 0.3}};
     const dd_medium medium = {.mu = 0.2, .nu = 0.3, .a = 1, .core = 0.1};
     const dd_mover mover = {drag, NULL, &medium, 0};
@@ -279,9 +272,8 @@ static void order_of_arms_does_not_matter(void **state)
 }
 
 /* Both nodes stay in the planes of their arms. */
-static void halves_glide(void **state)
+TEST(halves_glide)
 {
-    (void)state;
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, third};
     const double force[4][3] = {{1, 3, 0.3}, {2, 1, 1}, {-3, 1, -1}, {-1, -2, -2}};
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
@@ -309,9 +301,8 @@ static void halves_glide(void **state)
     dd_network_free(&network);
 }
 
-static void random_networks_keep_their_burgers_vectors(void **state)
+TEST(random_networks_keep_their_burgers_vectors)
 {
-    (void)state;
     const dd_mobility bcc = {.law = DD_BCC_0, .edge = 1, .screw = 0.5, .climb = 0.1};
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 0.5, .climb = 1};
     int64_t done = 0;
@@ -340,15 +331,12 @@ static void random_networks_keep_their_burgers_vectors(void **state)
     assert_true(done > (slow_here() ? 50 : 500));
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
-    (void)state;
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
     const dd_medium medium = weak(0.5);
     const dd_mover mover = {drag, NULL, &medium, 0};
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
         dd_network network;
         int64_t done = 0;
@@ -363,23 +351,4 @@ static void failing_allocations_change_nothing(void **state)
         assert_true(failures || k > 5);
         dd_network_free(&network);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_that_are_pulled_apart_leave_each_other),
-        cmocka_unit_test(lines_that_attract_zip_a_junction),
-        cmocka_unit_test(one_of_two_nodes_stays),
-        cmocka_unit_test(two_crossing_lines_become_a_binary_junction),
-        cmocka_unit_test(what_gains_nothing_stays),
-        cmocka_unit_test(lines_that_attract_stay_together),
-        cmocka_unit_test(lines_that_remeshing_joins_stay_together),
-        cmocka_unit_test(order_of_arms_does_not_matter),
-        cmocka_unit_test(halves_glide),
-        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
-        cmocka_unit_test(failing_allocations_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
 /* Division of work by cells: the rank that looks up pairs with a source cell, and the pieces of the far field. */
 #include "far/far_parts.h"
 #include "stage/share.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 /* Of all source cells that owners meet, no two are equally far from a third: what rounding decides, the next step would
  * change. */
-static void no_two_sources_are_equally_far_from_a_third(void **state)
+TEST(no_two_sources_are_equally_far_from_a_third)
 {
     const dd_grid grid = {.n = {7, 7, 7}, .ncells = 343, .width = {50, 50, 50}, .periodic = {true, true, true}};
     const int64_t own = 3 * 49 + 3 * 7 + 3;
@@ -20,7 +14,6 @@ static void no_two_sources_are_equally_far_from_a_third(void **state)
     const int n = dd_grid_sources(&grid, own, cell);
     double x[DD_GRID_SOURCES][3], least = INFINITY;
 
-    (void)state;
     for (int i = 0; i < n; i++) {
         dd_share_centroid(&grid, own, cell[i], x[i]);
     }
@@ -38,13 +31,12 @@ static void no_two_sources_are_equally_far_from_a_third(void **state)
 
 /* Every item and every column is one part's, all components are in a chunk, and work adds up, by any
  * number of parts; none where nothing is far. */
-static void every_far_field_is_computed_once(void **state)
+TEST(every_far_field_is_computed_once)
 {
     static const int counts[] = {1, 2, 3, 7, 16, 60, 61, 1000, 4000};
     dd_grid grid = {.n = {8, 9, 10}, .ncells = 720, .periodic = {true, false, true}, .far_order = 6};
     dd_far_parts parts;
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         int64_t item = 0, column = 0, work = 0, component = 0;
         dd_far_parts_init(&parts, &grid, counts[i]);
@@ -102,9 +94,8 @@ static int64_t cell_along(double x, double y, double z, bool periodic, dd_tag th
 }
 
 /* Cells are 20 wide. */
-static void segments_lie_where_their_middle_is(void **state)
+TEST(segments_lie_where_their_middle_is)
 {
-    (void)state;
     assert_int_equal(cell_along(19, 3, 0, true, 6), 0); /* the third node's tag is lower: its segment is its own */
     assert_int_equal(cell_along(19, 35, 0, true, 6), 1);
     assert_int_equal(cell_along(95, 3, 0, true, 6), 4);    /* across the border, middle 99 */
@@ -114,15 +105,4 @@ static void segments_lie_where_their_middle_is(void **state)
     assert_int_equal(cell_along(21, 37, 9, true, 9), 1);   /* two that reach from 9 to 37: 23 */
     assert_int_equal(cell_along(21, 31, 5, true, 9), 0);   /* from 5 to 31: 18 */
     assert_int_equal(cell_along(21, 31, 39, true, 9), 1);  /* on one side: from 21 to 39 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_lie_where_their_middle_is),
-        cmocka_unit_test(no_two_sources_are_equally_far_from_a_third),
-        cmocka_unit_test(every_far_field_is_computed_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "dd_valid.h"
+#include "unit.h"
 
 #include "motion/step.h"
-
-#include <math.h>
-#include <string.h>
 
 static const dd_step_rule defaults = DD_STEP_RULE_DEFAULTS;
 
@@ -86,9 +75,8 @@ static double deviation(dd_step_method method, double rtol, double dt_max)
 }
 
 /* Bounds are those of the method's order: per step dt^2 or dt^3. */
-static void solutions_converge(void **state)
+TEST(solutions_converge)
 {
-    (void)state;
     double coarse = deviation(DD_TRAPEZOID, 1.0, 0.02), fine = deviation(DD_TRAPEZOID, 1.0, 0.01);
     double limited = deviation(DD_TRAPEZOID, 1e-4, 1.0);
     double euler = deviation(DD_EULER, 1.0, 0.02), half = deviation(DD_EULER, 1.0, 0.01);
@@ -101,11 +89,10 @@ static void solutions_converge(void **state)
 }
 
 /* Corrected until it stays, the step is the implicit trapezoid, which is of second order. */
-static void corrections_converge(void **state)
+TEST(corrections_converge)
 {
     double worst[2];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         const double dt = 0.02 / (k + 1);
         double x[6] = {3, 1, 2, -1, 4, 5}, v0[6], v1[6], x1[6];
@@ -125,12 +112,11 @@ static void corrections_converge(void **state)
     assert_near(worst[0] / worst[1], 4.0, 0.1);
 }
 
-static void errors_are_largest_components(void **state)
+TEST(errors_are_largest_components)
 {
     const double x0[6] = {0, 0, 0, 1, 2, 3}, v0[6] = {2, 0, 0, 0, 0, 4}, v1[6] = {0, 2, 0, 0, 0, 4};
     double x1[6] = {1, 1, 0, 1, 2 + 3, 7 + 4}, v[6] = {0, 3, 4, 1, 1, 1};
 
-    (void)state;
     assert_near(dd_step_error(2, x0, v0, x1, v1, 1.0), 4.0, 1e-14); /* of 3 and 4 */
     assert_near(dd_step_error(1, x0, v0, x1, v1, 1.0), 0.0, 1e-14);
     assert_near(dd_step_error(0, x0, v0, x1, v1, 1.0), 0.0, 0.0);
@@ -144,13 +130,12 @@ static void errors_are_largest_components(void **state)
     assert_true(isinf(dd_step_way(2, v0, v, 1.0)));
 }
 
-static void guesses_are_means_of_two_velocities(void **state)
+TEST(guesses_are_means_of_two_velocities)
 {
     const double v0[6] = {2, 0, 4, 2, 0, 4}, last[6] = {0, 2, 0, 0, 0, 0};
     dd_stepper stepper = {.rule = defaults};
     double v[6];
 
-    (void)state;
     dd_step_guess(&stepper, 2, v0, last, v);
     assert_memory_equal(v, ((const double[6]){1, 1, 2, 2, 0, 4}), sizeof v);
     stepper.rule.method = DD_EULER;
@@ -158,13 +143,12 @@ static void guesses_are_means_of_two_velocities(void **state)
     assert_memory_equal(v, v0, sizeof v);
 }
 
-static void steps_are_no_longer_than_a_way(void **state)
+TEST(steps_are_no_longer_than_a_way)
 {
     dd_step_rule rule = defaults;
     dd_stepper stepper;
     dd_verdict verdict;
 
-    (void)state;
     rule.way_max = 100.0;
     assert_int_equal(dd_stepper_init(&stepper, &rule, 1e-8), EQP_OK);
     const double way[4] = {101.0, NAN, 101.0, 100.0};
@@ -177,13 +161,12 @@ static void steps_are_no_longer_than_a_way(void **state)
     assert_int_equal(dd_stepper_init(&stepper, &rule, 1e-8), EQP_ERR_ARGUMENT);
 }
 
-static void steps_grow_and_shrink(void **state)
+TEST(steps_grow_and_shrink)
 {
     dd_step_rule rule = defaults;
     dd_stepper stepper;
     dd_verdict verdict;
 
-    (void)state;
     rule.rtol = 2.0;
     rule.dt_max = 1.0;
     rule.dt_min = 0.01;
@@ -228,13 +211,12 @@ static void steps_grow_and_shrink(void **state)
     assert_memory_equal(&before, &stepper, sizeof before);
 }
 
-static void euler_limits_the_way(void **state)
+TEST(euler_limits_the_way)
 {
     dd_step_rule rule = defaults;
     dd_stepper stepper;
     dd_verdict verdict;
 
-    (void)state;
     rule.method = DD_EULER;
     rule.rtol = 3.0;
     rule.dt_max = 0.1;
@@ -251,12 +233,11 @@ static void euler_limits_the_way(void **state)
     assert_int_equal(dd_stepper_begin(&stepper, NAN), EQP_ERR_DATA);
 }
 
-static void rules_are_checked(void **state)
+TEST(rules_are_checked)
 {
     dd_stepper stepper = {.dt = 7.0};
     dd_step_rule bad[7];
 
-    (void)state;
     for (int k = 0; k < 7; k++) {
         bad[k] = defaults;
     }
@@ -274,19 +255,4 @@ static void rules_are_checked(void **state)
     assert_near(stepper.dt, 7.0, 0.0);
     assert_int_equal(dd_stepper_init(&stepper, &defaults, 1.0), EQP_OK);
     assert_near(stepper.dt, defaults.dt_max, 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solutions_converge),
-        cmocka_unit_test(corrections_converge),
-        cmocka_unit_test(errors_are_largest_components),
-        cmocka_unit_test(guesses_are_means_of_two_velocities),
-        cmocka_unit_test(steps_are_no_longer_than_a_way),
-        cmocka_unit_test(steps_grow_and_shrink),
-        cmocka_unit_test(euler_limits_the_way),
-        cmocka_unit_test(rules_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

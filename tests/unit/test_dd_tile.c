@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
-
 #include "dd_valid.h"
 #include "failing_malloc.h"
+#include "unit.h"
 
 #include "motion/generate.h"
 #include "motion/tile.h"
-
-#include <string.h>
 
 typedef struct input {
     dd_network network;
@@ -95,14 +85,13 @@ static dd_network check(const input *base, const dd_tiling *tiling, int nranks)
     return made;
 }
 
-static void chains_repeat(void **state)
+TEST(chains_repeat)
 {
     static const char *const text[] = {"chains:n=3,box=2000,maxseg=150", "loops:n=5,box=4000,radius=900,maxseg=300",
                                        "lines:n=2,box=900,along112=1,maxseg=200",
                                        "frank-read:n=3,length=3000,box=5000"};
     static const int count[5][3] = {{1, 1, 1}, {2, 1, 1}, {2, 2, 2}, {3, 1, 4}, {1, 5, 2}};
 
-    (void)state;
     for (size_t t = 0; t < sizeof text / sizeof text[0]; t++) {
         input base = generate(text[t]);
         for (int k = 0; k < 5; k++) {
@@ -122,13 +111,12 @@ static void chains_repeat(void **state)
 }
 
 /* One tile is the base itself. */
-static void one_tile_changes_nothing(void **state)
+TEST(one_tile_changes_nothing)
 {
     input base = line(7, DD_TAG(3, 1), 9, 10);
     dd_tiling tiling = tile(&base, 1, 1, 1);
     dd_network made = check(&base, &tiling, 1);
 
-    (void)state;
     for (int64_t n = 0; n < made.n; n++) {
         assert_true(made.node[n].tag == base.network.node[n].tag);
         assert_memory_equal(made.node[n].x, base.network.node[n].x, sizeof made.node[n].x);
@@ -140,14 +128,13 @@ static void one_tile_changes_nothing(void **state)
 }
 
 /* Two copies along the line are one line twice as long; two across are two lines. */
-static void lines_go_on_in_the_next_tile(void **state)
+TEST(lines_go_on_in_the_next_tile)
 {
     input base = line(0, 1, 2, 3);
     base.network.node[0].home = base.network.node[0].arm[0].home = 5; /* of another run: not the copies' */
     dd_tiling along = tile(&base, 2, 1, 1), across = tile(&base, 1, 2, 1);
     dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         const dd_network *made = k == 0 ? &one : &two;
         dd_tag at = 0;
@@ -168,12 +155,11 @@ static void lines_go_on_in_the_next_tile(void **state)
     dd_network_free(&base.network);
 }
 
-static void large_tags_fit_or_are_refused(void **state)
+TEST(large_tags_fit_or_are_refused)
 {
     const int count[3] = {1000, 1000, 1};
     dd_tiling tiling;
 
-    (void)state;
     input base = line(1, 2, UINT32_MAX - 1, DD_TAG(2, 5));
     tiling = tile(&base, 2, 3, 1);
     assert_true(tiling.by_domain && tiling.span == 3);
@@ -195,7 +181,7 @@ static void large_tags_fit_or_are_refused(void **state)
     dd_network_free(&base.network);
 }
 
-static void errors(void **state)
+TEST(errors)
 {
     static const char *const bad[] = {"",       "1",      "1,2",    "1,2,3,4",  "1,2,",  "0,1,1",
                                       "1,-1,1", "1,1,1 ", " 1,1,1", "1001,1,1", "a,b,c", "1,99999999999999999999,1",
@@ -203,7 +189,6 @@ static void errors(void **state)
     int count[3] = {4, 5, 6};
     eqp_message message = {""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(dd_tiling_parse(bad[i], count, &message), EQP_ERR_ARGUMENT);
         assert_true(message.text[0] != '\0' && count[0] == 4 && count[1] == 5 && count[2] == 6);
@@ -232,12 +217,9 @@ static void errors(void **state)
     dd_network_free(&base.network);
 }
 
-static void failing_allocations(void **state)
+TEST(failing_allocations)
 {
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     input base = line(0, 1, 2, 3);
     dd_tiling tiling = tile(&base, 2, 2, 1);
     for (int64_t k = 0;; k++) {
@@ -254,17 +236,4 @@ static void failing_allocations(void **state)
         }
     }
     dd_network_free(&base.network);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_repeat),
-        cmocka_unit_test(one_tile_changes_nothing),
-        cmocka_unit_test(lines_go_on_in_the_next_tile),
-        cmocka_unit_test(large_tags_fit_or_are_refused),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graphs of loadbench: what every kind promises, and each kind against its definition by a double loop. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "failing_malloc.h"
 #include "graph.h"
+#include "unit.h"
 
 static lb_generator parse(const char *text)
 {
@@ -70,11 +61,10 @@ static void check_graph(const lb_graph *g, int most)
     assert_true(fabs(mean - 1.0) < 1e-12);
 }
 
-static void edges_have_two_ends_with_one_weight(void **state)
+TEST(edges_have_two_ends_with_one_weight)
 {
     char text[64];
 
-    (void)state;
     for (int k = 0; k < lb_generators.nkinds; k++) {
         for (int n = 1; n < 500; n = 3 * n + 1) {
             snprintf(text, sizeof text, "%s:n=%d,edge=7,seed=3", lb_generators.kind[k].name, n);
@@ -97,11 +87,10 @@ static double away(const lb_graph *g, int64_t a, int64_t b)
     return sqrt((x[0] - y[0]) * (x[0] - y[0]) + (x[1] - y[1]) * (x[1] - y[1]) + (x[2] - y[2]) * (x[2] - y[2]));
 }
 
-static void neighbours_in_a_grid_are_an_edge_apart(void **state)
+TEST(neighbours_in_a_grid_are_an_edge_apart)
 {
     lb_graph g = make("grid:n=100");
 
-    (void)state;
     for (int64_t a = 0; a < g.n; a++) {
         for (int64_t b = 0; b < g.n; b++) {
             assert_int_equal(joined(&g, a, b), a != b && away(&g, a, b) < 1.1 / 5);
@@ -110,13 +99,12 @@ static void neighbours_in_a_grid_are_an_edge_apart(void **state)
     lb_graph_free(&g);
 }
 
-static void particles_nearer_than_the_cutoff_are_neighbours(void **state)
+TEST(particles_nearer_than_the_cutoff_are_neighbours)
 {
     lb_graph g = make("particles:n=300,pairs=6,clump=0.05,seed=2");
     const double cutoff = cbrt(3.0 * 6.0 / (4.0 * 3.14159265358979323846 * 300.0));
     const double mean = 1.0 + (double)g.first[g.n] / (double)g.n;
 
-    (void)state;
     for (int64_t a = 0; a < g.n; a++) {
         for (int64_t b = 0; b < g.n; b++) {
             assert_int_equal(joined(&g, a, b), a != b && away(&g, a, b) < cutoff);
@@ -154,12 +142,11 @@ static bool share_a_face(const double a[3], const double b[3])
     return touching == 1;
 }
 
-static void cubes_of_an_octree_that_share_a_face_are_neighbours(void **state)
+TEST(cubes_of_an_octree_that_share_a_face_are_neighbours)
 {
     lb_graph g = make("octree:n=250,growth=0.5");
     double volume = 0.0, finest = 1.0, coarsest = 0.0;
 
-    (void)state;
     assert_true(g.n < 350);
     for (int64_t a = 0; a < g.n; a++) {
         const double s = edge_of(g.centre[a]);
@@ -189,9 +176,8 @@ static bool cross(const lb_graph *g, int64_t a, int64_t b, int64_t c, int64_t d)
            turn(r, s, p) * turn(r, s, q) < 0;
 }
 
-static void triangles_do_not_overlap(void **state)
+TEST(triangles_do_not_overlap)
 {
-    (void)state;
     for (int seed = 0; seed < 4; seed++) {
         char text[64];
         snprintf(text, sizeof text, "triangles:n=64,grading=%d,seed=%d", 1 + seed, seed);
@@ -210,12 +196,11 @@ static void triangles_do_not_overlap(void **state)
     }
 }
 
-static void vertices_start_on_some_rank(void **state)
+TEST(vertices_start_on_some_rank)
 {
     lb_graph g = make("octree:n=500");
     int64_t count[4][5] = {{0}};
 
-    (void)state;
     for (int start = 0; start < 4; start++) {
         for (int64_t v = 0; v < g.n; v++) {
             const int rank = lb_start_rank((lb_start)start, &g, v, 1, 5);
@@ -232,12 +217,11 @@ static void vertices_start_on_some_rank(void **state)
     lb_graph_free(&g);
 }
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
     lb_generator generator = parse("grid:n=8");
     lb_graph graph = {.n = 77};
 
-    (void)state;
     generator.value[0] = NAN;
     assert_int_equal(lb_graph_create(&generator, &graph), EQP_ERR_ARGUMENT);
     generator.value[0] = 0;
@@ -245,11 +229,10 @@ static void values_out_of_range_are_refused(void **state)
     assert_int_equal(graph.n, 77);
 }
 
-static void lack_of_memory_leaves_nothing(void **state)
+TEST(lack_of_memory_leaves_nothing)
 {
     char text[64];
 
-    (void)state;
     if (!failing_malloc_only_ours()) { /* qsort() has ways without memory */
         skip();
     }
@@ -269,20 +252,4 @@ static void lack_of_memory_leaves_nothing(void **state)
             assert_int_equal(graph.n, 77);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edges_have_two_ends_with_one_weight),
-        cmocka_unit_test(neighbours_in_a_grid_are_an_edge_apart),
-        cmocka_unit_test(particles_nearer_than_the_cutoff_are_neighbours),
-        cmocka_unit_test(cubes_of_an_octree_that_share_a_face_are_neighbours),
-        cmocka_unit_test(triangles_do_not_overlap),
-        cmocka_unit_test(vertices_start_on_some_rank),
-        cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(lack_of_memory_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The weights of loadbench over the steps, and its work. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "failing_malloc.h"
 #include "scenario.h"
+#include "unit.h"
 #include "work.h"
 
 static lb_scenario *make(const char *text)
@@ -34,13 +26,12 @@ static int64_t weigh(const lb_scenario *s, double x)
     return lb_scenario_weight(s, 0, 1, centre, 1.0);
 }
 
-static void without_spread_static_weights_are_even(void **state)
+TEST(without_spread_static_weights_are_even)
 {
     lb_scenario *s = make("static:sigma=0"), *uneven = make("static:sigma=1,patches=2,seed=3");
     const double centre[3] = {0.5, 0.5, 0.5};
     const int64_t low = weigh(uneven, 0.2), high = weigh(uneven, 0.8);
 
-    (void)state;
     assert_int_equal(weigh(s, 0.3), 1000);
     assert_int_equal(lb_scenario_weight(s, 0, 1, centre, 2.5), 2500);
     assert_true(low > 0 && high > 0 && low != high);
@@ -51,11 +42,10 @@ static void without_spread_static_weights_are_even(void **state)
     lb_scenario_free(uneven);
 }
 
-static void a_front_wanders_and_comes_back(void **state)
+TEST(a_front_wanders_and_comes_back)
 {
     lb_scenario *s = make("front:peak=4,width=0.05,speed=0.25");
 
-    (void)state;
     assert_int_equal(weigh(s, 0.0), 5000);
     assert_int_equal(weigh(s, 0.05), llround(1000 * (1 + 4 * exp(-1.0))));
     assert_int_equal(weigh(s, 0.95), llround(1000 * (1 + 4 * exp(-1.0)))); /* behind the edge it begins again */
@@ -68,12 +58,11 @@ static void a_front_wanders_and_comes_back(void **state)
     lb_scenario_free(s);
 }
 
-static void a_walk_does_not_depend_on_how_one_goes(void **state)
+TEST(a_walk_does_not_depend_on_how_one_goes)
 {
     lb_scenario *s = make("walk:range=0.5,sigma=0.3,seed=9"), *other = make("walk:range=0.5,sigma=0.3,seed=9");
     int64_t low = INT64_MAX, high = 0;
 
-    (void)state;
     assert_int_equal(weigh(s, 0.1), 1000);
     for (int64_t step = 1; step <= 200; step++) {
         lb_scenario_go(s, step);
@@ -102,11 +91,10 @@ static int count_heavy(const lb_scenario *s)
     return heavy;
 }
 
-static void weights_jump_every_so_many_steps(void **state)
+TEST(weights_jump_every_so_many_steps)
 {
     lb_scenario *s = make("jump:factor=6,radius=0.3,every=3");
 
-    (void)state;
     assert_int_equal(count_heavy(s), 0);
     lb_scenario_go(s, 2);
     assert_int_equal(count_heavy(s), 0);
@@ -118,12 +106,11 @@ static void weights_jump_every_so_many_steps(void **state)
     lb_scenario_free(s);
 }
 
-static void recorded_loads_become_weights(void **state)
+TEST(recorded_loads_become_weights)
 {
     const double load[3][2] = {{1, 3}, {2, 2}, {0, 4}}, corner[3] = {0, 0, 0}, none[2] = {0, 0}, wrong[2] = {1, -1};
     lb_scenario *s = NULL;
 
-    (void)state;
     assert_int_equal(lb_scenario_replay(2, 3, load[0], &s), EQP_OK);
     for (int64_t step = 0; step < 5; step++) {
         lb_scenario_go(s, step);
@@ -142,11 +129,10 @@ static void recorded_loads_become_weights(void **state)
     assert_null(s);
 }
 
-static void work_in_pieces_is_the_same_work(void **state)
+TEST(work_in_pieces_is_the_same_work)
 {
     lb_work work = {.bits = 77};
 
-    (void)state;
     assert_int_equal(lb_work_create(15, &work), EQP_ERR_ARGUMENT);
     assert_int_equal(work.bits, 77);
     assert_int_equal(lb_work_create(16, &work), EQP_OK);
@@ -161,14 +147,13 @@ static void work_in_pieces_is_the_same_work(void **state)
     lb_work_free(&work);
 }
 
-static void lack_of_memory_leaves_nothing(void **state)
+TEST(lack_of_memory_leaves_nothing)
 {
     const double load[1] = {1};
     app_recipe recipe;
     int64_t left = 0;
     bool failed = failing_malloc_works;
 
-    (void)state;
     assert_int_equal(app_recipe_parse(&lb_scenarios, "walk", &recipe, NULL), EQP_OK);
     for (; failed; left++) {
         lb_scenario *s = NULL, *record = NULL;
@@ -184,16 +169,4 @@ static void lack_of_memory_leaves_nothing(void **state)
         lb_work_free(&work);
     }
     assert_true(!failing_malloc_works || left == 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_spread_static_weights_are_even), cmocka_unit_test(a_front_wanders_and_comes_back),
-        cmocka_unit_test(a_walk_does_not_depend_on_how_one_goes), cmocka_unit_test(weights_jump_every_so_many_steps),
-        cmocka_unit_test(recorded_loads_become_weights),          cmocka_unit_test(work_in_pieces_is_the_same_work),
-        cmocka_unit_test(lack_of_memory_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

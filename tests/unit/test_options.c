@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "options.h"
 #include "signals.h"
+#include "unit.h"
 
 #include <equipoise/more/base.h>
 
@@ -146,12 +137,11 @@ static settings assert_read(const char *const *words)
     return s;
 }
 
-static void defaults_come_from_the_table(void **state)
+TEST(defaults_come_from_the_table)
 {
     const char *const none[] = {NULL};
     settings s = assert_read(none);
 
-    (void)state;
     assert_null(s.snapshot);
     assert_false(s.quiet);
     assert_true(s.steps == 10 && s.seed == 0 && s.any == 0);
@@ -161,11 +151,10 @@ static void defaults_come_from_the_table(void **state)
     assert_string_equal(s.balance, "sfc");
 }
 
-static void both_forms_of_an_option_are_read(void **state)
+TEST(both_forms_of_an_option_are_read)
 {
     settings s = assert_read(WORDS("--steps", "20", "--dt=1e-3", "in.hdf5", "--output=a=b", "--quiet"));
 
-    (void)state;
     assert_true(s.steps == 20 && s.dt == 1e-3 && s.quiet);
     assert_string_equal(s.snapshot, "in.hdf5");
     assert_string_equal(s.output, "a=b");
@@ -183,13 +172,12 @@ static void both_forms_of_an_option_are_read(void **state)
     assert_string_equal(s.snapshot, "--steps");
 }
 
-static void what_was_given_is_known(void **state)
+TEST(what_was_given_is_known)
 {
     settings s;
     bool given[NOPTIONS];
     app_action action;
 
-    (void)state;
     memset(given, 1, sizeof given);
     assert_int_equal(parse(WORDS("--steps", "10", "--dt=1"), &s, given, &action, NULL), EQP_OK);
     for (int k = 0; k < NOPTIONS; k++) {
@@ -197,9 +185,8 @@ static void what_was_given_is_known(void **state)
     }
 }
 
-static void mistakes_are_one_line_that_says_what_and_where(void **state)
+TEST(mistakes_are_one_line_that_says_what_and_where)
 {
-    (void)state;
     assert_refused(WORDS("--dt", "-1x"), "barneshut: --dt: '-1x' is not a number > 0");
     assert_refused(WORDS("--dt=0"), "barneshut: --dt: '0' is not a number > 0");
     assert_refused(WORDS("--dt=inf"), "barneshut: --dt: 'inf' is not a number > 0");
@@ -229,14 +216,13 @@ static void mistakes_are_one_line_that_says_what_and_where(void **state)
     assert_refused(WORDS("--dt", "1\n2"), "barneshut: --dt: '1?2' is not a number > 0");
 }
 
-static void an_endless_argument_still_gives_one_line(void **state)
+TEST(an_endless_argument_still_gives_one_line)
 {
     char word[280], expected[200];
     settings s;
     app_action action;
     eqp_message message;
 
-    (void)state;
     memset(word, '7', sizeof word);
     memcpy(word, "--dt=x", 6);
     word[sizeof word - 1] = '\0';
@@ -248,7 +234,7 @@ static void an_endless_argument_still_gives_one_line(void **state)
     assert_string_equal(message.text, expected);
 }
 
-static void a_program_without_a_positional_takes_none(void **state)
+TEST(a_program_without_a_positional_takes_none)
 {
     app_command_line bare = line;
     char program[] = "p", word[] = "x";
@@ -257,7 +243,6 @@ static void a_program_without_a_positional_takes_none(void **state)
     app_action action;
     eqp_message message;
 
-    (void)state;
     bare.positional = NULL;
     assert_int_equal(app_options_parse(&bare, 2, argv, &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
     assert_string_equal(message.text, "barneshut: 'x': an argument that is no option");
@@ -265,7 +250,7 @@ static void a_program_without_a_positional_takes_none(void **state)
     assert_int_equal(app_options_parse(&bare, 0, argv, &s, NULL, &action, &message), EQP_OK);
 }
 
-static void a_program_with_room_takes_several_positionals(void **state)
+TEST(a_program_with_room_takes_several_positionals)
 {
     typedef struct values {
         const char *file[3];
@@ -279,7 +264,6 @@ static void a_program_with_room_takes_several_positionals(void **state)
     eqp_message message = {""};
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(app_options_parse(&several, 3, argv, &v, NULL, &action, &message), EQP_OK);
     assert_true(v.file[0] == a && v.file[1] == b && v.file[2] == NULL);
     assert_int_equal(app_options_parse(&several, 4, argv, &v, NULL, &action, &message), EQP_OK);
@@ -291,12 +275,11 @@ static void a_program_with_room_takes_several_positionals(void **state)
     free(text);
 }
 
-static void help_and_version_win_over_what_follows(void **state)
+TEST(help_and_version_win_over_what_follows)
 {
     settings s;
     app_action action;
 
-    (void)state;
     assert_int_equal(parse(WORDS("--steps", "3", "--help", "--nonsense"), &s, NULL, &action, NULL), EQP_OK);
     assert_int_equal(action, APP_HELP);
     assert_int_equal(parse(WORDS("--version", "--help"), &s, NULL, &action, NULL), EQP_OK);
@@ -304,11 +287,10 @@ static void help_and_version_win_over_what_follows(void **state)
     assert_int_equal(parse(WORDS("--nonsense", "--help"), &s, NULL, &action, NULL), EQP_ERR_ARGUMENT);
 }
 
-static void help_lists_every_option_with_its_default(void **state)
+TEST(help_lists_every_option_with_its_default)
 {
     char *text = NULL, flag[64];
 
-    (void)state;
     assert_int_equal(app_options_help(&line, &text), EQP_OK);
     assert_true(strncmp(text, "Usage: barneshut [SNAPSHOT] [options]\nGravity.\n", 47) == 0);
     for (int k = 0; k < NOPTIONS; k++) {
@@ -327,7 +309,7 @@ static void help_lists_every_option_with_its_default(void **state)
     free(text);
 }
 
-static void numbers_are_read_whole_or_not_at_all(void **state)
+TEST(numbers_are_read_whole_or_not_at_all)
 {
     static const char *const bad_ints[] = {
         "", "-", "+1", " 1", "1 ", "1e3", "0x1", "9223372036854775808", "-9223372036854775809", "1,2", "--1"};
@@ -337,7 +319,6 @@ static void numbers_are_read_whole_or_not_at_all(void **state)
     int64_t i = 77;
     double r = 77.0;
 
-    (void)state;
     for (size_t k = 0; k < sizeof bad_ints / sizeof bad_ints[0]; k++) {
         assert_int_equal(eqp_read_int(bad_ints[k], INT64_MIN, INT64_MAX, &i, NULL), EQP_ERR_ARGUMENT);
     }
@@ -355,7 +336,7 @@ static void numbers_are_read_whole_or_not_at_all(void **state)
     assert_true(r == 0.0);
 }
 
-static void lists_are_read_whole_or_not_at_all(void **state)
+TEST(lists_are_read_whole_or_not_at_all)
 {
     static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "1,0"};
     int64_t *values = NULL;
@@ -363,7 +344,6 @@ static void lists_are_read_whole_or_not_at_all(void **state)
     int n = -1;
     eqp_message message = {""};
 
-    (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         assert_int_equal(app_parse_int_list(bad[k], 1, INT64_MAX, &n, &values, &message), EQP_ERR_ARGUMENT);
         assert_true(message.text[0] == '\'');
@@ -382,7 +362,7 @@ static void lists_are_read_whole_or_not_at_all(void **state)
     free(words);
 }
 
-static void keyed_values_come_apart(void **state)
+TEST(keyed_values_come_apart)
 {
     app_keyed keyed;
     int64_t n = 7, absent = 9;
@@ -390,7 +370,6 @@ static void keyed_values_come_apart(void **state)
     int mode = 0;
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(app_keyed_parse("disks:n=100,beta=1e-9,mode=b", &keyed, &message), EQP_OK);
     assert_string_equal(keyed.kind, "disks");
     app_keyed_int(&keyed, "n", 1, INT64_MAX, &n);
@@ -429,11 +408,10 @@ static void assert_keyed_refused(const char *text, const char *expected)
     assert_string_equal(message.text, expected);
 }
 
-static void mistakes_in_keyed_values_are_named(void **state)
+TEST(mistakes_in_keyed_values_are_named)
 {
     char many[600] = "k:a=1";
 
-    (void)state;
     assert_keyed_refused("", "'' does not begin with a name");
     assert_keyed_refused(":n=1", "':n=1' does not begin with a name");
     assert_keyed_refused("k:", "'' is not key=value");
@@ -456,7 +434,7 @@ static void mistakes_in_keyed_values_are_named(void **state)
     assert_keyed_refused(many, "more than 32 keys");
 }
 
-static void failing_allocations_are_reported(void **state)
+TEST(failing_allocations_are_reported)
 {
     char program[] = "p", one[] = "--balance", two[] = "rcb:a=1";
     char *argv[] = {program, one, two};
@@ -466,10 +444,7 @@ static void failing_allocations_are_reported(void **state)
     char *text = NULL;
     int failures = 0;
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     memset(&s, 0x5A, sizeof s);
     old = s;
     for (int64_t k = 0;; k++) {
@@ -500,9 +475,8 @@ static void outer_handler(int signal_number)
     outer_calls++;
 }
 
-static void signals_set_a_flag_until_they_are_given_back(void **state)
+TEST(signals_set_a_flag_until_they_are_given_back)
 {
-    (void)state;
     (void)signal(SIGTERM, outer_handler);
     assert_int_equal(app_signals_install(), EQP_OK);
     assert_int_equal(app_signals_install(), EQP_ERR_STATE);
@@ -524,7 +498,7 @@ static void signals_set_a_flag_until_they_are_given_back(void **state)
 }
 
 /* A word is suggested for one that is mistaken in few letters, and none for one that is another word. */
-static void the_word_that_was_meant_is_found(void **state)
+TEST(the_word_that_was_meant_is_found)
 {
     static const char *const known[] = {"count", "sfc", "rcb", "interaction", "tiles"};
     static const struct {
@@ -542,7 +516,6 @@ static void the_word_that_was_meant_is_found(void **state)
                  {"rib", "rcb"},
                  {"iteractoin", "interaction"}};
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         eqp_nearest nearest = {.text = cases[c].text, .length = strlen(cases[c].text)};
         eqp_message message = {"no"};
@@ -559,27 +532,4 @@ static void the_word_that_was_meant_is_found(void **state)
     }
     eqp_nearest_look(NULL, "word");
     eqp_nearest_suggest(NULL, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_word_that_was_meant_is_found),
-        cmocka_unit_test(defaults_come_from_the_table),
-        cmocka_unit_test(both_forms_of_an_option_are_read),
-        cmocka_unit_test(what_was_given_is_known),
-        cmocka_unit_test(mistakes_are_one_line_that_says_what_and_where),
-        cmocka_unit_test(an_endless_argument_still_gives_one_line),
-        cmocka_unit_test(a_program_without_a_positional_takes_none),
-        cmocka_unit_test(a_program_with_room_takes_several_positionals),
-        cmocka_unit_test(help_and_version_win_over_what_follows),
-        cmocka_unit_test(help_lists_every_option_with_its_default),
-        cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
-        cmocka_unit_test(lists_are_read_whole_or_not_at_all),
-        cmocka_unit_test(keyed_values_come_apart),
-        cmocka_unit_test(mistakes_in_keyed_values_are_named),
-        cmocka_unit_test(failing_allocations_are_reported),
-        cmocka_unit_test(signals_set_a_flag_until_they_are_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

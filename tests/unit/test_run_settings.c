@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options that all mini-apps share, as a second app takes them: its own rows between them, its own words, its own
  * methods; and the names of its files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run_files.h"
 #include "run_settings.h"
+#include "unit.h"
 
 typedef struct settings {
     double before_all;
@@ -56,14 +47,13 @@ static int parse(int argc, const char *const *argv, settings *s, bool *given, eq
     return app_options_parse(&line, argc, (char *const *)argv, s, given, &action, message);
 }
 
-static void values_land_in_the_shared_struct_and_beside_it(void **state)
+TEST(values_land_in_the_shared_struct_and_beside_it)
 {
     static const char *const argv[] = {"second", "--steps", "5", "--own=9", "file", "--balance", "slabs", "--quiet"};
     bool given[40] = {false};
     eqp_message message = {""};
     settings s;
 
-    (void)state;
     assert_int_equal(parse(8, argv, &s, given, &message), EQP_OK);
     assert_int_equal(s.run.steps, 5);
     assert_int_equal(s.own, 9);
@@ -81,14 +71,13 @@ static void values_land_in_the_shared_struct_and_beside_it(void **state)
     }
 }
 
-static void an_app_has_its_own_words_and_defaults(void **state)
+TEST(an_app_has_its_own_words_and_defaults)
 {
     static const char *const argv[] = {"second"};
     eqp_message message = {""};
     settings s;
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(parse(1, argv, &s, NULL, &message), EQP_OK);
     assert_true(s.run.dt == 0.5 && s.run.steps == 3 && s.own == 7);
     assert_int_equal(app_options_help(&line, &text), EQP_OK);
@@ -98,7 +87,7 @@ static void an_app_has_its_own_words_and_defaults(void **state)
     free(text);
 }
 
-static void an_app_may_lack_an_option(void **state)
+TEST(an_app_may_lack_an_option)
 {
     static const app_option_text lacks[] = {{.name = "restart", .absent = true}, {.name = "schedule", .absent = true}};
     static const char *const argv[] = {"second", "--restart", "file"};
@@ -108,7 +97,6 @@ static void an_app_may_lack_an_option(void **state)
     settings s;
     char *text = NULL;
 
-    (void)state;
     less.text = lacks;
     less.ntexts = 2;
     assert_int_equal(app_options_parse(&less, 3, (char *const *)argv, &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
@@ -123,12 +111,11 @@ static void an_app_may_lack_an_option(void **state)
     free(text);
 }
 
-static void a_run_has_one_input(void **state)
+TEST(a_run_has_one_input)
 {
     eqp_message message = {""};
     app_run_settings run = {.snapshot = "a"};
 
-    (void)state;
     assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_OK);
     assert_string_equal(app_run_input_path(&run), "a");
     run.restart = "b";
@@ -144,13 +131,12 @@ static void a_run_has_one_input(void **state)
     assert_null(app_run_input_path(&run));
 }
 
-static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
+TEST(methods_of_the_app_stand_behind_those_of_the_table)
 {
     eqp_message message = {""};
     app_run_settings run = {.balance = "slabs", .rebalance = "4", .imbalance_tol = 0.5, .false_alarms = 0.25};
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
     assert_ptr_equal(run.method, &slabs);
     assert_true(run.policy.mode == EQP_POLICY_EVERY && run.policy.every == 4 && run.policy.imbalance_tol == 0.5 &&
@@ -171,7 +157,7 @@ static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
     assert_int_equal(app_run_choose("second", NULL, &run, &message), EQP_ERR_UNKNOWN);
 }
 
-static void a_what_if_has_methods_parts_and_a_network(void **state)
+TEST(a_what_if_has_methods_parts_and_a_network)
 {
     static const char *const argv[] = {"second",
                                        "file",
@@ -183,7 +169,6 @@ static void a_what_if_has_methods_parts_and_a_network(void **state)
     eqp_message message = {""};
     settings s;
 
-    (void)state;
     assert_int_equal(parse(7, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
@@ -204,14 +189,13 @@ static void a_what_if_has_methods_parts_and_a_network(void **state)
     assert_true(s.run.ncompare == 0 && s.run.compare == NULL && s.run.parts == NULL);
 }
 
-static void without_them_a_run_takes_the_defaults(void **state)
+TEST(without_them_a_run_takes_the_defaults)
 {
     static const char *const argv[] = {"second", "file", "--network", "measure:node=2"};
     const eqp_network usual = EQP_NETWORK_DEFAULTS;
     eqp_message message = {""};
     settings s;
 
-    (void)state;
     for (int argc = 2; argc <= 4; argc += 2) {
         assert_int_equal(parse(argc, argv, &s, NULL, &message), EQP_OK);
         assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
@@ -232,7 +216,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_network_is_read_from_a_file(void **state)
+TEST(a_network_is_read_from_a_file)
 {
     static const char name[] = "test_run_settings.network";
     static const struct {
@@ -248,7 +232,6 @@ static void a_network_is_read_from_a_file(void **state)
     eqp_message message;
     char *text = malloc(APP_NETWORK_BYTES + 2);
 
-    (void)state;
     write_text(name, "# remark, with=equals\n  alpha=3e-6 \r\n\n\tgather=1e-5\nnode=4");
     assert_int_equal(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message), EQP_OK);
     assert_true(choice.network.alpha == 3e-6 && choice.network.beta == 0 && choice.network.gather == 1e-5);
@@ -274,7 +257,7 @@ static void a_network_is_read_from_a_file(void **state)
     (void)remove(name);
 }
 
-static void a_bad_what_if_is_refused_in_one_line(void **state)
+TEST(a_bad_what_if_is_refused_in_one_line)
 {
     static const struct {
         const char *option[2], *line;
@@ -311,7 +294,6 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
          "second: --balance: interaction: pins: '1' is not an integer from 2 to 65536"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const char *const argv[] = {"second", "file", bad[i].option[0], bad[i].option[1]};
         eqp_message message = {""};
@@ -327,7 +309,7 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
 }
 
 /* A comparison makes no steps. */
-static void what_takes_steps_to_learn_is_not_compared(void **state)
+TEST(what_takes_steps_to_learn_is_not_compared)
 {
     static const char *const bad[][2] = {
         {"--share=measured", "second: --share: measured: nothing is measured where no step is made"},
@@ -336,7 +318,6 @@ static void what_takes_steps_to_learn_is_not_compared(void **state)
         {"--schedule=guided", "second: --schedule: guided: nothing is handed out where no step is made"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const char *const argv[] = {"second", "file", "--compare=sfc", "--parts=3,8", bad[i][0]};
         eqp_message message = {""};
@@ -347,14 +328,13 @@ static void what_takes_steps_to_learn_is_not_compared(void **state)
     }
 }
 
-static void shares_and_schedules_are_looked_up(void **state)
+TEST(shares_and_schedules_are_looked_up)
 {
     static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"};
     eqp_message message = {""};
     settings s;
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
     assert_true(s.run.share.kind == EQP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
@@ -373,13 +353,12 @@ static void shares_and_schedules_are_looked_up(void **state)
 }
 
 /* Settings that must be equal on all ranks, and settings that may differ. */
-static void runs_that_differ_have_other_numbers(void **state)
+TEST(runs_that_differ_have_other_numbers)
 {
     const app_run_settings run = {.generate = "a", .steps = 3, .balance = "sfc", .share_text = "equal"};
     app_run_settings other[] = {run, run, run, run, run, run, run}, same = run;
     char word[] = "sfc";
 
-    (void)state;
     other[0].generate = NULL;
     other[0].snapshot = NULL;
     other[0].restart = "a"; /* the same word, elsewhere */
@@ -399,13 +378,12 @@ static void runs_that_differ_have_other_numbers(void **state)
     assert_true(app_run_settings_hash(&same) == app_run_settings_hash(&run));
 }
 
-static void files_are_named_after_the_output(void **state)
+TEST(files_are_named_after_the_output)
 {
     static const char *const ending[] = {".data", NULL};
     const app_naming naming = {.ending = ending, .numbered = ".data"};
     char *name = NULL;
 
-    (void)state;
     assert_int_equal(app_name_with_ending(&naming, "dir.data/out.data", ".ctrl", &name), EQP_OK);
     assert_string_equal(name, "dir.data/out.ctrl");
     free(name);
@@ -420,11 +398,10 @@ static void files_are_named_after_the_output(void **state)
     free(name);
 }
 
-static void slices_cover_everything_once(void **state)
+TEST(slices_cover_everything_once)
 {
     int64_t first, count, end = 0;
 
-    (void)state;
     for (int r = 0; r < 7; r++) {
         app_slice(24, r, 7, &first, &count);
         assert_true(first == end && (count == 3 || count == 4));
@@ -435,12 +412,11 @@ static void slices_cover_everything_once(void **state)
     assert_true(count == 0 && first == 2);
 }
 
-static void a_file_has_few_particles_a_byte(void **state)
+TEST(a_file_has_few_particles_a_byte)
 {
     app_run_settings run = {.max_particles = 0};
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(app_run_check_particles(&run, "file", APP_PARTICLES_OF_A_FILE, 10, &message), EQP_OK);
     assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 7500000, &message), EQP_OK);
     assert_string_equal(message.text, "");
@@ -452,26 +428,4 @@ static void a_file_has_few_particles_a_byte(void **state)
     assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message), EQP_OK);
     assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000001), INT64_MAX, &message), EQP_ERR_DATA);
     assert_int_equal(app_run_check_particles(&run, "generated", INT64_C(30000001), 0, &message), EQP_ERR_DATA);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_land_in_the_shared_struct_and_beside_it),
-        cmocka_unit_test(an_app_has_its_own_words_and_defaults),
-        cmocka_unit_test(an_app_may_lack_an_option),
-        cmocka_unit_test(a_run_has_one_input),
-        cmocka_unit_test(methods_of_the_app_stand_behind_those_of_the_table),
-        cmocka_unit_test(a_what_if_has_methods_parts_and_a_network),
-        cmocka_unit_test(without_them_a_run_takes_the_defaults),
-        cmocka_unit_test(a_network_is_read_from_a_file),
-        cmocka_unit_test(a_bad_what_if_is_refused_in_one_line),
-        cmocka_unit_test(what_takes_steps_to_learn_is_not_compared),
-        cmocka_unit_test(shares_and_schedules_are_looked_up),
-        cmocka_unit_test(runs_that_differ_have_other_numbers),
-        cmocka_unit_test(files_are_named_after_the_output),
-        cmocka_unit_test(slices_cover_everything_once),
-        cmocka_unit_test(a_file_has_few_particles_a_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "output/report.h"
+#include "unit.h"
 
 #include "failing_malloc.h"
 
-static void a_table_is_aligned(void **state)
+TEST(a_table_is_aligned)
 {
     static const char *const header[] = {"method", "\xce\xbb %", "ghosts", "mixed"};
     eqp_table *table = NULL;
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(eqp_table_create(4, header, &table), EQP_OK);
     assert_int_equal(eqp_table_cell(table, "%s", "count"), EQP_OK);
     assert_int_equal(eqp_table_cell(table, "%.1f%%", 123.4), EQP_OK);
@@ -41,7 +31,7 @@ static void a_table_is_aligned(void **state)
     eqp_table_free(NULL);
 }
 
-static void a_table_can_be_taken_row_by_row(void **state)
+TEST(a_table_can_be_taken_row_by_row)
 {
     static const char *const header[] = {"  n", "what", "empty"};
     static const char *const lines[] = {"  n  what  empty\n---  ----  -----\n  1  a         -\n", "200  b       1.5\n",
@@ -49,7 +39,6 @@ static void a_table_can_be_taken_row_by_row(void **state)
     eqp_table *table = NULL;
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(eqp_table_create(3, header, &table), EQP_OK);
     for (int i = 0; i < 4; i++) {
         static const char *const cells[][6] = {
@@ -65,13 +54,12 @@ static void a_table_can_be_taken_row_by_row(void **state)
     eqp_table_free(table);
 }
 
-static void an_empty_table_is_its_header(void **state)
+TEST(an_empty_table_is_its_header)
 {
     static const char *const header[] = {"a", "bcd"};
     eqp_table *table = NULL;
     char *text = NULL;
 
-    (void)state;
     assert_int_equal(eqp_table_create(0, header, &table), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
     assert_int_equal(eqp_table_text(table, &text), EQP_OK);
@@ -80,14 +68,13 @@ static void an_empty_table_is_its_header(void **state)
     eqp_table_free(table);
 }
 
-static void a_table_of_many_rows_has_a_line_for_each(void **state)
+TEST(a_table_of_many_rows_has_a_line_for_each)
 {
     static const char *const header[] = {"n", "square"};
     eqp_table *table = NULL;
     char *text = NULL, *line;
     int lines = 0;
 
-    (void)state;
     assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
@@ -103,12 +90,11 @@ static void a_table_of_many_rows_has_a_line_for_each(void **state)
     eqp_table_free(table);
 }
 
-static void progress_shows_share_and_time(void **state)
+TEST(progress_shows_share_and_time)
 {
     eqp_progress p = {12, 40, 30.0, 10, "step", "imbalance 2 %"};
     char text[200];
 
-    (void)state;
     assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
     assert_string_equal(text, "[###.......] 12/40 step, 0:30 elapsed, 1:10 left, imbalance 2 %");
     p.done = 0;
@@ -131,13 +117,12 @@ static void progress_shows_share_and_time(void **state)
     assert_string_equal(text, "[###");
 }
 
-static void impossible_progress_is_refused(void **state)
+TEST(impossible_progress_is_refused)
 {
     const eqp_progress bad[] = {{-1, 4, 0.0, 10, "s", NULL}, {5, 4, 0.0, 10, "s", NULL}, {1, 4, NAN, 10, "s", NULL},
                                 {1, 4, -1.0, 10, "s", NULL}, {1, 4, 0.0, 0, "s", NULL},  {1, 4, 0.0, 101, "s", NULL}};
     char text[20] = "old";
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(eqp_progress_format(&bad[i], sizeof text, text), EQP_ERR_ARGUMENT);
     }
@@ -166,14 +151,11 @@ static int whole_table(void)
     return code;
 }
 
-static void a_table_needs_its_memory(void **state)
+TEST(a_table_needs_its_memory)
 {
     int64_t k = 0;
 
-    (void)state;
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t failures = 1; failures > 0; k++) {
         failing_malloc_start(k);
         int code = whole_table();
@@ -181,18 +163,4 @@ static void a_table_needs_its_memory(void **state)
         assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
     }
     assert_true(k > 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_aligned),
-        cmocka_unit_test(a_table_can_be_taken_row_by_row),
-        cmocka_unit_test(an_empty_table_is_its_header),
-        cmocka_unit_test(a_table_of_many_rows_has_a_line_for_each),
-        cmocka_unit_test(progress_shows_share_and_time),
-        cmocka_unit_test(impossible_progress_is_refused),
-        cmocka_unit_test(a_table_needs_its_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 /* Traces of other codes: what each format says comes out alike, and what cannot be is told with its place. Files that
  * are damaged in many ways are in the corpus of the fuzz target traces. */
 #include "snapshot_files.h"
+#include "unit.h"
 
 #include "ids.h"
 #include "trace.h"
 
 #include <hdf5.h>
-#include <math.h>
 
 static rf_trace *open_trace(const char *path, const char *edges, int64_t wanted)
 {
@@ -84,11 +84,10 @@ static const char *separated(const char *text, char separator)
     return made;
 }
 
-static void every_separator_says_the_same(void **state)
+TEST(every_separator_says_the_same)
 {
     const char *items = in_folder("items"), *edges = in_folder("edges");
 
-    (void)state;
     for (const char *c = ",;\t"; *c != '\0'; c++) {
         save_text(items, separated(ITEMS, *c));
         save_text(edges, separated(EDGES, *c == ',' ? '\t' : *c));
@@ -104,11 +103,10 @@ static void every_separator_says_the_same(void **state)
     unlink(edges);
 }
 
-static void positions_are_those_of_the_wanted_phase(void **state)
+TEST(positions_are_those_of_the_wanted_phase)
 {
     const char *items = in_folder("items");
 
-    (void)state;
     save_text(items, ITEMS);
     rf_trace *t = open_trace(items, NULL, 4);
     assert_true(t->centre[0] == 6 && t->centre[3] == 5 && t->centre[6] == 2); /* the last one is not there */
@@ -116,13 +114,12 @@ static void positions_are_those_of_the_wanted_phase(void **state)
     unlink(items);
 }
 
-static void names_and_units_of_columns(void **state)
+TEST(names_and_units_of_columns)
 {
     static const char *const header[] = {"id load_us", "object cost(us)", "task time_us", "ITEM \"seconds_us\"",
                                          "element work_us x_mm"};
     const char *path = in_folder("items");
 
-    (void)state;
     for (size_t k = 0; k < sizeof header / sizeof header[0]; k++) {
         char text[100];
         snprintf(text, sizeof text, "%s\n5 2 %s\n", header[k], k == 4 ? "7" : "");
@@ -140,9 +137,8 @@ static void names_and_units_of_columns(void **state)
     unlink(path);
 }
 
-static void hostile_tables_are_refused_with_their_line(void **state)
+TEST(hostile_tables_are_refused_with_their_line)
 {
-    (void)state;
     check_refused("item,load\n0,1\n1,nan\n", "line 3: load: 'nan' is not finite");
     check_refused("item,load\n0,1\n1,1e999\n", "line 3: load: '1e999' is not finite");
     check_refused("item,load\n0,-1\n", "line 2: load -1");
@@ -175,13 +171,12 @@ static void hostile_tables_are_refused_with_their_line(void **state)
     unlink(in_folder("bad"));
 }
 
-static void items_and_phases_that_hardly_meet_make_no_table(void **state)
+TEST(items_and_phases_that_hardly_meet_make_no_table)
 {
     const char *path = in_folder("bad");
     char *text = malloc(1 << 20);
     int at = snprintf(text, 100, "item,load,phase\n");
 
-    (void)state;
     for (int i = 0; i < 20000; i++) { /* a table of 3 GB */
         at += snprintf(text + at, 50, "%d,1,%d\n", i, i);
     }
@@ -194,7 +189,7 @@ static void items_and_phases_that_hardly_meet_make_no_table(void **state)
 #define TASK(id, moves, node, time)                                                                                    \
     "{\"entity\":" ELEMENT(id, moves) ",\"node\":" node ",\"resource\":\"cpu\",\"time\":" time "}"
 
-static void vt_says_who_stays_what_repeats_and_what_is_no_edge(void **state)
+TEST(vt_says_who_stays_what_repeats_and_what_is_no_edge)
 {
     static const char text[] =
         "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[],\"range\":[[1,2]]}}},"
@@ -214,7 +209,6 @@ static void vt_says_who_stays_what_repeats_and_what_is_no_edge(void **state)
                                                                                                      "false") "}]}]}";
     const char *path = in_folder("vt");
 
-    (void)state;
     save_text(path, text);
     rf_trace *t = open_trace(path, NULL, -1);
     assert_true(t->n == 3 && t->nphases == 3 && t->nranks == 2 && t->names_are_json);
@@ -260,12 +254,11 @@ static hid_t begin_hdf5(const char *path)
     return file;
 }
 
-static void hdf5_says_the_same(void **state)
+TEST(hdf5_says_the_same)
 {
     const char *path = in_folder("h5");
     const hid_t file = begin_hdf5(path);
 
-    (void)state;
     write_set(file, "/edges/bytes", H5T_NATIVE_INT, 1, (hsize_t[]){1}, (int[]){64});
     write_set(file, "/edges/phase", H5T_NATIVE_INT, 1, (hsize_t[]){1}, (int[]){4});
     H5Fclose(file);
@@ -293,12 +286,11 @@ static void check_hdf5_refused(const char *path, const char *word)
     }
 }
 
-static void hdf5_that_cannot_be_is_refused(void **state)
+TEST(hdf5_that_cannot_be_is_refused)
 {
     const char *path = in_folder("h5");
     hid_t file = begin_hdf5(path);
 
-    (void)state;
     write_set(file, "/edges/bytes", H5T_NATIVE_INT, 1, (hsize_t[]){2}, (int[]){64, 65});
     H5Fclose(file);
     check_hdf5_refused(path, "/edges/bytes: has another shape");
@@ -345,7 +337,7 @@ static int read_texts(const named_text *texts, int nranks, rf_trace **trace, eqp
 #define FILE_OF(metadata, tasks) "{\"metadata\":{" metadata "},\"phases\":[{\"id\":0,\"tasks\":[" tasks "]}]}"
 
 /* An idle rank is known by its file, by the metadata or by the user; contradictions are told in a line. */
-static void ranks_are_declared_not_guessed(void **state)
+TEST(ranks_are_declared_not_guessed)
 {
     static const char first[] = FILE_OF("", MOVES("7", "0")), second[] = FILE_OF("", MOVES("11", "1")),
                       idle[] = FILE_OF("\"rank\":2", ""), three[] = FILE_OF("\"num_ranks\":3", MOVES("7", "0"));
@@ -376,7 +368,6 @@ static void ranks_are_declared_not_guessed(void **state)
     eqp_message message;
     rf_trace *t;
 
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const int code = read_texts(cases[k].text, cases[k].nranks, &t, &message);
         const char *told = code == EQP_OK ? t->note.text : message.text;
@@ -390,7 +381,7 @@ static void ranks_are_declared_not_guessed(void **state)
 }
 
 /* Other files in the folder of a trace, and texts as other programs save them. */
-static void strangers_marks_and_packed_files(void **state)
+TEST(strangers_marks_and_packed_files)
 {
     static const char task[] = FILE_OF("", MOVES("7", "0"));
     static const struct {
@@ -416,7 +407,6 @@ static void strangers_marks_and_packed_files(void **state)
     eqp_message message;
     rf_trace *t;
 
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const int code = read_texts(cases[k].text, 0, &t, &message);
         const char *told = code == EQP_OK ? t->note.text : message.text;
@@ -431,7 +421,7 @@ static void strangers_marks_and_packed_files(void **state)
 }
 
 /* Each file says of itself which phases are like the one before them. */
-static void repeated_phases_share_what_they_repeat(void **state)
+TEST(repeated_phases_share_what_they_repeat)
 {
     static const char often[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[1,2],\"range\":"
                                 "[[3,1000000]]}}},\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}",
@@ -447,7 +437,6 @@ static void repeated_phases_share_what_they_repeat(void **state)
     eqp_message message;
     rf_trace *t;
 
-    (void)state;
     assert_int_equal(read_texts(one, 0, &t, &message), EQP_OK);
     assert_true(t->nphases == 1000001 && t->nrows == 1 && t->row[1000000] == 0); /* memory and work of one */
     rf_trace_free(t);
@@ -464,7 +453,7 @@ static void repeated_phases_share_what_they_repeat(void **state)
 #define SEND(from, to) "{\"bytes\":2,\"from\":" from ",\"to\":" to "}"
 
 /* Messages name kind and number but no home; a name of two tasks is ambiguous. */
-static void messages_of_vt_by_name(void **state)
+TEST(messages_of_vt_by_name)
 {
     static const char first[] = "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("1", "0") "," NAMED_TASK(
         "2",
@@ -480,7 +469,6 @@ static void messages_of_vt_by_name(void **state)
     eqp_message message;
     rf_trace *t;
 
-    (void)state;
     assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
     assert_true(t->n == 4 && t->edge_first[1] == 2 && t->left_out == 1);
     assert_true(t->edge[0].from == 0 && t->edge[0].bytes == 2);
@@ -488,7 +476,7 @@ static void messages_of_vt_by_name(void **state)
     rf_trace_free(t);
 }
 
-static void memory_of_tasks_blocks_and_ranks(void **state)
+TEST(memory_of_tasks_blocks_and_ranks)
 {
     static const char first[] = FILE_OF(
         "", "{\"entity\":" ELEMENT(
@@ -504,7 +492,6 @@ static void memory_of_tasks_blocks_and_ranks(void **state)
     eqp_message message;
     rf_trace *t;
 
-    (void)state;
     assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
     assert_true(t->memory.held[0] == 8 && t->memory.working[0] == 116 && t->memory.held[1] == 0 && t->bytes[0] == 16);
     assert_true(t->memory.nblocks == 1 && t->memory.block[0] == 0 && t->memory.block[1] == -1);
@@ -521,12 +508,11 @@ static void memory_of_tasks_blocks_and_ranks(void **state)
 }
 
 /* Numbers that the multiplier of a common hash throws into one slot: twice as many are twice the work. */
-static void crafted_numbers_do_not_collide(void **state)
+TEST(crafted_numbers_do_not_collide)
 {
     const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 modulo 2^64 */
     int64_t work[2];
 
-    (void)state;
     assert_true(inverse * UINT64_C(0x9e3779b97f4a7c15) == 1);
     for (int k = 0; k < 2; k++) {
         rf_ids ids = {.n = 0};
@@ -541,24 +527,5 @@ static void crafted_numbers_do_not_collide(void **state)
     assert_true(work[0] < 6 * 10000 && 2 * work[1] < 5 * work[0]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_declared_not_guessed),
-        cmocka_unit_test(strangers_marks_and_packed_files),
-        cmocka_unit_test(repeated_phases_share_what_they_repeat),
-        cmocka_unit_test(messages_of_vt_by_name),
-        cmocka_unit_test(memory_of_tasks_blocks_and_ranks),
-        cmocka_unit_test(crafted_numbers_do_not_collide),
-        cmocka_unit_test(every_separator_says_the_same),
-        cmocka_unit_test(positions_are_those_of_the_wanted_phase),
-        cmocka_unit_test(names_and_units_of_columns),
-        cmocka_unit_test(hostile_tables_are_refused_with_their_line),
-        cmocka_unit_test(items_and_phases_that_hardly_meet_make_no_table),
-        cmocka_unit_test(vt_says_who_stays_what_repeats_and_what_is_no_edge),
-        cmocka_unit_test(hdf5_says_the_same),
-        cmocka_unit_test(hdf5_that_cannot_be_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
-}
+static CMFixtureFunction unit_setup = files_setup;
+static CMFixtureFunction unit_teardown = files_teardown;

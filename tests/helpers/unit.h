@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program of unit tests: the headers that they need, and TEST(name) { ... }, which defines a test and lists it for
+ * main(). Tests run in the order of their definitions. A file may initialise unit_setup, unit_teardown and
+ * unit_next_round. */
+#ifndef EQP_TEST_UNIT_H
+#define EQP_TEST_UNIT_H
+
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "numeric.h"
+
+static struct CMUnitTest unit_test[64];
+static size_t unit_tests;
+static CMFixtureFunction unit_setup, unit_teardown;
+/* Prepares the next round of all tests, or returns false after the last one; NULL for a single round. */
+static bool (*unit_next_round)(void);
+
+static inline void unit_list(const char *name, CMUnitTestFunction test)
+{
+    assert(unit_tests < sizeof(unit_test) / sizeof(*unit_test));
+    unit_test[unit_tests++] = (struct CMUnitTest){.name = name, .test_func = test};
+}
+
+#define TEST(name)                                                                                                     \
+    static void name(void **);                                                                                         \
+    __attribute__((constructor)) static void name##_is_listed(void)                                                    \
+    {                                                                                                                  \
+        unit_list(#name, name);                                                                                        \
+    }                                                                                                                  \
+    static void name(void **state __attribute__((unused)))
+
+#define SKIP_IF(condition)                                                                                             \
+    do {                                                                                                               \
+        if (condition) {                                                                                               \
+            skip();                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+int main(void)
+{
+    int failed = 0;
+    bool again = unit_next_round == NULL || unit_next_round();
+
+    for (; again; again = unit_next_round != NULL && unit_next_round()) {
+        failed += _cmocka_run_group_tests("tests", unit_test, unit_tests, unit_setup, unit_teardown);
+    }
+    return failed;
+}
+
+#endif
