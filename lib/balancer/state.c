@@ -3,9 +3,8 @@
 #include "run/bytes.h"
 #include "run/run.h"
 
-#include "base/seal.h"
+#include "base/internal.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/units.h>
 
 #include <math.h>

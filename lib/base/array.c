@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _DEFAULT_SOURCE /* madvise */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,8 @@ static void advise_large(void *items, size_t bytes)
 
 int eqp_array_bytes(int64_t count, size_t size, size_t *bytes)
 {
-    if (count < 0 || size == 0 || !bytes) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((uint64_t)count > (uint64_t)PTRDIFF_MAX / size) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(count < 0 || size == 0 || !bytes, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((uint64_t)count > (uint64_t)PTRDIFF_MAX / size, EQP_ERR_OVERFLOW);
     *bytes = (size_t)count * size;
     return EQP_OK;
 }
@@ -48,13 +44,9 @@ int eqp_array_create(void *array, int64_t count, size_t size)
     int code = array ? eqp_array_bytes(count, size, &bytes) : EQP_ERR_ARGUMENT;
     void *items;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     items = calloc(bytes ? bytes : 1, 1);
-    if (!items) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!items, EQP_ERR_MEMORY);
     advise_large(items, bytes);
     store_pointer(array, items);
     return EQP_OK;
@@ -71,9 +63,7 @@ int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size
     void *items;
     int code = eqp_array_bytes(count, size, &bytes);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (*capacity <= INT64_MAX - *capacity / 2 && wanted < *capacity + *capacity / 2) {
         wanted = *capacity + *capacity / 2;
     }
@@ -86,9 +76,7 @@ int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size
     }
     memcpy(&items, array, sizeof items);
     items = realloc(items, bytes);
-    if (!items) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!items, EQP_ERR_MEMORY);
     advise_large(items, bytes);
     store_pointer(array, items);
     *capacity = wanted;

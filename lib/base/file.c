@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* fopencookie, getentropy, O_PATH */
 #include "base/target.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/file.h>
 
 #include <dirent.h>
@@ -44,10 +45,7 @@ struct eqp_output {
 
 static int cannot_write(const char *path, int reason, eqp_message *message)
 {
-    if (reason == EISDIR) {
-        eqp_message_set(message, "%s: is a directory", path);
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(reason == EISDIR, EQP__SAY(message, EQP_ERR_IO, "%s: is a directory", path));
     eqp_message_set(message, "%s: cannot be written: %s", path,
                     reason == ENXIO ? "nobody reads this pipe, or there is no such device"
                     : reason != 0   ? strerror(reason)
@@ -195,10 +193,7 @@ int eqp_output_create(const char *path, eqp_output **output, eqp_message *messag
     eqp_output *o = NULL;
     int code, reason;
 
-    if (!path || !path[0] || !output) {
-        eqp_message_set(message, "a file needs a name");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !path[0] || !output, EQP__SAY(message, EQP_ERR_ARGUMENT, "a file needs a name"));
     EQP_TRY(eqp_array_create(&o, 1, sizeof *o));
     o->fd = o->folder = o->direct = -1;
     EQP_TRY(eqp_array_create(&o->path, (int64_t)strlen(path) + 1, 1));
@@ -239,9 +234,7 @@ const char *eqp_output_path(const eqp_output *output)
 
 int eqp_output_check(const eqp_output *output, eqp_message *message)
 {
-    if (!output) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!output, EQP_ERR_ARGUMENT);
     return output->failed || ferror(output->stream) ? cannot_write(output->path, output->reason, message) : EQP_OK;
 }
 
@@ -317,10 +310,8 @@ static int give_name(eqp_output *o, eqp_message *message)
 {
     struct stat named;
 
-    if (fstatat(o->folder, o->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(named.st_mode)) {
-        eqp_message_set(message, "%s: is not a regular file any more", o->path);
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(fstatat(o->folder, o->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(named.st_mode),
+                 EQP__SAY(message, EQP_ERR_IO, "%s: is not a regular file any more", o->path));
     if ((o->target.exists && fchmod(o->fd, o->mode) != 0) ||
         renameat(o->folder, o->temporary, o->folder, o->name) != 0) {
         return cannot_write(o->path, errno, message);
@@ -376,9 +367,7 @@ void eqp_output_discard(eqp_output *output)
     close_if_open(output->fd);
     close_if_open(output->direct);
     close_if_open(output->folder);
-    free(output->target.name);
-    free(output->path);
-    free(output);
+    EQP__FREE(output->target.name, output->path, output);
 }
 
 /* True for the name of a temporary file of a target with that stem. */

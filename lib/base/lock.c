@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* gethostname */
 #include "base/target.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/file.h>
 
 #include <errno.h>
@@ -115,10 +116,8 @@ int eqp_lock_take(const char *path, const char *program, eqp_lock **lock, eqp_me
     eqp_lock *l = NULL;
     int code = EQP_ERR_UNKNOWN;
 
-    if (!path || !path[0] || !program || !lock) {
-        eqp_message_set(message, "a lock needs a name and a program");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !path[0] || !program || !lock,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a lock needs a name and a program"));
     EQP_TRY(eqp_array_create(&l, 1, sizeof *l));
     l->fd = -1;
     EQP_TRY(eqp_array_create(&l->path, (int64_t)strlen(path) + 1, 1));
@@ -157,6 +156,5 @@ void eqp_lock_free(eqp_lock *lock)
         }
         (void)close(lock->fd);
     }
-    free(lock->path);
-    free(lock);
+    EQP__FREE(lock->path, lock);
 }

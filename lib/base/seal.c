@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/seal.h"
+#include "base/internal.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 /* Agreement and small sums: what a collective call needs to fail on all ranks or on none. */
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 #include <equipoise/problem.h>
@@ -16,12 +17,10 @@ int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own)
 {
     MPI_Comm copy = MPI_COMM_NULL;
 
-    if (comm == MPI_COMM_NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS || MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(comm == MPI_COMM_NULL, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(MPI_Comm_dup(comm, &copy) != MPI_SUCCESS ||
+                     MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     *own = copy;
     return EQP_OK;
 }
@@ -31,9 +30,7 @@ int eqp_comm_create(MPI_Comm comm, MPI_Comm *own)
     MPI_Comm copy = MPI_COMM_NULL;
     int code = eqp__comm_dup(comm, &copy);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if ((code = eqp_agree(copy, own ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
         (void)MPI_Comm_free(&copy);
         return code;
@@ -51,12 +48,8 @@ void eqp_comm_free(MPI_Comm *own)
 
 int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
 {
-    if (comm == MPI_COMM_NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (MPI_Comm_rank(comm, rank) != MPI_SUCCESS || MPI_Comm_size(comm, nranks) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(comm == MPI_COMM_NULL, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(MPI_Comm_rank(comm, rank) != MPI_SUCCESS || MPI_Comm_size(comm, nranks) != MPI_SUCCESS, EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -97,10 +90,9 @@ static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message 
     if (message) {
         told.message = *message;
     }
-    if (EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm)) !=
-        MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm)) !=
+                     MPI_SUCCESS,
+                 EQP_ERR_MPI);
     if (message) {
         *message = told.message;
     }
@@ -132,9 +124,8 @@ int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message
     if (failed) {
         return failed;
     }
-    if (EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm)) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm)) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return close_agreement(&a, least, message);
 }
 
@@ -278,22 +269,14 @@ int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total
     int64_t sum = 0, all = 0, *values = NULL;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
-    if ((code = eqp_agree(comm, eqp_array_create(&values, nranks, sizeof *values), NULL))) {
-        goto done;
-    }
-    if (EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-        goto done;
-    }
+    EQP__FAIL_IF(code, code);
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&values, nranks, sizeof *values), NULL));
+    EQP_TRY(EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                           : EQP_OK);
     /* Every rank adds all values, so that an overflow anywhere is seen everywhere. */
     for (int r = 0; r < nranks; r++) {
-        if (values[r] > 0 ? all > INT64_MAX - values[r] : all < INT64_MIN - values[r]) {
-            code = EQP_ERR_OVERFLOW;
-            goto done;
-        }
+        EQP_TRY((values[r] > 0 ? all > INT64_MAX - values[r] : all < INT64_MIN - values[r]) ? EQP_ERR_OVERFLOW
+                                                                                            : EQP_OK);
         sum = r == rank ? all : sum;
         all += values[r];
     }
@@ -343,9 +326,9 @@ int eqp__sum_exact(MPI_Comm comm, int64_t n, double *value)
 {
     for (int64_t at = 0; at < n; at += PIECE) {
         const int count = (int)(n - at < PIECE ? n - at : PIECE);
-        if (EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm)) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm)) !=
+                         MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State on communicators: messengers, and the sums of a traffic watch. MPI finds such state by keys that are valid in
  * the whole process; these keys are the only global variables of the library, created once and never changed. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <pthread.h>
@@ -87,9 +87,7 @@ int eqp__attached_messenger(MPI_Comm comm, int purpose, int code, eqp_messenger 
     eqp_messenger *made = NULL;
     messengers *list = NULL;
 
-    if (comm == MPI_COMM_NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(comm == MPI_COMM_NULL, EQP_ERR_ARGUMENT);
     const int found = find_messengers(comm, &list);
     if (found == EQP_OK && list->of[purpose] != NULL) {
         *messenger = list->of[purpose];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/collect.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -16,8 +16,7 @@ int eqp__collect_prepare(MPI_Comm comm, eqp__collect *c)
 
     EQP_TRY(eqp__comm_shape(comm, &c->rank, &c->nranks));
     c->comm = comm;
-    EQP_TRY(eqp_array_create(&c->to_root, c->nranks, sizeof *c->to_root));
-    EQP_TRY(eqp_array_create(&c->from_all, c->nranks, sizeof *c->from_all));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->to_root, c->nranks), EQP__ARRAY(c->from_all, c->nranks)));
 done:
     return code;
 }
@@ -29,16 +28,14 @@ int eqp__collect_open(MPI_Comm comm, eqp__collect *c)
 
 void eqp__collect_close(eqp__collect *c)
 {
-    free(c->to_root);
-    free(c->from_all);
+    EQP__FREE(c->to_root, c->from_all);
 }
 
 int eqp__collect_announce(eqp__collect *c, int64_t n, int64_t *total)
 {
     c->to_root[0] = n;
-    if (EQP__WAITS(MPI_Gather(&n, 1, MPI_INT64_T, c->from_all, 1, MPI_INT64_T, 0, c->comm)) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(EQP__WAITS(MPI_Gather(&n, 1, MPI_INT64_T, c->from_all, 1, MPI_INT64_T, 0, c->comm)) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     *total = 0;
     for (int r = 0; c->rank == 0 && r < c->nranks; r++) {
         *total += c->from_all[r];

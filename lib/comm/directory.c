@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/directory.h>
 #include <equipoise/more/random.h>
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
@@ -34,8 +34,7 @@ typedef struct delivery {
 static void free_delivery(delivery *in)
 {
     eqp_move_plan_free(in->plan);
-    free(in->count);
-    free(in->id);
+    EQP__FREE(in->count, in->id);
 }
 
 /* Sends ids to their keepers. code: this rank's so far. The caller frees `in`, even on failure. */
@@ -89,9 +88,7 @@ int eqp_directory_create(MPI_Comm comm, int64_t n, const int64_t *id, eqp_direct
     delivery in = {.plan = NULL};
     int code = eqp__comm_dup(comm, &own);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = directory ? eqp_array_create(&d, 1, sizeof *d) : EQP_ERR_ARGUMENT;
     EQP_TRY(deliver(own, code, n, id, &in));
     EQP_TRY(eqp_agree(own, make_entries(d, &in), NULL));
@@ -99,8 +96,7 @@ int eqp_directory_create(MPI_Comm comm, int64_t n, const int64_t *id, eqp_direct
     *directory = d;
 done:
     if (code) {
-        free(d ? d->entry : NULL);
-        free(d);
+        EQP__FREE(d ? d->entry : NULL, d);
         eqp_comm_free(&own);
     }
     free_delivery(&in);
@@ -131,7 +127,6 @@ void eqp_directory_free(eqp_directory *directory)
 {
     if (directory) {
         eqp_comm_free(&directory->comm);
-        free(directory->entry);
-        free(directory);
+        EQP__FREE(directory->entry, directory);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of all ranks on every rank. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -38,9 +38,7 @@ static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const 
         }
         while (left > 0) {
             int bytes = (int)(left < EQP__MESSAGE_BYTES ? left : EQP__MESSAGE_BYTES);
-            if (EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm)) != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
+            EQP__FAIL_IF(EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm)) != MPI_SUCCESS, EQP_ERR_MPI);
             at += bytes;
             left -= (size_t)bytes;
         }
@@ -85,16 +83,12 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
     char *array = NULL;
     int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
-    if (EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-        goto done;
-    }
+    EQP_TRY(EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                      : EQP_OK);
     EQP_TRY(eqp__sum_counts(nranks, count, element_size, &total)); /* the same on all ranks */
     code = eqp_array_create(&array, total, element_size);
     EQP_TRY(eqp__gather_all(comm, code, element_size, n, send, count, array));
@@ -102,8 +96,7 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
     memcpy(recv, &array, sizeof array);
     array = NULL;
 done:
-    free(count);
-    free(array);
+    EQP__FREE(count, array);
     return code;
 }
 
@@ -133,15 +126,12 @@ static int grow(eqp_gatherer *g, int64_t room)
     char *mine = NULL, *all = NULL;
     int code = room > (INT_MAX - (int64_t)sizeof(slot_head)) / (int64_t)g->size ? EQP_ERR_OVERFLOW : EQP_OK;
 
-    code = code ? code : eqp_array_create(&mine, 1, slot_bytes(g, room));
-    code = code ? code : eqp_array_create(&all, g->nranks, slot_bytes(g, room));
+    code = code ? code : EQP__ARRAYS({&mine, 1, slot_bytes(g, room)}, {&all, g->nranks, slot_bytes(g, room)});
     if ((code = eqp__agree_alike(g->comm, code, (int64_t)g->size))) {
-        free(mine);
-        free(all);
+        EQP__FREE(mine, all);
         return code;
     }
-    free(g->mine);
-    free(g->all);
+    EQP__FREE(g->mine, g->all);
     g->mine = mine;
     g->all = all;
     g->room = room;
@@ -153,9 +143,7 @@ int eqp_gatherer_create(MPI_Comm comm, size_t element_size, eqp_gatherer **gathe
     eqp_gatherer *made = NULL;
     int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = element_size < 1 || element_size > INT_MAX / 2 || !gatherer ? EQP_ERR_ARGUMENT
                                                                        : eqp_array_create(&made, 1, sizeof *made);
     EQP_TRY(eqp_agree(comm, code, NULL));
@@ -171,9 +159,7 @@ done:
 void eqp_gatherer_free(eqp_gatherer *gatherer)
 {
     if (gatherer) {
-        free(gatherer->mine);
-        free(gatherer->all);
-        free(gatherer);
+        EQP__FREE(gatherer->mine, gatherer->all, gatherer);
     }
 }
 
@@ -238,9 +224,7 @@ int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *se
     int64_t room, total, found;
     char *first;
 
-    if (!gatherer) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!gatherer, EQP_ERR_ARGUMENT);
     code = code > 0 ? EQP_ERR_ARGUMENT : code;
     code = code ? code : n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : n > far / gatherer->nranks ? EQP_ERR_OVERFLOW : EQP_OK;

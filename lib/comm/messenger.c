@@ -9,9 +9,9 @@
  * Messages are cut into pieces of bounded size, so that a rank without memory can receive and drop them. */
 #include "comm/messenger.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -89,15 +89,9 @@ static int create_lists(eqp_messenger *m)
     const int64_t n = m->nranks;
     int code;
 
-    EQP_TRY(eqp_array_create(&m->partner, n, sizeof *m->partner));
-    EQP_TRY(eqp_array_create(&m->to, n, sizeof *m->to));
-    EQP_TRY(eqp_array_create(&m->from, n, sizeof *m->from));
-    EQP_TRY(eqp_array_create(&m->sent, n, sizeof *m->sent));
-    EQP_TRY(eqp_array_create(&m->awaited, n, sizeof *m->awaited));
-    EQP_TRY(eqp_array_create(&m->rank_of, n, sizeof *m->rank_of));
-    EQP_TRY(eqp_array_create(&m->bytes_of, n, sizeof *m->bytes_of));
-    EQP_TRY(eqp_array_create(&m->data_of, n, sizeof *m->data_of));
-    EQP_TRY(eqp_array_create(&m->sink, PIECE, 1));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n), EQP__ARRAY(m->sent, n),
+                        EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n), EQP__ARRAY(m->bytes_of, n),
+                        EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
     EQP_TRY(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a head for everybody */
 done:
     return code;
@@ -152,19 +146,10 @@ void eqp_messenger_free(eqp_messenger *messenger)
         (void)eqp_messenger_finish(m);
     }
     for (int r = 0; m->partner && r < m->nranks; r++) {
-        free(m->partner[r].out.data);
-        free(m->partner[r].in.data);
+        EQP__FREE(m->partner[r].out.data, m->partner[r].in.data);
     }
-    free(m->partner);
-    free(m->to);
-    free(m->from);
-    free(m->sent);
-    free(m->awaited);
-    free(m->rank_of);
-    free(m->bytes_of);
-    free(m->data_of);
-    free(m->sink);
-    free(m->request);
+    EQP__FREE(m->partner, m->to, m->from, m->sent, m->awaited, m->rank_of, m->bytes_of, m->data_of, m->sink,
+              m->request);
     eqp_comm_free(&m->own);
     free(m);
 }
@@ -203,21 +188,13 @@ int eqp_messenger_put(eqp_messenger *messenger, int to, int64_t bytes, void *roo
 {
     eqp_messenger *const m = messenger;
 
-    if (!m || !is_other(m, to) || bytes < 0 || !room) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (m->state != OPEN) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!m || !is_other(m, to) || bytes < 0 || !room, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(m->state != OPEN, EQP_ERR_STATE);
     buffer *b = &m->partner[to].out;
     const int64_t old = b->n > 0 ? b->n : (int64_t)sizeof(head);
-    if (bytes > INT64_MAX / 4 - old) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(bytes > INT64_MAX / 4 - old, EQP_ERR_OVERFLOW);
     const int code = reserve(b, old + bytes);
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (b->n == 0) {
         m->sent[m->nsent++] = to;
     }
@@ -269,10 +246,9 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
         const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = m->tag + (at == 0 ? tag : REST);
         const bool synchronous = at == 0 && told_when_taken;
-        if ((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
-                                                   &m->request[m->nrequests]) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
+                                                            &m->request[m->nrequests]) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -318,9 +294,7 @@ static int post_unexpected(eqp_messenger *m)
             p->told = true;
             p->idle = 0;
             m->to[m->nto++] = m->sent[i];
-            if (post(m, m->sent[i], NEW + m->turn, true, false)) {
-                return EQP_ERR_MPI;
-            }
+            EQP__FAIL_IF(post(m, m->sent[i], NEW + m->turn, true, false), EQP_ERR_MPI);
         }
     }
     return EQP_OK;
@@ -334,10 +308,9 @@ static int agree(eqp_messenger *m)
     if (m->agreeing) {
         return EQP_OK;
     }
-    if (MPI_Testall((int)(m->nrequests - m->nexpected), m->request + m->nexpected, &through, MPI_STATUSES_IGNORE) !=
-        MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Testall((int)(m->nrequests - m->nexpected), m->request + m->nexpected, &through,
+                             MPI_STATUSES_IGNORE) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     m->agreeing = through != 0;
     return through ? eqp__agree_begin(m->comm, m->code, m->nleast, m->least, &m->agreement) : EQP_OK;
 }
@@ -364,9 +337,7 @@ static int begin_send(eqp_messenger *m, int code, int nleast, const int64_t *lea
 
 int eqp_messenger_send(eqp_messenger *messenger, int code)
 {
-    if (!messenger) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!messenger, EQP_ERR_ARGUMENT);
     return messenger->state == OPEN ? begin_send(messenger, code, 0, NULL) : EQP_ERR_STATE;
 }
 
@@ -386,12 +357,8 @@ int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int 
     eqp_messenger *const m = messenger;
     int expected = 0;
 
-    if (!m || !are_others(m, nto, to) || !are_others(m, nfrom, from)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (m->state != OPEN) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!m || !are_others(m, nto, to) || !are_others(m, nfrom, from), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(m->state != OPEN, EQP_ERR_STATE);
     for (int i = 0; i < nto; i++) {
         expected += m->partner[to[i]].out.n > 0;
     }
@@ -425,16 +392,13 @@ static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
     p->lost = true;
     m->alone = EQP_ERR_MEMORY;
     if (*first != MPI_MESSAGE_NULL) {
-        if (MPI_Mrecv(m->sink, piece, MPI_BYTE, first, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Mrecv(m->sink, piece, MPI_BYTE, first, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
         take_piece(p, m->sink, piece);
     }
     while (p->progress != IS_THERE) {
         piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
-        if (MPI_Recv(m->sink, piece, MPI_BYTE, from, m->tag + REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Recv(m->sink, piece, MPI_BYTE, from, m->tag + REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         take_piece(p, m->sink, piece);
     }
     return EQP_OK;
@@ -446,9 +410,7 @@ static int take_first(eqp_messenger *m, int from, MPI_Message *first, const MPI_
     partner *p = &m->partner[from];
     int piece = 0;
 
-    if (MPI_Get_count(status, MPI_BYTE, &piece) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Get_count(status, MPI_BYTE, &piece) != MPI_SUCCESS, EQP_ERR_MPI);
     if (reserve(&p->in, piece)) {
         return throw_away(m, from, first, piece);
     }
@@ -486,18 +448,16 @@ static int receive(eqp_messenger *m, int from, bool wait)
     int flag = 1;
 
     if (p->progress == WAITS) {
-        if ((wait ? MPI_Mprobe(from, m->tag + FIRST, m->comm, &first, &status)
-                  : MPI_Improbe(from, m->tag + FIRST, m->comm, &flag, &first, &status)) != MPI_SUCCESS ||
-            (flag && take_first(m, from, &first, &status))) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF((wait ? MPI_Mprobe(from, m->tag + FIRST, m->comm, &first, &status)
+                           : MPI_Improbe(from, m->tag + FIRST, m->comm, &flag, &first, &status)) != MPI_SUCCESS ||
+                         (flag && take_first(m, from, &first, &status)),
+                     EQP_ERR_MPI);
     }
     while (p->progress == COMES && flag) {
-        if ((wait ? MPI_Wait(&p->coming, MPI_STATUS_IGNORE) : MPI_Test(&p->coming, &flag, MPI_STATUS_IGNORE)) !=
-                MPI_SUCCESS ||
-            (flag && take_next(m, from))) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF((wait ? MPI_Wait(&p->coming, MPI_STATUS_IGNORE)
+                           : MPI_Test(&p->coming, &flag, MPI_STATUS_IGNORE)) != MPI_SUCCESS ||
+                         (flag && take_next(m, from)),
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -511,9 +471,8 @@ static int take_unexpected(eqp_messenger *m)
     MPI_Status status;
     int flag = 0;
 
-    if (MPI_Improbe(MPI_ANY_SOURCE, m->tag + NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Improbe(MPI_ANY_SOURCE, m->tag + NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     if (!flag) {
         return EQP_OK;
     }
@@ -527,9 +486,7 @@ static int take_unexpected(eqp_messenger *m)
 static int listen(eqp_messenger *m, int *done)
 {
     *done = 0;
-    if (take_unexpected(m) || agree(m)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(take_unexpected(m) || agree(m), EQP_ERR_MPI);
     return m->agreeing && MPI_Test(&m->agreement.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS ? EQP_ERR_MPI
                                                                                                   : EQP_OK;
 }
@@ -676,9 +633,7 @@ int eqp_messenger_finish(eqp_messenger *messenger)
 {
     int alone = EQP_OK;
 
-    if (!messenger) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!messenger, EQP_ERR_ARGUMENT);
     const int code = messenger->state == OPEN ? EQP_ERR_STATE : finish(messenger, NULL, &alone);
     return code ? code : alone;
 }

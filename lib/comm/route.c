@@ -2,10 +2,10 @@
 /* Routes: made, described, freed. The work is in route_plan.c (what goes where) and route_trip.c (trips). */
 #include "comm/route_tables.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -107,9 +107,7 @@ int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_ro
     eqp__stages stages;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = route ? eqp__stages_make(plan, nranks, &stages) : EQP_ERR_ARGUMENT;
     if ((code = code ? code : eqp_array_create(&made, 1, sizeof *made))) {
         return eqp__route_meet_first(comm, code, number);
@@ -141,8 +139,7 @@ int eqp_route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_rou
 
 void eqp__route_drop_sums(eqp_route *route)
 {
-    free(route->adding_is_own ? route->adding : NULL);
-    free(route->hot_sum);
+    EQP__FREE(route->adding_is_own ? route->adding : NULL, route->hot_sum);
     route->adding = NULL;
     route->hot_sum = NULL;
 }
@@ -157,27 +154,12 @@ void eqp_route_free(eqp_route *route)
         (void)MPI_Wait(&route->made.request, MPI_STATUS_IGNORE);
     }
     eqp__route_unsplit(route);
-    free(route->sent.list);
-    free(route->received.list);
-    free(route->pieces.list);
-    free(route->to_own.list);
-    free(route->to_hot.list);
-    free(route->arrivals.list);
-    free(route->contributions.list);
-    free(route->hot_first);
-    free(route->hot_count);
-    free(route->hot_start);
-    free(route->arrival_id);
-    free(route->arrival_bytes);
-    free(route->arrival_offset);
-    free(route->arrival_home);
-    free(route->packed);
-    free(route->arrived);
+    EQP__FREE(route->sent.list, route->received.list, route->pieces.list, route->to_own.list, route->to_hot.list,
+              route->arrivals.list, route->contributions.list, route->hot_first, route->hot_count, route->hot_start,
+              route->arrival_id, route->arrival_bytes, route->arrival_offset, route->arrival_home, route->packed,
+              route->arrived);
     eqp__route_drop_sums(route);
-    free(route->sent_request);
-    free(route->received_request);
-    free(route->hot_request);
-    free(route);
+    EQP__FREE(route->sent_request, route->received_request, route->hot_request, route);
 }
 
 int eqp_route_ready(eqp_route *route)

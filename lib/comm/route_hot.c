@@ -2,6 +2,8 @@
 /* Blocks broadcast to all ranks of a lane, and their sums back. */
 #include "comm/route_tables.h"
 
+#include "base/internal.h"
+
 #include <string.h>
 
 static int64_t hot_bytes(const eqp_route *route, int r)
@@ -69,9 +71,7 @@ static int post_pieces(eqp_route *route, int back)
                 back ? MPI_Ireduce(route->adding + route->hot_at + at, sum, (int)(bytes / (int64_t)sizeof(double)),
                                    MPI_DOUBLE, MPI_SUM, r, route->lane, request)
                      : MPI_Ibcast(route->segment + route->hot_at + at, (int)bytes, MPI_BYTE, r, route->lane, request);
-            if (status != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
+            EQP__FAIL_IF(status != MPI_SUCCESS, EQP_ERR_MPI);
             at += bytes;
         }
     }

@@ -3,9 +3,9 @@
  * there. */
 #include "comm/route_plan.h"
 
+#include "base/internal.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -91,10 +91,9 @@ static int keep_hots(keeper *keep, const eqp__inspector *in, int64_t n, const ui
     const int nlane = route->stages.nnodes;
     int64_t at = route->hot_at, own = 0;
     eqp__hot record;
-    int code = eqp_array_create(&route->hot_first, nlane + 1, sizeof *route->hot_first);
+    int code = EQP__ARRAYS(EQP__ARRAY(route->hot_first, nlane + 1), EQP__ARRAY(route->hot_count, nlane),
+                           EQP__ARRAY(route->hot_start, nlane));
 
-    code = code ? code : eqp_array_create(&route->hot_count, nlane, sizeof *route->hot_count);
-    code = code ? code : eqp_array_create(&route->hot_start, nlane, sizeof *route->hot_start);
     for (int64_t i = 0; i < n && !code; i++) {
         memcpy(&record, words + i * in->hot_words, sizeof record);
         if (record.home == route->rank) {
@@ -143,12 +142,9 @@ static int exchange_keeps(const keeper *keep, finds *f)
     const eqp_route *route = keep->route;
     const int node = route->stages.node;
     kept *sorted = NULL;
-    int code = eqp_array_create(&f->out_count, node, sizeof *f->out_count);
+    int code = EQP__ARRAYS(EQP__ARRAY(f->out_count, node), EQP__ARRAY(f->in_count, node),
+                           EQP__ARRAY(f->first, node + 1), EQP__ARRAY(f->order, keep->n), EQP__ARRAY(sorted, keep->n));
 
-    code = code ? code : eqp_array_create(&f->in_count, node, sizeof *f->in_count);
-    code = code ? code : eqp_array_create(&f->first, node + 1, sizeof *f->first);
-    code = code ? code : eqp_array_create(&f->order, keep->n, sizeof *f->order);
-    code = code ? code : eqp_array_create(&sorted, keep->n, sizeof *sorted);
     if (!code) {
         eqp__order_by(keep->n, keep->to, node, f->first, f->order);
         for (int64_t i = 0; i < keep->n; i++) {
@@ -192,12 +188,10 @@ static int list_arrivals(eqp_route *route, const finds *f, int64_t *place)
     arrival *list = NULL;
     int64_t n = 0;
     int ordered = 1;
-    int code = eqp_array_create(&list, f->n, sizeof *list);
+    int code =
+        EQP__ARRAYS(EQP__ARRAY(list, f->n), EQP__ARRAY(route->arrival_id, f->n), EQP__ARRAY(route->arrival_bytes, f->n),
+                    EQP__ARRAY(route->arrival_offset, f->n), EQP__ARRAY(route->arrival_home, f->n));
 
-    code = code ? code : eqp_array_create(&route->arrival_id, f->n, sizeof *route->arrival_id);
-    code = code ? code : eqp_array_create(&route->arrival_bytes, f->n, sizeof *route->arrival_bytes);
-    code = code ? code : eqp_array_create(&route->arrival_offset, f->n, sizeof *route->arrival_offset);
-    code = code ? code : eqp_array_create(&route->arrival_home, f->n, sizeof *route->arrival_home);
     for (int x = 0; x < route->stages.node && !code; x++) {
         for (int64_t end = n + f->in_count[x]; n < end; n++) {
             list[n] = (arrival){f->list[n], n, x};
@@ -260,12 +254,7 @@ static int share_keeps(const keeper *keep)
         code = eqp_agree(keep->route->node, code, NULL);
     }
     code = code ? code : list_contributions(keep, &f, place);
-    free(place);
-    free(f.list);
-    free(f.out_count);
-    free(f.in_count);
-    free(f.first);
-    free(f.order);
+    EQP__FREE(place, f.list, f.out_count, f.in_count, f.first, f.order);
     return code;
 }
 
@@ -282,8 +271,7 @@ int eqp__route_keep(eqp__inspector *in, int *alone)
     }
     code = code ? code : share_keeps(&keep);
     code = meets ? eqp_agree(in->route->comm, code, NULL) : code;
-    free(keep.list);
-    free(keep.to);
+    EQP__FREE(keep.list, keep.to);
     *alone = code;
     return meets ? code : EQP_OK;
 }

@@ -2,9 +2,9 @@
 /* Lanes, nodes and the memory that a node shares. */
 #include "comm/route_tables.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -22,16 +22,13 @@ int eqp__route_split(eqp_route *route)
     MPI_Comm shared = MPI_COMM_NULL;
     int size = 0;
 
-    if (split_shared(route->comm, route->rank, &shared)) {
-        return EQP_ERR_MPI;
-    }
-    if (MPI_Comm_split(shared, route->rank / node, route->rank, &route->node) != MPI_SUCCESS ||
-        MPI_Comm_free(&shared) != MPI_SUCCESS || eqp__comm_shape(route->node, &route->node_rank, &size) ||
-        MPI_Comm_split(route->comm, route->rank % node, route->rank, &route->lane) != MPI_SUCCESS ||
-        MPI_Comm_set_errhandler(route->node, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-        MPI_Comm_set_errhandler(route->lane, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(split_shared(route->comm, route->rank, &shared), EQP_ERR_MPI);
+    EQP__FAIL_IF(MPI_Comm_split(shared, route->rank / node, route->rank, &route->node) != MPI_SUCCESS ||
+                     MPI_Comm_free(&shared) != MPI_SUCCESS || eqp__comm_shape(route->node, &route->node_rank, &size) ||
+                     MPI_Comm_split(route->comm, route->rank % node, route->rank, &route->lane) != MPI_SUCCESS ||
+                     MPI_Comm_set_errhandler(route->node, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+                     MPI_Comm_set_errhandler(route->lane, MPI_ERRORS_RETURN) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return eqp_agree(route->comm, size == node ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 }
 
@@ -42,9 +39,8 @@ static int query_segments(eqp_route *route)
     int unit;
 
     for (int x = 0; x < route->stages.node; x++) {
-        if (MPI_Win_shared_query(route->window, x, &bytes, &unit, &route->segments[x]) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Win_shared_query(route->window, x, &bytes, &unit, &route->segments[x]) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -60,9 +56,8 @@ static int share_memory(eqp_route *route)
         route->window = MPI_WIN_NULL;
         return EQP_ERR_MPI;
     }
-    if (query_segments(route) || MPI_Win_lock_all(MPI_MODE_NOCHECK, route->window) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(query_segments(route) || MPI_Win_lock_all(MPI_MODE_NOCHECK, route->window) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -127,11 +122,10 @@ static int find_leaders(MPI_Comm comm, int rank, int *leader)
     MPI_Comm shared = MPI_COMM_NULL;
     int mine = rank;
 
-    if (split_shared(comm, rank, &shared) || MPI_Bcast(&mine, 1, MPI_INT, 0, shared) != MPI_SUCCESS ||
-        MPI_Comm_free(&shared) != MPI_SUCCESS ||
-        MPI_Allgather(&mine, 1, MPI_INT, leader, 1, MPI_INT, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(split_shared(comm, rank, &shared) || MPI_Bcast(&mine, 1, MPI_INT, 0, shared) != MPI_SUCCESS ||
+                     MPI_Comm_free(&shared) != MPI_SUCCESS ||
+                     MPI_Allgather(&mine, 1, MPI_INT, leader, 1, MPI_INT, comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -140,9 +134,7 @@ int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan)
     int rank, nranks, node, *leader = NULL;
     int code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = !plan || plan->node < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&leader, nranks, sizeof *leader);
     EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : plan->node));
     EQP_TRY(find_leaders(comm, rank, leader));

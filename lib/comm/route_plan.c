@@ -2,9 +2,8 @@
 /* The inspector of a route: descriptions of blocks travel once, stage by stage, and the tables are made from them. */
 #include "comm/route_plan.h"
 
+#include "base/internal.h"
 #include "comm/messenger.h"
-
-#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +45,7 @@ void eqp__order_by(int64_t n, const int *key, int nkeys, int64_t *first, int64_t
 
 int eqp__add_bytes(int64_t *sum, int64_t bytes)
 {
-    if (bytes < 0 || *sum > INT64_MAX / 2 - bytes) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(bytes < 0 || *sum > INT64_MAX / 2 - bytes, EQP_ERR_OVERFLOW);
     *sum += bytes;
     return EQP_OK;
 }
@@ -97,9 +94,7 @@ static int take_block(eqp__inspector *in, const eqp__traveller *t, int64_t n, co
     int64_t start = 0;
     const int code = reserve(in, n);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     while (start < n && node_of(in, rank[start]) < in->route->me) {
         start++;
     }
@@ -121,9 +116,7 @@ static int take_hot(eqp__inspector *in, const eqp__traveller *t, int64_t n, cons
     const eqp__hot record = {t->id, t->bytes, t->seq, in->route->rank};
     int code = eqp_array_reserve(&in->hot, &in->hot_capacity, (in->nhot + 1) * in->hot_words, sizeof *in->hot);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     uint64_t *words = in->hot + in->nhot * in->hot_words;
     memset(words, 0, (size_t)in->hot_words * sizeof *words);
     memcpy(words, &record, sizeof record);
@@ -138,17 +131,14 @@ static int take_hot(eqp__inspector *in, const eqp__traveller *t, int64_t n, cons
 
 static int check_blocks(const eqp_route_blocks *b, int nranks)
 {
-    if (!b || b->n < 0 || (b->n > 0 && (!b->id || !b->bytes || !b->first || b->first[0] != 0))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!b || b->n < 0 || (b->n > 0 && (!b->id || !b->bytes || !b->first || b->first[0] != 0)),
+                 EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < b->n; i++) {
-        if (b->bytes[i] < 0 || b->first[i + 1] < b->first[i] || (b->first[i + 1] > b->first[i] && !b->rank)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(b->bytes[i] < 0 || b->first[i + 1] < b->first[i] || (b->first[i + 1] > b->first[i] && !b->rank),
+                     EQP_ERR_ARGUMENT);
         for (int64_t k = b->first[i]; k < b->first[i + 1]; k++) {
-            if (b->rank[k] < 0 || b->rank[k] >= nranks || (k > b->first[i] && b->rank[k] <= b->rank[k - 1])) {
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP__FAIL_IF(b->rank[k] < 0 || b->rank[k] >= nranks || (k > b->first[i] && b->rank[k] <= b->rank[k - 1]),
+                         EQP_ERR_ARGUMENT);
         }
     }
     return EQP_OK;
@@ -283,8 +273,7 @@ static int write_messages(eqp__inspector *in, const legs *all, eqp_messenger *me
     int64_t *first = NULL, *order = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&first, nlane + 1, sizeof *first));
-    EQP_TRY(eqp_array_create(&order, all->n, sizeof *order));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(first, nlane + 1), EQP__ARRAY(order, all->n)));
     eqp__order_by(all->n, all->to, nlane, first, order);
     for (int to = 0; to < nlane; to++) {
         if (first[to + 1] > first[to]) {
@@ -292,8 +281,7 @@ static int write_messages(eqp__inspector *in, const legs *all, eqp_messenger *me
         }
     }
 done:
-    free(first);
-    free(order);
+    EQP__FREE(first, order);
     return code;
 }
 
@@ -366,8 +354,7 @@ static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, in
 done:
     route->sent.first[stage + 1] = route->sent.n;
     route->received.first[stage + 1] = route->received.n;
-    free(all.list);
-    free(all.to);
+    EQP__FREE(all.list, all.to);
     return code;
 }
 
@@ -407,8 +394,6 @@ int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks, int64_t
     EQP_TRY(lanes ? EQP_OK : code);
     code = eqp__route_keep(&in, alone);
 done:
-    free(in.travellers);
-    free(in.user);
-    free(in.hot);
+    EQP__FREE(in.travellers, in.user, in.hot);
     return code;
 }

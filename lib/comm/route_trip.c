@@ -2,9 +2,9 @@
 /* The executor of a route: trips along the tables of the inspector. */
 #include "comm/route_tables.h"
 
+#include "base/internal.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -20,11 +20,10 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
 
     for (int64_t i = 0; i < m->nrequests; i++) {
         const int piece = (int)(left < (int64_t)route->largest ? left : (int64_t)route->largest);
-        if ((sends ? MPI_Isend(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])
-                   : MPI_Irecv(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])) !=
-            MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF((sends ? MPI_Isend(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])
+                            : MPI_Irecv(data, piece, MPI_BYTE, m->partner, tag, route->lane,
+                                        &request[m->request + i])) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         data += piece;
         left -= piece;
     }
@@ -44,9 +43,7 @@ static int post_receives(eqp_route *route, const eqp__messages *side, char *base
 {
     for (int64_t i = 0; i < side->n; i++) {
         const eqp__message *m = &side->list[i];
-        if (post(route, m, base + m->at, 0, tag, request)) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(post(route, m, base + m->at, 0, tag, request), EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -159,9 +156,7 @@ static int send_stage(eqp_route *route, int stage)
             }
             to += s->bytes;
         }
-        if (post(route, m, route->packed + m->at, 1, TAG_OUT, route->sent_request)) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(post(route, m, route->packed + m->at, 1, TAG_OUT, route->sent_request), EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -184,15 +179,9 @@ int eqp_route_start(eqp_route *route, const void *data)
 {
     int code;
 
-    if (!route) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (route->trip != EQP__TRIP_NONE) {
-        return EQP_ERR_STATE;
-    }
-    if ((code = eqp__route_open(route))) {
-        return code;
-    }
+    EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(route->trip != EQP__TRIP_NONE, EQP_ERR_STATE);
+    EQP__FAIL_IF((code = eqp__route_open(route)), code);
     code = route->given_up ? route->given_up : route->own_bytes > 0 && !data ? EQP_ERR_ARGUMENT : EQP_OK;
     data = code ? NULL : data;
     route->stage = 0;
@@ -211,9 +200,7 @@ int eqp_route_start(eqp_route *route, const void *data)
 /* Copies the arrivals out of the segments of the node, which may change afterwards. */
 static int take_arrivals(eqp_route *route)
 {
-    if (eqp__route_meet(route)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(eqp__route_meet(route), EQP_ERR_MPI);
     for (int64_t i = 0; i < route->arrivals.n && route->arrived; i++) {
         const eqp__span *s = &route->arrivals.list[i];
         copy_bytes(route->arrived + s->to, route->segments[s->who] + s->from, s->bytes);
@@ -225,12 +212,8 @@ int eqp_route_finish(eqp_route *route, const void **received)
 {
     int code;
 
-    if (!route) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (route->trip != EQP__TRIP_OUT) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(route->trip != EQP__TRIP_OUT, EQP_ERR_STATE);
     eqp_wait_begin();
     code = advance_out(route, 1);
     code = code ? code : wait_all(route, &route->sent, route->sent_request);
@@ -268,8 +251,7 @@ int eqp__route_sums(eqp_route *route)
         code = eqp_array_create(&adding, route->segment_bytes, 1);
     }
     if (code) {
-        free(adding);
-        free(hot_sum);
+        EQP__FREE(adding, hot_sum);
         return code;
     }
     route->adding = route->adding_is_own ? adding : route->segment;
@@ -295,9 +277,7 @@ static int send_stage_back(eqp_route *route, int stage)
     }
     for (int64_t i = route->received.first[stage]; i < route->received.first[stage + 1]; i++) {
         const eqp__message *m = &route->received.list[i];
-        if (post(route, m, route->adding + m->at, 1, TAG_BACK, route->received_request)) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(post(route, m, route->adding + m->at, 1, TAG_BACK, route->received_request), EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -340,16 +320,13 @@ static int advance_back(eqp_route *route, int wait)
     int done = 1, code = EQP_OK;
 
     if (!route->contributed) {
-        if ((wait ? MPI_Wait(&route->node_request, MPI_STATUS_IGNORE)
-                  : MPI_Test(&route->node_request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF((wait ? MPI_Wait(&route->node_request, MPI_STATUS_IGNORE)
+                           : MPI_Test(&route->node_request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         if (!done) {
             return EQP_OK;
         }
-        if (route->node != MPI_COMM_NULL && MPI_Win_sync(route->window) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(route->node != MPI_COMM_NULL && MPI_Win_sync(route->window) != MPI_SUCCESS, EQP_ERR_MPI);
         code = contribute(route);
     }
     while (!code && done && route->stage >= 0) {
@@ -366,12 +343,8 @@ int eqp_route_back_start(eqp_route *route, const void *mine)
 {
     int code;
 
-    if (!route) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (route->trip != EQP__TRIP_NONE) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(route->trip != EQP__TRIP_NONE, EQP_ERR_STATE);
     code = eqp__route_open(route);
     if (code || !route->all[EQP__WHOLE]) {
         return code ? code : EQP_ERR_ARGUMENT;
@@ -420,12 +393,8 @@ int eqp_route_back_finish(eqp_route *route, double *sum)
 {
     int code;
 
-    if (!route) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (route->trip != EQP__TRIP_BACK) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(route->trip != EQP__TRIP_BACK, EQP_ERR_STATE);
     eqp_wait_begin();
     code = advance_back(route, 1);
     code = code ? code : wait_all(route, &route->received, route->received_request);
@@ -454,9 +423,7 @@ int eqp_route_progress(eqp_route *route)
 {
     int code;
 
-    if (!route) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
     if (route->trip == EQP__TRIP_NONE) {
         return EQP_OK;
     }

@@ -2,10 +2,10 @@
 /* Elements to ranks that need not expect them. One messenger carries all calls of a communicator. */
 #include "comm/send.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -28,12 +28,8 @@ int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum)
     int64_t total = 0;
 
     for (int r = 0; r < nranks; r++) {
-        if (count[r] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (total > INT64_MAX - count[r]) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(count[r] < 0, EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(total > INT64_MAX - count[r], EQP_ERR_OVERFLOW);
         total += count[r];
     }
     *sum = total;
@@ -180,8 +176,7 @@ done:
     if (t->messenger) {
         eqp__messenger_trim(t->messenger, EQP__KEPT_BYTES);
     }
-    free(array);
-    free(count);
+    EQP__FREE(array, count);
     return code;
 }
 
@@ -282,9 +277,7 @@ int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_coun
     int64_t sum = 0;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = check_plan(plan, nranks);
     code = code ? code : recv_count ? EQP_OK : EQP_ERR_ARGUMENT;
     for (int r = 0; r < nranks && !code; r++) { /* limits the sum over the senders */

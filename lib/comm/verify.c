@@ -2,7 +2,8 @@
 /* Checks that records are still the same: a sum of hashes, one of each record. */
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 
 #include <inttypes.h>
@@ -68,9 +69,7 @@ int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t eleme
     double digit[2 * DIGITS];
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (n < 0 || sum == NULL || (n > 0 && (id == NULL || (element_size > 0 && record == NULL)))) {
         code = EQP_ERR_ARGUMENT;
     } else {
@@ -84,9 +83,8 @@ int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t eleme
     }
     split_words(mine, digit);
     EQP_TRY(eqp__meet(comm, code, 6, least, 2 * DIGITS, digit, NULL));
-    if (eqp__pair_differs(least) || eqp__pair_differs(least + 2) || eqp__pair_differs(least + 4)) {
-        EQP_TRY(EQP_ERR_ARGUMENT);
-    }
+    EQP_TRY(eqp__pair_differs(least) || eqp__pair_differs(least + 2) || eqp__pair_differs(least + 4) ? EQP_ERR_ARGUMENT
+                                                                                                     : EQP_OK);
     join_words(digit, all);
     all[1] += all[0] == 0; /* no records differ from a sum of zeros, which means "not yet summed" */
     if ((sum[0] != 0 || sum[1] != 0) && memcmp(sum, all, sizeof all) != 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/load.h>
 
 #include <math.h>
@@ -7,13 +8,9 @@
 
 static int check_values(int64_t n, const double *model, const double *measured)
 {
-    if (n < 1 || !model || !measured) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 1 || !model || !measured, EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(model[i]) || !isfinite(measured[i])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(model[i]) || !isfinite(measured[i]), EQP_ERR_DATA);
     }
     return EQP_OK;
 }
@@ -70,9 +67,7 @@ int eqp_load_correlation(int64_t n, const double *model, const double *measured,
     EQP_REQUIRE(r);
     int code = check_values(n, model, measured);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     *r = correlate(n, model, measured);
     return EQP_OK;
 }
@@ -113,18 +108,13 @@ int eqp_load_rank_correlation(int64_t n, const double *model, const double *meas
     double *rank_model = NULL, *rank_measured = NULL;
     int code = check_values(n, model, measured);
 
-    if (code || (code = eqp_array_create(&order, n, sizeof *order)) ||
-        (code = eqp_array_create(&rank_model, n, sizeof *rank_model)) ||
-        (code = eqp_array_create(&rank_measured, n, sizeof *rank_measured))) {
-        goto done;
-    }
+    EQP_TRY(code);
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(order, n), EQP__ARRAY(rank_model, n), EQP__ARRAY(rank_measured, n)));
     find_ranks(n, model, order, rank_model);
     find_ranks(n, measured, order, rank_measured);
     *r = correlate(n, rank_model, rank_measured);
 done:
-    free(rank_measured);
-    free(rank_model);
-    free(order);
+    EQP__FREE(rank_measured, rank_model, order);
     return code;
 }
 
@@ -134,15 +124,11 @@ int eqp_load_rmse(int64_t n, const double *model, const double *measured, double
     double largest = 0.0, squares = 0.0;
     int code = check_values(n, model, measured);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int64_t i = 0; i < n; i++) {
         largest = fmax(largest, fabs(model[i] - measured[i]));
     }
-    if (!isfinite(largest)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!isfinite(largest), EQP_ERR_OVERFLOW);
     /* relative to the largest difference, so that squares cannot overflow */
     for (int64_t i = 0; i < n && largest > 0.0; i++) {
         double d = (model[i] - measured[i]) / largest;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/internal.h"
+
 #include <equipoise/more/load.h>
 
 #include <math.h>
@@ -47,9 +49,7 @@ int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weigh
     memset(&s, 0, sizeof s);
     s.nkinds = nkinds;
     s.weighting = weighting;
-    if (!are_sums(&s)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!are_sums(&s), EQP_ERR_ARGUMENT);
     *sums = s;
     return EQP_OK;
 }
@@ -61,13 +61,9 @@ int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
     double weight = 1.0;
     bool empty = true;
 
-    if (!(seconds >= 0.0 && seconds <= LONGEST)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!(seconds >= 0.0 && seconds <= LONGEST), EQP_ERR_DATA);
     for (int k = 0; k < sums->nkinds; k++) {
-        if (count[k] < 0) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(count[k] < 0, EQP_ERR_DATA);
         empty = empty && count[k] == 0;
     }
     if (sums->weighting == EQP_COST_RELATIVE) {
@@ -92,9 +88,7 @@ int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
 int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
 {
     EQP_REQUIRE(are_sums(sums) && are_sums(other));
-    if (sums->nkinds != other->nkinds || sums->weighting != other->weighting) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(sums->nkinds != other->nkinds || sums->weighting != other->weighting, EQP_ERR_ARGUMENT);
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         sums->sum[i] += other->sum[i];
     }
@@ -295,17 +289,11 @@ int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double 
     eqp_cost_fit f;
     double x[EQP_COST_KINDS], mean;
 
-    if (!fit || !expected || !are_sums(sums) || !are_expected(sums->nkinds, expected, lean)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!fit || !expected || !are_sums(sums) || !are_expected(sums->nkinds, expected, lean), EQP_ERR_ARGUMENT);
     for (int i = 0; i < EQP_COST_SUMS; i++) {
-        if (!isfinite(sums->sum[i])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(sums->sum[i]), EQP_ERR_DATA);
     }
-    if (sums->sum[SAMPLES] < 1.0) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(sums->sum[SAMPLES] < 1.0, EQP_ERR_STATE);
     memset(&f, 0, sizeof f);
     f.nkinds = sums->nkinds;
     f.samples = sums->sum[SAMPLES];

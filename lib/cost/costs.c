@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cost/costs.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "cost/timings.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,8 +67,7 @@ int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double t
     int code;
 
     EQP_TRY(eqp_cost_sums_init(&mine, costs->fit.nkinds, EQP_COST_RELATIVE));
-    EQP_TRY(eqp_array_create(&model, timings->n, sizeof *model));
-    EQP_TRY(eqp_array_create(&measured, timings->n, sizeof *measured));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(model, timings->n), EQP__ARRAY(measured, timings->n)));
     for (int64_t i = 0; i < timings->n; i++) {
         const eqp_timing *t = &timings->timing[i];
         model[i] = eqp__costs_predict(costs, t->count);
@@ -83,8 +81,7 @@ int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double t
     told[EQP_COST_SUMS] = (double)timings->n;
     told[EQP_COST_SUMS + 1] = (double)timings->n * correlation;
 done:
-    free(measured);
-    free(model);
+    EQP__FREE(measured, model);
     return code;
 }
 

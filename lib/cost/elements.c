@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph of parts: loads and channels summed over the elements. Source: Pearce 2014, sections 3.1 and 3.2. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/elements.h>
 
 #include <math.h>
@@ -47,40 +48,28 @@ static bool has_edges(const eqp_elements *e)
 
 static int check_edges(const eqp_elements *e)
 {
-    if (e->edge_first[0] != 0) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(e->edge_first[0] != 0, EQP_ERR_DATA);
     for (int64_t i = 0; i < e->n; i++) {
-        if (e->edge_first[i + 1] < e->edge_first[i]) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(e->edge_first[i + 1] < e->edge_first[i], EQP_ERR_DATA);
     }
     const int64_t nedges = e->edge_first[e->n];
-    if (nedges > 0 && e->edge == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nedges > 0 && e->edge == NULL, EQP_ERR_ARGUMENT);
     for (int64_t k = 0; k < nedges; k++) {
-        if (e->edge[k] < 0 || e->edge[k] >= e->n || (e->edge_weight != NULL && !is_amount(e->edge_weight[k]))) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(e->edge[k] < 0 || e->edge[k] >= e->n || (e->edge_weight != NULL && !is_amount(e->edge_weight[k])),
+                     EQP_ERR_DATA);
     }
     return EQP_OK;
 }
 
 static int check_elements(const eqp_elements *e, int nparts, const double *measured)
 {
-    if (nparts < 1 || e->n < 0 || (e->n > 0 && e->part == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nparts < 1 || e->n < 0 || (e->n > 0 && e->part == NULL), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < e->n; i++) {
-        if (e->part[i] < 0 || e->part[i] >= nparts || (e->weight != NULL && !is_amount(e->weight[i]))) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(e->part[i] < 0 || e->part[i] >= nparts || (e->weight != NULL && !is_amount(e->weight[i])),
+                     EQP_ERR_DATA);
     }
     for (int p = 0; measured != NULL && p < nparts; p++) {
-        if (!is_amount(measured[p])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!is_amount(measured[p]), EQP_ERR_DATA);
     }
     return has_edges(e) ? check_edges(e) : EQP_OK;
 }
@@ -94,16 +83,14 @@ static int open_making(const eqp_elements *e, int nparts, const double *measured
     EQP_TRY(eqp_array_create(&m->graph, 1, sizeof *m->graph));
     g = m->graph;
     g->nparts = nparts;
-    EQP_TRY(eqp_array_create(&g->load, nparts, sizeof *g->load));
-    EQP_TRY(eqp_array_create(&g->elements, nparts, sizeof *g->elements));
-    EQP_TRY(eqp_array_create(&g->first, (int64_t)nparts + 1, sizeof *g->first));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->load, nparts), EQP__ARRAY(g->elements, nparts),
+                        EQP__ARRAY(g->first, (int64_t)nparts + 1)));
     if (measured != NULL) {
         EQP_TRY(eqp_array_create(&g->measured, nparts, sizeof *g->measured));
         memcpy(g->measured, measured, (size_t)nparts * sizeof *measured);
     }
-    EQP_TRY(eqp_array_create(&m->member_first, (int64_t)nparts + 1, sizeof *m->member_first));
-    EQP_TRY(eqp_array_create(&m->member, e->n, sizeof *m->member));
-    EQP_TRY(eqp_array_create(&m->slot, nparts, sizeof *m->slot));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->member_first, (int64_t)nparts + 1), EQP__ARRAY(m->member, e->n),
+                        EQP__ARRAY(m->slot, nparts)));
     for (int p = 0; p < nparts; p++) {
         m->slot[p] = -1;
     }
@@ -139,9 +126,7 @@ static int add_channel(making *m, int to, double weight)
     if (m->slot[to] < 0) {
         int code = eqp_array_reserve(&m->links, &m->capacity, m->nlinks + 1, sizeof *m->links);
 
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP__FAIL_IF(code, code);
         m->slot[to] = m->nlinks;
         m->links[m->nlinks++] = (link){to, 0, 0.0};
     }
@@ -209,9 +194,7 @@ static int match_links(making *m)
         for (int64_t k = g->first[p]; k < g->first[p + 1]; k++) {
             if (m->links[k].part > p) {
                 const int64_t back = find_link(m, m->links[k].part, p);
-                if (back < 0 || m->links[back].channels != m->links[k].channels) {
-                    return EQP_ERR_DATA;
-                }
+                EQP__FAIL_IF(back < 0 || m->links[back].channels != m->links[k].channels, EQP_ERR_DATA);
                 m->links[back].weight = m->links[k].weight;
                 matched += 2;
             }
@@ -225,9 +208,8 @@ static int keep_links(const making *m)
     eqp_part_graph *g = m->graph;
     int code;
 
-    EQP_TRY(eqp_array_create(&g->neighbour, m->nlinks, sizeof *g->neighbour));
-    EQP_TRY(eqp_array_create(&g->channels, m->nlinks, sizeof *g->channels));
-    EQP_TRY(eqp_array_create(&g->weight, m->nlinks, sizeof *g->weight));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->neighbour, m->nlinks), EQP__ARRAY(g->channels, m->nlinks),
+                        EQP__ARRAY(g->weight, m->nlinks)));
     for (int64_t k = 0; k < m->nlinks; k++) {
         g->neighbour[k] = m->links[k].part;
         g->channels[k] = m->links[k].channels;
@@ -255,10 +237,7 @@ int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double
     m.graph = NULL;
 done:
     eqp_part_graph_free(m.graph);
-    free(m.member_first);
-    free(m.member);
-    free(m.slot);
-    free(m.links);
+    EQP__FREE(m.member_first, m.member, m.slot, m.links);
     return code;
 }
 
@@ -282,12 +261,6 @@ void eqp_part_graph_free(eqp_part_graph *graph)
     if (graph == NULL) {
         return;
     }
-    free(graph->load);
-    free(graph->measured);
-    free(graph->elements);
-    free(graph->first);
-    free(graph->neighbour);
-    free(graph->channels);
-    free(graph->weight);
-    free(graph);
+    EQP__FREE(graph->load, graph->measured, graph->elements, graph->first, graph->neighbour, graph->channels,
+              graph->weight, graph);
 }

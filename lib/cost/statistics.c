@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/internal.h"
+
 #include <equipoise/more/load.h>
 
 #include <math.h>
@@ -7,15 +9,11 @@ int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load
 {
     eqp_load_sums s = {centre, -INFINITY, INFINITY, {0.0}};
 
-    if (n < 0 || (n > 0 && !load) || !sums || !isfinite(centre)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && !load) || !sums || !isfinite(centre), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
         double d = load[i] - centre;
 
-        if (!isfinite(load[i]) || load[i] < 0.0) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(load[i]) || load[i] < 0.0, EQP_ERR_DATA);
         s.max = fmax(s.max, load[i]);
         s.min = fmin(s.min, load[i]);
         s.power[1] += d;
@@ -31,9 +29,7 @@ int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load
 int eqp_load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other)
 {
     EQP_REQUIRE(sums && other);
-    if (sums->centre != other->centre) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(sums->centre != other->centre, EQP_ERR_ARGUMENT);
     sums->max = fmax(sums->max, other->max);
     sums->min = fmin(sums->min, other->min);
     for (int k = 0; k < 5; k++) {
@@ -68,20 +64,15 @@ int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics
     EQP_REQUIRE(sums && statistics);
     eqp_load_statistics s = {.max = sums->max, .min = sums->min};
 
-    if (!(sums->power[0] >= 1.0)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!isfinite(sums->power[4]) || !(sums->power[0] < 0x1p63)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!(sums->power[0] >= 1.0), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!isfinite(sums->power[4]) || !(sums->power[0] < 0x1p63), EQP_ERR_OVERFLOW);
     s.count = (int64_t)sums->power[0];
     s.sum = sums->power[1] + sums->power[0] * sums->centre;
     s.mean = s.sum / sums->power[0];
     s.imbalance = s.mean > 0.0 ? fmax(s.max / s.mean - 1.0, 0.0) : 0.0;
     find_shape(sums, &s);
-    if (!isfinite(s.sum) || !isfinite(s.standard_deviation) || !isfinite(s.skewness) || !isfinite(s.kurtosis)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!isfinite(s.sum) || !isfinite(s.standard_deviation) || !isfinite(s.skewness) || !isfinite(s.kurtosis),
+                 EQP_ERR_OVERFLOW);
     *statistics = s;
     return EQP_OK;
 }
@@ -92,9 +83,7 @@ int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statisti
     eqp_load_sums sums;
     int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_load_sums_compute(n, load, 0.0, &sums);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = eqp_load_sums_compute(n, load, sums.power[1] / (double)n, &sums);
     return code == EQP_ERR_ARGUMENT ? EQP_ERR_OVERFLOW : code ? code : eqp_load_statistics_from_sums(&sums, statistics);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cost/timings.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,7 @@ int eqp_timings_create(int nkinds, eqp_timings **timings)
     eqp_timings *made = NULL;
     int code;
 
-    if (nkinds < 1 || nkinds > EQP_COST_KINDS || !timings) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nkinds < 1 || nkinds > EQP_COST_KINDS || !timings, EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->nkinds = nkinds;
     *timings = made;
@@ -24,8 +22,7 @@ done:
 void eqp_timings_free(eqp_timings *timings)
 {
     if (timings) {
-        free(timings->timing);
-        free(timings);
+        EQP__FREE(timings->timing, timings);
     }
 }
 
@@ -33,9 +30,7 @@ int eqp_timings_add(eqp_timings *timings, const int64_t *count, double seconds)
 {
     int code;
 
-    if (!count) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!count, EQP_ERR_ARGUMENT);
     if (!timings) {
         return EQP_OK;
     }

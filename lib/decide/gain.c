@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/internal.h"
+
 #include <equipoise/more/gain.h>
 
 #include <math.h>
@@ -86,12 +88,8 @@ int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_ma
     const int code = check(of);
 
     EQP_REQUIRE(seconds && n >= 0 && (n == 0 || (load_max && moved_max)));
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (!are_amounts(n, load_max) || !are_amounts(n, moved_max)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(code, code);
+    EQP__FAIL_IF(!are_amounts(n, load_max) || !are_amounts(n, moved_max), EQP_ERR_DATA);
     if (n == 0) {
         return eqp_gain_none(of, seconds);
     }

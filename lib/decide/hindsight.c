@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/hindsight.h>
 
 #include <math.h>
@@ -58,9 +59,7 @@ static int check_matrix(int64_t n, const double *aged)
 {
     for (int64_t s = 0; s < n; s++) {
         for (int64_t t = s; t < n; t++) {
-            if (!is_amount(aged[s * n + t])) {
-                return EQP_ERR_DATA;
-            }
+            EQP__FAIL_IF(!is_amount(aged[s * n + t]), EQP_ERR_DATA);
         }
     }
     return EQP_OK;
@@ -76,22 +75,16 @@ int eqp_policy_hindsight(int64_t n, const double *aged, double map_seconds, doub
     if (n > INT32_MAX) { /* n by n numbers do not fit into memory */
         return EQP_ERR_OVERFLOW;
     }
-    if (!is_amount(map_seconds)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!is_amount(map_seconds), EQP_ERR_DATA);
     EQP_TRY(check_matrix(n, aged));
-    EQP_TRY(eqp_array_create(&rest, n + 1, sizeof *rest));
-    EQP_TRY(eqp_array_create(&cost, n, sizeof *cost));
-    EQP_TRY(eqp_array_create(&until, n, sizeof *until));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(rest, n + 1), EQP__ARRAY(cost, n), EQP__ARRAY(until, n)));
     for (int64_t s = 1; s < n; s++) {
         cost[s] = map_seconds;
     }
     matrix m = {n, aged};
     const schedule_case of = {n, row_of_matrix, &m, cost};
     const double found = find_schedule(&of, rest, until);
-    if (!isfinite(found)) {
-        EQP_TRY(EQP_ERR_OVERFLOW);
-    }
+    EQP_TRY(!isfinite(found) ? EQP_ERR_OVERFLOW : EQP_OK);
     if (maps != NULL) {
         memset(maps, 0, (size_t)n * sizeof *maps);
         for (int64_t s = 0; s < n; s = until[s]) {
@@ -100,9 +93,7 @@ int eqp_policy_hindsight(int64_t n, const double *aged, double map_seconds, doub
     }
     *best = found;
 done:
-    free(until);
-    free(cost);
-    free(rest);
+    EQP__FREE(until, cost, rest);
     return code;
 }
 
@@ -134,8 +125,7 @@ struct eqp_hindsight {
 void eqp_hindsight_free(eqp_hindsight *hindsight)
 {
     if (hindsight != NULL) {
-        free(hindsight->part);
-        free(hindsight);
+        EQP__FREE(hindsight->part, hindsight);
     }
 }
 
@@ -206,10 +196,10 @@ int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
     eqp_hindsight *h = hindsight;
 
     EQP_REQUIRE(h && step);
-    if (!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) || step->seconds_max < step->seconds_mean ||
-        (step->rebalanced && (!is_amount(step->balance_seconds) || !isfinite(step->aged)))) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) ||
+                     step->seconds_max < step->seconds_mean ||
+                     (step->rebalanced && (!is_amount(step->balance_seconds) || !isfinite(step->aged))),
+                 EQP_ERR_DATA);
     stretch now = {.max = step->seconds_max, .mean = step->seconds_mean, .steps = 1};
     if (step->rebalanced) {
         now.maps = 1;
@@ -408,9 +398,7 @@ static int conclude(const eqp_hindsight *h, double best, const int64_t *until, e
     for (int64_t s = 0; s < h->n; s = until[s]) {
         made.should += h->part[s].maps > 1 ? h->part[s].maps : s > 0 || h->part[s].maps > 0;
     }
-    if (!isfinite(made.seconds)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!isfinite(made.seconds), EQP_ERR_OVERFLOW);
     made.best = fmin(best, made.seconds);
     made.regret = made.seconds > 0.0 ? 1.0 - made.best / made.seconds : 0.0;
     *regret = made;
@@ -426,8 +414,7 @@ typedef struct judgement {
 
 static void free_judgement(judgement *j)
 {
-    free(j->until);
-    free(j->best);
+    EQP__FREE(j->until, j->best);
 }
 
 static int judge(const eqp_hindsight *h, judgement *j)
@@ -437,10 +424,8 @@ static int judge(const eqp_hindsight *h, judgement *j)
     pool *pools = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&room, 6 * n + 1, sizeof *room));
-    EQP_TRY(eqp_array_create(&j->until, n, sizeof *j->until));
-    EQP_TRY(eqp_array_create(&j->best, n, sizeof *j->best));
-    EQP_TRY(eqp_array_create(&pools, n, sizeof *pools));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(room, 6 * n + 1), EQP__ARRAY(j->until, n), EQP__ARRAY(j->best, n),
+                        EQP__ARRAY(pools, n)));
     view v = {.n = n, .part = h->part, .row = room, .fresh = room + n, .rise = room + 2 * n};
     v.noise = room + 3 * n;
     v.cost = room + 4 * n;
@@ -456,8 +441,7 @@ static int judge(const eqp_hindsight *h, judgement *j)
         }
     }
 done:
-    free(pools);
-    free(room);
+    EQP__FREE(pools, room);
     return code;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State machines of the two sides of lazy balancing: Pearce 2014, figures 5.7 to 5.9. */
+#include "base/internal.h"
+
 #include <equipoise/more/lazy_model.h>
 
 int eqp_lazy_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
@@ -53,9 +55,7 @@ static int on_step(eqp_lazy_state *s, eqp_lazy_action *action)
     if (s->phase != EQP_LAZY_OFFERED && s->phase != EQP_LAZY_READY) {
         return EQP_OK;
     }
-    if (s->waiting || is_due(s)) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(s->waiting || is_due(s), EQP_ERR_STATE);
     s->steps += s->steps < INT64_MAX;
     if (s->phase == EQP_LAZY_READY) {
         *action = is_due(s) ? EQP_LAZY_DO_TAKE : EQP_LAZY_DO_NOTHING;
@@ -80,9 +80,7 @@ static int on_all_have(eqp_lazy_state *s, eqp_lazy_action *action)
     if (s->phase != EQP_LAZY_OFFERED) {
         return EQP_OK;
     }
-    if (!s->has) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!s->has, EQP_ERR_STATE);
     s->phase = EQP_LAZY_READY;
     s->waiting = false;
     *action = is_due(s) ? EQP_LAZY_DO_TAKE : EQP_LAZY_DO_NOTHING;
@@ -105,9 +103,7 @@ static int on_take(eqp_lazy_state *s, eqp_lazy_action *action)
 {
     const bool dead = s->dead;
 
-    if (!is_due(s)) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!is_due(s), EQP_ERR_STATE);
     enter(s, dead ? EQP_LAZY_LOST : EQP_LAZY_IDLE);
     *action = dead ? EQP_LAZY_DO_GIVE_UP : EQP_LAZY_DO_NOTHING;
     return EQP_OK;

@@ -4,6 +4,8 @@
 
 #include "decide/noise.h"
 
+#include "base/internal.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,14 +35,10 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
         }
     }
     /* strtoll would accept blanks and signs */
-    if (text[0] < '0' || text[0] > '9') {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(text[0] < '0' || text[0] > '9', EQP_ERR_UNKNOWN);
     errno = 0;
     every = strtoll(text, &end, 10);
-    if (*end || errno || every < 1) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(*end || errno || every < 1, EQP_ERR_UNKNOWN);
     options->mode = EQP_POLICY_EVERY;
     options->every = every;
     return EQP_OK;
@@ -53,10 +51,10 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
                  options->mode == EQP_POLICY_REPAIR || options->mode == EQP_POLICY_GAIN ||
                  (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
-    if (options->size != sizeof *options || !known || !(options->imbalance_tol >= 0.0) || options->settle < 1 ||
-        !(options->jump >= 0.0) || !(options->false_alarms > 0.0) || options->false_alarms > 1.0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(options->size != sizeof *options || !known || !(options->imbalance_tol >= 0.0) ||
+                     options->settle < 1 || !(options->jump >= 0.0) || !(options->false_alarms > 0.0) ||
+                     options->false_alarms > 1.0,
+                 EQP_ERR_ARGUMENT);
     memset(policy, 0, sizeof *policy);
     policy->options = *options;
     policy->patience = 1.0;
@@ -165,11 +163,10 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     EQP_REQUIRE(policy && sample);
     const double mean = sample->seconds_mean;
 
-    if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
-        !is_amount(sample->hidden) ||
-        (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
+                     !is_amount(sample->hidden) ||
+                     (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised))),
+                 EQP_ERR_DATA);
     if (sample->rebalanced) {
         policy->since = 0;
         policy->lost = 0.0;

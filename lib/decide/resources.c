@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The best place and number of ranks for making a map: Pearce 2014, chapter 5.4. */
+#include "base/internal.h"
+
 #include <equipoise/more/lazy_model.h>
 
 #include <math.h>
@@ -126,10 +128,9 @@ int eqp_lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *ch
     eqp_lazy_choice made = {.kind = EQP_LAZY_INLINE};
 
     EQP_REQUIRE(model && choice && nranks >= 1 && nranks <= EQP_LAZY_RANKS_MAX && model->steps >= 1);
-    if (!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
-        !is_amount(model->imbalance) || !is_amount(model->drift) || !is_amount(model->tolerance)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
+                     !is_amount(model->imbalance) || !is_amount(model->drift) || !is_amount(model->tolerance),
+                 EQP_ERR_DATA);
     const int64_t t = model->as_printed ? counted_steps(model) : model->steps;
     made.steps = t;
     for (int k = 0; k < EQP_LAZY_KINDS; k++) {

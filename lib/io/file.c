@@ -2,7 +2,8 @@
 /* Reads regular files only. Opening never blocks, as it would on a pipe. */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/file.h>
 
 #include <errno.h>
@@ -20,9 +21,7 @@ int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *messag
     int opened = -1;
     const int code = eqp_input_open(path, &stream, message);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     opened = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
     if (opened < 0 || fstat(opened, &status) != 0) {
         eqp_message_set(message, "%s: %s", path, strerror(errno));
@@ -46,14 +45,10 @@ int eqp__file_read(int fd, const char *path, void *to, size_t bytes, int64_t off
         if (got < 0 && errno == EINTR) {
             continue;
         }
-        if (got < 0) {
-            eqp_message_set(message, "%s: byte %lld: %s", path, (long long)offset, strerror(errno));
-            return EQP_ERR_IO;
-        }
-        if (got == 0) {
-            eqp_message_set(message, "%s: truncated: ends at byte %lld", path, (long long)offset);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(got < 0,
+                     EQP__SAY(message, EQP_ERR_IO, "%s: byte %lld: %s", path, (long long)offset, strerror(errno)));
+        EQP__FAIL_IF(got == 0,
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: truncated: ends at byte %lld", path, (long long)offset));
         at += got;
         bytes -= (size_t)got;
         offset += got;
@@ -81,9 +76,7 @@ int eqp__path_join(const char *path, const char *suffix, char **joined)
     size_t length = strlen(path), more = strlen(suffix);
     char *name = malloc(length + more + 1);
 
-    if (!name) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!name, EQP_ERR_MEMORY);
     memcpy(name, path, length);
     memcpy(name + length, suffix, more + 1);
     *joined = name;

@@ -3,7 +3,7 @@
  * fixed order of blocks; format 2 names each in a record of 8 bytes before it. (User guide of GADGET-2, section 6.) */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,10 +300,9 @@ static int next_block(const reader *r, int order, bool has_masses, int64_t *at, 
     if (rc != EQP_OK) {
         return rc;
     }
-    if (found.bytes != LABEL_BYTES) {
-        eqp_message_set(message, "%s: damaged: no block label at byte %lld", r->path, (long long)*at);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(
+        found.bytes != LABEL_BYTES,
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: no block label at byte %lld", r->path, (long long)*at));
     rc = eqp__source_read(&r->source, label, sizeof label, found.offset, message);
     *at = after(&found);
     *which = BLOCKS;
@@ -326,15 +325,11 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
         if (rc != EQP_OK) {
             return rc;
         }
-        if (order >= MOST_RECORDS) {
-            eqp_message_set(message, "%s: damaged: more than %d blocks before byte %lld", r->path, MOST_RECORDS,
-                            (long long)at);
-            return EQP_ERR_FORMAT;
-        }
-        if (which < BLOCKS && d->at[which].offset != 0) {
-            eqp_message_set(message, "%s: damaged: two blocks %.4s", r->path, labels[which]);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(order >= MOST_RECORDS,
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: more than %d blocks before byte %lld", r->path,
+                              MOST_RECORDS, (long long)at));
+        EQP__FAIL_IF(which < BLOCKS && d->at[which].offset != 0,
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: two blocks %.4s", r->path, labels[which]));
         if (which < BLOCKS) {
             rc = place_block(r, d, which, &found, numbers, message);
             if (rc != EQP_OK) {
@@ -378,10 +373,8 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
         if (rc != EQP_OK) {
             return rc;
         }
-        if (d->at[BLOCK_POS].offset == 0) {
-            eqp_message_set(message, "%s: has no block POS: truncated?", r->path);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(d->at[BLOCK_POS].offset == 0,
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: has no block POS: truncated?", r->path));
         h->has_masses = massive == 0 || d->at[BLOCK_MASS].offset != 0;
     }
     h->has_ids = d->at[BLOCK_ID].offset != 0;

@@ -2,7 +2,7 @@
 /* Writes GADGET HDF5 snapshots: header, groups of types, rows of slices. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,16 +53,13 @@ int eqp__layout_check(const char *path, const eqp_snapshot_layout *l, eqp_messag
     for (int a = 0; good && a < l->nattributes; a++) {
         good = l->attribute[a].name && l->attribute[a].name[0];
     }
-    if (!good) {
-        eqp_message_set(message, "%s: the layout of the snapshot has values out of range", path ? path : "");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!good, EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: the layout of the snapshot has values out of range",
+                                 path ? path : ""));
     for (int c = 0; c < l->ncolumns; c++) {
         for (int i = 0; l->column[c].name && i < STANDARD; i++) {
-            if (strcmp(l->column[c].name, standard[i].name) == 0) {
-                eqp_message_set(message, "%s: every snapshot has a column %s", path, standard[i].name);
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP__FAIL_IF(
+                strcmp(l->column[c].name, standard[i].name) == 0,
+                EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: every snapshot has a column %s", path, standard[i].name));
         }
     }
     return eqp__hdf5_check_columns(l->ncolumns, l->column, message);
@@ -166,10 +163,7 @@ static int fill_group(const char *path, hid_t file, const char *name, const eqp_
     if (group >= 0) {
         H5Gclose(group);
     }
-    if (status < 0) {
-        eqp_message_set(message, "%s: HDF5 cannot write the group %s", path, name);
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(status < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot write the group %s", path, name));
     return EQP_OK;
 }
 
@@ -182,10 +176,7 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
 
     snprintf(name, sizeof name, "PartType%d", type);
     group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (group < 0) {
-        eqp_message_set(message, "%s: HDF5 cannot make the group %s", path, name);
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(group < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot make the group %s", path, name));
     for (int c = 0; rc == EQP_OK && c < STANDARD + l->ncolumns; c++) {
         const eqp_column *column = c < STANDARD ? &standard[c] : &l->column[c - STANDARD];
 
@@ -344,11 +335,7 @@ static int write_run(const eqp_snapshot_writer *w, int k, const slice *s, int ty
 
     snprintf(name, sizeof name, "PartType%d", type);
     group = H5Gopen2(w->file[k].file, name, H5P_DEFAULT);
-    if (group < 0) {
-        eqp_message_set(message, "%s: HDF5 cannot open the group %s", path, name);
-        code = EQP_ERR_IO;
-        goto done;
-    }
+    EQP_TRY(group < 0 ? EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot open the group %s", path, name) : EQP_OK);
     EQP_TRY(eqp__hdf5_write_column(path, group, &standard[0], row, n, 1, x, message));
     EQP_TRY(eqp__hdf5_write_column(path, group, &standard[1], row, n, factor, v, message));
     EQP_TRY(write_ids(w, path, s, group, row, n, done, message));
@@ -390,13 +377,12 @@ int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_s
     eqp__hdf5_quiet quiet;
     int code;
 
-    if (!writer || n < 0 || n > writer->total - writer->written || !arrays ||
-        (n > 0 && ((writer->layout.ncolumns > 0 && !data) || !arrays->x || !arrays->y || !arrays->z || !arrays->m))) {
-        eqp_message_set(message, "%s: slice %lld + %lld of %lld particles: out of range, or without data",
-                        writer ? writer->path : "", writer ? (long long)writer->written : 0, (long long)n,
-                        writer ? (long long)writer->total : 0);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(
+        !writer || n < 0 || n > writer->total - writer->written || !arrays ||
+            (n > 0 && ((writer->layout.ncolumns > 0 && !data) || !arrays->x || !arrays->y || !arrays->z || !arrays->m)),
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: slice %lld + %lld of %lld particles: out of range, or without data",
+                 writer ? writer->path : "", writer ? (long long)writer->written : 0, (long long)n,
+                 writer ? (long long)writer->total : 0));
     eqp__hdf5_enter(&quiet);
     code = write_runs(writer, &s, n, message);
     eqp__hdf5_leave(&quiet);
@@ -443,8 +429,6 @@ void eqp_snapshot_write_discard(eqp_snapshot_writer *writer)
             eqp__hdf5_discard(&writer->file[k]);
         }
         eqp__hdf5_leave(&quiet);
-        free(writer->file);
-        free(writer->path);
-        free(writer);
+        EQP__FREE(writer->file, writer->path, writer);
     }
 }

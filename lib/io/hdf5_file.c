@@ -4,7 +4,7 @@
  * keeps the first error in the output, whose commit returns it. Otherwise it works as HDF5's default driver. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -219,9 +219,7 @@ int eqp__hdf5_create(const char *path, eqp__hdf5_output *out, eqp_message *messa
     hid_t access;
 
     out->file = out->driver = -1;
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     out->driver = H5FDregister(&driver);
     access = access_properties(out);
     if (access >= 0) {

@@ -3,7 +3,7 @@
  * checked against the bytes stored before memory is allocated for it. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,9 +89,7 @@ int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *gr
     htri_t there = H5Lexists(at, name, H5P_DEFAULT);
     hid_t access, opened = -1;
 
-    if (there == 0) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(there == 0, EQP_ERR_UNKNOWN);
     access = there > 0 ? access_within(H5P_GROUP_ACCESS) : -1;
     if (access >= 0) {
         opened = H5Gopen2(at, name, access);
@@ -318,9 +316,7 @@ int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_c
     char where[64], what[WORDS];
     hid_t opened;
 
-    if (there == 0) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(there == 0, EQP_ERR_UNKNOWN);
     opened = there > 0 ? eqp__hdf5_open_within(group, name) : -1;
     if (opened >= 0) {
         wrong = what_is_wrong(opened, class, rows, width);

@@ -4,7 +4,7 @@
  */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +33,7 @@ static herr_t driver_close(H5FD_t *file)
     packed_file *f = (packed_file *)file;
 
     eqp__source_close(&f->source);
-    free(f->path);
-    free(f->head);
-    free(f);
+    EQP__FREE(f->path, f->head, f);
     return 0;
 }
 
@@ -170,10 +168,8 @@ int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message
     packed = source.packed;
     eqp__source_close(&source);
     *file = packed ? open_packed(path, size) : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (*file < 0) {
-        eqp_message_set(message, "%s: HDF5 cannot open it: truncated, damaged or being written", path);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(*file < 0, EQP__SAY(message, EQP_ERR_FORMAT,
+                                     "%s: HDF5 cannot open it: truncated, damaged or being written", path));
     return EQP_OK;
 }
 

@@ -3,7 +3,7 @@
  * checks. Only files in the same folder or below are opened. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,7 @@ static int join(const char *path, size_t folder, const char *name, char **piece)
     size_t bytes = folder + strlen(name) + 1;
     char *made = malloc(bytes);
 
-    if (!made) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!made, EQP_ERR_MEMORY);
     snprintf(made, bytes, "%.*s%s", (int)folder, path, name);
     *piece = made;
     return EQP_OK;
@@ -63,12 +61,11 @@ static int add_piece(const char *path, const char *name, int64_t guess, eqp__pie
     int rc = EQP_OK;
 
     /* "." is the file itself; "%b" is replaced by a running number. */
-    if (name[0] == '\0' || strcmp(name, ".") == 0 || strchr(name, '%')) {
-        eqp_message_set(message,
-                        "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves",
-                        path, name);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(
+        name[0] == '\0' || strcmp(name, ".") == 0 || strchr(name, '%'),
+        EQP__SAY(message, EQP_ERR_FORMAT,
+                 "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves", path,
+                 name));
     rc = beside(path, name, &piece);
     if (rc == EQP_OK && !is_known(pieces, guess, piece)) {
         if (pieces->n >= MOST_PIECES) {

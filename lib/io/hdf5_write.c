@@ -2,7 +2,7 @@
 /* Writes HDF5 files of known size: creates all datasets, then writes their rows in order. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,8 @@ int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *messag
         for (int i = 0; good && i < c; i++) {
             good = strcmp(column[i].name, column[c].name) != 0;
         }
-        if (!good) {
-            eqp_message_set(message, "column %d: no name, a name used before, or a wrong kind or width", c);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!good, EQP__SAY(message, EQP_ERR_ARGUMENT,
+                                     "column %d: no name, a name used before, or a wrong kind or width", c));
     }
     return EQP_OK;
 }
@@ -102,10 +100,8 @@ int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eq
     eqp_table_writer *w = NULL;
     int code;
 
-    if (!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column || !writer) {
-        eqp_message_set(message, "a table needs a name, columns and a number of rows");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column || !writer,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a table needs a name, columns and a number of rows"));
     eqp__hdf5_enter(&quiet);
     EQP_TRY(eqp__hdf5_check_columns(ncolumns, column, message));
     EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
@@ -135,10 +131,8 @@ int eqp_table_write_rows(eqp_table_writer *writer, int64_t n, const void *const 
     const char *path = writer ? eqp_output_path(writer->out.output) : "";
     int code = EQP_OK;
 
-    if (!writer || n < 0 || n > writer->rows - writer->written || !data) {
-        eqp_message_set(message, "%s: more rows than were announced, or none", path);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!writer || n < 0 || n > writer->rows - writer->written || !data,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: more rows than were announced, or none", path));
     eqp__hdf5_enter(&quiet);
     for (int c = 0, at = 0; code == EQP_OK && c < writer->ncolumns; at += writer->column[c++].width) {
         code = eqp__hdf5_write_column(path, writer->out.file, &writer->column[c], writer->written, n, 1, data + at,
@@ -176,7 +170,6 @@ void eqp_table_write_discard(eqp_table_writer *writer)
         eqp__hdf5_enter(&quiet);
         eqp__hdf5_discard(&writer->out);
         eqp__hdf5_leave(&quiet);
-        free(writer->column);
-        free(writer);
+        EQP__FREE(writer->column, writer);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of a run: one table says what they are called, where they go and what they may be; the reader, the check
  * and the writer all go by it. Defaults are those of ParaDiS. */
+#include "base/internal.h"
 #include "io/c_locale.h"
 #include "io/output.h"
 #include "io/paradis_text.h"
@@ -282,10 +283,9 @@ static bool is_zero(const double v[3])
 static int check_end(const eqp__lines *l, int nchecksums, const char *first, const eqp_paradis_control *control,
                      eqp_message *message)
 {
-    if (nchecksums == 1 || (nchecksums > 1 && strcmp(first, control->checksum) != 0)) {
-        eqp_message_set(message, "%s: is torn: its networkChecksum does not stand at both ends", l->path);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(
+        nchecksums == 1 || (nchecksums > 1 && strcmp(first, control->checksum) != 0),
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: is torn: its networkChecksum does not stand at both ends", l->path));
     return EQP_OK;
 }
 
@@ -339,10 +339,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     eqp__lines l;
     int rc;
 
-    if (!path || !control) {
-        eqp_message_set(message, "parameters need the name of a file");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
     rc = eqp__lines_open(path, &l, message);
     if (rc != EQP_OK) {
         return rc;
@@ -447,30 +444,21 @@ static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *me
         }
         break;
     }
-    if (!good) {
-        eqp_message_set(message, "%s: is out of range", r->key);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!good, EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: is out of range", r->key));
     return EQP_OK;
 }
 
 static int check_lengths(const eqp_paradis_control *c, const double *box, eqp_message *message)
 {
-    if (!(c->min_seg <= 0.5 * c->max_seg)) {
-        eqp_message_set(message, "minSeg: %g is more than half of maxSeg, %g", c->min_seg, c->max_seg);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(
+        !(c->min_seg <= 0.5 * c->max_seg),
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "minSeg: %g is more than half of maxSeg, %g", c->min_seg, c->max_seg));
     for (int d = 0; box && d < 3; d++) {
-        if (!(c->max_seg <= 0.9 * box[d] / c->cells[d])) {
-            eqp_message_set(message, "maxSeg: %g is more than 0.9 of the width %g of a cell in %c", c->max_seg,
-                            box[d] / c->cells[d], 'x' + d);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(c->max_seg <= 0.9 * box[d] / c->cells[d]),
+                     EQP__SAY(message, EQP_ERR_ARGUMENT, "maxSeg: %g is more than 0.9 of the width %g of a cell in %c",
+                              c->max_seg, box[d] / c->cells[d], 'x' + d));
     }
-    if (is_zero(c->direction)) {
-        eqp_message_set(message, "edotdir: must not be zero");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(is_zero(c->direction), EQP__SAY(message, EQP_ERR_ARGUMENT, "edotdir: must not be zero"));
     return EQP_OK;
 }
 
@@ -486,10 +474,9 @@ int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box
     eqp_paradis_control c = *control;
     int rc = EQP_OK;
 
-    if (isnan(c.max_seg) || isnan(c.core_radius)) {
-        eqp_message_set(message, "%s: is required, and was not given", isnan(c.max_seg) ? "maxSeg" : "rc");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(
+        isnan(c.max_seg) || isnan(c.core_radius),
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: is required, and was not given", isnan(c.max_seg) ? "maxSeg" : "rc"));
     fill(&c.next_dt, c.max_dt);
     c.next_dt = fmin(c.next_dt, c.max_dt);
     fill(&c.tolerance, 0.25 * c.core_radius);
@@ -557,10 +544,8 @@ int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_messa
         bool left_out = table[i].kind == DERIVED && isnan(*(const double *)((const char *)c + table[i].at));
         eqp_message why;
 
-        if (!left_out && check_row(c, &table[i], &why) != EQP_OK) {
-            eqp_message_set(message, "%s: %s", path, why.text);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!left_out && check_row(c, &table[i], &why) != EQP_OK,
+                     EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %s", path, why.text));
     }
     return EQP_OK;
 }
@@ -595,10 +580,7 @@ int eqp_paradis_control_write(const char *path, const eqp_paradis_control *contr
     eqp_output *out;
     int rc;
 
-    if (!path || !control) {
-        eqp_message_set(message, "parameters need the name of a file");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
     rc = eqp__control_check(path, control, message);
     rc = rc != EQP_OK ? rc : eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {

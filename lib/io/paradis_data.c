@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes of `.data` files, one after the other. Nothing is asked for because a file claims to have it: room grows with
  * what has been read. */
+#include "base/internal.h"
 #include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/paradis_text.h"
@@ -140,10 +141,7 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
     char *first = NULL;
     int rc;
 
-    if (!path || !reader) {
-        eqp_message_set(message, "a network needs the name of a file");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !reader, EQP__SAY(message, EQP_ERR_ARGUMENT, "a network needs the name of a file"));
     eqp__c_locale_enter(&c);
     rc = eqp_array_create(&r, 1, sizeof *r);
     rc = rc != EQP_OK ? rc : find_first(path, &first, &r->base);
@@ -177,10 +175,7 @@ void eqp_paradis_close(eqp_paradis_reader *reader)
 {
     if (reader) {
         eqp__lines_close(&reader->lines);
-        free(reader->base);
-        free(reader->node);
-        free(reader->arm);
-        free(reader);
+        EQP__FREE(reader->base, reader->node, reader->arm, reader);
     }
 }
 
@@ -416,14 +411,10 @@ int eqp_paradis_next(eqp_paradis_reader *reader, int64_t most, eqp_paradis_block
     eqp__c_locale c;
     int rc;
 
-    if (!reader || most < 1 || !block) {
-        eqp_message_set(message, "a block of a network has one node or more");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (reader->failed) {
-        eqp_message_set(message, "%s: cannot be read on after an error", reader->base);
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!reader || most < 1 || !block,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a block of a network has one node or more"));
+    EQP__FAIL_IF(reader->failed,
+                 EQP__SAY(message, EQP_ERR_STATE, "%s: cannot be read on after an error", reader->base));
     eqp__c_locale_enter(&c);
     rc = read_block(reader, most, block, message);
     eqp__c_locale_leave(&c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The statements before the nodes of a `.data` file. */
+#include "base/internal.h"
 #include "io/internal.h"
 #include "io/paradis_text.h"
 
@@ -141,11 +142,8 @@ int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *
         if (rc != EQP_OK) {
             return rc;
         }
-        if (!text) {
-            eqp_message_set(message, "%s: ends before nodalData: %s", l->path,
-                            first ? "empty" : "truncated, or no ParaDiS data file");
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(!text, EQP__SAY(message, EQP_ERR_FORMAT, "%s: ends before nodalData: %s", l->path,
+                                     first ? "empty" : "truncated, or no ParaDiS data file"));
         if (eqp__line_has_key(text, "nodalData")) {
             rc = eqp__paradis_nodes_begin(l, text, message);
             return rc != EQP_OK ? rc : check_header(l, h, &p, message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "io/paradis_text.h"
 
+#include "base/internal.h"
 #include "io/internal.h"
 
 #include <ctype.h>
@@ -48,8 +49,7 @@ int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
         *lines = l;
     } else {
         eqp__file_close(fd);
-        free(l.path);
-        free(l.buffer);
+        EQP__FREE(l.path, l.buffer);
     }
     return eqp__explain(rc, path, message);
 }
@@ -59,9 +59,7 @@ void eqp__lines_close(eqp__lines *lines)
     if (lines->file) {
         (void)gzclose(lines->file);
     }
-    free(lines->path);
-    free(lines->buffer);
-    free(lines->kept);
+    EQP__FREE(lines->path, lines->buffer, lines->kept);
     *lines = (eqp__lines){0};
 }
 
@@ -82,10 +80,7 @@ static int explain_gzip(const eqp__lines *l, int code, const char *text, eqp_mes
     if (code == Z_MEM_ERROR) {
         return eqp__explain(EQP_ERR_MEMORY, l->path, message);
     }
-    if (code == Z_ERRNO) {
-        eqp_message_set(message, "%s: %s", l->path, strerror(errno));
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
     /* zlib's text may begin with a name that we never gave it. */
     (void)text;
     eqp_message_set(message, "%s: the packed data %s behind line %lld", l->path,
@@ -425,12 +420,8 @@ int eqp__take_real(char **at, double *value)
     char *p = skip_blanks(*at), *stop;
     double found = strtod(p, &stop);
 
-    if (stop == p || !ends_value(*stop)) {
-        return EQP_ERR_FORMAT;
-    }
-    if (!isfinite(found)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(stop == p || !ends_value(*stop), EQP_ERR_FORMAT);
+    EQP__FAIL_IF(!isfinite(found), EQP_ERR_DATA);
     *at = stop;
     *value = found;
     return EQP_OK;
@@ -443,12 +434,8 @@ int eqp__take_integer(char **at, int64_t *value)
 
     errno = 0;
     found = strtoll(p, &stop, 10);
-    if (stop == p || !ends_value(*stop)) {
-        return EQP_ERR_FORMAT;
-    }
-    if (errno != 0) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(stop == p || !ends_value(*stop), EQP_ERR_FORMAT);
+    EQP__FAIL_IF(errno != 0, EQP_ERR_DATA);
     *at = stop;
     *value = found;
     return EQP_OK;

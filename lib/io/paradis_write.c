@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `.data` files of version 5, node by node. */
+#include "base/internal.h"
 #include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/output.h"
@@ -58,20 +59,15 @@ static void put_header(FILE *to, const eqp_paradis_header *h, int64_t ndomains, 
 static int check_begin(const char *path, const eqp_paradis_header *header, int64_t ndomains, const double (*domain)[6],
                        eqp_message *message)
 {
-    if (!path || !header || header->nnodes < 0 || !is_box(header->min, header->max)) {
-        eqp_message_set(message, "a network needs the name of a file, nodes and a box");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (ndomains < 0 || ndomains > 1000000 || (ndomains > 0 && !domain)) {
-        eqp_message_set(message, "%s: %lld domains", path, (long long)ndomains);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !header || header->nnodes < 0 || !is_box(header->min, header->max),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a network needs the name of a file, nodes and a box"));
+    EQP__FAIL_IF(ndomains < 0 || ndomains > 1000000 || (ndomains > 0 && !domain),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %lld domains", path, (long long)ndomains));
     for (int64_t i = 0; i < ndomains; i++) {
         for (int d = 0; d < 6; d++) {
-            if (!isfinite(domain[i][d])) {
-                eqp_message_set(message, "%s: domain %lld has a bound that is not finite", path, (long long)i);
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP__FAIL_IF(!isfinite(domain[i][d]),
+                         EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: domain %lld has a bound that is not finite", path,
+                                  (long long)i));
         }
     }
     return EQP_OK;
@@ -119,10 +115,8 @@ int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, cons
 {
     int code;
 
-    if (!writer || !path || !control || writer->nwritten > 0 || writer->control) {
-        eqp_message_set(message, "parameters need a name, and come before nodes");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!writer || !path || !control || writer->nwritten > 0 || writer->control,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need a name, and come before nodes"));
     EQP_TRY(eqp__control_check(path, control, message));
     EQP_TRY(eqp_output_create(path, &writer->control, message));
     eqp__control_put(eqp_output_stream(writer->control), "", control);
@@ -155,11 +149,8 @@ static int check_node(const eqp_paradis_writer *w, const eqp_paradis_node *n, co
     for (int i = 0; good && i < n->narms; i++) {
         good = is_tag(arm[i].tag) && is_vector(arm[i].burgers) && is_vector(arm[i].normal);
     }
-    if (!good) {
-        eqp_message_set(message, "%s: node %u,%u: a number or a tag that no file can hold", eqp_output_path(w->out),
-                        EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag));
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!good, EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: node %u,%u: a number or a tag that no file can hold",
+                                 eqp_output_path(w->out), EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag)));
     return EQP_OK;
 }
 
@@ -186,11 +177,9 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
     eqp__c_locale c;
     int rc = EQP_OK;
 
-    if (n < 0 || n > writer->nnodes - writer->nwritten) {
-        eqp_message_set(message, "%s: more than the %lld nodes that were announced", eqp_output_path(writer->out),
-                        (long long)writer->nnodes);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || n > writer->nnodes - writer->nwritten,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: more than the %lld nodes that were announced",
+                          eqp_output_path(writer->out), (long long)writer->nnodes));
     eqp__c_locale_enter(&c);
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
         const bool has_arms = node[i].narms > 0, good = !has_arms || (arm && node[i].first_arm >= 0);

@@ -2,7 +2,7 @@
 /* Finds all files of a snapshot from any one of them, and checks their counts against the totals in each header. */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -46,9 +46,7 @@ static int name_file(const char *path, const numbered *at, int k, char **name)
     int width = path[at->begin] == '0' && at->end - at->begin > 1 ? (int)(at->end - at->begin) : 1;
     char *made = malloc(room);
 
-    if (!made) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!made, EQP_ERR_MEMORY);
     snprintf(made, room, "%.*s%0*d%s", (int)at->begin, path, width, k, path + at->end);
     *name = made;
     return EQP_OK;
@@ -75,25 +73,18 @@ int eqp__header_check(const eqp__file *file, eqp_message *message)
     static const char *const name[] = {"time", "redshift", "box size", "Omega0", "OmegaLambda", "h"};
 
     for (int i = 0; i < (int)(sizeof value / sizeof *value); i++) {
-        if (!isfinite(value[i])) {
-            eqp_message_set(message, "%s: header: %s is not finite", file->path, name[i]);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(!isfinite(value[i]),
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: header: %s is not finite", file->path, name[i]));
     }
     for (int t = 0; t < h->ntypes; t++) {
-        if (h->n[t] < 0 || h->n[t] > EQP__MOST_PARTICLES) {
-            eqp_message_set(message, "%s: header: %lld particles of type %d", file->path, (long long)h->n[t], t);
-            return EQP_ERR_FORMAT;
-        }
-        if (!isfinite(h->mass[t]) || h->mass[t] < 0) {
-            eqp_message_set(message, "%s: header: mass %g of particles of type %d", file->path, h->mass[t], t);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(h->n[t] < 0 || h->n[t] > EQP__MOST_PARTICLES,
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: header: %lld particles of type %d", file->path,
+                              (long long)h->n[t], t));
+        EQP__FAIL_IF(
+            !isfinite(h->mass[t]) || h->mass[t] < 0,
+            EQP__SAY(message, EQP_ERR_DATA, "%s: header: mass %g of particles of type %d", file->path, h->mass[t], t));
     }
-    if (h->nfiles < 0) {
-        eqp_message_set(message, "%s: header: %d files", file->path, h->nfiles);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(h->nfiles < 0, EQP__SAY(message, EQP_ERR_FORMAT, "%s: header: %d files", file->path, h->nfiles));
     return EQP_OK;
 }
 
@@ -123,10 +114,8 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
     }
     s->info.n += file->n;
     s->info.bytes += stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
-    if (s->info.n > EQP__MOST_PARTICLES) {
-        eqp_message_set(message, "%s: more than 2^48 particles", path);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(s->info.n > EQP__MOST_PARTICLES,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: more than 2^48 particles", path));
     return EQP_OK;
 }
 
@@ -139,15 +128,11 @@ static int check_agreement(const eqp_snapshot *s, const eqp__file *file, eqp_mes
     for (int t = 0; same && t < a->ntypes; t++) {
         same = a->total[t] == b->total[t];
     }
-    if (!same) {
-        eqp_message_set(message, "%s: header disagrees with that of %s", file->path, s->file[0].path);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(
+        !same, EQP__SAY(message, EQP_ERR_FORMAT, "%s: header disagrees with that of %s", file->path, s->file[0].path));
     /* A file without particles has no ids. */
-    if (file->n > 0 && s->info.n > file->n && b->has_ids != s->info.has_ids) {
-        eqp_message_set(message, "%s: only some files of the set have ids", file->path);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(file->n > 0 && s->info.n > file->n && b->has_ids != s->info.has_ids,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: only some files of the set have ids", file->path));
     return EQP_OK;
 }
 
@@ -166,12 +151,10 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
     for (int t = 0; t < h->ntypes; t++) {
         const int64_t found = s->info.type_n[t] + s->left_out[t];
 
-        if (((uint64_t)found & h->total_mask) != ((uint64_t)h->total[t] & h->total_mask)) {
-            eqp_message_set(message, "%s: header says %lld particles of type %d in all, the file%s %lld",
-                            s->file[0].path, (long long)h->total[t], t, s->info.nfiles > 1 ? "s hold" : " holds",
-                            (long long)found);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(((uint64_t)found & h->total_mask) != ((uint64_t)h->total[t] & h->total_mask),
+                     EQP__SAY(message, EQP_ERR_FORMAT,
+                              "%s: header says %lld particles of type %d in all, the file%s %lld", s->file[0].path,
+                              (long long)h->total[t], t, s->info.nfiles > 1 ? "s hold" : " holds", (long long)found));
     }
     return EQP_OK;
 }
@@ -239,14 +222,12 @@ static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *m
 {
     numbered at;
 
-    if (!find_number(path, &at)) {
-        eqp_message_set(message, "%s: is one of %d files, but its name has no file number", path, nfiles);
-        return EQP_ERR_FORMAT;
-    }
-    if (at.number >= nfiles) {
-        eqp_message_set(message, "%s: has number %d, but its header says %d files", path, at.number, nfiles);
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(
+        !find_number(path, &at),
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: is one of %d files, but its name has no file number", path, nfiles));
+    EQP__FAIL_IF(
+        at.number >= nfiles,
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: has number %d, but its header says %d files", path, at.number, nfiles));
     for (int k = 0; k < nfiles; k++) {
         const eqp__file *file;
         char *name;
@@ -296,18 +277,16 @@ static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *head
         if (s->file[i].n > 0 && s->info.n == s->file[i].n) {
             s->info.has_ids = s->file[i].header.has_ids;
         }
-        if (s->file[i].header.ntypes != header->ntypes || s->file[i].header.time != s->file[0].header.time ||
-            (s->file[i].n > 0 && s->file[i].header.has_ids != s->info.has_ids)) {
-            eqp_message_set(message, "%s: header disagrees with that of %s", s->file[i].path, s->file[0].path);
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(s->file[i].header.ntypes != header->ntypes || s->file[i].header.time != s->file[0].header.time ||
+                         (s->file[i].n > 0 && s->file[i].header.has_ids != s->info.has_ids),
+                     EQP__SAY(message, EQP_ERR_FORMAT, "%s: header disagrees with that of %s", s->file[i].path,
+                              s->file[0].path));
     }
     for (int t = 0; t < header->ntypes; t++) {
-        if (s->info.type_n[t] + s->left_out[t] != header->n[t]) {
-            eqp_message_set(message, "%s: header says %lld particles of type %d, its pieces hold %lld", path,
-                            (long long)header->n[t], t, (long long)(s->info.type_n[t] + s->left_out[t]));
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(s->info.type_n[t] + s->left_out[t] != header->n[t],
+                     EQP__SAY(message, EQP_ERR_FORMAT,
+                              "%s: header says %lld particles of type %d, its pieces hold %lld", path,
+                              (long long)header->n[t], t, (long long)(s->info.type_n[t] + s->left_out[t])));
     }
     return EQP_OK;
 }

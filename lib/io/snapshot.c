@@ -2,7 +2,7 @@
 /* Snapshots of any format: recognizes the format, finds the files of a slice, checks the values. */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -93,10 +93,7 @@ int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *me
     char *name = NULL;
     int rc;
 
-    if (!path || !snapshot) {
-        eqp_message_set(message, "a snapshot needs a file name");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !snapshot, EQP__SAY(message, EQP_ERR_ARGUMENT, "a snapshot needs a file name"));
     rc = find_first_file(path, &name);
     rc = rc != EQP_OK ? rc : eqp_array_create(&s, 1, sizeof *s);
     rc = rc != EQP_OK ? rc : find_format(name, &s->format, message);
@@ -142,16 +139,12 @@ static int check_values(const char *path, const char *column, int64_t first, int
                         bool may_be_negative, eqp_message *message)
 {
     for (int64_t i = 0; value && i < n; i++) {
-        if (!isfinite(value[i])) {
-            eqp_message_set(message, "%s: particle %lld: %s is %s", path, (long long)(first + i), column,
-                            isnan(value[i]) ? "not a number" : "infinite");
-            return EQP_ERR_DATA;
-        }
-        if (!may_be_negative && value[i] < 0) {
-            eqp_message_set(message, "%s: particle %lld: %s is negative (%g)", path, (long long)(first + i), column,
-                            value[i]);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(value[i]),
+                     EQP__SAY(message, EQP_ERR_DATA, "%s: particle %lld: %s is %s", path, (long long)(first + i),
+                              column, isnan(value[i]) ? "not a number" : "infinite"));
+        EQP__FAIL_IF(!may_be_negative && value[i] < 0,
+                     EQP__SAY(message, EQP_ERR_DATA, "%s: particle %lld: %s is negative (%g)", path,
+                              (long long)(first + i), column, value[i]));
     }
     return EQP_OK;
 }
@@ -273,62 +266,46 @@ static int read_runs(const eqp_snapshot *s, int64_t first, int64_t n, const requ
 
 static int read_range(const eqp_snapshot *s, int64_t first, int64_t n, const request *want, eqp_message *message)
 {
-    if (first < 0 || n < 0 || first > s->info.n || n > s->info.n - first) {
-        eqp_message_set(message, "%s: particles %lld + %lld of %lld", s->file[0].path, (long long)first, (long long)n,
-                        (long long)s->info.n);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(first < 0 || n < 0 || first > s->info.n || n > s->info.n - first,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: particles %lld + %lld of %lld", s->file[0].path,
+                          (long long)first, (long long)n, (long long)s->info.n));
     return eqp__explain(read_runs(s, first, n, want, message), s->file[0].path, message);
 }
 
 int eqp_snapshot_read(const eqp_snapshot *snapshot, int64_t first, int64_t n, const eqp_snapshot_arrays *arrays,
                       eqp_message *message)
 {
-    if (!snapshot || !arrays) {
-        eqp_message_set(message, "nothing to read");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!snapshot || !arrays, EQP__SAY(message, EQP_ERR_ARGUMENT, "nothing to read"));
     return read_range(snapshot, first, n, &(request){.arrays = arrays}, message);
 }
 
 int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *column, int64_t first, int64_t n,
                              void *const *data, eqp_message *message)
 {
-    if (!snapshot || !column || !column->name || !data || column->width < 1 || column->width > EQP_COLUMN_WIDTH) {
-        eqp_message_set(message, "a column needs a name, a width of 1 to %d and data", EQP_COLUMN_WIDTH);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!snapshot->format->read_column) {
-        eqp_message_set(message, "%s: has no column %s", snapshot->file[0].path, column->name);
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(
+        !snapshot || !column || !column->name || !data || column->width < 1 || column->width > EQP_COLUMN_WIDTH,
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "a column needs a name, a width of 1 to %d and data", EQP_COLUMN_WIDTH));
+    EQP__FAIL_IF(!snapshot->format->read_column,
+                 EQP__SAY(message, EQP_ERR_UNKNOWN, "%s: has no column %s", snapshot->file[0].path, column->name));
     return read_range(snapshot, first, n, &(request){.column = column, .data = data}, message);
 }
 
 int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message)
 {
-    if (!snapshot || !attribute || !attribute->name) {
-        eqp_message_set(message, "an attribute needs a name");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!snapshot->format->get_attribute) {
-        eqp_message_set(message, "%s: has no attribute %s", snapshot->file[0].path, attribute->name);
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(!snapshot || !attribute || !attribute->name,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "an attribute needs a name"));
+    EQP__FAIL_IF(!snapshot->format->get_attribute, EQP__SAY(message, EQP_ERR_UNKNOWN, "%s: has no attribute %s",
+                                                            snapshot->file[0].path, attribute->name));
     return eqp__explain(snapshot->format->get_attribute(&snapshot->file[0], attribute, message), snapshot->file[0].path,
                         message);
 }
 
 int eqp_snapshot_get_words(const eqp_snapshot *snapshot, int64_t *nwords, uint64_t **words, eqp_message *message)
 {
-    if (!snapshot || !nwords || !words) {
-        eqp_message_set(message, "words need a snapshot and places to go to");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!snapshot->format->get_words) {
-        eqp_message_set(message, "%s: has no words", snapshot->file[0].path);
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(!snapshot || !nwords || !words,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "words need a snapshot and places to go to"));
+    EQP__FAIL_IF(!snapshot->format->get_words,
+                 EQP__SAY(message, EQP_ERR_UNKNOWN, "%s: has no words", snapshot->file[0].path));
     return eqp__explain(snapshot->format->get_words(&snapshot->file[0], nwords, words, message), snapshot->file[0].path,
                         message);
 }

@@ -3,7 +3,7 @@
  * memory. Seeking backwards restarts at the beginning, so readers should go forward. */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,13 +59,8 @@ static int explain(const eqp__source *s, eqp_message *message)
     int code = Z_OK;
 
     (void)gzerror(s->packed, &code);
-    if (code == Z_MEM_ERROR) {
-        return EQP_ERR_MEMORY;
-    }
-    if (code == Z_ERRNO) {
-        eqp_message_set(message, "%s: %s", s->path, strerror(errno));
-        return EQP_ERR_IO;
-    }
+    EQP__FAIL_IF(code == Z_MEM_ERROR, EQP_ERR_MEMORY);
+    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", s->path, strerror(errno)));
     eqp_message_set(message, "%s: compressed by gzip: %s after byte %lld of its contents", s->path,
                     code == Z_BUF_ERROR || code == Z_OK ? "truncated" : "damaged", (long long)gztell(s->packed));
     return EQP_ERR_FORMAT;

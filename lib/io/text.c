@@ -2,9 +2,8 @@
 /* Text with one particle per line. One pass records the offset of every 1024th line, so that a slice is parsed alone.
  */
 #include "io/text.h"
+#include "base/internal.h"
 #include "io/c_locale.h"
-
-#include <equipoise/more/base.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -366,9 +365,7 @@ static void release(void *detail_)
     detail *d = detail_;
 
     if (d) {
-        free(d->layout.mass);
-        free(d->at);
-        free(d);
+        EQP__FREE(d->layout.mass, d->at, d);
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PolyData in VTK's XML format, with arrays in base64 inside the tags, so that pieces are written as they arrive and
  * readers need not seek. Source: "VTK File Formats", chapter "XML file formats", in the VTK User's Guide. */
+#include "base/internal.h"
 #include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/output.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/file.h>
 #include <equipoise/more/vtk.h>
 
@@ -166,10 +166,8 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
     stream s;
     int rc;
 
-    if (!path || !writer || !isfinite(time)) {
-        eqp_message_set(message, "a file of lines needs a name and a time");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || !writer || !isfinite(time),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a file of lines needs a name and a time"));
     rc = eqp_array_create(&w, 1, sizeof *w);
     if (rc != EQP_OK) {
         return eqp__explain(rc, path, message);
@@ -201,26 +199,23 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
 
 static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_message *message)
 {
-    if (p->npoints < 0 || p->nlines < 0 || (p->npoints > 0 && !p->x) || (p->nlines > 0 && !p->end)) {
-        eqp_message_set(message, "%s: points without places, or lines without ends", eqp_output_path(w->out));
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(p->npoints < 0 || p->nlines < 0 || (p->npoints > 0 && !p->x) || (p->nlines > 0 && !p->end),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: points without places, or lines without ends",
+                          eqp_output_path(w->out)));
     for (int64_t i = 0; i < p->nlines; i++) {
         for (int e = 0; e < 2; e++) {
-            if (p->end[i][e] < 0 || p->end[i][e] >= p->npoints) {
-                eqp_message_set(message, "%s: line %lld ends at point %lld of %lld", eqp_output_path(w->out),
-                                (long long)i, (long long)p->end[i][e], (long long)p->npoints);
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP__FAIL_IF(p->end[i][e] < 0 || p->end[i][e] >= p->npoints,
+                         EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: line %lld ends at point %lld of %lld",
+                                  eqp_output_path(w->out), (long long)i, (long long)p->end[i][e],
+                                  (long long)p->npoints));
         }
     }
     /* An empty piece may come without arrays. */
-    if (w->any && ((p->npoints > 0 && (p->v != NULL) != w->v) ||
+    EQP__FAIL_IF(
+        w->any && ((p->npoints > 0 && (p->v != NULL) != w->v) ||
                    (p->nlines > 0 && ((p->burgers != NULL) != w->burgers || (p->type != NULL) != w->type ||
-                                      (p->rank != NULL) != w->rank)))) {
-        eqp_message_set(message, "%s: a piece with other arrays than the first", eqp_output_path(w->out));
-        return EQP_ERR_ARGUMENT;
-    }
+                                      (p->rank != NULL) != w->rank))),
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: a piece with other arrays than the first", eqp_output_path(w->out)));
     return EQP_OK;
 }
 
@@ -272,15 +267,12 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
     eqp__c_locale c;
     int rc;
 
-    if (!path || nframes < 0 || (nframes > 0 && !frame)) {
-        eqp_message_set(message, "a series needs a name and files");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || nframes < 0 || (nframes > 0 && !frame),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "a series needs a name and files"));
     for (int64_t i = 0; i < nframes; i++) {
-        if (!frame[i].path || !isfinite(frame[i].time) || !eqp__same_folder(path, frame[i].path)) {
-            eqp_message_set(message, "%s: file %lld is not in the same folder, or has no time", path, (long long)i);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!frame[i].path || !isfinite(frame[i].time) || !eqp__same_folder(path, frame[i].path),
+                     EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: file %lld is not in the same folder, or has no time",
+                              path, (long long)i));
     }
     rc = eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* XDMF 2: an XML file that describes the datasets of a snapshot to ParaView and VisIt. */
+#include "base/internal.h"
 #include "io/internal.h"
 #include "io/output.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/file.h>
 
 #include <stdio.h>
@@ -102,15 +102,11 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
     eqp_output *out;
     int rc;
 
-    if (!path || nframes < 1 || !frame) {
-        eqp_message_set(message, "an XDMF file needs a name and snapshots");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!path || nframes < 1 || !frame,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "an XDMF file needs a name and snapshots"));
     for (int i = 0; i < nframes; i++) {
-        if (!frame[i].path || !frame[i].layout || !eqp__same_folder(path, frame[i].path)) {
-            eqp_message_set(message, "%s: snapshot %d is not in the same folder", path, i);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!frame[i].path || !frame[i].layout || !eqp__same_folder(path, frame[i].path),
+                     EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: snapshot %d is not in the same folder", path, i));
         rc = eqp__layout_check(frame[i].path, frame[i].layout, message);
         if (rc != EQP_OK) {
             return rc;

@@ -3,6 +3,8 @@
  * that replacing a value leaves no rounding error behind. */
 #include "rules.h"
 
+#include "base/internal.h"
+
 #include <math.h>
 
 eqp__share eqp__schedule_share(const eqp_schedule *s, int rank)
@@ -106,12 +108,8 @@ int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sam
     eqp__rank now;
     eqp__share share;
 
-    if (rank < 0 || rank >= schedule->nranks || sample->count < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!is_time(sample->seconds) || !is_time(sample->squares) || !is_time(sample->overhead)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(rank < 0 || rank >= schedule->nranks || sample->count < 0, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!is_time(sample->seconds) || !is_time(sample->squares) || !is_time(sample->overhead), EQP_ERR_DATA);
     now = schedule->rank[rank];
     share = eqp__schedule_share(schedule, rank);
     switch (schedule->method->learns) {
@@ -140,9 +138,7 @@ int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sam
     default:
         return EQP_OK;
     }
-    if (!can_be_used(&now, &share, schedule->nranks)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!can_be_used(&now, &share, schedule->nranks), EQP_ERR_DATA);
     schedule->rank[rank] = now;
     eqp__schedule_set_share(schedule, rank, &share);
     return EQP_OK;

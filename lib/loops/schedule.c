@@ -2,7 +2,7 @@
 /* State of a scheduled loop, and the table of methods. */
 #include "rules.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,14 +72,12 @@ static int check_options(const eqp_schedule_options *o, int nranks)
 {
     double sum = 0.0;
 
-    if (o->size != sizeof *o || !isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 ||
-        !is_not_negative(o->overhead) || !is_not_negative(o->deviation) || o->dimensions < 1 || o->dimensions > 3) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(o->size != sizeof *o || !isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 ||
+                     !is_not_negative(o->overhead) || !is_not_negative(o->deviation) || o->dimensions < 1 ||
+                     o->dimensions > 3,
+                 EQP_ERR_ARGUMENT);
     for (int r = 0; o->weight && r < nranks; r++) {
-        if (!is_positive(o->weight[r])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!is_positive(o->weight[r]), EQP_ERR_ARGUMENT);
         sum += o->weight[r];
     }
     return isfinite(sum) ? EQP_OK : EQP_ERR_ARGUMENT;
@@ -136,15 +134,9 @@ int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks
     int code;
 
     options = options ? options : &defaults;
-    if (!method || n < 0 || nranks < 1 || (code = check_options(options, nranks))) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (nranks > INT32_MAX / 4) {
-        return EQP_ERR_OVERFLOW;
-    }
-    if ((code = eqp_array_create(&s, 1, sizeof *s))) {
-        return code;
-    }
+    EQP__FAIL_IF(!method || n < 0 || nranks < 1 || (code = check_options(options, nranks)), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(nranks > INT32_MAX / 4, EQP_ERR_OVERFLOW);
+    EQP__FAIL_IF((code = eqp_array_create(&s, 1, sizeof *s)), code);
     s->method = method;
     s->options = *options;
     s->options.weight = NULL;
@@ -153,10 +145,8 @@ int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks
     s->npools = method->owned ? nranks : 1;
     for (s->leaves = 1; s->leaves < nranks; s->leaves *= 2) {
     }
-    code = eqp_array_create(&s->next, s->npools, sizeof *s->next);
-    code = code ? code : eqp_array_create(&s->end, s->npools, sizeof *s->end);
-    code = code ? code : eqp_array_create(&s->rank, nranks, sizeof *s->rank);
-    code = code ? code : eqp_array_create(&s->share, 2 * (int64_t)s->leaves, sizeof *s->share);
+    code = EQP__ARRAYS(EQP__ARRAY(s->next, s->npools), EQP__ARRAY(s->end, s->npools), EQP__ARRAY(s->rank, nranks),
+                       EQP__ARRAY(s->share, 2 * (int64_t)s->leaves));
     if (code) {
         eqp_schedule_free(s);
         return code;
@@ -170,11 +160,7 @@ int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks
 void eqp_schedule_free(eqp_schedule *schedule)
 {
     if (schedule) {
-        free(schedule->next);
-        free(schedule->end);
-        free(schedule->rank);
-        free(schedule->share);
-        free(schedule);
+        EQP__FREE(schedule->next, schedule->end, schedule->rank, schedule->share, schedule);
     }
 }
 
@@ -209,9 +195,7 @@ int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chun
     int64_t count;
     int pool;
 
-    if (rank < 0 || rank >= schedule->nranks) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(rank < 0 || rank >= schedule->nranks, EQP_ERR_ARGUMENT);
     eqp__schedule_propose(schedule, rank, &pool, &count);
     eqp__schedule_take(schedule, rank, pool, schedule->next[pool], count);
     *chunk = schedule->rank[rank].last;
@@ -224,14 +208,11 @@ int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, 
     eqp_schedule_chunk *giver;
     int64_t end;
 
-    if (from < 0 || from >= schedule->nranks || to < 0 || to >= schedule->nranks || from == to) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(from < 0 || from >= schedule->nranks || to < 0 || to >= schedule->nranks || from == to,
+                 EQP_ERR_ARGUMENT);
     giver = &schedule->rank[from].last;
     end = giver->first + giver->count;
-    if (first < giver->first || first >= end) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(first < giver->first || first >= end, EQP_ERR_STATE);
     giver->count = first - giver->first;
     *chunk = (eqp_schedule_chunk){first, end - first};
     schedule->rank[to].last = *chunk;
@@ -241,9 +222,7 @@ int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, 
 int eqp_schedule_restart(eqp_schedule *schedule, int64_t n)
 {
     EQP_REQUIRE(schedule);
-    if (n < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0, EQP_ERR_ARGUMENT);
     eqp__schedule_fold_step(schedule);
     schedule->n = n;
     fill_pools(schedule, NULL);

@@ -4,7 +4,7 @@
  * since both are awaited. */
 #include "loops/schedule_talk.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -61,9 +61,7 @@ static int push(struct eqp__talk *t)
     int gone = 0;
 
     do {
-        if (MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
     } while (!gone && eqp_wall_seconds() - begin < seconds_a_byte * p->size);
     return EQP_OK;
 }
@@ -95,17 +93,13 @@ static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__bundle *p, bool
     int there;
 
     *begun = false;
-    if (MPI_Improbe(from, tag, loop->comm, &there, &message, &status) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Improbe(from, tag, loop->comm, &there, &message, &status) != MPI_SUCCESS, EQP_ERR_MPI);
     if (!there) {
         return EQP_OK;
     }
     *begun = true;
     *p = (eqp__bundle){MPI_REQUEST_NULL, NULL, 0};
-    if (MPI_Get_count(&status, MPI_BYTE, &p->size) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Get_count(&status, MPI_BYTE, &p->size) != MPI_SUCCESS, EQP_ERR_MPI);
     p->bytes = malloc(p->size > 0 ? (size_t)p->size : 1);
     if (!p->bytes) {
         eqp__talk_fail(loop->talk, EQP_ERR_MEMORY);
@@ -139,9 +133,7 @@ static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__bundle *d
     int code = loop->work.bundles->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
                                            (size_t)data->size, result, bytes);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     sample->count = a->count;
     sample->seconds = eqp__loop_now(loop) - begin;
     sample->squares = eqp__loop_squares(sample->seconds, 0.0, a->count, 1);
@@ -171,9 +163,7 @@ int eqp__bundle_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty
     eqp__bundle data = {MPI_REQUEST_NULL, NULL, 0};
     int code = wait_for_data(loop, a.rank, &data);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     sample->overhead += eqp__loop_now(loop) - asked;
     *empty = data.size == 0;
     code = *empty ? EQP_OK : compute_and_return(loop, &a, &data, sample);
@@ -185,9 +175,7 @@ static int free_sent(struct eqp__talk *t)
 {
     for (int64_t i = t->nsent - 1; i >= 0; i--) {
         int gone;
-        if (MPI_Test(&t->sent[i].request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Test(&t->sent[i].request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
         if (gone) {
             free(t->sent[i].bytes);
             t->sent[i] = t->sent[--t->nsent];
@@ -203,11 +191,10 @@ static int hear_of_result(eqp_loop *loop, bool *moved)
     MPI_Status status;
     int there;
 
-    if (MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_HEAD, loop->comm, &there, &status) != MPI_SUCCESS ||
-        (there && MPI_Recv(&t->head, (int)sizeof t->head, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_HEAD, loop->comm,
-                           MPI_STATUS_IGNORE) != MPI_SUCCESS)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_HEAD, loop->comm, &there, &status) != MPI_SUCCESS ||
+                     (there && MPI_Recv(&t->head, (int)sizeof t->head, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_HEAD,
+                                        loop->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS),
+                 EQP_ERR_MPI);
     *moved = there;
     if (there && t->head.failed) {
         t->expected -= t->head.count;
@@ -223,9 +210,7 @@ static int take_result(eqp_loop *loop, bool *moved)
     const eqp__word *w = &t->head;
     int there;
 
-    if (MPI_Test(&t->coming.request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Test(&t->coming.request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
     *moved = there;
     if (there) {
         if (!t->failed) {

@@ -2,7 +2,8 @@
 /* Transfers data of iterations to the ranks that compute them, and results back to the owners. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -50,17 +51,13 @@ static int prepare(eqp_loop *loop, MPI_Aint *bytes)
     size_t all;
     int code;
 
-    if (most > INT_MAX || o->data_bytes + o->result_bytes > INT_MAX) {
-        return EQP_ERR_OVERFLOW;
-    }
-    if ((code = eqp_array_bytes(part.count + ALIGNMENT, o->data_bytes + o->result_bytes + ALIGNMENT, &all))) {
-        return code;
-    }
+    EQP__FAIL_IF(most > INT_MAX || o->data_bytes + o->result_bytes > INT_MAX, EQP_ERR_OVERFLOW);
+    EQP__FAIL_IF((code = eqp_array_bytes(part.count + ALIGNMENT, o->data_bytes + o->result_bytes + ALIGNMENT, &all)),
+                 code);
     loop->piece = most < BUFFER_BYTES ? BUFFER_BYTES / (int64_t)most : 1;
-    if ((code = eqp_array_create(&loop->data, loop->piece * (int64_t)o->data_bytes, 1)) ||
-        (code = eqp_array_create(&loop->back, loop->piece * (int64_t)o->result_bytes, 1))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = EQP__ARRAYS({&loop->data, loop->piece * (int64_t)o->data_bytes, 1},
+                                     {&loop->back, loop->piece * (int64_t)o->result_bytes, 1})),
+                 code);
     *bytes = (MPI_Aint)(results_at(loop, part) + align(part.count * (int64_t)o->result_bytes));
     return EQP_OK;
 }
@@ -74,11 +71,10 @@ int eqp__loop_data_create(eqp_loop *loop)
     if (code || !travels || loop->options.engine == EQP_LOOP_MASTER) {
         return code;
     }
-    if (MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, loop->comm, &loop->byte, &loop->bytes) != MPI_SUCCESS ||
-        MPI_Win_set_errhandler(loop->bytes, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-        MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->bytes) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, loop->comm, &loop->byte, &loop->bytes) != MPI_SUCCESS ||
+                     MPI_Win_set_errhandler(loop->bytes, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+                     MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->bytes) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -88,8 +84,7 @@ void eqp__loop_data_free(eqp_loop *loop)
         (void)MPI_Win_unlock_all(loop->bytes);
         (void)MPI_Win_free(&loop->bytes);
     }
-    free(loop->data);
-    free(loop->back);
+    EQP__FREE(loop->data, loop->back);
 }
 
 void eqp__loop_data_put(eqp_loop *loop)
@@ -130,16 +125,14 @@ static int compute_for(eqp_loop *loop, int owner, eqp_schedule_chunk part, int64
     const MPI_Aint to = (MPI_Aint)(results_at(loop, part) + (first - part.first) * result_bytes);
     int code;
 
-    if (in > 0 && (MPI_Get(loop->data, in, MPI_BYTE, owner, from, in, MPI_BYTE, loop->bytes) != MPI_SUCCESS ||
-                   MPI_Win_flush(owner, loop->bytes) != MPI_SUCCESS)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(in > 0 && (MPI_Get(loop->data, in, MPI_BYTE, owner, from, in, MPI_BYTE, loop->bytes) != MPI_SUCCESS ||
+                            MPI_Win_flush(owner, loop->bytes) != MPI_SUCCESS),
+                 EQP_ERR_MPI);
     code = loop->work.compute(loop->work.user, first, count, in > 0 ? loop->data : NULL, out > 0 ? loop->back : NULL);
-    if (!code && out > 0 &&
-        (MPI_Put(loop->back, out, MPI_BYTE, owner, to, out, MPI_BYTE, loop->bytes) != MPI_SUCCESS ||
-         MPI_Win_flush(owner, loop->bytes) != MPI_SUCCESS)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(!code && out > 0 &&
+                     (MPI_Put(loop->back, out, MPI_BYTE, owner, to, out, MPI_BYTE, loop->bytes) != MPI_SUCCESS ||
+                      MPI_Win_flush(owner, loop->bytes) != MPI_SUCCESS),
+                 EQP_ERR_MPI);
     return code;
 }
 

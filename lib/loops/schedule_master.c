@@ -3,6 +3,8 @@
  * slowest rank and returns the results to it. Messages are served between the pieces of a chunk. */
 #include "loops/schedule_talk.h"
 
+#include "base/internal.h"
+
 /* Sends data of iterations that another rank will compute. This rank's data are sent in place; data in the buffer must
  * be sent before the buffer is reused. */
 static int send_data(eqp_loop *loop, int to, const char *data, int64_t count, bool buffered)
@@ -57,9 +59,7 @@ int eqp__loop_give(eqp_loop *loop, int to)
     eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = half};
     int done = 1, code;
 
-    if (buffered && MPI_Test(&t->sending[1], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(buffered && MPI_Test(&t->sending[1], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
     w.count = !done ? 0 : w.count > most ? most : w.count;
     t->end -= w.count;
     w.first = t->end;
@@ -119,9 +119,8 @@ static int receive_data(eqp_loop *loop, int from, int64_t count)
     if (bytes == 0) {
         return EQP_OK;
     }
-    if (MPI_Irecv(loop->data, bytes, MPI_BYTE, from, EQP__TAG_DATA, loop->comm, &request) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Irecv(loop->data, bytes, MPI_BYTE, from, EQP__TAG_DATA, loop->comm, &request) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     while (!code && !there) {
         code = MPI_Test(&request, &there, MPI_STATUS_IGNORE) ? EQP_ERR_MPI : EQP_OK;
         code = code || there ? code : eqp__talk_listen(loop);

@@ -9,6 +9,8 @@
  * and swap are served between different pieces, and would always fail if each piece moved the word. */
 #include "loops/schedule_loop.h"
 
+#include "base/internal.h"
+
 #include <math.h>
 
 /* Polling interval in seconds, and its maximum on an idle rank. */
@@ -20,21 +22,19 @@
 
 static int swap(eqp_loop *loop, int target, MPI_Aint at, int64_t expected, int64_t wanted, int64_t *found)
 {
-    if (MPI_Compare_and_swap(&wanted, &expected, found, MPI_INT64_T, target, at, loop->words) != MPI_SUCCESS ||
-        MPI_Win_flush(target, loop->words) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Compare_and_swap(&wanted, &expected, found, MPI_INT64_T, target, at, loop->words) != MPI_SUCCESS ||
+                     MPI_Win_flush(target, loop->words) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
 /* Atomic for each number, as other ranks may write concurrently. */
 static int read_words(eqp_loop *loop, int target, MPI_Aint at, int n, MPI_Datatype type, void *values)
 {
-    if (MPI_Get_accumulate(NULL, 0, type, values, n, type, target, at, n, type, MPI_NO_OP, loop->words) !=
-            MPI_SUCCESS ||
-        MPI_Win_flush(target, loop->words) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Get_accumulate(NULL, 0, type, values, n, type, target, at, n, type, MPI_NO_OP, loop->words) !=
+                         MPI_SUCCESS ||
+                     MPI_Win_flush(target, loop->words) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -68,11 +68,10 @@ static int write_share(eqp_loop *loop)
     const eqp__share share = eqp__schedule_share(loop->schedule, loop->rank);
     const MPI_Aint at = eqp__loop_shares_at(loop) + (MPI_Aint)loop->rank * EQP__SHARES;
 
-    if (MPI_Accumulate(share.of, EQP__SHARES, MPI_DOUBLE, 0, at, EQP__SHARES, MPI_DOUBLE, MPI_REPLACE, loop->words) !=
-            MPI_SUCCESS ||
-        MPI_Win_flush(0, loop->words) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Accumulate(share.of, EQP__SHARES, MPI_DOUBLE, 0, at, EQP__SHARES, MPI_DOUBLE, MPI_REPLACE,
+                                loop->words) != MPI_SUCCESS ||
+                     MPI_Win_flush(0, loop->words) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -236,9 +235,8 @@ static int let_others_on(eqp_loop *loop, double until)
     int flag;
 
     do {
-        if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         loop->since = MPI_Wtime();
     } while (loop->since < until);
     return EQP_OK;
@@ -317,10 +315,10 @@ static int read_cells(eqp_loop *loop)
     int64_t *cell = loop->cells;
 
     for (int r = 0; r < loop->nranks; r++) {
-        if (r != loop->rank && MPI_Get_accumulate(NULL, 0, MPI_INT64_T, &cell[r], 1, MPI_INT64_T, r, EQP__LOOP_CELL, 1,
-                                                  MPI_INT64_T, MPI_NO_OP, loop->words) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(r != loop->rank &&
+                         MPI_Get_accumulate(NULL, 0, MPI_INT64_T, &cell[r], 1, MPI_INT64_T, r, EQP__LOOP_CELL, 1,
+                                            MPI_INT64_T, MPI_NO_OP, loop->words) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return MPI_Win_flush_all(loop->words) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK;
 }

@@ -2,7 +2,8 @@
 /* A loop on MPI ranks: collective steps before and after the iterations. */
 #include "loops/schedule_loop.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -55,17 +56,13 @@ static int method_number(const eqp_schedule_method *method)
 
 static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_options *options)
 {
-    if (options->size != sizeof *options || method_number(method) < 0 || n < 0 || options->grain < 0 ||
-        options->most_given < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (options->bundles &&
-        (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 || options->result_bytes > 0)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(options->size != sizeof *options || method_number(method) < 0 || n < 0 || options->grain < 0 ||
+                     options->most_given < 0,
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(options->bundles && (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 ||
+                                      options->result_bytes > 0),
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER, EQP_ERR_ARGUMENT);
     return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
@@ -99,12 +96,11 @@ static int create_words(eqp_loop *loop)
     if (loop->options.engine == EQP_LOOP_MASTER) {
         return EQP_OK;
     }
-    if (MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), MPI_INFO_NULL, loop->comm,
-                         &loop->word, &loop->words) != MPI_SUCCESS ||
-        MPI_Win_set_errhandler(loop->words, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-        MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->words) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), MPI_INFO_NULL,
+                                  loop->comm, &loop->word, &loop->words) != MPI_SUCCESS ||
+                     MPI_Win_set_errhandler(loop->words, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+                     MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->words) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -117,9 +113,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     MPI_Comm own = MPI_COMM_NULL;
     int rank = 0, nranks = 0, code = eqp_comm_create(comm, &own);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     MPI_Comm_rank(own, &rank);
     MPI_Comm_size(own, &nranks);
     options = options ? options : &defaults;
@@ -138,15 +132,14 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     l->rank = rank;
     l->nranks = nranks;
     code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
-    code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
-    code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
-    code = code ? code : eqp_array_create(&l->cells, l->nranks, sizeof *l->cells);
+    code = code ? code
+                : EQP__ARRAYS(EQP__ARRAY(l->share, (int64_t)l->nranks * EQP__SHARES),
+                              EQP__ARRAY(l->pool, l->schedule->npools), EQP__ARRAY(l->cells, l->nranks));
     if (!code && options->engine == EQP_LOOP_MASTER) {
         code = eqp__loop_talk_create(l, &l->talk);
     }
     if (!code && options->bundles) {
-        code = eqp_array_create(&l->part, (int64_t)l->nranks + 1, sizeof *l->part);
-        code = code ? code : eqp_array_create(&l->wanted, (int64_t)l->nranks + 1, sizeof *l->wanted);
+        code = EQP__ARRAYS(EQP__ARRAY(l->part, (int64_t)l->nranks + 1), EQP__ARRAY(l->wanted, (int64_t)l->nranks + 1));
     }
     if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
         eqp_loop_free(l);
@@ -168,11 +161,7 @@ void eqp_loop_free(eqp_loop *loop)
     }
     eqp__loop_talk_free(loop->talk);
     eqp_schedule_free(loop->schedule);
-    free(loop->share);
-    free(loop->pool);
-    free(loop->cells);
-    free(loop->part);
-    free(loop->wanted);
+    EQP__FREE(loop->share, loop->pool, loop->cells, loop->part, loop->wanted);
     eqp_comm_free(&loop->comm);
     free(loop);
 }
@@ -182,20 +171,14 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
     int64_t *first = NULL;
     int code;
 
-    if (!loop) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL))) {
-        return code;
-    }
+    EQP__FAIL_IF(!loop, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL)),
+                 code);
     first = loop->wanted;
-    if (MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     for (int r = 0; r < loop->nranks; r++) {
-        if (first[r + 1] > INT64_MAX - first[r]) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(first[r + 1] > INT64_MAX - first[r], EQP_ERR_OVERFLOW);
         first[r + 1] += first[r];
     }
     loop->wanted = loop->part;
@@ -213,10 +196,9 @@ static int gather_shares(eqp_loop *loop)
 {
     const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
 
-    if (MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm) !=
-        MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm) !=
+                     MPI_SUCCESS,
+                 EQP_ERR_MPI);
     for (int r = 0; r < loop->nranks; r++) {
         eqp__share share;
         memcpy(share.of, loop->share + (size_t)r * EQP__SHARES, sizeof share.of);
@@ -237,10 +219,9 @@ static int fill_windows(eqp_loop *loop)
                (size_t)loop->nranks * EQP__SHARES * sizeof *loop->share);
     }
     eqp__loop_data_put(loop);
-    if (MPI_Win_sync(loop->words) != MPI_SUCCESS || MPI_Barrier(loop->comm) != MPI_SUCCESS ||
-        MPI_Win_sync(loop->words) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Win_sync(loop->words) != MPI_SUCCESS || MPI_Barrier(loop->comm) != MPI_SUCCESS ||
+                     MPI_Win_sync(loop->words) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -254,9 +235,7 @@ static int hand_out(eqp_loop *loop)
         (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
     }
     loop->ran = true;
-    if ((code = gather_shares(loop))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = gather_shares(loop)), code);
     if (loop->options.engine == EQP_LOOP_MASTER) {
         return eqp__loop_ask_master(loop);
     }
@@ -282,18 +261,12 @@ int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *res
     const eqp_loop_result nothing = {0};
     int code;
 
-    if (!loop) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
-        return code;
-    }
+    EQP__FAIL_IF(!loop, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL)), code);
     loop->work = *work;
     loop->result = nothing;
     /* Returns after all ranks have computed and all results have reached their owners. */
-    if ((code = eqp_agree(loop->comm, hand_out(loop), NULL))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = eqp_agree(loop->comm, hand_out(loop), NULL)), code);
     if (loop->options.engine == EQP_LOOP_ONE_SIDED) {
         eqp__loop_data_get(loop);
     }

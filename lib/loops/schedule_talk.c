@@ -2,7 +2,7 @@
 /* Words (short messages) between the ranks of a loop with a master. */
 #include "loops/schedule_talk.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 
@@ -11,14 +11,11 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
     struct eqp__talk *t = NULL;
     int code = eqp_array_create(&t, 1, sizeof *t);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     /* Per other rank at most two requests and answers, an awaited bundle and a result. */
     t->nslots = 4 * loop->nranks + 16;
     t->sending[0] = t->sending[1] = MPI_REQUEST_NULL;
-    code = eqp_array_create(&t->slot, t->nslots, sizeof *t->slot);
-    code = code ? code : eqp_array_create(&t->row, loop->rank == 0 ? loop->nranks : 0, sizeof *t->row);
+    code = EQP__ARRAYS(EQP__ARRAY(t->slot, t->nslots), EQP__ARRAY(t->row, loop->rank == 0 ? loop->nranks : 0));
     if (code) {
         eqp__loop_talk_free(t);
         return code;
@@ -33,10 +30,7 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
 void eqp__loop_talk_free(struct eqp__talk *talk)
 {
     if (talk) {
-        free(talk->slot);
-        free(talk->row);
-        free(talk->sent);
-        free(talk);
+        EQP__FREE(talk->slot, talk->row, talk->sent, talk);
     }
 }
 
@@ -50,9 +44,7 @@ int eqp__talk_slot(struct eqp__talk *t, eqp__slot **found)
     for (;;) {
         for (int i = 0; i < t->nslots; i++) {
             int free_again;
-            if (MPI_Test(&t->slot[i].request, &free_again, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
+            EQP__FAIL_IF(MPI_Test(&t->slot[i].request, &free_again, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
             if (free_again) {
                 *found = &t->slot[i];
                 return EQP_OK;
@@ -90,9 +82,7 @@ int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
     if (to == loop->rank) {
         return handle(loop, &w);
     }
-    if ((code = eqp__talk_slot(loop->talk, &s))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = eqp__talk_slot(loop->talk, &s)), code);
     s->word = w;
     return MPI_Isend(&s->word, (int)sizeof s->word, MPI_BYTE, to, tag, loop->comm, &s->request) ? EQP_ERR_MPI : EQP_OK;
 }
@@ -106,17 +96,15 @@ int eqp__talk_listen(eqp_loop *loop)
         MPI_Status status;
         eqp__word w;
         int there;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_WORDS, loop->comm, &there, &status) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_WORDS, loop->comm, &there, &status) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         if (!there) {
             missed++;
             continue;
         }
-        if (MPI_Recv(&w, (int)sizeof w, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_WORDS, loop->comm, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Recv(&w, (int)sizeof w, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_WORDS, loop->comm,
+                              MPI_STATUS_IGNORE) != MPI_SUCCESS,
+                     EQP_ERR_MPI);
         code = handle(loop, &w);
     }
     return code;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A loop in virtual time. Every rank has one pending event: it finishes its chunk and requests the next one. */
+#include "base/internal.h"
 #include "rules.h"
 #include "virtual.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,17 +36,12 @@ static double speed_of(const simulation *sim, int rank)
 
 static int check_machine(const eqp_schedule_machine *machine, int nranks)
 {
-    if (!isfinite(machine->overhead) || machine->overhead < 0.0 || !isfinite(machine->latency) ||
-        machine->latency < 0.0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!isfinite(machine->overhead) || machine->overhead < 0.0 || !isfinite(machine->latency) ||
+                     machine->latency < 0.0,
+                 EQP_ERR_ARGUMENT);
     for (int r = 0; r < nranks; r++) {
-        if (machine->speed && !(isfinite(machine->speed[r]) && machine->speed[r] > 0.0)) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (machine->start && !(isfinite(machine->start[r]) && machine->start[r] >= 0.0)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(machine->speed && !(isfinite(machine->speed[r]) && machine->speed[r] > 0.0), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(machine->start && !(isfinite(machine->start[r]) && machine->start[r] >= 0.0), EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -58,18 +52,14 @@ static int sum_costs(simulation *sim, const double *cost)
     const int64_t n = sim->schedule->n;
 
     for (int64_t i = 0; i < n; i++) {
-        if (!(cost[i] >= 0.0)) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(cost[i] >= 0.0), EQP_ERR_DATA);
         sim->sum[i + 1] = sim->sum[i] + cost[i];
         if (sim->squares) {
             sim->squares[i + 1] = sim->squares[i] + cost[i] * cost[i];
         }
     }
     for (int r = 0; r < sim->schedule->nranks; r++) {
-        if (!isfinite(sim->sum[n] / speed_of(sim, r))) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(sim->sum[n] / speed_of(sim, r)), EQP_ERR_DATA);
     }
     return EQP_OK;
 }
@@ -81,8 +71,7 @@ static int prepare(simulation *sim, const double *cost)
 
     code = code ? code : eqp__stalls_create(&sim->machine, s->nranks, &sim->stalls);
     code = code ? code : eqp__turns_create(s->nranks, &sim->turns);
-    code = code ? code : eqp_array_create(&sim->actor, s->nranks, sizeof *sim->actor);
-    code = code ? code : eqp_array_create(&sim->idle, s->nranks, sizeof *sim->idle);
+    code = code ? code : EQP__ARRAYS(EQP__ARRAY(sim->actor, s->nranks), EQP__ARRAY(sim->idle, s->nranks));
     code = code || !sim->machine.master ? code : eqp_array_create(&sim->part, s->nranks, sizeof *sim->part);
     code = code ? code : s->n == INT64_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&sim->sum, s->n + 1, sizeof *sim->sum);
     if (!code && s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
@@ -306,12 +295,8 @@ int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_
     simulation sim = {.schedule = schedule, .machine = machine ? *machine : defaults};
     int code;
 
-    if (schedule->left < schedule->n) {
-        return EQP_ERR_STATE;
-    }
-    if (schedule->n > 0 && !cost) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(schedule->left < schedule->n, EQP_ERR_STATE);
+    EQP__FAIL_IF(schedule->n > 0 && !cost, EQP_ERR_ARGUMENT);
     if (!(code = prepare(&sim, cost))) {
         while (sim.turns.n > 0) {
             serve(&sim, sim.turns.rank[0]);
@@ -321,10 +306,6 @@ int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_
     }
     eqp__stalls_free(&sim.stalls);
     eqp__turns_free(&sim.turns);
-    free(sim.actor);
-    free(sim.idle);
-    free(sim.part);
-    free(sim.sum);
-    free(sim.squares);
+    EQP__FREE(sim.actor, sim.idle, sim.part, sim.sum, sim.squares);
     return code;
 }

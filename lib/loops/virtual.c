@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "virtual.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,18 +43,14 @@ int eqp__stalls_create(const eqp_schedule_machine *machine, int nranks, eqp__sta
     int64_t kept, at = 0;
     int code;
 
-    if (n < 0 || (n > 0 && !machine->stall)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_array_create(&stalls->stall, n, sizeof *stalls->stall)) ||
-        (code = eqp_array_create(&stalls->first, (int64_t)nranks + 1, sizeof *stalls->first))) {
-        return code;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && !machine->stall), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = EQP__ARRAYS(EQP__ARRAY(stalls->stall, n), EQP__ARRAY(stalls->first, (int64_t)nranks + 1))),
+                 code);
     for (int64_t i = 0; i < n; i++) {
         const eqp_schedule_stall s = machine->stall[i];
-        if (s.rank < 0 || s.rank >= nranks || !(s.at >= 0.0) || !(s.seconds >= 0.0) || !isfinite(s.at + s.seconds)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(s.rank < 0 || s.rank >= nranks || !(s.at >= 0.0) || !(s.seconds >= 0.0) ||
+                         !isfinite(s.at + s.seconds),
+                     EQP_ERR_ARGUMENT);
         stalls->stall[i] = s;
     }
     qsort(stalls->stall, (size_t)n, sizeof *stalls->stall, compare_stalls);
@@ -70,8 +66,7 @@ int eqp__stalls_create(const eqp_schedule_machine *machine, int nranks, eqp__sta
 
 void eqp__stalls_free(eqp__stalls *stalls)
 {
-    free(stalls->stall);
-    free(stalls->first);
+    EQP__FREE(stalls->stall, stalls->first);
 }
 
 int64_t eqp__stalls_from(const eqp__stalls *stalls, int rank, int64_t from, double begin)
@@ -111,10 +106,9 @@ double eqp__stalls_worked(const eqp__stalls *stalls, int rank, int64_t from, dou
 
 int eqp__turns_create(int nranks, eqp__turns *turns)
 {
-    int code = eqp_array_create(&turns->rank, nranks, sizeof *turns->rank);
+    int code =
+        EQP__ARRAYS(EQP__ARRAY(turns->rank, nranks), EQP__ARRAY(turns->place, nranks), EQP__ARRAY(turns->time, nranks));
 
-    code = code ? code : eqp_array_create(&turns->place, nranks, sizeof *turns->place);
-    code = code ? code : eqp_array_create(&turns->time, nranks, sizeof *turns->time);
     for (int r = 0; r < nranks && !code; r++) {
         turns->rank[r] = turns->place[r] = r;
     }
@@ -124,9 +118,7 @@ int eqp__turns_create(int nranks, eqp__turns *turns)
 
 void eqp__turns_free(eqp__turns *turns)
 {
-    free(turns->rank);
-    free(turns->place);
-    free(turns->time);
+    EQP__FREE(turns->rank, turns->place, turns->time);
 }
 
 static bool is_before(const eqp__turns *t, int a, int b)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/assignment.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "map/items.h"
 #include "map/phased.h"
-#include "methods/frame/rows.h"
 #include "methods/frame/relabel_all.h"
+#include "methods/frame/rows.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -49,10 +49,7 @@ void eqp__assignment_close(eqp_assignment *assignment)
     if (assignment != NULL) {
         eqp__items_free(&assignment->items);
         eqp__work_units_free(&assignment->units);
-        free(assignment->seconds);
-        free(assignment->home);
-        free(assignment->phased);
-        free(assignment);
+        EQP__FREE(assignment->seconds, assignment->home, assignment->phased, assignment);
     }
 }
 
@@ -378,8 +375,7 @@ int eqp__assignment_find(eqp_assignment *assignment, const double *overhead, eqp
                                                    assignment->items.part, &assignment->result));
     EQP_TRY(options->how.homes ? find_homes(assignment, &wanted, capacity) : EQP_OK);
 done:
-    free(capacity);
-    free(shares);
+    EQP__FREE(capacity, shares);
     return code;
 }
 
@@ -454,9 +450,7 @@ static int add_sizes(MPI_Comm comm, const eqp_work_units *units, eqp_sizes *size
     int64_t n = 0;
     int code = eqp_agree(comm, eqp_sizes_add(&mine, units->n, units->weight), NULL);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
     for (int64_t r = 0; code == EQP_OK && r < n; r++) {
         code = eqp_sizes_merge(sizes, &all[r]);

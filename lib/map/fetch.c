@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/placement.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -25,12 +25,7 @@ typedef struct trip {
 
 static void trip_free(trip *t)
 {
-    free(t->asked);
-    free(t->wanted);
-    free(t->given);
-    free(t->reply);
-    free(t->heard);
-    free(t->index);
+    EQP__FREE(t->asked, t->wanted, t->given, t->reply, t->heard, t->index);
 }
 
 /* Starts of the ranges; EQP_ERR_OVERFLOW if the placements are too large for one message. */
@@ -40,9 +35,7 @@ static int add_up(int nranks, const int *count, int *at, int64_t *total)
     for (int r = 0; r < nranks; r++) {
         at[r] = (int)*total;
         *total += count[r];
-        if (*total > INT_MAX / (int64_t)sizeof(eqp_placement)) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(*total > INT_MAX / (int64_t)sizeof(eqp_placement), EQP_ERR_OVERFLOW);
     }
     return EQP_OK;
 }
@@ -57,15 +50,12 @@ static int sort_inquiries(int me, int nranks, int64_t n, const eqp__address *add
     t->answers = t->asked_at + nranks;
     t->answers_at = t->answers + nranks;
     for (int64_t i = 0; i < n; i++) {
-        if (address[i].rank < 0 || address[i].rank >= nranks) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(address[i].rank < 0 || address[i].rank >= nranks, EQP_ERR_DATA);
         t->asked[address[i].rank] += address[i].rank != me;
     }
     EQP_TRY(add_up(nranks, t->asked, t->asked_at, &t->nasked));
-    EQP_TRY(eqp_array_create(&t->wanted, t->nasked, sizeof *t->wanted));
-    EQP_TRY(eqp_array_create(&t->index, t->nasked, sizeof *t->index));
-    EQP_TRY(eqp_array_create(&t->heard, t->nasked, sizeof *t->heard));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(t->wanted, t->nasked), EQP__ARRAY(t->index, t->nasked),
+                        EQP__ARRAY(t->heard, t->nasked)));
     for (int64_t i = 0; i < n; i++) {
         if (address[i].rank != me) {
             const int at = t->asked_at[address[i].rank]++;
@@ -91,17 +81,13 @@ static int travel(MPI_Comm comm, int nranks, int64_t nknown, const eqp_placement
 {
     int code;
 
-    if (MPI_Alltoall(t->asked, 1, MPI_INT, t->answers, 1, MPI_INT, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Alltoall(t->asked, 1, MPI_INT, t->answers, 1, MPI_INT, comm) != MPI_SUCCESS, EQP_ERR_MPI);
     code = add_up(nranks, t->answers, t->answers_at, &t->nanswers);
-    code = code == EQP_OK ? eqp_array_create(&t->given, t->nanswers, sizeof *t->given) : code;
-    code = code == EQP_OK ? eqp_array_create(&t->reply, t->nanswers, sizeof *t->reply) : code;
+    code = code ? code : EQP__ARRAYS(EQP__ARRAY(t->given, t->nanswers), EQP__ARRAY(t->reply, t->nanswers));
     EQP_TRY(eqp_agree(comm, code, NULL));
-    if (MPI_Alltoallv(t->wanted, t->asked, t->asked_at, MPI_INT64_T, t->given, t->answers, t->answers_at, MPI_INT64_T,
-                      comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Alltoallv(t->wanted, t->asked, t->asked_at, MPI_INT64_T, t->given, t->answers, t->answers_at,
+                               MPI_INT64_T, comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     for (int64_t i = 0; i < t->nanswers; i++) {
         t->reply[i] = t->given[i] >= 0 && t->given[i] < nknown ? known[t->given[i]] : nowhere;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/items.h"
 
+#include "base/internal.h"
 #include "methods/hypergraph/cell_nets.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdbool.h>
@@ -31,8 +31,7 @@ static int items_create(eqp_items *items, int64_t n, int nphases)
 
     EQP_TRY(eqp_array_create(&items->weight, n, sizeof *items->weight));
     EQP_TRY(nphases > 0 ? eqp_array_create(&items->phase, n * nphases, sizeof *items->phase) : EQP_OK);
-    EQP_TRY(eqp_array_create(&items->point, 3 * n, sizeof *items->point));
-    EQP_TRY(eqp_array_create(&items->source, 3 * n, sizeof *items->source));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->point, 3 * n), EQP__ARRAY(items->source, 3 * n)));
     for (int i = 0; i < 3; i++) {
         EQP_TRY(eqp_array_create(counts[i], n, sizeof(int64_t)));
     }
@@ -167,8 +166,8 @@ static int fill_pins(eqp_items *items, const eqp_owners *owners)
     int64_t at = 0;
     int code;
 
-    EQP_TRY(eqp_array_create(&items->pin_first, owners->n + 1, sizeof *items->pin_first));
-    EQP_TRY(eqp_array_create(&items->pin, owners->pin_first[owners->n] + owners->n, sizeof *items->pin));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1),
+                        EQP__ARRAY(items->pin, owners->pin_first[owners->n] + owners->n)));
     for (int64_t o = 0; o < owners->n; o++) {
         at = take_own_pins(items, owners, o, at);
         items->pin_first[o + 1] = at;
@@ -221,9 +220,8 @@ static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_k
     int64_t at = 0;
     int code;
 
-    EQP_TRY(eqp_array_create(&items->pin_first, owners->n + 1, sizeof *items->pin_first));
-    EQP_TRY(eqp_array_create(&items->pin, room, sizeof *items->pin));
-    EQP_TRY(eqp_array_create(&items->pin_weight, room, sizeof *items->pin_weight));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1), EQP__ARRAY(items->pin, room),
+                        EQP__ARRAY(items->pin_weight, room)));
     for (int64_t o = 0; o < owners->n; o++) {
         const int64_t first = at, last = take_own_pins(items, owners, o, at);
         const int ncells = eqp__cell_nets(all->n, all->key, all->first + o, most, net);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/problem.h>
 #include <equipoise/units.h>
 
@@ -22,10 +23,7 @@ void eqp_map_free(eqp_map *map)
 {
     if (map) {
         eqp_units_free(map->units);
-        free(map->centroid);
-        free(map->rank);
-        free(map->phased);
-        free(map);
+        EQP__FREE(map->centroid, map->rank, map->phased, map);
     }
 }
 
@@ -51,8 +49,7 @@ static int rebuild(const int64_t *nunits_of, int64_t nunits, eqp_map *map)
     int64_t *first = NULL, *unit_id = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&first, map->nshared + 1, sizeof *first));
-    EQP_TRY(eqp_array_create(&unit_id, nunits, sizeof *unit_id));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(first, map->nshared + 1), EQP__ARRAY(unit_id, nunits)));
     for (int64_t s = 0; s < map->nshared; s++) {
         first[s + 1] = first[s] + nunits_of[s];
     }
@@ -61,8 +58,7 @@ static int rebuild(const int64_t *nunits_of, int64_t nunits, eqp_map *map)
     }
     EQP_TRY(eqp_units_rebuild(3, map->nshared, first, unit_id, map->centroid, &map->units));
 done:
-    free(unit_id);
-    free(first);
+    EQP__FREE(unit_id, first);
     return code;
 }
 
@@ -89,15 +85,13 @@ int eqp_map_create(int64_t nshared, const int64_t *nunits, const double *centroi
     int64_t all = 0;
     int code;
 
-    if (!map || nshared < 0 || (nshared > 0 && (!nunits || !centroid || !rank)) ||
-        !can_be(nshared, nunits, rank, &all)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!map || nshared < 0 || (nshared > 0 && (!nunits || !centroid || !rank)) ||
+                     !can_be(nshared, nunits, rank, &all),
+                 EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->nshared = nshared;
     if (nshared > 0) {
-        EQP_TRY(eqp_array_create(&made->rank, all, sizeof *made->rank));
-        EQP_TRY(eqp_array_create(&made->centroid, 3 * all, sizeof *made->centroid));
+        EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made->rank, all), EQP__ARRAY(made->centroid, 3 * all)));
         memcpy(made->rank, rank, (size_t)all * sizeof *rank);
         memcpy(made->centroid, centroid, 3 * (size_t)all * sizeof *centroid);
         EQP_TRY(rebuild(nunits, all, made));
@@ -113,14 +107,11 @@ int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
 {
     int code;
 
-    if (!map || map->nphased > 0 || n < 0 || nphases < 1 || nphases > EQP_CYCLE_PHASES || (n > 0 && !rank) ||
-        n > INT64_MAX / 64 / EQP_CYCLE_PHASES) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!map || map->nphased > 0 || n < 0 || nphases < 1 || nphases > EQP_CYCLE_PHASES || (n > 0 && !rank) ||
+                     n > INT64_MAX / 64 / EQP_CYCLE_PHASES,
+                 EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n * nphases; i++) {
-        if (rank[i] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(rank[i] < 0, EQP_ERR_ARGUMENT);
     }
     if (n == 0) {
         return EQP_OK;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/owners.h"
 
+#include "base/internal.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdbool.h>
@@ -43,20 +43,15 @@ typedef struct bundle {
 
 static void bundle_free(bundle *of)
 {
-    free(of->owner);
-    free(of->phase);
-    free(of->pin);
-    free(of->tile);
+    EQP__FREE(of->owner, of->phase, of->pin, of->tile);
 }
 
 static int bundle_create(bundle *made)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&made->owner, made->n, sizeof *made->owner));
-    EQP_TRY(eqp_array_create(&made->phase, made->n * made->phases.n, sizeof *made->phase));
-    EQP_TRY(eqp_array_create(&made->pin, made->npins, sizeof *made->pin));
-    EQP_TRY(eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made->owner, made->n), EQP__ARRAY(made->phase, made->n * made->phases.n),
+                        EQP__ARRAY(made->pin, made->npins), EQP__ARRAY(made->tile, made->ntiles)));
 done:
     return code;
 }
@@ -233,15 +228,11 @@ int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle
     for (int i = 0; i < 5; i++) {
         EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
     }
-    EQP_TRY(eqp_array_create(&owners->weight, n, sizeof *owners->weight));
-    EQP_TRY(eqp_array_create(&owners->seconds, n, sizeof *owners->seconds));
-    EQP_TRY(eqp_array_create(&owners->again, n, sizeof *owners->again));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(owners->weight, n), EQP__ARRAY(owners->seconds, n), EQP__ARRAY(owners->again, n)));
     owners->phases = *phases;
     EQP_TRY(phases->n > 0 ? eqp_array_create(&owners->phase, n * phases->n, sizeof *owners->phase) : EQP_OK);
-    EQP_TRY(eqp_array_create(&owners->pin, npins, sizeof *owners->pin));
-    EQP_TRY(eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid));
-    EQP_TRY(eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight));
-    EQP_TRY(eqp_array_create(&owners->tile_pin, EQP_TILE_PINS * ntiles, sizeof *owners->tile_pin));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(owners->pin, npins), EQP__ARRAY(owners->tile_centroid, 3 * ntiles),
+                        EQP__ARRAY(owners->tile_weight, ntiles), EQP__ARRAY(owners->tile_pin, EQP_TILE_PINS * ntiles)));
 done:
     return code;
 }
@@ -370,9 +361,9 @@ static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *k
         const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
         mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
     }
-    if (MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS
+                ? EQP_ERR_MPI
+                : EQP_OK);
     qsort(all, (size_t)total, sizeof *all, compare_shown);
     for (int i = 0; i < total; i++) {
         sum += all[i].owners;

@@ -2,9 +2,9 @@
 /* Joins owners on both sides of a rank boundary that form one unit. */
 #include "map/owners.h"
 
+#include "base/internal.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -191,8 +191,6 @@ int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners)
     made = (eqp_owners){.n = 0};
 done:
     eqp__owners_free(&made);
-    free(j.sent);
-    free(j.out);
-    free(j.in);
+    EQP__FREE(j.sent, j.out, j.in);
     return code;
 }

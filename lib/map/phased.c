@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/phased.h"
 
+#include "base/internal.h"
 #include "methods/frame/relabel_all.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdbool.h>
@@ -186,7 +186,6 @@ int eqp__phased_place(MPI_Comm comm, int64_t n, int nphases, const int *part, eq
         }
     }
 done:
-    free(mine);
-    free(all);
+    EQP__FREE(mine, all);
     return code;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/placement.h"
 
+#include "base/internal.h"
 #include "map/phased.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdbool.h>
@@ -26,9 +26,7 @@ typedef struct split_table {
 
 static void split_table_free(split_table *table)
 {
-    free(table->nunits_of);
-    free(table->centroid);
-    free(table->rank);
+    EQP__FREE(table->nunits_of, table->centroid, table->rank);
 }
 
 /* Owners along the curve that have the same home: long runs make few neighbours and few branches, so that a run goes on
@@ -143,12 +141,11 @@ static int take_over(MPI_Comm comm, homing *h)
     int rank;
 
     MPI_Comm_rank(comm, &rank);
-    if (rank > 0 && (MPI_Recv(&h->run, (int)sizeof h->run, MPI_BYTE, rank - 1, TAG_HOMING, comm, MPI_STATUS_IGNORE) !=
-                         MPI_SUCCESS ||
-                     (h->loads != NULL && MPI_Recv(h->loads, h->nparts, MPI_DOUBLE, rank - 1, TAG_HOMING, comm,
-                                                   MPI_STATUS_IGNORE) != MPI_SUCCESS))) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(rank > 0 && (MPI_Recv(&h->run, (int)sizeof h->run, MPI_BYTE, rank - 1, TAG_HOMING, comm,
+                                       MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+                              (h->loads != NULL && MPI_Recv(h->loads, h->nparts, MPI_DOUBLE, rank - 1, TAG_HOMING, comm,
+                                                            MPI_STATUS_IGNORE) != MPI_SUCCESS)),
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -158,11 +155,11 @@ static int hand_over(MPI_Comm comm, const homing *h)
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
-    if (rank + 1 < nranks &&
-        (MPI_Send(&h->run, (int)sizeof h->run, MPI_BYTE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS ||
-         (h->loads != NULL && MPI_Send(h->loads, h->nparts, MPI_DOUBLE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS))) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(rank + 1 < nranks &&
+                     (MPI_Send(&h->run, (int)sizeof h->run, MPI_BYTE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS ||
+                      (h->loads != NULL &&
+                       MPI_Send(h->loads, h->nparts, MPI_DOUBLE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS)),
+                 EQP_ERR_MPI);
     return EQP_OK;
 }
 
@@ -217,11 +214,10 @@ static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_un
 {
     const bool shares = made->units != NULL; /* the same on all ranks */
     vote *votes = NULL;
-    int handed = EQP_OK, code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+    int handed = EQP_OK,
+        code = EQP__ARRAYS(EQP__ARRAY(table->nunits_of, owners->n), EQP__ARRAY(table->centroid, 3 * made->n),
+                           EQP__ARRAY(table->rank, made->n), EQP__ARRAY(votes, made->n));
 
-    code = code == EQP_OK ? eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid) : code;
-    code = code == EQP_OK ? eqp_array_create(&table->rank, made->n, sizeof *table->rank) : code;
-    code = code == EQP_OK ? eqp_array_create(&votes, made->n, sizeof *votes) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     code = shares ? take_over(comm, h) : EQP_OK;
     code = code == EQP_OK ? find_homes(owners, made, assigned, h, votes, table, placement) : code;
@@ -277,24 +273,19 @@ static int send_notices(MPI_Comm comm, const eqp_owners *owners, const eqp_place
     if (code == EQP_OK) {
         code = eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
     }
-    free(rank);
-    free(out);
+    EQP__FREE(rank, out);
     return code;
 }
 
 /* Checks that every owner got exactly one placement. */
 static int read_notices(int64_t nhome, int64_t n, const notice *in, eqp_placement *placement)
 {
-    if (n != nhome) {
-        return EQP_ERR_INTERNAL;
-    }
+    EQP__FAIL_IF(n != nhome, EQP_ERR_INTERNAL);
     for (int64_t i = 0; i < n; i++) {
         placement[i].home = -1;
     }
     for (int64_t i = 0; i < n; i++) {
-        if (in[i].at_home < 0 || in[i].at_home >= n || placement[in[i].at_home].home >= 0) {
-            return EQP_ERR_INTERNAL;
-        }
+        EQP__FAIL_IF(in[i].at_home < 0 || in[i].at_home >= n || placement[in[i].at_home].home >= 0, EQP_ERR_INTERNAL);
         placement[in[i].at_home] = in[i].placement;
     }
     return EQP_OK;
@@ -346,7 +337,6 @@ int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work
 done:
     eqp_map_free(map);
     split_table_free(&table);
-    free(h.loads);
-    free(placement);
+    EQP__FREE(h.loads, placement);
     return code;
 }

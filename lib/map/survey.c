@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/survey.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,10 +28,7 @@ double eqp__work_weight(const eqp_work_model *model, const int64_t *count)
 
 void eqp__survey_release(eqp_survey *survey)
 {
-    free(survey->owner);
-    free(survey->pin);
-    free(survey->tile);
-    free(survey->phase);
+    EQP__FREE(survey->owner, survey->pin, survey->tile, survey->phase);
     *survey = (eqp_survey){.n = 0};
 }
 
@@ -85,13 +82,9 @@ int eqp_survey_add_phases(eqp_survey *survey, const double *load)
 {
     int code;
 
-    if (!survey || !load) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || !load, EQP_ERR_ARGUMENT);
     for (int k = 0; k < eqp_survey_phases(survey); k++) {
-        if (!(load[k] >= 0) || !isfinite(load[k])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(load[k] >= 0) || !isfinite(load[k]), EQP_ERR_ARGUMENT);
     }
     if (!eqp__survey_cycles(survey)) {
         return EQP_OK;
@@ -112,9 +105,7 @@ int eqp_survey_room_for_pins(eqp_survey *survey, int64_t most, int64_t **pin)
 {
     int code;
 
-    if (!survey || !pin || most < 0 || most > INT64_MAX - survey->npins) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || !pin || most < 0 || most > INT64_MAX - survey->npins, EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + most, sizeof *survey->pin));
     *pin = survey->pin != NULL ? survey->pin + survey->npins : NULL;
 done:
@@ -123,9 +114,7 @@ done:
 
 int eqp_survey_took_pins(eqp_survey *survey, int64_t n)
 {
-    if (!survey || n < 0 || n > survey->pin_capacity - survey->npins) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || n < 0 || n > survey->pin_capacity - survey->npins, EQP_ERR_ARGUMENT);
     survey->npins += n;
     return EQP_OK;
 }
@@ -135,9 +124,7 @@ int eqp_survey_add_pin(eqp_survey *survey, int64_t pin)
     int64_t *room;
     int code;
 
-    if (pin < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(pin < 0, EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_survey_room_for_pins(survey, 1, &room));
     *room = pin;
     survey->npins++;
@@ -149,9 +136,7 @@ int eqp_survey_add_tile(eqp_survey *survey, const eqp_tile *tile)
 {
     int code = EQP_OK;
 
-    if (!survey || !tile) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || !tile, EQP_ERR_ARGUMENT);
     if (survey->ntiles == survey->tile_capacity) {
         EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
     }
@@ -164,9 +149,7 @@ int eqp_survey_raise_tiles(eqp_survey *survey, double weight)
 {
     double sum = 0.0, factor;
 
-    if (!survey || !isfinite(weight)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || !isfinite(weight), EQP_ERR_ARGUMENT);
     for (int64_t t = survey->tiles_taken; t < survey->ntiles; t++) {
         sum += survey->tile[t].weight;
     }
@@ -181,9 +164,7 @@ int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
 {
     int code = EQP_OK;
 
-    if (!survey || !owner) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!survey || !owner, EQP_ERR_ARGUMENT);
     if (survey->n == survey->capacity) {
         EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
     }

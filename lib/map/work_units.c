@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/work_units.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
@@ -116,14 +117,11 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp
     *before = mine;
     code = eqp_units_totals_add(options, owners->n, owners->own_pin, count, weight, &mine);
     code = eqp_agree(comm, code, NULL);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     MPI_Comm_rank(comm, &rank);
-    if (MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
-        MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
+                     MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     if (rank == 0) {
         *before = (eqp_units_totals)EQP_UNITS_TOTALS_ZERO;
     }
@@ -225,8 +223,7 @@ static int count_tiles(const eqp_owners *owners, int64_t **count, double **weigh
 {
     int code;
 
-    EQP_TRY(eqp_array_create(count, owners->n, sizeof **count));
-    EQP_TRY(eqp_array_create(weight, owners->n, sizeof **weight));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(*count, owners->n), EQP__ARRAY(*weight, owners->n)));
     for (int64_t o = 0; o < owners->n; o++) {
         (*count)[o] = owners->tile_first[o + 1] - owners->tile_first[o] + 1;
         (*weight)[o] = (double)(*count)[o];
@@ -262,8 +259,7 @@ static int make_full(MPI_Comm comm, const eqp_map_options *options, int nparts, 
                           NULL));
     }
 done:
-    free(weight);
-    free(count);
+    EQP__FREE(weight, count);
     return code;
 }
 
@@ -424,8 +420,6 @@ int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int npar
 void eqp__work_units_free(eqp_work_units *units)
 {
     eqp_units_free(units->units);
-    free(units->weight);
-    free(units->own_first);
-    free(units->own_pin);
+    EQP__FREE(units->weight, units->own_first, units->own_pin);
     *units = (eqp_work_units){.units = NULL};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "models/speeds.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -170,23 +170,16 @@ int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result 
         divide_equally(speeds, mean, size, &d.result);
         goto done;
     }
-    if ((code = eqp__speeds_curves_create(speeds, mean, &curve)) ||
-        (code = eqp_array_create(&d.size, nranks, sizeof *d.size)) ||
-        (code = eqp_array_create(&d.other, nranks, sizeof *d.other))) {
-        goto done;
-    }
+    EQP_TRY(eqp__speeds_curves_create(speeds, mean, &curve));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d.size, nranks), EQP__ARRAY(d.other, nranks)));
     d.curve = curve;
-    if ((code = find_sizes(&d, speeds->kind))) {
-        goto done;
-    }
+    EQP_TRY(find_sizes(&d, speeds->kind));
     memcpy(size, d.size, (size_t)nranks * sizeof *size);
 done:
     if (!code && result) {
         *result = d.result;
     }
-    free(d.other);
-    free(d.size);
-    free(curve);
+    EQP__FREE(d.other, d.size, curve);
     return code;
 }
 

@@ -2,7 +2,7 @@
 /* Cuts of a domain as roots of its cumulative time function. */
 #include "models/functional_look.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -214,16 +214,10 @@ static int solve_between(search *s, int sign, double guess, eqp_functional_root 
 
 int eqp_functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root)
 {
-    if (!is_time(time) || !root || !(guess >= time->low && guess <= time->high)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!is_time(time) || !root || !(guess >= time->low && guess <= time->high), EQP_ERR_ARGUMENT);
     const double t_low = time->value(time->user, time->low), t_high = time->value(time->user, time->high);
-    if (!isfinite(t_low) || !isfinite(t_high - t_low) || t_high < t_low) {
-        return EQP_ERR_DATA;
-    }
-    if (!(target >= t_low && target <= t_high)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!isfinite(t_low) || !isfinite(t_high - t_low) || t_high < t_low, EQP_ERR_DATA);
+    EQP__FAIL_IF(!(target >= t_low && target <= t_high), EQP_ERR_ARGUMENT);
     search s = search_start(time, t_low, t_high, target);
     s.evaluations = 2; /* of the ends */
     return solve_between(&s, common_sign(time, time->low, time->high), guess, root);
@@ -234,15 +228,11 @@ int eqp__functional_look(const eqp_functional_time *time, double *t_low, double 
     const double first = time->value(time->user, time->low), end = time->value(time->user, time->high);
     double last = first;
 
-    if (!isfinite(first) || !isfinite(end - first)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!isfinite(first) || !isfinite(end - first), EQP_ERR_DATA);
     for (int i = 1; i <= LOOKS; i++) {
         const double x = i < LOOKS ? time->low + (time->high - time->low) * ((double)i / LOOKS) : time->high;
         const double t = time->value(time->user, x);
-        if (!(t >= last - rounding(first, end)) || !isfinite(t)) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(t >= last - rounding(first, end)) || !isfinite(t), EQP_ERR_DATA);
         last = fmax(t, last);
     }
     *t_low = first;
@@ -254,14 +244,10 @@ int eqp__functional_look(const eqp_functional_time *time, double *t_low, double 
 static int check_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *speeds, double *t_low,
                      double *t_high)
 {
-    if (!is_time(time) || nnodes < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!is_time(time) || nnodes < 1, EQP_ERR_ARGUMENT);
     *speeds = speed ? 0 : nnodes;
     for (int i = 0; speed && i < nnodes; i++) {
-        if (!(speed[i] > 0)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(speed[i] > 0), EQP_ERR_ARGUMENT);
         *speeds += speed[i];
     }
     return isfinite(*speeds) ? eqp__functional_look(time, t_low, t_high) : EQP_ERR_ARGUMENT;
@@ -292,9 +278,7 @@ int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double
     eqp_functional_search done = {.evaluations = LOOKS + 2};
     int code = bound ? check_cut(time, nnodes, speed, &speeds, &t_low, &t_high) : EQP_ERR_ARGUMENT;
 
-    if (code || (code = eqp_array_create(&cut, (int64_t)nnodes + 1, sizeof *cut))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = eqp_array_create(&cut, (int64_t)nnodes + 1, sizeof *cut)), code);
     const int sign = common_sign(time, time->low, time->high);
     done.total = t_high - t_low;
     cut[0] = time->low;
@@ -319,13 +303,9 @@ int eqp_functional_items(int nnodes, const double *bound, int64_t *first)
 {
     const double most = 9007199254740992.0;
 
-    if (nnodes < 1 || !bound || !first) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nnodes < 1 || !bound || !first, EQP_ERR_ARGUMENT);
     for (int i = 0; i <= nnodes; i++) {
-        if (!(fabs(bound[i]) <= most) || (i > 0 && bound[i] < bound[i - 1])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(fabs(bound[i]) <= most) || (i > 0 && bound[i] < bound[i - 1]), EQP_ERR_ARGUMENT);
     }
     for (int i = 0; i <= nnodes; i++) {
         first[i] = (int64_t)floor(bound[i] + 0.5);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A density of time in a box, summed over all directions but the one that is cut. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/models.h>
 
 #include <math.h>
@@ -37,13 +38,10 @@ static int choose_direction(const eqp_functional_domain *d)
 
 static int check_domain(const eqp_functional_domain *d)
 {
-    if (d->dims < 1 || d->dims > DIMS || d->direction < -1 || d->direction >= d->dims || d->cells < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(d->dims < 1 || d->dims > DIMS || d->direction < -1 || d->direction >= d->dims || d->cells < 1,
+                 EQP_ERR_ARGUMENT);
     for (int i = 0; i < d->dims; i++) {
-        if (!isfinite(d->high[i] - d->low[i]) || !(d->high[i] > d->low[i])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!isfinite(d->high[i] - d->low[i]) || !(d->high[i] > d->low[i]), EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -110,9 +108,7 @@ int eqp_functional_reduce(eqp_functional_density density, const void *user, cons
     double *x = NULL, *t = NULL, *slope = NULL;
     int code = density && domain && samples ? check_domain(domain) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     const int axis = choose_direction(domain);
     const int64_t n = (int64_t)domain->cells + 1;
     box b = {.density = density, .user = user, .domain = domain};
@@ -121,17 +117,13 @@ int eqp_functional_reduce(eqp_functional_density density, const void *user, cons
             b.across[b.nacross++] = i;
         }
     }
-    if ((code = eqp_array_create(&x, n, sizeof *x)) || (code = eqp_array_create(&t, n, sizeof *t)) ||
-        (code = eqp_array_create(&slope, n, sizeof *slope)) || (code = sum_up(&b, axis, x, t, slope)) ||
-        (code = eqp_functional_samples_create(n, x, t, slope, samples))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(x, n), EQP__ARRAY(t, n), EQP__ARRAY(slope, n)));
+    EQP_TRY(sum_up(&b, axis, x, t, slope));
+    EQP_TRY(eqp_functional_samples_create(n, x, t, slope, samples));
     if (direction) {
         *direction = axis;
     }
 done:
-    free(x);
-    free(t);
-    free(slope);
+    EQP__FREE(x, t, slope);
     return code;
 }

@@ -2,6 +2,8 @@
 /* Analytic forms of cumulative time functions, and their fits to samples. */
 #include "models/functional_look.h"
 
+#include "base/internal.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -99,9 +101,7 @@ static int is_family(const eqp_functional_family *f, double low)
 
 int eqp_functional_family_time(const eqp_functional_family *family, double low, double high, eqp_functional_time *time)
 {
-    if (!family || !time || !is_family(family, low) || !(high >= low) || !isfinite(high)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!family || !time || !is_family(family, low) || !(high >= low) || !isfinite(high), EQP_ERR_ARGUMENT);
     switch (family->form) {
     case EQP_FUNCTIONAL_POWER:
         *time = (eqp_functional_time){low, high, power_value, power_slope, power_bend, family};
@@ -118,13 +118,10 @@ int eqp_functional_family_time(const eqp_functional_family *family, double low, 
 static int check_samples(enum eqp_functional_form form, int64_t n, const double *x, const double *t)
 {
     for (int64_t i = 0; i < n; i++) {
-        if (!(x[i] > 0) || !isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1]))) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (!(t[i] > 0) || !isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) ||
-            (form == EQP_FUNCTIONAL_PRIMES && !(log(x[i]) > LEGENDRE))) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(x[i] > 0) || !isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1])), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(!(t[i] > 0) || !isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) ||
+                         (form == EQP_FUNCTIONAL_PRIMES && !(log(x[i]) > LEGENDRE)),
+                     EQP_ERR_DATA);
     }
     return EQP_OK;
 }
@@ -244,22 +241,19 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     double t_low, t_high, misfit;
     int code = EQP_OK;
 
-    if (form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t || !family) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = check_samples(form, n, x, t))) {
-        return code;
-    }
+    EQP__FAIL_IF(form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t ||
+                     !family,
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = check_samples(form, n, x, t)), code);
     if (form == EQP_FUNCTIONAL_POLYNOMIAL) {
         code = fit_polynomial(n, x, t, &f);
     } else {
         fit_line(n, x, t, &f);
     }
     /* Samples far from the form can give valid parameters whose values overflow. */
-    if (code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) || eqp__functional_look(&time, &t_low, &t_high) ||
-        !isfinite(misfit = relative_error(&time, n, x, t))) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) ||
+                     eqp__functional_look(&time, &t_low, &t_high) || !isfinite(misfit = relative_error(&time, n, x, t)),
+                 EQP_ERR_DATA);
     *family = f;
     if (error) {
         *error = misfit;

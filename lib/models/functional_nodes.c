@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of nodes of several speeds, and measures of their balance. */
+#include "base/internal.h"
+
 #include <equipoise/more/models.h>
 
 #include <limits.h>
@@ -10,22 +12,14 @@ static int count_nodes(int ntypes, const eqp_functional_type *type, eqp_function
 {
     eqp_functional_plan p = {0};
 
-    if (ntypes < 1 || !type) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(ntypes < 1 || !type, EQP_ERR_ARGUMENT);
     for (int j = 0; j < ntypes; j++) {
-        if (type[j].count < 0 || !(type[j].speed > 0) || !isfinite(type[j].speed)) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (type[j].count > INT_MAX - p.nodes) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(type[j].count < 0 || !(type[j].speed > 0) || !isfinite(type[j].speed), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(type[j].count > INT_MAX - p.nodes, EQP_ERR_OVERFLOW);
         p.nodes += type[j].count;
         p.speedup += type[j].count * type[j].speed;
     }
-    if (p.nodes == 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(p.nodes == 0, EQP_ERR_ARGUMENT);
     *plan = p;
     return isfinite(p.speedup) ? EQP_OK : EQP_ERR_ARGUMENT;
 }
@@ -36,12 +30,8 @@ int eqp_functional_types(int ntypes, const eqp_functional_type *type, double tot
     eqp_functional_plan p;
     int code = plan ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
-    if (!(total >= 0) || !isfinite(total)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(code, code);
+    EQP__FAIL_IF(!(total >= 0) || !isfinite(total), EQP_ERR_DATA);
     p.interval = total / p.speedup;
     p.all = p.nodes * p.interval;
     for (int j = 0; share && j < ntypes; j++) {
@@ -70,14 +60,10 @@ typedef struct extremes {
 
 static int survey(int n, const double *time, extremes *e)
 {
-    if (n < 1 || !time) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 1 || !time, EQP_ERR_ARGUMENT);
     *e = (extremes){INFINITY, 0, 0};
     for (int i = 0; i < n; i++) {
-        if (!(time[i] >= 0) || !isfinite(time[i])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(time[i] >= 0) || !isfinite(time[i]), EQP_ERR_DATA);
         e->min = fmin(e->min, time[i]);
         e->max = fmax(e->max, time[i]);
         e->mean += time[i] / n;

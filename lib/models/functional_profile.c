@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profile of a program's time along one direction, over passes. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/models.h>
 
 #include <math.h>
@@ -36,13 +37,10 @@ int eqp_functional_profile_create(const eqp_functional_profile_options *options,
     eqp_functional_profile *p = NULL;
     int code;
 
-    if (!o || !profile || !(o->high > o->low) || !isfinite(o->high - o->low) || o->cells < 1 || !(o->keep >= 0) ||
-        !(o->keep <= 1) || o->every < 1 || !(o->threshold >= 0)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_array_create(&p, 1, sizeof *p))) {
-        return code;
-    }
+    EQP__FAIL_IF(!o || !profile || !(o->high > o->low) || !isfinite(o->high - o->low) || o->cells < 1 ||
+                     !(o->keep >= 0) || !(o->keep <= 1) || o->every < 1 || !(o->threshold >= 0),
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = eqp_array_create(&p, 1, sizeof *p)), code);
     p->options = *o;
     if ((code = eqp_array_create(&p->now, o->cells, sizeof *p->now)) ||
         (code = eqp_array_create(&p->past, o->cells, sizeof *p->past))) {
@@ -70,12 +68,9 @@ static int64_t cell_of(const eqp_functional_profile_options *o, double place)
 
 int eqp_functional_profile_add(eqp_functional_profile *profile, double from, double to, double seconds)
 {
-    if (!profile || !(from >= profile->options.low) || !(to >= from) || !(to <= profile->options.high)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!(seconds >= 0) || !isfinite(seconds)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!profile || !(from >= profile->options.low) || !(to >= from) || !(to <= profile->options.high),
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!(seconds >= 0) || !isfinite(seconds), EQP_ERR_DATA);
     const eqp_functional_profile_options *o = &profile->options;
     const double first = in_cells(o, from), last = in_cells(o, to);
     if (!(last > first)) {
@@ -104,9 +99,7 @@ int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const do
     double spread = 0;
     int code = profile && recut ? eqp_functional_spread(n, time, &spread) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int64_t i = 0; i < profile->options.cells; i++) {
         profile->past[i] = keep > 0 ? keep * profile->past[i] + profile->now[i] : profile->now[i];
         profile->now[i] = 0;
@@ -122,10 +115,8 @@ int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_funct
     double *x = NULL, *t = NULL;
     int code = o && samples ? EQP_OK : EQP_ERR_ARGUMENT;
 
-    if (code || (code = eqp_array_create(&x, o->cells + 1, sizeof *x)) ||
-        (code = eqp_array_create(&t, o->cells + 1, sizeof *t))) {
-        goto done;
-    }
+    EQP_TRY(code);
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(x, o->cells + 1), EQP__ARRAY(t, o->cells + 1)));
     x[0] = edge(o, 0);
     for (int64_t i = 0; i < o->cells && !code; i++) {
         x[i + 1] = edge(o, i + 1);
@@ -134,16 +125,13 @@ int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_funct
     }
     code = code ? code : eqp_functional_samples_create(o->cells + 1, x, t, NULL, samples);
 done:
-    free(x);
-    free(t);
+    EQP__FREE(x, t);
     return code;
 }
 
 void eqp_functional_profile_free(eqp_functional_profile *profile)
 {
     if (profile) {
-        free(profile->now);
-        free(profile->past);
-        free(profile);
+        EQP__FREE(profile->now, profile->past, profile);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cumulative time function through samples, in monotone cubic pieces. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/models.h>
 
 #include <float.h>
@@ -107,9 +108,7 @@ static int check_pieces(const eqp_functional_samples *s)
 {
     for (int64_t i = 0; i < s->n - 1; i++) {
         const piece p = get_piece(s, i);
-        if (!isfinite(fabs(p.a) + fabs(p.b) + fabs(p.c))) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(!isfinite(fabs(p.a) + fabs(p.b) + fabs(p.c)), EQP_ERR_OVERFLOW);
     }
     return EQP_OK;
 }
@@ -117,16 +116,11 @@ static int check_pieces(const eqp_functional_samples *s)
 static int check_samples(int64_t n, const double *x, const double *t, const double *slope)
 {
     for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1]))) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (!isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) || (slope && !(slope[i] >= 0 && isfinite(slope[i])))) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1])), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(!isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) || (slope && !(slope[i] >= 0 && isfinite(slope[i]))),
+                     EQP_ERR_DATA);
     }
-    if (!isfinite(x[n - 1] - x[0])) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!isfinite(x[n - 1] - x[0]), EQP_ERR_ARGUMENT);
     return isfinite(t[n - 1] - t[0]) ? EQP_OK : EQP_ERR_OVERFLOW;
 }
 
@@ -136,9 +130,7 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
     eqp_functional_samples *s = NULL;
     int code = n < 2 || !x || !t || !samples ? EQP_ERR_ARGUMENT : check_samples(n, x, t, slope);
 
-    if (code || (code = eqp_array_create(&s, 1, sizeof *s))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = eqp_array_create(&s, 1, sizeof *s)), code);
     s->n = n;
     if ((code = eqp_array_create(&s->x, n, sizeof *s->x)) || (code = eqp_array_create(&s->t, n, sizeof *s->t)) ||
         (code = eqp_array_create(&s->slope, n, sizeof *s->slope))) {
@@ -173,9 +165,6 @@ eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *sa
 void eqp_functional_samples_free(eqp_functional_samples *samples)
 {
     if (samples) {
-        free(samples->x);
-        free(samples->t);
-        free(samples->slope);
-        free(samples);
+        EQP__FREE(samples->x, samples->t, samples->slope, samples);
     }
 }

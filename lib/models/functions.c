@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/file.h>
 #include <equipoise/more/models.h>
 
@@ -91,12 +92,12 @@ static int read_words(reading *r, int n, char (*word)[LONGEST_WORD + 1])
     if (n != WORDS) {
         return refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", "");
     }
-    if ((code = read_number(r, word[0], 0, EQP_SPEEDS_FILE_RANKS - 1, "a rank has to be from 0 to 65535", &rank)) ||
-        (code = read_number(r, word[1], 0, EQP_SPEEDS_ITEMS, "a size has to be from 0 to 2^53", &size)) ||
-        (code = read_number(r, word[2], 1 / EQP_SPEEDS_FASTEST, EQP_SPEEDS_FASTEST,
-                            "a speed has to be > 0, from 1e-30 to 1e30", &speed))) {
-        return code;
-    }
+    EQP__FAIL_IF(
+        (code = read_number(r, word[0], 0, EQP_SPEEDS_FILE_RANKS - 1, "a rank has to be from 0 to 65535", &rank)) ||
+            (code = read_number(r, word[1], 0, EQP_SPEEDS_ITEMS, "a size has to be from 0 to 2^53", &size)) ||
+            (code = read_number(r, word[2], 1 / EQP_SPEEDS_FASTEST, EQP_SPEEDS_FASTEST,
+                                "a speed has to be > 0, from 1e-30 to 1e30", &speed)),
+        code);
     return add_point(r, rank, size, speed);
 }
 
@@ -158,10 +159,7 @@ int eqp_speeds_functions_parse(const char *text, int64_t length, const char *nam
     locale_t own, before;
     int code;
 
-    if (length < 0) {
-        eqp_message_set(message, "%.300s: a negative length", name);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(length < 0, EQP__SAY(message, EQP_ERR_ARGUMENT, "%.300s: a negative length", name));
     own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     code = own ? eqp_array_create(&r.functions, 1, sizeof *r.functions) : EQP_ERR_MEMORY;
     if (code) {
@@ -191,9 +189,7 @@ static int read_file(const char *path, char **text, int64_t *length, eqp_message
     size_t got = 1;
     int code = eqp_input_open(path, &file, message);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     while (got > 0 && !code) {
         if (n > EQP_SPEEDS_FILE_BYTES) {
             code = EQP_ERR_FORMAT;
@@ -231,10 +227,7 @@ int eqp_speeds_functions_read(const char *path, eqp_speeds_functions **functions
 void eqp_speeds_functions_free(eqp_speeds_functions *functions)
 {
     if (functions) {
-        free(functions->first);
-        free(functions->size);
-        free(functions->speed);
-        free(functions);
+        EQP__FREE(functions->first, functions->size, functions->speed, functions);
     }
 }
 
@@ -247,9 +240,7 @@ int eqp_speeds_functions_ranks(const eqp_speeds_functions *functions)
 int eqp_speeds_functions_seconds(const eqp_speeds_functions *functions, int rank, double size, double *seconds)
 {
     EQP_REQUIRE(functions && seconds);
-    if (rank < 0 || rank >= functions->nranks || !(size >= 0.0) || !isfinite(size)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(rank < 0 || rank >= functions->nranks || !(size >= 0.0) || !isfinite(size), EQP_ERR_ARGUMENT);
     int64_t low = functions->first[rank], high = functions->first[rank + 1] - 1;
     const double *x = functions->size, *s = functions->speed;
     double speed;

@@ -2,7 +2,7 @@
 /* Powell's hybrid method for eq. 2 of Clarke 2011, section 6.1: the routine of MINPACK that the paper used. */
 #include "models/speeds.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <cminpack.h>
 #include <math.h>
@@ -79,11 +79,8 @@ int eqp__speeds_hybrid(int nranks, const eqp__curve *curve, double n, double *si
     double *matrix = NULL, *r = NULL, *vectors = NULL;
     int code, njacobians, nf;
 
-    if ((code = eqp_array_create(&matrix, (int64_t)nranks * nranks, sizeof *matrix)) ||
-        (code = eqp_array_create(&r, triangle, sizeof *r)) ||
-        (code = eqp_array_create(&vectors, (int64_t)7 * nranks, sizeof *vectors))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(matrix, (int64_t)nranks * nranks), EQP__ARRAY(r, triangle),
+                        EQP__ARRAY(vectors, (int64_t)7 * nranks)));
     double *f = vectors, *diagonal = f + nranks, *qtf = diagonal + nranks, *wa = qtf + nranks;
     for (int i = 0; i < nranks; i++) {
         size[i] = 1.0 / nranks;
@@ -100,8 +97,6 @@ int eqp__speeds_hybrid(int nranks, const eqp__curve *curve, double n, double *si
         size[i] *= n;
     }
 done:
-    free(vectors);
-    free(r);
-    free(matrix);
+    EQP__FREE(vectors, r, matrix);
     return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "models/speeds.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,9 +28,7 @@ static int find_sum(int64_t n, int nranks, const double *size, double *largest, 
     double most = 0.0, total = 0.0;
 
     for (int r = 0; r < nranks; r++) {
-        if (!(size[r] >= 0.0) || !isfinite(size[r])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(size[r] >= 0.0) || !isfinite(size[r]), EQP_ERR_DATA);
         most = fmax(most, size[r]);
     }
     if (most > 0.0) {
@@ -51,12 +49,10 @@ int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
     int64_t missing = n;
     int code;
 
-    if (nranks < 1 || n < 0 || n > (int64_t)EQP_SPEEDS_ITEMS) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = find_sum(n, nranks, size, &largest, &sum)) || (code = eqp_array_create(&left, nranks, sizeof *left))) {
-        return code;
-    }
+    EQP__FAIL_IF(nranks < 1 || n < 0 || n > (int64_t)EQP_SPEEDS_ITEMS, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((code = find_sum(n, nranks, size, &largest, &sum)) ||
+                     (code = eqp_array_create(&left, nranks, sizeof *left)),
+                 code);
     for (int r = 0; r < nranks; r++) {
         const double quota = n > 0 ? (double)n * (size[r] / largest / sum) : 0.0;
         share[r] = (int64_t)quota;
@@ -166,9 +162,7 @@ int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result
     double *size = NULL;
     int code;
 
-    if (speeds->n != floor(speeds->n)) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(speeds->n != floor(speeds->n), EQP_ERR_STATE);
     if ((code = eqp_array_create(&size, (int64_t)2 * nranks, sizeof *size)) ||
         (mean > 0.0 && (code = eqp__speeds_curves_create(speeds, mean, &curve))) ||
         (code = eqp_speeds_divide(speeds, size, &division)) ||
@@ -183,8 +177,7 @@ int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result
         *result = division;
     }
 done:
-    free(curve);
-    free(size);
+    EQP__FREE(curve, size);
     return code;
 }
 
@@ -193,13 +186,9 @@ int eqp_speeds_spread(int nranks, const double *seconds, double *spread)
     EQP_REQUIRE(seconds && spread);
     double least = INFINITY, most = 0.0;
 
-    if (nranks < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nranks < 1, EQP_ERR_ARGUMENT);
     for (int r = 0; r < nranks; r++) {
-        if (!(seconds[r] >= 0.0) || !isfinite(seconds[r])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(seconds[r] >= 0.0) || !isfinite(seconds[r]), EQP_ERR_DATA);
         if (seconds[r] > 0.0) {
             least = fmin(least, seconds[r]);
             most = fmax(most, seconds[r]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "models/speeds.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +21,7 @@ int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **s
     eqp_speeds *s = NULL;
     int code;
 
-    if (!eqp_speeds_kind_name(kind) || nranks < 1 || !is_count(n)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!eqp_speeds_kind_name(kind) || nranks < 1 || !is_count(n), EQP_ERR_ARGUMENT);
     if ((code = eqp_array_create(&s, 1, sizeof *s)) || (code = eqp_array_create(&s->ranks, nranks, sizeof *s->ranks))) {
         eqp_speeds_free(s);
         return code;
@@ -38,29 +36,22 @@ int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **s
 void eqp_speeds_free(eqp_speeds *speeds)
 {
     if (speeds) {
-        free(speeds->ranks);
-        free(speeds);
+        EQP__FREE(speeds->ranks, speeds);
     }
 }
 
 int eqp_speeds_resize(eqp_speeds *speeds, double n)
 {
     EQP_REQUIRE(speeds);
-    if (!is_count(n)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!is_count(n), EQP_ERR_ARGUMENT);
     speeds->n = n;
     return EQP_OK;
 }
 
 static int check_point(double size, double seconds)
 {
-    if (!is_count(size)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!(seconds >= 0.0) || !isfinite(seconds)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!is_count(size), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!(seconds >= 0.0) || !isfinite(seconds), EQP_ERR_DATA);
     if (size == 0.0) {
         return EQP_OK;
     }
@@ -110,9 +101,7 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
     EQP_REQUIRE(speeds && share && seconds);
     for (int r = 0; r < speeds->nranks; r++) {
         const int code = check_point((double)share[r], seconds[r]);
-        if (code) {
-            return code;
-        }
+        EQP__FAIL_IF(code, code);
     }
     for (int r = 0; r < speeds->nranks; r++) {
         add_point(&speeds->ranks[r], (double)share[r], seconds[r]);
@@ -169,9 +158,7 @@ int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve 
     eqp__curve *c = NULL;
     const int code = eqp_array_create(&c, speeds->nranks, sizeof *c);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int r = 0; r < speeds->nranks; r++) {
         eqp__speeds_curve(speeds, r, mean, &c[r]);
     }
@@ -186,12 +173,8 @@ int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *sp
     const double mean = legal ? eqp__speeds_mean(speeds) : 0.0;
     eqp__curve curve;
 
-    if (!legal) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (mean <= 0.0) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(!legal, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(mean <= 0.0, EQP_ERR_STATE);
     eqp__speeds_curve(speeds, rank, mean, &curve);
     *speed = eqp__curve_speed(&curve, size, NULL);
     return EQP_OK;

@@ -5,9 +5,7 @@
  * users, and of the users' parts; then a checksum. */
 #include "evaluation.h"
 
-#include "base/seal.h"
-
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

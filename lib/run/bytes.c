@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/bytes.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -78,10 +78,8 @@ int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp
     eqp_map *made = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&phased, nphased, sizeof *phased));
-    EQP_TRY(eqp_array_create(&nunits, size->nshared, sizeof *nunits));
-    EQP_TRY(eqp_array_create(&centroid, 3 * size->nunits, sizeof *centroid));
-    EQP_TRY(eqp_array_create(&rank, size->nunits, sizeof *rank));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(phased, nphased), EQP__ARRAY(nunits, size->nshared),
+                        EQP__ARRAY(centroid, 3 * size->nunits), EQP__ARRAY(rank, size->nunits)));
     eqp__pass(c, nunits, (size_t)size->nshared * sizeof *nunits);
     for (int64_t s = 0; s < size->nshared && all >= 0; s++) {
         all = nunits[s] >= 1 && nunits[s] <= size->nunits - all ? all + nunits[s] : -1;
@@ -102,9 +100,6 @@ int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp
     made = NULL;
 done:
     eqp_map_free(made);
-    free(phased);
-    free(rank);
-    free(centroid);
-    free(nunits);
+    EQP__FREE(phased, rank, centroid, nunits);
     return code == EQP_ERR_ARGUMENT ? EQP_ERR_FORMAT : code;
 }

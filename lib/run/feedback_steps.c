@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/feedback_steps.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -71,8 +71,7 @@ done:
 void eqp__feedback_steps_free(eqp_feedback_steps *feedback)
 {
     if (feedback != NULL) {
-        free(feedback->best);
-        free(feedback);
+        EQP__FREE(feedback->best, feedback);
     }
 }
 
@@ -105,18 +104,14 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
         total += tell ? row->load : row->work;
         most = fmax(most, tell ? row->load : row->predicted);
     }
-    if (!isfinite(total)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!isfinite(total), EQP_ERR_DATA);
     if (!(total > 0)) { /* no loads yet */
         feedback->phase = HOLDING;
         return EQP_OK;
     }
     code = eqp_feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
                               (int64_t)TOTAL_UNITS, &verdict);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     const bool is_best = feedback->state.best_step == feedback->state.checks - 1;
     if (is_best) {
         keep_best(feedback, rows);

@@ -2,10 +2,10 @@
 /* The owners at home, and other queries of a run's state. */
 #include "run/run.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -26,9 +26,7 @@ void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
 
 void eqp__names_free(eqp_names *of)
 {
-    free(of->key);
-    free(of->present);
-    free(of->label);
+    EQP__FREE(of->key, of->present, of->label);
 }
 
 static int by_key(const void *left, const void *right)
@@ -57,9 +55,8 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
     int64_t most = -1;
     int code;
 
-    EQP_TRY(eqp_array_create(&of->key, survey->n, sizeof *of->key));
-    EQP_TRY(eqp_array_create(&of->present, survey->n, sizeof *of->present));
-    EQP_TRY(eqp_array_create(&of->label, survey->n, sizeof *of->label));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(of->key, survey->n), EQP__ARRAY(of->present, survey->n),
+                        EQP__ARRAY(of->label, survey->n)));
     for (int64_t i = 0; i < survey->n; i++) {
         of->present[i].home = -1;
     }
@@ -69,9 +66,7 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
         if (owner->home != b->rank) {
             continue;
         }
-        if (at < 0 || at >= survey->n || of->present[at].home >= 0) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(at < 0 || at >= survey->n || of->present[at].home >= 0, EQP_ERR_DATA);
         of->key[at] = owner->key;
         of->present[at] = (eqp_placement){owner->tag, b->rank};
         of->label[at] = owner->label;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/shares.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -60,8 +60,7 @@ static void last_speeds_free(void *state)
     last_speed *last = state;
 
     if (last != NULL) {
-        free(last->speed);
-        free(last);
+        EQP__FREE(last->speed, last);
     }
 }
 
@@ -84,9 +83,7 @@ static int last_speeds_add(void *state, int rank, double size, double seconds)
 {
     const double speed = size / seconds;
 
-    if (!(speed >= 1.0 / FASTEST && speed <= FASTEST)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!(speed >= 1.0 / FASTEST && speed <= FASTEST), EQP_ERR_DATA);
     ((last_speed *)state)->speed[rank] = speed;
     return EQP_OK;
 }
@@ -122,8 +119,7 @@ static int create_learned(eqp_rank_shares *s)
     int code;
 
     s->model = s->choice->kind == EQP_SHARE_MEASURED ? &last_speeds : s->choice->model;
-    EQP_TRY(eqp_array_create(&s->work, s->nranks, sizeof *s->work));
-    EQP_TRY(eqp_array_create(&s->second, s->nranks, sizeof *s->second));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->work, s->nranks), EQP__ARRAY(s->second, s->nranks)));
     EQP_TRY(s->model->create(s->nranks, &s->learned));
 done:
     return code;
@@ -134,14 +130,11 @@ int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int
     eqp_rank_shares *made = NULL;
     int code;
 
-    if ((choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) ||
-        (choice->kind == EQP_SHARE_MODEL && choice->model == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF((choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) ||
+                     (choice->kind == EQP_SHARE_MODEL && choice->model == NULL),
+                 EQP_ERR_ARGUMENT);
     code = eqp_array_create(&made, 1, sizeof *made);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     made->choice = choice;
     made->nranks = nranks;
     made->automatic = automatic;
@@ -168,10 +161,7 @@ void eqp__rank_shares_free(eqp_rank_shares *shares)
         if (shares->model != NULL) {
             shares->model->free(shares->learned);
         }
-        free(shares->speed);
-        free(shares->work);
-        free(shares->second);
-        free(shares);
+        EQP__FREE(shares->speed, shares->work, shares->second, shares);
     }
 }
 

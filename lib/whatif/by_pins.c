@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluates a map by the survey alone: the rank that computes an owner has its load and needs its pins. Exact if the
  * survey gives all pins and pins are owners; if they are not, senders are unknown and only loads are evaluated. */
+#include "base/internal.h"
 #include "map/placement.h"
 #include "whatif/whatif.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +16,7 @@ static int find_whose(eqp_whatif_state *state)
     for (int64_t o = 0; o < state->pinned.n; o++) {
         any = any || state->pinned.owner[o].pin >= 0;
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS, EQP_ERR_MPI);
     state->pinned_owners = any != 0;
     return EQP_OK;
 }
@@ -48,9 +45,8 @@ static int fetch_placements(const eqp_whatif_state *state, const eqp_placement *
 {
     const eqp_owners *owners = &state->pinned;
     eqp__address *address = NULL;
-    int code = eqp_array_create(&address, owners->n, sizeof *address);
+    int code = EQP__ARRAYS(EQP__ARRAY(address, owners->n), EQP__ARRAY(*placement, owners->n));
 
-    code = code == EQP_OK ? eqp_array_create(placement, owners->n, sizeof **placement) : code;
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         address[o] = (eqp__address){owners->owner[o].home, owners->owner[o].at_home};
     }

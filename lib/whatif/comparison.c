@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/internal.h"
 #include "decide/outlook.h"
 #include "methods/frame/rows.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -28,10 +28,7 @@ typedef struct comparison {
 
 static void comparison_free(comparison *c)
 {
-    free(c->tried);
-    free(c->missing);
-    free(c->even);
-    free(c->step);
+    EQP__FREE(c->tried, c->missing, c->even, c->step);
 }
 
 /* Collective if `auto` is among the choices; returns this rank's code. */
@@ -44,10 +41,9 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
     *c = (comparison){.nasked = nchoices, .asked = choice};
     for (int i = 0; i < nchoices; i++) {
         if (choice[i].method == &eqp__method_auto) {
-            if (c->automatic != NULL) {
-                eqp_message_set(message, "what-if: '%s' and '%s': one at a time", c->automatic->word, choice[i].word);
-                EQP_TRY(EQP_ERR_ARGUMENT);
-            }
+            EQP_TRY(c->automatic != NULL ? EQP__SAY(message, EQP_ERR_ARGUMENT, "what-if: '%s' and '%s': one at a time",
+                                                    c->automatic->word, choice[i].word)
+                                         : EQP_OK);
             c->automatic = &choice[i];
         }
     }
@@ -57,8 +53,8 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
         EQP_TRY(eqp__auto_missing(state->what->problem->own, eqp__auto_offers(state->what->problem, state->phases.n),
                                   pins, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
     }
-    EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
-    EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
+    EQP_TRY(EQP__ARRAYS({&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)},
+                        EQP__ARRAY(c->even, (int64_t)ncounts * c->neven)));
     for (int i = 0; i < nchoices; i++) {
         if (choice[i].method != &eqp__method_auto) {
             c->tried[c->ntried++] = &choice[i];

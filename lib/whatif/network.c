@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "move/network.h"
+#include "base/internal.h"
 #include "move/traffic.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -66,9 +66,7 @@ static int find_pair(MPI_Comm comm, pair *p)
     MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&node, 2 * (int64_t)size, sizeof *node), NULL));
     EQP_TRY(eqp_agree(comm, find_node(comm, rank, &own), NULL));
-    if (MPI_Allgather(&own, 1, MPI_INT, node, 1, MPI_INT, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Allgather(&own, 1, MPI_INT, node, 1, MPI_INT, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
     partner = node + size;
     const bool apart = eqp__network_pairs(size, node, partner);
     const int other = partner[rank];
@@ -134,9 +132,7 @@ static int time_calls(MPI_Comm comm, bool reduces, int bytes, char *from, char *
         const double begin = eqp_wall_seconds();
         const int mpi = reduces ? MPI_Allreduce(from, to, bytes, MPI_BYTE, MPI_BOR, comm)
                                 : MPI_Allgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm);
-        if (mpi != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(mpi != MPI_SUCCESS, EQP_ERR_MPI);
         if (t >= 0) {
             of_call[t] = eqp_wall_seconds() - begin;
         }
@@ -154,9 +150,7 @@ static int agree_seconds(MPI_Comm comm, double *seconds)
 
     MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&all, size, sizeof *all), NULL));
-    if (MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
     for (int r = 0; r < size; r++) {
         if (!isnan(all[r])) {
             all[n++] = all[r];
@@ -214,9 +208,7 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
     MPI_Comm own = MPI_COMM_NULL; /* the caller's messages must not interfere */
     int size, code = eqp_comm_create(comm, &own);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     MPI_Comm_size(own, &size);
     code = eqp_agree(own, network == NULL ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
     if (size == 1) {

@@ -3,7 +3,8 @@
  * waits. So a map is made, traced, and made again with the overhead that the trace has shown. */
 #include "whatif/whatif.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 #include <equipoise/more/whatif.h>
 
@@ -173,8 +174,7 @@ static int read_traced(const refining *s, const eqp__traced *traced, const eqp_n
 
     EQP_TRY(any_plan ? eqp__whatif_evaluate(s->state, traced, network, row)
                      : eqp__whatif_evaluate_by(s->state, traced, network, &same, row));
-    EQP_TRY(eqp_array_create(&seconds, s->nparts, sizeof *seconds));
-    EQP_TRY(eqp_array_create(&memory, s->nparts, sizeof *memory));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(seconds, s->nparts), EQP__ARRAY(memory, s->nparts)));
     memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
     memset(s->need, 0, (size_t)s->nparts * sizeof *s->need);
     for (int k = 0; k < phases->n; k++) {
@@ -191,8 +191,7 @@ static int read_traced(const refining *s, const eqp__traced *traced, const eqp_n
         }
     }
 done:
-    free(memory);
-    free(seconds);
+    EQP__FREE(memory, seconds);
     return code;
 }
 
@@ -208,9 +207,7 @@ static int measure(const refining *s, const eqp_trial *trial, const eqp_network 
     const MPI_Comm comm = s->state->comm;
     int code = eqp__whatif_trace(s->state, trial, 0, traced);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (s->state->rank == 0) {
         code = read_traced(s, traced, network, row, any_plan);
     }

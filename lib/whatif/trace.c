@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/whatif.h"
 
+#include "base/internal.h"
 #include "comm/send.h"
 #include "move/evaluation.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -97,9 +97,8 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
     char *in = NULL;
     size_t size = 0;
     int64_t *sent = NULL, *received = NULL, total = 0;
-    int code = eqp_array_create(&sent, state->nranks, sizeof *sent);
+    int code = EQP__ARRAYS(EQP__ARRAY(sent, state->nranks), EQP__ARRAY(received, state->nranks));
 
-    code = code == EQP_OK ? eqp_array_create(&received, state->nranks, sizeof *received) : code;
     if (code == EQP_OK && state->rank != root) {
         code = eqp_evaluation_pack(evaluation, &size, &out);
         sent[root] = (int64_t)size;
@@ -111,10 +110,7 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
     code = eqp_agree(state->comm, code, NULL);
 done:
     *bytes = eqp__evaluation_bytes(evaluation) + (double)size + (double)total;
-    free(in);
-    free(out);
-    free(received);
-    free(sent);
+    EQP__FREE(in, out, received, sent);
     return code;
 }
 
@@ -173,9 +169,8 @@ static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *
     int code;
 
     EQP_TRY(eqp_agree(state->comm, eqp_array_create(&own, state->nranks, sizeof *own), NULL));
-    if (MPI_Gather(&state->own, 1, MPI_DOUBLE, own, 1, MPI_DOUBLE, root, state->comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Gather(&state->own, 1, MPI_DOUBLE, own, 1, MPI_DOUBLE, root, state->comm) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                         : EQP_OK);
     for (int k = 0; k < state->phases.n && state->rank == root && code == EQP_OK; k++) {
         code = eqp__evaluation_own(traced->turn[k], own);
     }
@@ -258,9 +253,7 @@ int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row)
 {
     eqp_compared told = *row;
 
-    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, root, state->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, root, state->comm) != MPI_SUCCESS, EQP_ERR_MPI);
     row->evaluated = told.evaluated;
     row->phases = told.phases;
     row->cycle = told.cycle;

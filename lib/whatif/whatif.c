@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/whatif.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -139,9 +140,7 @@ static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *m
     EQP_TRY(eqp__assignment_of_owners(state->comm, owners, part, what->nhome, &trial->map, &trial->placements));
     EQP_TRY(eqp_scan_int64(state->comm, owners->n, NULL, &made->units));
 done:
-    free(speed);
-    free(centre);
-    free(part);
+    EQP__FREE(speed, centre, part);
     return code;
 }
 

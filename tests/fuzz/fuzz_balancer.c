@@ -4,7 +4,7 @@
  * taken in again, and the run goes on. */
 #include "fuzz.h"
 
-#include "base/seal.h"
+#include "base/internal.h"
 
 #include <equipoise/balancer.h>
 

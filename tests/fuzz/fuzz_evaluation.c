@@ -3,7 +3,7 @@
  * merged, with the checksum that belongs to it; what is taken in can be counted by every plan, and packed again. */
 #include "fuzz.h"
 
-#include "base/seal.h"
+#include "base/internal.h"
 
 #include <equipoise/more/whatif.h>
 

@@ -2,7 +2,7 @@
 /* Recursive bisection: cuts along x, y and z in turn. */
 #include "methods/boxes/boxes.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -47,9 +47,7 @@ int eqp__bisection_create(eqp_boxes *boxes)
 {
     int code = eqp_array_create(&boxes->piece, 2 * (int64_t)boxes->parts - 1, sizeof *boxes->piece);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     boxes->npiece = 1;
     for (int d = 0; d < 3; d++) {
         boxes->piece[0].count[d] = boxes->n[d];
@@ -220,17 +218,14 @@ int eqp__bisection_rebalance(eqp_boxes *boxes, const double *load, const eqp_box
     extent *old = NULL, *now = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&sum, boxes->npiece, sizeof *sum));
-    EQP_TRY(eqp_array_create(&old, boxes->npiece, sizeof *old));
-    EQP_TRY(eqp_array_create(&now, boxes->npiece, sizeof *now));
+    EQP_TRY(
+        EQP__ARRAYS(EQP__ARRAY(sum, boxes->npiece), EQP__ARRAY(old, boxes->npiece), EQP__ARRAY(now, boxes->npiece)));
     sum_up(boxes, load, sum);
     change->level = coarsest(boxes, sum, options->tolerance);
     if (change->level >= 0) {
         cut_anew(boxes, sum, change->level, options, old, now, change);
     }
 done:
-    free(sum);
-    free(old);
-    free(now);
+    EQP__FREE(sum, old, now);
     return code;
 }

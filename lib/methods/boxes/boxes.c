@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/boxes/boxes.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,9 +16,7 @@ int eqp_boxes_geometry(int nparts, int n[3])
 {
     int64_t best = INT64_MAX;
 
-    if (nparts < 1 || !n) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nparts < 1 || !n, EQP_ERR_ARGUMENT);
     for (int64_t c = 1; c * c * c <= nparts; c++) {
         for (int64_t b = c; nparts % c == 0 && c * b * b <= nparts; b++) {
             int64_t a = nparts / c / b;
@@ -42,20 +40,14 @@ static int check_counts(eqp_boxes_kind kind, const int n[3])
 {
     int64_t parts = 1;
 
-    if (kind != EQP_BOXES_SECTIONS && kind != EQP_BOXES_BISECTION) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(kind != EQP_BOXES_SECTIONS && kind != EQP_BOXES_BISECTION, EQP_ERR_ARGUMENT);
     for (int d = 0; d < 3; d++) {
-        if (n[d] < 1) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(n[d] < 1, EQP_ERR_ARGUMENT);
     }
     for (int d = 0; d < 3; d++) {
         parts *= n[d];
         /* Half of the int range, since the bisection tree has 2 parts - 1 pieces. */
-        if (parts > INT32_MAX / 2) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(parts > INT32_MAX / 2, EQP_ERR_OVERFLOW);
     }
     return EQP_OK;
 }
@@ -103,9 +95,7 @@ int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high
     eqp_boxes *result;
     int code = create_empty(kind, low, high, n, &result);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (kind == EQP_BOXES_SECTIONS) {
         eqp__sections_uniform(result);
     } else {
@@ -121,9 +111,7 @@ int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy)
     eqp_boxes *result;
     int code = create_empty(boxes->kind, boxes->low, boxes->high, boxes->n, &result);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     result->next = boxes->next;
     if (boxes->kind == EQP_BOXES_SECTIONS) {
         memcpy(result->wall, boxes->wall, (size_t)boxes->nwall * sizeof *boxes->wall);
@@ -137,9 +125,7 @@ int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy)
 void eqp_boxes_free(eqp_boxes *boxes)
 {
     if (boxes) {
-        free(boxes->wall);
-        free(boxes->piece);
-        free(boxes);
+        EQP__FREE(boxes->wall, boxes->piece, boxes);
     }
 }
 
@@ -158,9 +144,7 @@ int eqp_boxes_find(const eqp_boxes *boxes, const double x[3])
 int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3])
 {
     EQP_REQUIRE(boxes && low && high);
-    if (part < 0 || part >= boxes->parts) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(part < 0 || part >= boxes->parts, EQP_ERR_ARGUMENT);
     if (boxes->kind == EQP_BOXES_SECTIONS) {
         eqp__sections_bounds(boxes, part, low, high);
     } else {
@@ -184,9 +168,7 @@ void eqp__boxes_moved(eqp_boxes_change *change, double from, double to)
 static int check_options(const eqp_boxes_options *options)
 {
     for (int d = 0; d < 3; d++) {
-        if (!(options->cell[d] >= 0 && options->cell[d] <= DBL_MAX)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(options->cell[d] >= 0 && options->cell[d] <= DBL_MAX), EQP_ERR_ARGUMENT);
     }
     return options->size == sizeof *options && options->cell_fraction > 0 && options->slab_fraction >= 0 &&
                    options->slab_fraction <= 0.5 && options->tolerance >= 0 && options->damping >= 0 &&

@@ -2,7 +2,7 @@
 /* Sections: slabs along x, columns along y in each slab, boxes along z in each column. */
 #include "methods/boxes/boxes.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,9 +166,7 @@ int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxe
     if (code == EQP_OK) {
         code = eqp_array_create(&before, boxes->n[d] + 1, sizeof *before);
     }
-    if (code) {
-        goto done;
-    }
+    EQP_TRY(code);
     limit.cell = options->cell[d] > 0 ? options->cell_fraction * options->cell[d] : HUGE_VAL;
     limit.fraction = options->slab_fraction;
     limit.least = boxes->least[d];
@@ -185,7 +183,6 @@ int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxe
     change->dimension = d;
     boxes->next = (d + 1) % 3;
 done:
-    free(sum);
-    free(before);
+    EQP__FREE(sum, before);
     return code;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and computes the same cuts. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -53,9 +53,7 @@ static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *i
 {
     int64_t before = 0;
 
-    if (MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS, EQP_ERR_MPI);
     for (int k = 0; k < nranks; k++) {
         r->before += k < rank ? items[k] : 0;
         r->total += items[k];
@@ -79,9 +77,8 @@ static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const doubl
     int code;
 
     EQP_TRY(gather_shape(comm, rank, nranks, r, items, pieces, &npieces));
-    code = eqp_array_create(&mine, pieces[rank], sizeof *mine);
-    code = code ? code : eqp_array_create(&piece, npieces, sizeof *piece);
-    code = code ? code : eqp_array_create(&joined, count_runs(r, 0, r->total), sizeof *joined);
+    code = EQP__ARRAYS(EQP__ARRAY(mine, pieces[rank]), EQP__ARRAY(piece, npieces),
+                       EQP__ARRAY(joined, count_runs(r, 0, r->total)));
     if (!code) {
         sum_runs(r, load, mine);
     }
@@ -90,9 +87,7 @@ static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const doubl
     *all = joined;
     joined = NULL;
 done:
-    free(mine);
-    free(piece);
-    free(joined);
+    EQP__FREE(mine, piece, joined);
     return code;
 }
 
@@ -121,8 +116,8 @@ static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, con
     if (failed) {
         return failed;
     }
-    code = code ? code : eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first);
-    code = code ? code : eqp_array_create(&shape, 2 * (int64_t)nranks, sizeof *shape);
+    code = code ? code
+                : EQP__ARRAYS(EQP__ARRAY(first, (int64_t)options->nparts + 1), EQP__ARRAY(shape, 2 * (int64_t)nranks));
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(gather_runs(comm, rank, nranks, &r, load, shape, &all));
     int64_t nruns = count_runs(&r, 0, r.total);
@@ -131,9 +126,7 @@ static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, con
     EQP_TRY(eqp_agree(comm, code, NULL));
     read_parts(&r, first, part);
 done:
-    free(first);
-    free(shape);
-    free(all);
+    EQP__FREE(first, shape, all);
     return code;
 }
 
@@ -237,9 +230,7 @@ static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_
 {
     int known, code = eqp__parts_are_known(comm, items, options->nparts, &known);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (!known) {
         return assign_count(comm, items, options, part, result);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chains-on-chains partitioning: consecutive ranges of ordered items. */
 #include "methods/curve/cuts.h"
+#include "base/internal.h"
 #include "methods/frame/shares.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,17 +27,13 @@ static int sum_up(int64_t n, const double *load, double *prefix)
 
     prefix[0] = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (!(load[i] >= 0) || !isfinite(load[i])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(load[i] >= 0) || !isfinite(load[i]), EQP_ERR_ARGUMENT);
         double next = sum + load[i];
         lost += sum >= load[i] ? (sum - next) + load[i] : (load[i] - next) + sum;
         sum = next;
         prefix[i + 1] = fmax(prefix[i], sum + lost);
     }
-    if (!isfinite(sum)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!isfinite(sum), EQP_ERR_ARGUMENT);
     if (!(prefix[n] > 0)) {
         for (int64_t i = 0; i <= n; i++) {
             prefix[i] = (double)i;
@@ -134,9 +130,7 @@ int eqp_cuts_from_shares(int64_t n, const double *load, int nparts, const double
     chain c;
     int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     ideal_cuts(&c, first);
     for (int p = 1; p < nparts && !c.share && n >= nparts; p++) {
         first[p] = clamp(first[p], first[p - 1] + 1, n - (nparts - p));
@@ -265,16 +259,12 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
     int64_t *cut = NULL, *leftmost = NULL;
     int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = eqp_array_create(&cut, (int64_t)nparts + 1, sizeof *cut);
     if (!code) {
         code = eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);
     }
-    if (code) {
-        goto done;
-    }
+    EQP_TRY(code);
     c.have = have;
     ideal_cuts(&c, cut);
     double best = find_bottleneck(&c, largest_load(&c, cut));
@@ -288,8 +278,7 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
         *bottleneck = any > 0 ? best : 0;
     }
 done:
-    free(cut);
-    free(leftmost);
+    EQP__FREE(cut, leftmost);
     chain_close(&c);
     return code;
 }

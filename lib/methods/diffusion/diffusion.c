@@ -2,9 +2,8 @@
 /* Algorithm 5 of Pearce 2014, corrected and as printed. */
 #include "methods/diffusion/diffusion.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>
@@ -13,12 +12,9 @@
 
 int eqp__diffusion_check(const eqp_diffusion_options *o, int nparts)
 {
-    if (o->size != sizeof *o || !(o->gamma >= 0.0) || o->gamma > 1.0 || !(o->threshold >= 0.0) || o->steps < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (o->as_printed && o->share != NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(o->size != sizeof *o || !(o->gamma >= 0.0) || o->gamma > 1.0 || !(o->threshold >= 0.0) || o->steps < 1,
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(o->as_printed && o->share != NULL, EQP_ERR_ARGUMENT);
     return eqp__shares_check(nparts, o->share);
 }
 
@@ -40,10 +36,8 @@ int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, do
     int code;
 
     d->graph = *graph;
-    EQP_TRY(eqp_array_create(&d->scale, nparts, sizeof *d->scale));
-    EQP_TRY(eqp_array_create(&d->load, nparts, sizeof *d->load));
-    EQP_TRY(eqp_array_create(&d->relative, nparts, sizeof *d->relative));
-    EQP_TRY(eqp_array_create(&d->rate, graph->neighbour_first[nparts], sizeof *d->rate));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d->scale, nparts), EQP__ARRAY(d->load, nparts), EQP__ARRAY(d->relative, nparts),
+                        EQP__ARRAY(d->rate, graph->neighbour_first[nparts])));
     d->mean = 0.0;
     for (int p = 0; p < nparts; p++) {
         d->scale[p] = eqp__share_scale(share, nparts, p);
@@ -61,10 +55,7 @@ done:
 
 void eqp__diffusion_close(eqp__diffusion *d)
 {
-    free(d->scale);
-    free(d->load);
-    free(d->relative);
-    free(d->rate);
+    EQP__FREE(d->scale, d->load, d->relative, d->rate);
 }
 
 double eqp__diffusion_largest(const eqp__diffusion *d)
@@ -166,8 +157,7 @@ static int open_crowd(const eqp_part_graph_view *g, crowd *c)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&c->elements, g->nparts, sizeof *c->elements));
-    EQP_TRY(eqp_array_create(&c->per_load, g->nparts, sizeof *c->per_load));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->elements, g->nparts), EQP__ARRAY(c->per_load, g->nparts)));
     for (int p = 0; p < g->nparts; p++) {
         c->elements[p] = (double)g->elements[p];
     }
@@ -191,9 +181,7 @@ static int simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o,
         }
         record[o->steps + s] = o->as_printed ? step_as_printed(d, c) : step_with_elements(d, c);
         record[s] = eqp__diffusion_largest(d);
-        if (!isfinite(record[s]) || !isfinite(record[o->steps + s])) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(!isfinite(record[s]) || !isfinite(record[o->steps + s]), EQP_ERR_OVERFLOW);
         imbalance = d->mean > 0.0 ? record[s] / d->mean - 1.0 : 0.0;
     }
     return EQP_OK;
@@ -212,9 +200,7 @@ int eqp_diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_opti
     int64_t above = 0;
     int code = eqp__diffusion_check(o, view.nparts);
 
-    if (code != EQP_OK || (o->gamma > stable && !o->as_printed)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(code != EQP_OK || (o->gamma > stable && !o->as_printed), EQP_ERR_ARGUMENT);
     EQP_TRY(o->steps > INT64_MAX / 2 ? EQP_ERR_OVERFLOW : eqp_array_create(&record, 2 * o->steps, sizeof *record));
     EQP_TRY(eqp__diffusion_open(&view, view.measured != NULL ? view.measured : view.load,
                                 o->gamma > 0.0 ? o->gamma : stable, o->share, &d));
@@ -228,9 +214,7 @@ int eqp_diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_opti
     }
     *convergence_steps = above;
 done:
-    free(record);
-    free(c.elements);
-    free(c.per_load);
+    EQP__FREE(record, c.elements, c.per_load);
     eqp__diffusion_close(&d);
     return code;
 }

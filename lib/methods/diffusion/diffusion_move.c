@@ -2,7 +2,7 @@
 /* Diffusion carried out by moving whole elements across the borders of parts. */
 #include "methods/diffusion/diffusion.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,14 +58,9 @@ static int open_mover(const eqp_elements *e, int nparts, mover *m)
     int code;
 
     m->e = e;
-    EQP_TRY(eqp_array_create(&m->part, e->n, sizeof *m->part));
-    EQP_TRY(eqp_array_create(&m->load, nparts, sizeof *m->load));
-    EQP_TRY(eqp_array_create(&m->count, nparts, sizeof *m->count));
-    EQP_TRY(eqp_array_create(&m->touch, nparts, sizeof *m->touch));
-    EQP_TRY(eqp_array_create(&m->listed, e->n, sizeof *m->listed));
-    EQP_TRY(eqp_array_create(&m->now.element, e->n, sizeof *m->now.element));
-    EQP_TRY(eqp_array_create(&m->next.element, e->n, sizeof *m->next.element));
-    EQP_TRY(eqp_array_create(&m->candidates, e->n, sizeof *m->candidates));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->part, e->n), EQP__ARRAY(m->load, nparts), EQP__ARRAY(m->count, nparts),
+                        EQP__ARRAY(m->touch, nparts), EQP__ARRAY(m->listed, e->n), EQP__ARRAY(m->now.element, e->n),
+                        EQP__ARRAY(m->next.element, e->n), EQP__ARRAY(m->candidates, e->n)));
     memcpy(m->part, e->part, (size_t)e->n * sizeof *m->part);
 done:
     return code;
@@ -73,14 +68,7 @@ done:
 
 static void close_mover(mover *m)
 {
-    free(m->part);
-    free(m->load);
-    free(m->count);
-    free(m->touch);
-    free(m->listed);
-    free(m->now.element);
-    free(m->next.element);
-    free(m->candidates);
+    EQP__FREE(m->part, m->load, m->count, m->touch, m->listed, m->now.element, m->next.element, m->candidates);
 }
 
 /* Load still to give over link k. */
@@ -315,9 +303,7 @@ int eqp_diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffu
     int64_t steps = o->steps;
     int code = eqp__diffusion_check(o, nparts);
 
-    if (code != EQP_OK || o->as_printed) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(code != EQP_OK || o->as_printed, EQP_ERR_ARGUMENT);
     if (elements->n == 0) {
         return EQP_OK;
     }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of feedback-guided balancing, for one rank and for all ranks. */
+#include "base/internal.h"
+
 #include <equipoise/more/feedback.h>
 
 #include <math.h>
@@ -36,9 +38,7 @@ static int is_rank(const eqp_feedback_rank *r)
 
 int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
 {
-    if (!first || !count || !is_rank(rank)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!first || !count || !is_rank(rank), EQP_ERR_ARGUMENT);
     if (rank->total == 0) {
         *first = rank->rank + 1;
         *count = 0;
@@ -86,18 +86,13 @@ static int check_step(int nranks, const int64_t *bound, const int64_t *load, int
 {
     int64_t sum = 0;
 
-    if (nranks < 1 || !bound || !load || bound[0] < 0) {
-        return EQP_ERR_ARGUMENT;
+    EQP__FAIL_IF(nranks < 1 || !bound || !load || bound[0] < 0, EQP_ERR_ARGUMENT);
+    for (int r = 0; r < nranks; r++) {
+        EQP__FAIL_IF(bound[r + 1] < bound[r] || load[r] < 0 || (bound[r + 1] == bound[r] && load[r] > 0),
+                     EQP_ERR_ARGUMENT);
     }
     for (int r = 0; r < nranks; r++) {
-        if (bound[r + 1] < bound[r] || load[r] < 0 || (bound[r + 1] == bound[r] && load[r] > 0)) {
-            return EQP_ERR_ARGUMENT;
-        }
-    }
-    for (int r = 0; r < nranks; r++) {
-        if (load[r] > INT64_MAX - sum) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(load[r] > INT64_MAX - sum, EQP_ERR_OVERFLOW);
         sum += load[r];
     }
     *total = sum;
@@ -109,9 +104,7 @@ int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int
     eqp_feedback_rank r = {.nranks = nranks};
     int code = next && next != bound ? check_step(nranks, bound, load, &r.total) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int i = 0; i <= nranks; i++) {
         next[i] = bound[i];
     }
@@ -132,9 +125,7 @@ int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int
 
 int eqp_feedback_start(int64_t n, int nranks, int64_t *bound)
 {
-    if (n < 0 || nranks < 1 || !bound) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || nranks < 1 || !bound, EQP_ERR_ARGUMENT);
     for (int64_t r = 0; r <= nranks; r++) {
         bound[r] = n / nranks * r + n % nranks * r / nranks; /* r n / nranks, arranged to avoid overflow */
     }
@@ -145,15 +136,9 @@ int eqp_feedback_load(double seconds, double unit, int64_t *load)
 {
     const double most = 9007199254740992.0; /* 2^53: a double above it has no fraction to truncate */
 
-    if (!load || !(unit > 0) || !isfinite(unit)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!(seconds >= 0) || !isfinite(seconds)) {
-        return EQP_ERR_DATA;
-    }
-    if (!(seconds / unit <= most)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!load || !(unit > 0) || !isfinite(unit), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!(seconds >= 0) || !isfinite(seconds), EQP_ERR_DATA);
+    EQP__FAIL_IF(!(seconds / unit <= most), EQP_ERR_OVERFLOW);
     *load = (int64_t)(seconds / unit);
     return EQP_OK;
 }

@@ -3,7 +3,8 @@
  * with these item loads gives the boundaries of equations 2.1 to 2.3 (feedback.h). */
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 #include <equipoise/more/feedback.h>
 
@@ -36,8 +37,7 @@ static int open_step(step *s)
 
 static void close_step(step *s)
 {
-    free(s->load);
-    free(s->density);
+    EQP__FREE(s->load, s->density);
 }
 
 static int cut_by_count(const step *s, int *part)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stopping rules of feedback-guided balancing. */
+#include "base/internal.h"
+
 #include <equipoise/more/feedback.h>
 
 #include <stddef.h>
 
 int eqp_feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options)
 {
-    if (!state || !options || options->size != sizeof *options || options->max_steps < 0 ||
-        !(options->threshold >= 0) || options->patience < 1 ||
-        (options->rule != EQP_FEEDBACK_GUARDED && options->rule != EQP_FEEDBACK_PAPER)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!state || !options || options->size != sizeof *options || options->max_steps < 0 ||
+                     !(options->threshold >= 0) || options->patience < 1 ||
+                     (options->rule != EQP_FEEDBACK_GUARDED && options->rule != EQP_FEEDBACK_PAPER),
+                 EQP_ERR_ARGUMENT);
     *state = (eqp_feedback_state){.options = *options};
     return EQP_OK;
 }
@@ -35,9 +36,7 @@ static enum eqp_feedback_verdict judge(const eqp_feedback_state *s, double last,
 int eqp_feedback_check(eqp_feedback_state *state, int nranks, int64_t max, int64_t total,
                        enum eqp_feedback_verdict *verdict)
 {
-    if (!state || !verdict || nranks < 1 || max < 0 || total < max) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!state || !verdict || nranks < 1 || max < 0 || total < max, EQP_ERR_ARGUMENT);
     const double mean = (double)total / nranks, last = state->value;
 
     state->value = (double)max - mean; /* (2.5) */

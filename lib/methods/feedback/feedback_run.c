@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Feedback-guided balancing of MPI ranks: new bounds, and the exchange of data. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/feedback_run.h>
 
@@ -34,11 +34,7 @@ typedef struct step {
 
 static void step_free(step *s)
 {
-    free(s->bound);
-    free(s->request);
-    free(s->to);
-    free(s->all);
-    free(s->items);
+    EQP__FREE(s->bound, s->request, s->to, s->all, s->items);
 }
 
 /* Fingerprint of a number and the options. Ranks with different options would reach different verdicts and deadlock in
@@ -57,9 +53,7 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     int64_t *bound = NULL;
     int rank = 0, nranks = 1, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = share ? eqp_feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
     code = code ? code : eqp_array_create(&bound, (int64_t)nranks + 1, sizeof *bound);
     code = code ? code : eqp_feedback_start(n, nranks, bound);
@@ -93,17 +87,12 @@ static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *st
     const told mine = {s->me.load, share->low, share->high, share->best_low, share->best_high};
     int64_t max = 0;
 
-    if (MPI_Allgather(&mine, TOLD, MPI_INT64_T, s->all, TOLD, MPI_INT64_T, s->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (!are_ranges(s->me.nranks, s->all)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(MPI_Allgather(&mine, TOLD, MPI_INT64_T, s->all, TOLD, MPI_INT64_T, s->comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
+    EQP__FAIL_IF(!are_ranges(s->me.nranks, s->all), EQP_ERR_ARGUMENT);
     for (int r = 0; r < s->me.nranks; r++) {
         const int64_t load = s->all[r].load;
-        if (load > INT64_MAX - s->me.total) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(load > INT64_MAX - s->me.total, EQP_ERR_OVERFLOW);
         s->me.before = r == s->me.rank ? s->me.total : s->me.before;
         s->me.total += load;
         max = load > max ? load : max;
@@ -116,10 +105,10 @@ static int send_bounds(step *s)
     for (int i = 0; i < s->count; i++) {
         const int k = s->first + i;
         s->bound[i] = eqp_feedback_bound(&s->me, k);
-        if (MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k, LOW_TAG, s->comm, &s->request[2 * i]) != MPI_SUCCESS ||
-            MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k - 1, HIGH_TAG, s->comm, &s->request[2 * i + 1]) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k, LOW_TAG, s->comm, &s->request[2 * i]) != MPI_SUCCESS ||
+                         MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k - 1, HIGH_TAG, s->comm, &s->request[2 * i + 1]) !=
+                             MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -152,8 +141,9 @@ static int plan_step(step *s)
 
     s->low = s->me.low; /* stays for the first rank, and for all ranks if the total is 0 */
     s->high = s->me.high;
-    code = code ? code : eqp_array_create(&s->bound, s->count, sizeof *s->bound);
-    code = code ? code : eqp_array_create(&s->request, 2 * (int64_t)s->count, sizeof(MPI_Request));
+    code = code
+               ? code
+               : EQP__ARRAYS(EQP__ARRAY(s->bound, s->count), {&s->request, 2 * (int64_t)s->count, sizeof(MPI_Request)});
     code = eqp_agree(s->comm, code, NULL);
     if (!code && s->me.total > 0) {
         code = exchange_bounds(s);
@@ -195,8 +185,7 @@ static int open_step(step *s, int64_t load, size_t item_size, void *const *items
                    ? EQP_ERR_ARGUMENT
                    : EQP_OK;
 
-    code = code ? code : eqp_array_create(&s->to, s->me.nranks, sizeof *s->to);
-    code = code ? code : eqp_array_create(&s->all, s->me.nranks, sizeof *s->all);
+    code = code ? code : EQP__ARRAYS(EQP__ARRAY(s->to, s->me.nranks), EQP__ARRAY(s->all, s->me.nranks));
     if (!code) {
         const int64_t whole[] = {(int64_t)item_size, share->state.checks, share->state.best_step};
         const double real[] = {share->state.value, share->state.best};
@@ -223,9 +212,7 @@ static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *
     const int steps = share->state.checks;
     int code = look(s, share, &next.state, verdict);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (next.state.best_step == steps) {
         next.best_low = share->low;
         next.best_high = share->high;
@@ -261,9 +248,7 @@ int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *da
     enum eqp_feedback_verdict said = EQP_FEEDBACK_GO_ON;
     int code = eqp__comm_shape(comm, &s.me.rank, &s.me.nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (data && item_size > 0) {
         memcpy(&items, data, sizeof items);
     }

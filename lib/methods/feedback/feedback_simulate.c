@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Simulation of feedback-guided balancing, and the load functions of the paper. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/feedback.h>
 
 #include <math.h>
@@ -26,9 +27,7 @@ static double spike(int64_t m)
 int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
 {
     EQP_REQUIRE(n >= 0 && nranks >= 1 && (n == 0 || load));
-    if (function < 1 || function > EQP_FEEDBACK_FUNCTIONS) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(function < 1 || function > EQP_FEEDBACK_FUNCTIONS, EQP_ERR_UNKNOWN);
     for (int64_t m = 0; m < n; m++) {
         switch (function) {
         case 1:
@@ -75,12 +74,8 @@ static int sum_up(simulation *s, int64_t n)
         if (m % BLOCK == 0) {
             s->prefix[m / BLOCK] = sum;
         }
-        if (s->each[m] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (s->each[m] > INT64_MAX - sum) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(s->each[m] < 0, EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(s->each[m] > INT64_MAX - sum, EQP_ERR_OVERFLOW);
         sum += s->each[m];
     }
     if (n % BLOCK == 0) {
@@ -103,11 +98,7 @@ static int64_t sum_before(const simulation *s, int64_t m)
 
 static void close_simulation(simulation *s)
 {
-    free(s->prefix);
-    free(s->bound);
-    free(s->next);
-    free(s->best);
-    free(s->load);
+    EQP__FREE(s->prefix, s->bound, s->next, s->best, s->load);
 }
 
 static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nranks)
@@ -176,9 +167,7 @@ static int run(simulation *s, eqp_feedback_state *state, double *difference)
     for (;;) {
         measure(s);
         code = eqp_feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict);
-        if (code) {
-            return code;
-        }
+        EQP__FAIL_IF(code, code);
         if (state->best_step == s->result.steps) {
             memcpy(s->best, s->bound, ((size_t)s->nranks + 1) * sizeof *s->best);
         }
@@ -188,9 +177,7 @@ static int run(simulation *s, eqp_feedback_state *state, double *difference)
         if (s->result.verdict != EQP_FEEDBACK_GO_ON) {
             break;
         }
-        if ((code = take_step(s))) {
-            return code;
-        }
+        EQP__FAIL_IF((code = take_step(s)), code);
     }
     s->result.best_step = state->best_step;
     s->result.load_difference = state->best / unit;
@@ -207,9 +194,7 @@ int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_
 
     code = code ? code : eqp_feedback_init(&state, options);
     code = code ? code : open_simulation(&s, n, load, nranks);
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = run(&s, &state, difference);
     if (!code) {
         const int64_t *kept = options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound;

@@ -2,6 +2,7 @@
 /* The frame around every method: checks, agreement of the ranks, and the result. */
 #include "methods/frame/rows.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/capacity_all.h"
 #include "methods/frame/cycle.h"
@@ -11,7 +12,6 @@
 #include "methods/frame/shares.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/cycle.h>
 
@@ -71,10 +71,9 @@ int eqp__balance_options_check(const eqp_method *method, const eqp_balance_optio
         return refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative");
     }
     for (int i = 0; i < method->noptions; i++) {
-        if (!is_set_well(&method->option[i], &o->settings)) {
-            eqp_message_set(message, "balance: %s: %s is out of range", method->name, method->option[i].name);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!is_set_well(&method->option[i], &o->settings),
+                     EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: %s: %s is out of range", method->name,
+                              method->option[i].name));
     }
     for (int p = 0; o->part_load && p < o->nparts; p++) {
         if (!(o->part_load[p] >= 0) || !isfinite(o->part_load[p])) {
@@ -156,25 +155,20 @@ static const char *find_fault(const eqp_balance_items *t, int64_t i)
 static int check_values(const eqp_balance_items *t, int nphases, eqp_message *message)
 {
     for (int64_t j = 0; t->phase_load && j < t->n * nphases; j++) {
-        if (!(t->phase_load[j] >= 0) || !isfinite(t->phase_load[j])) {
-            eqp_message_set(message, "balance: item %" PRId64 " has a load of a phase that is negative or not finite",
-                            t->id[j / nphases]);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(t->phase_load[j] >= 0) || !isfinite(t->phase_load[j]),
+                     EQP__SAY(message, EQP_ERR_DATA,
+                              "balance: item %" PRId64 " has a load of a phase that is negative or not finite",
+                              t->id[j / nphases]));
     }
     for (int64_t i = 0; i < t->n; i++) {
         const char *fault = find_fault(t, i);
-        if (fault) {
-            eqp_message_set(message, "balance: item %" PRId64 " has %s", t->id[i], fault);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(fault, EQP__SAY(message, EQP_ERR_DATA, "balance: item %" PRId64 " has %s", t->id[i], fault));
     }
     int64_t npins = t->n > 0 && t->pin_first ? t->pin_first[t->n] : 0;
     for (int64_t k = 0; k < npins; k++) {
-        if (t->pin[k] < 0 || (t->pin_weight && (!(t->pin_weight[k] >= 0) || !isfinite(t->pin_weight[k])))) {
-            eqp_message_set(message, "balance: pin %" PRId64 " has a negative id or no valid weight", k);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(
+            t->pin[k] < 0 || (t->pin_weight && (!(t->pin_weight[k] >= 0) || !isfinite(t->pin_weight[k]))),
+            EQP__SAY(message, EQP_ERR_DATA, "balance: pin %" PRId64 " has a negative id or no valid weight", k));
     }
     return EQP_OK;
 }
@@ -236,10 +230,9 @@ static double cost_of(const eqp_balance_items *t, const eqp_balance_options *o, 
 
 static int complete_open(const eqp_balance_items *items, const eqp_balance_options *options, complete *c)
 {
-    int code = eqp_array_create(&c->part, items->n, sizeof *c->part);
+    int code = EQP__ARRAYS(EQP__ARRAY(c->part, items->n), EQP__ARRAY(c->sums, 3 * (int64_t)options->nparts + FEW),
+                           EQP__ARRAY(c->count, options->nparts));
 
-    code = code ? code : eqp_array_create(&c->sums, 3 * (int64_t)options->nparts + FEW, sizeof *c->sums);
-    code = code ? code : eqp_array_create(&c->count, options->nparts, sizeof *c->count);
     c->items = *items;
     if (!code && !items->particles && !(code = eqp_array_create(&c->particles, items->n, sizeof *c->particles))) {
         for (int64_t i = 0; i < items->n; i++) {
@@ -258,11 +251,7 @@ static int complete_open(const eqp_balance_items *items, const eqp_balance_optio
 
 static void complete_close(complete *c)
 {
-    free(c->particles);
-    free(c->weight);
-    free(c->part);
-    free(c->sums);
-    free(c->count);
+    EQP__FREE(c->particles, c->weight, c->part, c->sums, c->count);
 }
 
 /* Balance of the phases. No communication unless items have loads per phase. */
@@ -466,9 +455,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     eqp_balance_options here;
     int code = eqp__comm_dup(comm, &own);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     const bool whole = options != NULL && options->size == sizeof *options;
     if (whole) {
         here = *options;

@@ -4,11 +4,10 @@
  * before single items, so that parts stay in few pieces. */
 #include "methods/frame/capacity.h"
 
+#include "base/internal.h"
 #include "methods/frame/parts.h"
 #include "methods/frame/repair.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,11 +38,7 @@ typedef struct level {
 static void level_close(level *v)
 {
     eqp__repair_close(&v->m);
-    free(v->first);
-    free(v->weight);
-    free(v->size);
-    free(v->part);
-    free(v->fill);
+    EQP__FREE(v->first, v->weight, v->size, v->part, v->fill);
 }
 
 /* Cuts the items into pieces of at most this weight and size; a single item may exceed both. Returns their number. */
@@ -76,11 +71,8 @@ static int level_open(const eqp__capping *in, const int *part, int halvings, dou
     int code;
 
     *v = (level){.in = in, .goal = goal, .last = halvings > SHORTEST};
-    EQP_TRY(eqp_array_create(&v->first, in->n + 1, sizeof *v->first));
-    EQP_TRY(eqp_array_create(&v->weight, in->n, sizeof *v->weight));
-    EQP_TRY(eqp_array_create(&v->size, in->n, sizeof *v->size));
-    EQP_TRY(eqp_array_create(&v->part, in->n, sizeof *v->part));
-    EQP_TRY(eqp_array_create(&v->fill, in->nparts, sizeof *v->fill));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->first, in->n + 1), EQP__ARRAY(v->weight, in->n), EQP__ARRAY(v->size, in->n),
+                        EQP__ARRAY(v->part, in->n), EQP__ARRAY(v->fill, in->nparts)));
     for (int64_t i = 0; i < in->n; i++) {
         weight += in->weight[i];
         size += (double)in->size[i];

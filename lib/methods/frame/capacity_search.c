@@ -2,7 +2,7 @@
 /* Bin packing by depth-first search; its first descent is best fit decreasing. */
 #include "methods/frame/capacity.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,8 @@ static int packing_open(const eqp__capping *in, packing *k)
     int code;
 
     *k = (packing){.in = in};
-    EQP_TRY(eqp_array_create(&k->item, in->n, sizeof *k->item));
-    EQP_TRY(eqp_array_create(&k->left, in->n + 1, sizeof *k->left));
-    EQP_TRY(eqp_array_create(&k->room, in->nparts, sizeof *k->room));
-    EQP_TRY(eqp_array_create(&k->tried, in->n + 1, sizeof *k->tried));
-    EQP_TRY(eqp_array_create(&k->choice, in->n, sizeof *k->choice));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(k->item, in->n), EQP__ARRAY(k->left, in->n + 1), EQP__ARRAY(k->room, in->nparts),
+                        EQP__ARRAY(k->tried, in->n + 1), EQP__ARRAY(k->choice, in->n)));
     memcpy(k->room, in->capacity, (size_t)in->nparts * sizeof *k->room);
     for (int64_t i = 0; i < in->n; i++) {
         if (in->size[i] > 0) {
@@ -57,11 +54,7 @@ done:
 
 static void packing_close(packing *k)
 {
-    free(k->item);
-    free(k->left);
-    free(k->room);
-    free(k->tried);
-    free(k->choice);
+    EQP__FREE(k->item, k->left, k->room, k->tried, k->choice);
 }
 
 /* The next part to try for an item: the one with the least sufficient room above tried[depth], since parts with equal

@@ -2,9 +2,9 @@
 /* Balance of the phases of a cycle. */
 #include "methods/frame/cycle.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/cycle.h>
 
 #include <float.h>
@@ -15,13 +15,9 @@
 
 int eqp__phases_check(int nphases, const double *times)
 {
-    if (nphases < 1 || nphases > EQP_CYCLE_PHASES) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(nphases < 1 || nphases > EQP_CYCLE_PHASES, EQP_ERR_ARGUMENT);
     for (int k = 0; times && k < nphases; k++) {
-        if (!(times[k] > 0) || !isfinite(times[k])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(times[k] > 0) || !isfinite(times[k]), EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/frame/gather.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/collect.h"
 #include "methods/frame/pins.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -156,9 +156,7 @@ static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
     double *cost = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&list, npins, sizeof *list));
-    EQP_TRY(eqp_array_create(&id, npins, sizeof *id));
-    EQP_TRY(eqp_array_create(&cost, npins, sizeof *cost));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(list, npins), EQP__ARRAY(id, npins), EQP__ARRAY(cost, npins)));
     for (int64_t k = 0; k < npins; k++) {
         list[k] = (eqp__pin){items->pin[k], items->pin_weight[k]};
     }
@@ -169,9 +167,7 @@ static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
     }
     EQP_TRY(eqp_hypergraph_weigh(graph, kept, id, cost));
 done:
-    free(list);
-    free(id);
-    free(cost);
+    EQP__FREE(list, id, cost);
     return code;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hypergraph of work units and their shared pins. Source: Pearce 2014, section 4.1.2 and Algorithm 7. */
+#include "base/internal.h"
+
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -170,27 +171,20 @@ static int make_edges(eqp_hypergraph *g, int64_t n, const int64_t *pin_first, co
     digits d;
     int code;
 
-    if ((code = eqp_array_create(&g->edge_id, npins / 2, sizeof(int64_t))) ||
-        (code = eqp_array_create(&g->edge_first, npins / 2 + 1, sizeof(int64_t))) ||
-        (code = eqp_array_create(&g->edge_vertex, npins, sizeof(int64_t))) ||
-        (code = eqp_array_create(&dealt, npins, sizeof *dealt))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS({&g->edge_id, npins / 2, sizeof(int64_t)}, {&g->edge_first, npins / 2 + 1, sizeof(int64_t)},
+                        {&g->edge_vertex, npins, sizeof(int64_t)}, EQP__ARRAY(dealt, npins)));
     d = deal_pins(n, pin_first, pins, dealt, end);
     for (uint64_t k = 0; k <= d.mask; k++) {
         int64_t size = end[k] - (k > 0 ? end[k - 1] : 0);
         most = size > most ? size : most;
     }
-    if ((code = eqp_array_create(&work, most, sizeof *work))) {
-        goto done;
-    }
+    EQP_TRY(eqp_array_create(&work, most, sizeof *work));
     for (int64_t start = 0, k = 0; start < npins; start = end[k++]) {
         sort_pins(end[k] - start, dealt + start, work, false);
         add_edges(g, end[k] - start, dealt + start);
     }
 done:
-    free(dealt);
-    free(work);
+    EQP__FREE(dealt, work);
     return code;
 }
 
@@ -207,12 +201,11 @@ static int make_vertices(eqp_hypergraph *g, const double *weight)
 {
     int code;
 
-    if ((code = eqp_array_create(&g->vertex_weight, g->nvertices, sizeof(double))) ||
-        (code = eqp_array_create(&g->edge_weight, g->nedges, sizeof(double))) ||
-        (code = eqp_array_create(&g->vertex_first, g->nvertices + 1, sizeof(int64_t))) ||
-        (code = eqp_array_create(&g->vertex_edge, g->npins, sizeof(int64_t)))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = EQP__ARRAYS({&g->vertex_weight, g->nvertices, sizeof(double)},
+                                     {&g->edge_weight, g->nedges, sizeof(double)},
+                                     {&g->vertex_first, g->nvertices + 1, sizeof(int64_t)},
+                                     {&g->vertex_edge, g->npins, sizeof(int64_t)})),
+                 code);
     for (int64_t i = 0; i < g->nvertices; i++) {
         g->vertex_weight[i] = weight ? weight[i] : 1;
     }
@@ -235,17 +228,12 @@ static int make_vertices(eqp_hypergraph *g, const double *weight)
 
 static int units_check(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins)
 {
-    if (n < 0 || (n > 0 && (!pin_first || pin_first[0] != 0))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && (!pin_first || pin_first[0] != 0)), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
-        if (pin_first[i + 1] < pin_first[i] || (weight && (!(weight[i] >= 0) || !isfinite(weight[i])))) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(pin_first[i + 1] < pin_first[i] || (weight && (!(weight[i] >= 0) || !isfinite(weight[i]))),
+                     EQP_ERR_ARGUMENT);
     }
-    if (n > 0 && pin_first[n] > 0 && !pins) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n > 0 && pin_first[n] > 0 && !pins, EQP_ERR_ARGUMENT);
     int64_t all = 0;
     for (int64_t k = 0; n > 0 && k < pin_first[n]; k++) {
         all |= pins[k];
@@ -259,19 +247,13 @@ int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_fi
     eqp_hypergraph *g = NULL;
     int code = graph ? units_check(n, weight, pin_first, pins) : EQP_ERR_ARGUMENT;
 
-    if (code || (code = eqp_array_create(&g, 1, sizeof *g))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = eqp_array_create(&g, 1, sizeof *g)), code);
     g->nvertices = n;
-    if ((code = make_edges(g, n, pin_first, pins))) {
-        goto done;
-    }
+    EQP_TRY(make_edges(g, n, pin_first, pins));
     trim(&g->edge_id, g->nedges);
     trim(&g->edge_first, g->nedges);
     trim(&g->edge_vertex, g->npins);
-    if ((code = make_vertices(g, weight))) {
-        goto done;
-    }
+    EQP_TRY(make_vertices(g, weight));
     *graph = g;
     g = NULL;
 done:
@@ -281,13 +263,9 @@ done:
 
 int eqp_hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
 {
-    if (!graph || nids < 0 || (nids > 0 && (!id || !weight))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!graph || nids < 0 || (nids > 0 && (!id || !weight)), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < nids; i++) {
-        if ((i > 0 && id[i - 1] >= id[i]) || !(weight[i] >= 0) || !isfinite(weight[i])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF((i > 0 && id[i - 1] >= id[i]) || !(weight[i] >= 0) || !isfinite(weight[i]), EQP_ERR_ARGUMENT);
     }
     for (int64_t i = 0, e = 0; i < nids && e < graph->nedges;) {
         if (id[i] < graph->edge_id[e]) {
@@ -323,18 +301,12 @@ int eqp_hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part,
     int64_t *last_edge = NULL;
     double sum = 0;
 
-    if (!graph || nparts < 1 || (graph->nvertices > 0 && !part) || !cut) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!graph || nparts < 1 || (graph->nvertices > 0 && !part) || !cut, EQP_ERR_ARGUMENT);
     for (int64_t v = 0; v < graph->nvertices; v++) {
-        if (part[v] < 0 || part[v] >= nparts) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(part[v] < 0 || part[v] >= nparts, EQP_ERR_ARGUMENT);
     }
     int code = eqp_array_create(&last_edge, nparts, sizeof *last_edge);
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int64_t e = 0; e < graph->nedges; e++) {
         int touched = 0;
         for (int64_t k = graph->edge_first[e]; k < graph->edge_first[e + 1]; k++) {
@@ -354,12 +326,6 @@ void eqp_hypergraph_free(eqp_hypergraph *graph)
     if (!graph) {
         return;
     }
-    free(graph->vertex_weight);
-    free(graph->edge_weight);
-    free(graph->edge_id);
-    free(graph->edge_first);
-    free(graph->edge_vertex);
-    free(graph->vertex_first);
-    free(graph->vertex_edge);
-    free(graph);
+    EQP__FREE(graph->vertex_weight, graph->edge_weight, graph->edge_id, graph->edge_first, graph->edge_vertex,
+              graph->vertex_first, graph->vertex_edge, graph);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/frame/links.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/kdtree.h>
 
 #include <stdlib.h>
@@ -9,9 +10,7 @@
 
 void eqp__links_free(eqp__links *links)
 {
-    free(links->first);
-    free(links->edge);
-    free(links->weight);
+    EQP__FREE(links->first, links->edge, links->weight);
 }
 
 /* Turns edge counts, in first[i + 1] for item i, into list offsets. first[i + 1] is then the slot of item i's next
@@ -45,9 +44,8 @@ int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links)
     const int64_t nedges = g.npins - g.nedges;
     int code;
 
-    EQP_TRY(eqp_array_create(&links->first, g.nvertices + 1, sizeof *links->first));
-    EQP_TRY(eqp_array_create(&links->edge, 2 * nedges, sizeof *links->edge));
-    EQP_TRY(eqp_array_create(&links->weight, 2 * nedges, sizeof *links->weight));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(links->first, g.nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),
+                        EQP__ARRAY(links->weight, 2 * nedges)));
     for (int64_t e = 0; e < g.nedges; e++) {
         for (int64_t k = g.edge_first[e] + 1; k < g.edge_first[e + 1]; k++) {
             links->first[g.edge_vertex[k - 1] + 1]++;
@@ -72,8 +70,7 @@ static int find_near(int64_t n, const double *point, int most, int64_t *near)
     int64_t *found = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&distance, (int64_t)most + 1, sizeof *distance));
-    EQP_TRY(eqp_array_create(&found, (int64_t)most + 1, sizeof *found));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(distance, (int64_t)most + 1), EQP__ARRAY(found, (int64_t)most + 1)));
     EQP_TRY(eqp_kdtree_create(n, 3, point, NULL, &tree));
     for (int64_t i = 0; i < n; i++) {
         int64_t nfound = 0, kept = 0;
@@ -89,8 +86,7 @@ static int find_near(int64_t n, const double *point, int most, int64_t *near)
     }
 done:
     eqp_kdtree_free(tree);
-    free(found);
-    free(distance);
+    EQP__FREE(found, distance);
     return code;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads distributed over the ranks: a local kernel, a reduction, a final step. */
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/parts.h"
 
@@ -61,9 +61,7 @@ int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int
         load[p] = sum[p];
     }
 done:
-    free(both);
-    free(sum);
-    free(count);
+    EQP__FREE(both, sum, count);
     return code;
 }
 
@@ -73,14 +71,10 @@ static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre,
     double ends[2], all[2];
     int code = eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     ends[0] = sums->max;
     ends[1] = -sums->min;
-    if (MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS, EQP_ERR_MPI);
     sums->max = all[0];
     sums->min = -all[1];
     return eqp__sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);
@@ -93,9 +87,9 @@ int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_lo
     int code = eqp_agree(comm, statistics && (n == 0 || load) ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 
     /* Two rounds: moments about a centre far from the mean lose digits. */
-    if (code || (code = add_sums(comm, n, load, 0, &sums)) || (code = eqp_load_statistics_from_sums(&sums, &mean)) ||
-        (code = add_sums(comm, n, load, mean.mean, &sums))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = add_sums(comm, n, load, 0, &sums)) ||
+                     (code = eqp_load_statistics_from_sums(&sums, &mean)) ||
+                     (code = add_sums(comm, n, load, mean.mean, &sums)),
+                 code);
     return eqp_load_statistics_from_sums(&sums, statistics);
 }

@@ -2,9 +2,8 @@
 /* Loads of parts. */
 #include "methods/frame/parts.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,14 +42,9 @@ int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int np
 {
     int code = n < 0 || (n > 0 && (!weight || !part)) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
 
-    if (code || (code = eqp_array_create(load, nparts, sizeof **load)) ||
-        (code = eqp_array_create(count, nparts, sizeof **count))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = EQP__ARRAYS(EQP__ARRAY(*load, nparts), EQP__ARRAY(*count, nparts))), code);
     for (int64_t i = 0; i < n; i++) {
-        if (part[i] < 0 || part[i] >= nparts || !(weight[i] >= 0) || !isfinite(weight[i])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(part[i] < 0 || part[i] >= nparts || !(weight[i] >= 0) || !isfinite(weight[i]), EQP_ERR_ARGUMENT);
         (*load)[part[i]] += weight[i];
         (*count)[part[i]]++;
     }
@@ -64,15 +58,12 @@ int eqp_parts_load(int64_t n, const double *weight, const int *part, int nparts,
     int64_t *count = NULL;
     int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
 
-    if (code) {
-        goto done;
-    }
+    EQP_TRY(code);
     eqp__part_loads_finish(nparts, share, sum, count, loads);
     for (int p = 0; load && p < nparts; p++) {
         load[p] = sum[p];
     }
 done:
-    free(sum);
-    free(count);
+    EQP__FREE(sum, count);
     return code;
 }

@@ -2,8 +2,9 @@
 /* Renumbers the parts of a new assignment to match the present one. */
 #include "methods/frame/shares.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,13 +74,10 @@ static int64_t collect_part(const int64_t *item, int64_t nitems, int fresh, cons
 
 static int overlaps_check(int64_t n, const int *fresh, const int *now, const double *weight, int nparts)
 {
-    if (n < 0 || nparts < 1 || (n > 0 && (!fresh || !now))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || nparts < 1 || (n > 0 && (!fresh || !now)), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
-        if (fresh[i] < 0 || fresh[i] >= nparts || (weight && (!(weight[i] >= 0) || !isfinite(weight[i])))) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(fresh[i] < 0 || fresh[i] >= nparts || (weight && (!(weight[i] >= 0) || !isfinite(weight[i]))),
+                     EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -93,11 +91,9 @@ int eqp_overlaps_collect(int64_t n, const int *fresh, const int *now, const doub
     eqp_overlap *list = NULL;
     int code = noverlaps && overlaps ? overlaps_check(n, fresh, now, weight, nparts) : EQP_ERR_ARGUMENT;
 
-    if (code || (code = eqp_array_create(&first, (int64_t)nparts + 1, sizeof *first)) ||
-        (code = eqp_array_create(&order, n, sizeof *order)) || (code = eqp_array_create(&sum, nparts, sizeof *sum)) ||
-        (code = eqp_array_create(&seen, nparts, sizeof *seen)) || (code = eqp_array_create(&list, n, sizeof *list))) {
-        goto done;
-    }
+    EQP_TRY(code);
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(first, (int64_t)nparts + 1), EQP__ARRAY(order, n), EQP__ARRAY(sum, nparts),
+                        EQP__ARRAY(seen, nparts), EQP__ARRAY(list, n)));
     order_by_part(n, fresh, nparts, first, order);
     for (int p = 0; p < nparts; p++) {
         found +=
@@ -107,11 +103,7 @@ int eqp_overlaps_collect(int64_t n, const int *fresh, const int *now, const doub
     *overlaps = found ? list : NULL;
     list = found ? NULL : list;
 done:
-    free(first);
-    free(order);
-    free(sum);
-    free(seen);
-    free(list);
+    EQP__FREE(first, order, sum, seen, list);
     return code;
 }
 
@@ -167,19 +159,13 @@ int eqp_parts_relabel(int nparts, const double *share, int64_t noverlaps, const 
     unsigned char *taken = NULL;
     int code = eqp__shares_check(nparts, share);
 
-    if (code || noverlaps < 0 || (noverlaps > 0 && !overlaps) || !number) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(code || noverlaps < 0 || (noverlaps > 0 && !overlaps) || !number, EQP_ERR_ARGUMENT);
     for (int64_t k = 0; k < noverlaps; k++) {
         const eqp_overlap *o = &overlaps[k];
-        if (o->fresh < 0 || o->fresh >= nparts || o->now < 0 || o->now >= nparts || !(o->weight >= 0)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(o->fresh < 0 || o->fresh >= nparts || o->now < 0 || o->now >= nparts || !(o->weight >= 0),
+                     EQP_ERR_ARGUMENT);
     }
-    if ((code = eqp_array_create(&sorted, noverlaps, sizeof *sorted)) ||
-        (code = eqp_array_create(&taken, nparts, sizeof *taken))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(sorted, noverlaps), EQP__ARRAY(taken, nparts)));
     if (noverlaps) {
         memcpy(sorted, overlaps, (size_t)noverlaps * sizeof *sorted);
     }
@@ -197,7 +183,6 @@ int eqp_parts_relabel(int nparts, const double *share, int64_t noverlaps, const 
     }
     number_the_rest(nparts, share, number, taken);
 done:
-    free(sorted);
-    free(taken);
+    EQP__FREE(sorted, taken);
     return code;
 }

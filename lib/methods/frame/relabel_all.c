@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/frame/relabel_all.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -24,10 +24,7 @@ static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *ite
         code = eqp_overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
     }
     EQP_TRY(eqp_agree(comm, code, NULL));
-    if (MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-        goto done;
-    }
+    EQP_TRY(MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
     for (int r = 0; r < nranks; r++) {
         total += count[r];
     }
@@ -37,8 +34,7 @@ static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *ite
     *overlaps = all;
     all = NULL;
 done:
-    free(mine);
-    free(all);
+    EQP__FREE(mine, all);
     return code;
 }
 
@@ -49,8 +45,7 @@ int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *n
     eqp_overlap *overlaps = NULL;
     int *fresh = NULL, nranks, rank, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
-    code = code ? code : eqp_array_create(&fresh, options->nparts, sizeof *fresh);
+    code = code ? code : EQP__ARRAYS(EQP__ARRAY(count, nranks), EQP__ARRAY(fresh, options->nparts));
     EQP_TRY(gather_overlaps(comm, code, items, now, options->nparts, part, count, &noverlaps, &overlaps));
     code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, fresh);
     if (!(code = eqp_agree(comm, code, NULL))) {
@@ -62,8 +57,6 @@ int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *n
         }
     }
 done:
-    free(count);
-    free(fresh);
-    free(overlaps);
+    EQP__FREE(count, fresh, overlaps);
     return code;
 }

@@ -2,10 +2,9 @@
 /* Repairs an assignment that a partitioner left with empty or overloaded parts. */
 #include "methods/frame/repair.h"
 
+#include "base/internal.h"
 #include "methods/frame/parts.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,42 +153,28 @@ static int repair_allocate(eqp__repairing *m)
     int64_t has[5] = {0}; /* long arrays stay uninitialized */
     int code;
 
-    if ((code = eqp_array_create(&m->scale, m->nparts, sizeof(double))) ||
-        (code = eqp_array_create(&m->room, m->nparts, sizeof(double))) ||
-        (code = eqp_array_create(&m->load, m->nparts, sizeof(double))) ||
-        (code = eqp_array_create(&m->count, m->nparts, sizeof(int64_t))) ||
-        (code = eqp_array_create(&m->head, m->nparts, sizeof(int64_t))) ||
-        (code = eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int))) ||
-        (code = eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t))) ||
-        (code = eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t))) ||
-        (code = eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t))) ||
-        (code = eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t)))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = EQP__ARRAYS({&m->scale, m->nparts, sizeof(double)}, {&m->room, m->nparts, sizeof(double)},
+                                     {&m->load, m->nparts, sizeof(double)}, {&m->count, m->nparts, sizeof(int64_t)},
+                                     {&m->head, m->nparts, sizeof(int64_t)})) ||
+                     (code = eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int))) ||
+                     (code = eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t))) ||
+                     (code = eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t))) ||
+                     (code = eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t))) ||
+                     (code = eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t))),
+                 code);
     return EQP_OK;
 }
 
 void eqp__repair_close(eqp__repairing *m)
 {
-    free(m->scale);
-    free(m->room);
-    free(m->load);
-    free(m->count);
-    free(m->head);
-    free(m->part);
-    free(m->next);
-    free(m->prev);
-    free(m->member);
-    free(m->other);
+    EQP__FREE(m->scale, m->room, m->load, m->count, m->head, m->part, m->next, m->prev, m->member, m->other);
 }
 
 int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
 {
     int code = repair_allocate(m);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int p = 0; p < m->nparts; p++) {
         m->scale[p] = total / m->nparts * eqp__share_scale(share, m->nparts, p);
         m->room[p] = m->scale[p] * (1 + imbalance_tol + EQP__IMBALANCE_SLACK);
@@ -227,13 +212,10 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
     eqp__repairing m = {.n = n, .weight = weight, .nparts = nparts};
     eqp_part_loads before, after;
 
-    if (!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n),
+                 EQP_ERR_ARGUMENT);
     int code = eqp_parts_load(n, weight, part, nparts, share, NULL, &before);
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     share = eqp__shares_reduce(nparts, share);
     eqp_repair_result r = {.imbalance_before = before.imbalance,
                            .imbalance = before.imbalance,

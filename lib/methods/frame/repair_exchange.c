@@ -3,7 +3,7 @@
  * largest relative load. Local search: each step changes only the worst part and one of the lightest parts. */
 #include "methods/frame/repair.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,14 +133,11 @@ int eqp__repair_exchange(eqp__repairing *m)
     if (m->load[p] <= m->room[p]) {
         return EQP_OK;
     }
-    if ((code = eqp_array_create(&of_p, m->n, sizeof *of_p)) || (code = eqp_array_create(&of_q, m->n, sizeof *of_q))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(of_p, m->n), EQP__ARRAY(of_q, m->n)));
     while (steps-- > 0 && m->load[p] > m->room[p] && improve(m, p, of_p, of_q)) {
         p = heaviest_part(m);
     }
 done:
-    free(of_p);
-    free(of_q);
+    EQP__FREE(of_p, of_q);
     return code;
 }

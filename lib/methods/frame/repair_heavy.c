@@ -4,7 +4,7 @@
  * room of a destination counts larger items only, since small items can move on later. */
 #include "methods/frame/repair.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,10 +72,8 @@ static int tournament_open(tournament *t, const eqp__repairing *m, const double 
     int code;
 
     t->nparts = m->nparts;
-    if ((code = eqp_array_create(&t->most, t->nparts, sizeof *t->most)) ||
-        (code = eqp_array_create(&t->winner, 2 * (int64_t)t->nparts, sizeof *t->winner))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = EQP__ARRAYS(EQP__ARRAY(t->most, t->nparts), EQP__ARRAY(t->winner, 2 * (int64_t)t->nparts))),
+                 code);
     t->winner[0] = -1;
     for (int p = 0; p < t->nparts; p++) {
         t->most[p] = m->room[p] - taken[p];
@@ -89,8 +87,7 @@ static int tournament_open(tournament *t, const eqp__repairing *m, const double 
 
 static void tournament_close(tournament *t)
 {
-    free(t->most);
-    free(t->winner);
+    EQP__FREE(t->most, t->winner);
 }
 
 /* State of the stage. */
@@ -154,19 +151,16 @@ int eqp__repair_heavy(eqp__repairing *m)
     placing s = {.m = m};
     int code;
 
-    if ((code = eqp_array_create(&list, nheavy, sizeof *list)) ||
-        (code = eqp_array_create(&s.settled, m->nparts, sizeof *s.settled)) ||
-        (code = tournament_open(&s.kinds, m, s.settled)) || (code = tournament_open(&s.all, m, m->load))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(list, nheavy), EQP__ARRAY(s.settled, m->nparts)));
+    EQP_TRY(tournament_open(&s.kinds, m, s.settled));
+    EQP_TRY(tournament_open(&s.all, m, m->load));
     find_heavy(m, list);
     qsort(list, (size_t)nheavy, sizeof *list, eqp__by_falling_weight);
     for (int64_t k = 0; k < nheavy; k++) {
         place_heavy(&s, list[k]);
     }
 done:
-    free(list);
-    free(s.settled);
+    EQP__FREE(list, s.settled);
     tournament_close(&s.kinds);
     tournament_close(&s.all);
     return code;

@@ -3,7 +3,7 @@
  * its room, so the number of overloaded parts never rises. */
 #include "methods/frame/repair.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 
@@ -165,9 +165,7 @@ static int shed_anywhere(shed *s, int p)
     int64_t n = eqp__repair_members(m, p, m->member);
     int code = eqp_array_create(&list, n, sizeof *list);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     for (int64_t k = 0; k < n; k++) {
         list[k] = (eqp__weighed){m->weight[m->member[k]], m->member[k]};
     }
@@ -225,22 +223,14 @@ int eqp__repair_shed(eqp__repairing *m)
     eqp__weighed *order = NULL;
     int code;
 
-    if ((code = eqp_array_create(&s.heap, m->nparts, sizeof *s.heap)) ||
-        (code = eqp_array_create(&s.affinity, m->nparts, sizeof *s.affinity)) ||
-        (code = eqp_array_create(&s.touched, m->nparts, sizeof *s.touched)) ||
-        (code = eqp_array_create(&s.edge_mark, m->nparts, sizeof *s.edge_mark)) ||
-        (code = eqp_array_create(&order, m->nparts, sizeof *order))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s.heap, m->nparts), EQP__ARRAY(s.affinity, m->nparts),
+                        EQP__ARRAY(s.touched, m->nparts), EQP__ARRAY(s.edge_mark, m->nparts),
+                        EQP__ARRAY(order, m->nparts)));
     int norder = order_parts(m, order);
     for (int k = 0; k < norder && !code; k++) {
         code = shed_part(&s, (int)order[k].item);
     }
 done:
-    free(s.heap);
-    free(s.affinity);
-    free(s.touched);
-    free(s.edge_mark);
-    free(order);
+    EQP__FREE(s.heap, s.affinity, s.touched, s.edge_mark, order);
     return code;
 }

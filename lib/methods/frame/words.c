@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/balance.h>
-#include <equipoise/more/base.h>
 
 #include "methods/frame/rows.h"
+
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,10 +151,8 @@ static int refuse_method(const reading *how, const char *name, eqp_message *mess
         eqp__methods_add_all(message);
         return EQP_ERR_UNKNOWN;
     }
-    if (row) {
-        eqp_message_set(message, "this build lacks %s: no %s", row->name, eqp__method_library(row));
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(row,
+                 EQP__SAY(message, EQP_ERR_UNKNOWN, "this build lacks %s: no %s", row->name, eqp__method_library(row)));
     for (int i = 0; (row = eqp_methods_at(how->own, i)); i++) {
         eqp_nearest_look(&nearest, row->name);
     }
@@ -174,10 +173,9 @@ static int read_start(const char *text, const eqp_method **start, eqp_message *m
     if (!row && eqp__method_lacking_find(text)) {
         return refuse_method(&(reading){.own = NULL}, text, message);
     }
-    if (!row || (row->flags & (EQP_KEEPS | EQP_REFINES))) {
-        eqp_message_set(message, "'%.40s' is no method to start from, such as curve, rcb, tiles", text);
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(
+        !row || (row->flags & (EQP_KEEPS | EQP_REFINES)),
+        EQP__SAY(message, EQP_ERR_UNKNOWN, "'%.40s' is no method to start from, such as curve, rcb, tiles", text));
     *start = row;
     return EQP_OK;
 }
@@ -224,9 +222,8 @@ static int read_option(const eqp_option *option, const char *text, void *values,
         code = read_start(text, &value.method, message);
         break;
     }
-    if (code == EQP_OK && (option->offset > size || bytes > size - option->offset)) {
-        return EQP_ERR_ARGUMENT; /* invalid row: the offset is outside the struct */
-    }
+    EQP__FAIL_IF(code == EQP_OK && (option->offset > size || bytes > size - option->offset),
+                 EQP_ERR_ARGUMENT); /* invalid row: the offset is outside the struct */
     if (code == EQP_OK) {
         memcpy((char *)values + option->offset, &value, bytes);
     }
@@ -241,10 +238,9 @@ static int read_value(const eqp_method *method, const eqp_option *option, const 
     eqp_message why = {""};
     int code;
 
-    if (flag != (text == NULL) || (text && !*text)) {
-        eqp_message_set(message, "%s: %s %s", method->name, option->name, flag ? "takes no value" : "needs a value");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(flag != (text == NULL) || (text && !*text),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %s %s", method->name, option->name,
+                          flag ? "takes no value" : "needs a value"));
     code = read_option(option, text, values, size, &why);
     if (code) {
         eqp_message_set(message, "%s: %s: %s", method->name, option->name, why.text);
@@ -269,10 +265,8 @@ int eqp_method_set(const eqp_method *method, const char *name, const char *value
     EQP_REQUIRE(method && method->name && name && settings);
     const eqp_option *option = own_option(method, name);
 
-    if (!option) {
-        eqp_message_set(message, "%s has no option '%.40s' of its own", method->name, name);
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(!option,
+                 EQP__SAY(message, EQP_ERR_UNKNOWN, "%s has no option '%.40s' of its own", method->name, name));
     return read_value(method, option, value, settings, sizeof *settings, message);
 }
 
@@ -282,13 +276,10 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
     const eqp_option *option = own_option(method, name);
     double now;
 
-    if (!option || option->type != EQP_OPTION_REAL) {
-        return EQP_ERR_UNKNOWN;
-    }
-    if (!isfinite(value) || !(option->above ? value > option->low : value >= option->low) || value > option->high ||
-        option->offset > sizeof *settings - sizeof now) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!option || option->type != EQP_OPTION_REAL, EQP_ERR_UNKNOWN);
+    EQP__FAIL_IF(!isfinite(value) || !(option->above ? value > option->low : value >= option->low) ||
+                     value > option->high || option->offset > sizeof *settings - sizeof now,
+                 EQP_ERR_ARGUMENT);
     memcpy(&now, (char *)settings + option->offset, sizeof now);
     if (now == 0) {
         memcpy((char *)settings + option->offset, &value, sizeof value);
@@ -326,16 +317,12 @@ static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *cho
     if (!option) {
         return refuse_option(method, piece, message);
     }
-    if (*said >> (i & 63) & 1) {
-        eqp_message_set(message, "%s: %s stands twice", method->name, option->name);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(*said >> (i & 63) & 1,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %s stands twice", method->name, option->name));
     *said |= UINT64_C(1) << (i & 63);
-    if (of_call && !is_own(method, option)) {
-        eqp_message_set(message, "%s: %s is an option of balancers (balancer.h), not of this call", method->name,
-                        option->name);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(of_call && !is_own(method, option),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %s is an option of balancers (balancer.h), not of this call",
+                          method->name, option->name));
     return is_own(method, option)
                ? read_value(method, option, value, &choice->settings, sizeof choice->settings, message)
                : read_value(method, option, value, &choice->options, sizeof choice->options, message);
@@ -344,14 +331,12 @@ static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *cho
 /* Refuses options that contradict each other. */
 static int check_options(const eqp_choice *choice, eqp_message *message)
 {
-    if (choice->options.full && choice->options.pins > 0) {
-        eqp_message_set(message, "%s: full has all pins: not together with pins", choice->method->name);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (choice->options.maps && choice->options.split) {
-        eqp_message_set(message, "%s: maps=phase is of whole owners: not together with split", choice->method->name);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(
+        choice->options.full && choice->options.pins > 0,
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: full has all pins: not together with pins", choice->method->name));
+    EQP__FAIL_IF(choice->options.maps && choice->options.split,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: maps=phase is of whole owners: not together with split",
+                          choice->method->name));
     return EQP_OK;
 }
 
@@ -362,10 +347,8 @@ static int read_word(const reading *how, const char *word, eqp_choice *choice, e
     uint64_t said = 0;
     int code = EQP_OK;
 
-    if (strlen(word) >= sizeof copy) {
-        eqp_message_set(message, "'%.40s...' is longer than %d letters", word, EQP_WORD_LETTERS);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(strlen(word) >= sizeof copy,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "'%.40s...' is longer than %d letters", word, EQP_WORD_LETTERS));
     strcpy(made.word, word);
     strcpy(copy, word);
     if (how->usual) {
@@ -483,10 +466,8 @@ static int add_words(word_list *list, const char *text)
         char word[200];
 
         snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, at);
-        if (length == 0) {
-            eqp_message_set(list->message, "'%.100s' is not a list with commas: an item is empty", text);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(length == 0, EQP__SAY(list->message, EQP_ERR_ARGUMENT,
+                                           "'%.100s' is not a list with commas: an item is empty", text));
         EQP_TRY(strcmp(word, "all") == 0 ? add_all(list) : add_word(list, word));
         at += length;
         if (*at == '\0') {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/frame/links.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/random.h>
 
 #include <stdlib.h>
@@ -27,10 +28,8 @@ static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
     int code;
 
     p->g = eqp_hypergraph_arrays(graph);
-    EQP_TRY(eqp_array_create(&p->stride, STRIDES * p->g.nedges, sizeof *p->stride));
-    EQP_TRY(eqp_array_create(&p->place, p->g.nedges, sizeof *p->place));
-    EQP_TRY(eqp_array_create(&p->weight, p->g.nvertices, sizeof *p->weight));
-    EQP_TRY(eqp_array_create(&p->neighbour, p->g.nvertices, sizeof *p->neighbour));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g.nedges), EQP__ARRAY(p->place, p->g.nedges),
+                        EQP__ARRAY(p->weight, p->g.nvertices), EQP__ARRAY(p->neighbour, p->g.nvertices)));
     for (int64_t e = 0; e < p->g.nedges; e++) {
         const int64_t most = (p->g.edge_first[e + 1] - p->g.edge_first[e] - 1) / 2;
         for (int s = 0; s < STRIDES; s++) {
@@ -44,10 +43,7 @@ done:
 
 static void passing_close(passing *p)
 {
-    free(p->stride);
-    free(p->place);
-    free(p->weight);
-    free(p->neighbour);
+    EQP__FREE(p->stride, p->place, p->weight, p->neighbour);
 }
 
 static void add(passing *p, int64_t item, double weight)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/graph/graph.h"
 
+#include "base/internal.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/links.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <float.h>
@@ -31,10 +31,7 @@
 
 static void graph_free(eqp__graph *graph)
 {
-    free(graph->first);
-    free(graph->edge);
-    free(graph->edge_weight);
-    free(graph->weight);
+    EQP__FREE(graph->first, graph->edge, graph->edge_weight, graph->weight);
 }
 
 static int32_t whole(double weight, double factor)
@@ -128,10 +125,8 @@ static int make_graph(const eqp_balance_items *items, const eqp_balance_options 
     int code;
 
     EQP_TRY(nedges <= MOST_EDGES && items->n <= MOST_EDGES ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(eqp_array_create(&graph->first, items->n + 1, sizeof *graph->first));
-    EQP_TRY(eqp_array_create(&graph->edge, nedges, sizeof *graph->edge));
-    EQP_TRY(eqp_array_create(&graph->edge_weight, nedges, sizeof *graph->edge_weight));
-    EQP_TRY(eqp_array_create(&graph->weight, items->n * graph->nweights, sizeof *graph->weight));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(graph->first, items->n + 1), EQP__ARRAY(graph->edge, nedges),
+                        EQP__ARRAY(graph->edge_weight, nedges), EQP__ARRAY(graph->weight, items->n * graph->nweights)));
     graph->n = (int32_t)items->n;
     for (int64_t i = 0; i <= items->n; i++) {
         graph->first[i] = (int32_t)links->first[i];
@@ -158,10 +153,9 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
     int code;
 
     (void)result;
-    if (items->pin_first == NULL) {
-        eqp_message_set(options->message, "balance: more pins than one rank takes: this method partitions on one");
-        EQP_TRY(EQP_ERR_OVERFLOW);
-    }
+    EQP_TRY(items->pin_first == NULL ? EQP__SAY(options->message, EQP_ERR_OVERFLOW,
+                                                "balance: more pins than one rank takes: this method partitions on one")
+                                     : EQP_OK);
     EQP_TRY(eqp__items_graph(items, &pins));
     EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
     if (links.first[items->n] > 0) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `interaction`: partitions the hypergraph of work units and their particles, starting from the present
  * parts or the curve, then repairs the parts. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
+#include "base/internal.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
 #include "methods/hypergraph/phg.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
 
@@ -26,21 +26,19 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
     eqp_part_loads curve, now;
     int known, code;
 
-    if ((code = eqp__cut_curve(comm, items->n, items->weight, options, 1, part)) ||
-        (code =
-             eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &curve)) ||
-        (code = eqp__parts_are_known(comm, items, options->nparts, &known))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = eqp__cut_curve(comm, items->n, items->weight, options, 1, part)) ||
+                     (code = eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share,
+                                                NULL, &curve)) ||
+                     (code = eqp__parts_are_known(comm, items, options->nparts, &known)),
+                 code);
     result->imbalance_curve = curve.imbalance;
     *from_present = 0;
     if (!known) {
         return EQP_OK;
     }
-    if ((code = eqp_parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share,
-                                   NULL, &now))) {
-        return code;
-    }
+    EQP__FAIL_IF((code = eqp_parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts,
+                                            options->share, NULL, &now)),
+                 code);
     if (now.empty <= curve.empty && now.imbalance <= fmax(WILD_IMBALANCE, curve.imbalance)) {
         *from_present = 1;
         for (int64_t i = 0; i < items->n; i++) {
@@ -77,10 +75,9 @@ int eqp__interaction_assign(MPI_Comm comm, const eqp_balance_items *items, const
     int code = eqp_scan_int64(comm, npins, NULL, &all_pins);
 
     memcpy(&own, &options->settings, sizeof own);
-    if (code || (code = eqp_scan_int64(comm, items->n, NULL, &all_items)) ||
-        (code = choose_start(comm, items, options, part, &from_present, result))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = eqp_scan_int64(comm, items->n, NULL, &all_items)) ||
+                     (code = choose_start(comm, items, options, part, &from_present, result)),
+                 code);
     /* The start is the result without pins or with at most one item per part; Zoltan fails on a single vertex. The
      * curve's parts are always refined: repartitioning from sampled pins gives up to twice the ghosts, since the curve
      * knows more about proximity than sampled pins do. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One call of PHG, Zoltan's hypergraph partitioner. */
 #include "methods/hypergraph/phg.h"
+#include "base/internal.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/pins.h"
 #include "methods/rcb/session.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
@@ -97,14 +97,13 @@ static void list_parts(void *data, int gid_words, int lid_words, int n, ZOLTAN_I
 
 static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
 {
-    if (Zoltan_Set_HG_Size_CS_Fn(zoltan, size_pins, input) != ZOLTAN_OK ||
-        Zoltan_Set_HG_CS_Fn(zoltan, list_pins, input) != ZOLTAN_OK ||
-        Zoltan_Set_HG_Size_Edge_Wts_Fn(zoltan, count_edges, input) != ZOLTAN_OK ||
-        Zoltan_Set_HG_Edge_Wts_Fn(zoltan, weigh_edges, input) != ZOLTAN_OK ||
-        Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_objects, input) != ZOLTAN_OK ||
-        Zoltan_Set_Part_Multi_Fn(zoltan, list_parts, input) != ZOLTAN_OK) {
-        return EQP_ERR_ZOLTAN;
-    }
+    EQP__FAIL_IF(Zoltan_Set_HG_Size_CS_Fn(zoltan, size_pins, input) != ZOLTAN_OK ||
+                     Zoltan_Set_HG_CS_Fn(zoltan, list_pins, input) != ZOLTAN_OK ||
+                     Zoltan_Set_HG_Size_Edge_Wts_Fn(zoltan, count_edges, input) != ZOLTAN_OK ||
+                     Zoltan_Set_HG_Edge_Wts_Fn(zoltan, weigh_edges, input) != ZOLTAN_OK ||
+                     Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_objects, input) != ZOLTAN_OK ||
+                     Zoltan_Set_Part_Multi_Fn(zoltan, list_parts, input) != ZOLTAN_OK,
+                 EQP_ERR_ZOLTAN);
     return EQP_OK;
 }
 
@@ -163,9 +162,7 @@ static int partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_ba
     snprintf(multiplier, sizeof multiplier, "%.9g", quality > 0 ? quality : 1);
     code = code ? code : eqp_agree(comm, list_unique_pins(&input), NULL);
     code = code ? code : eqp__zoltan_partition(comm, &input, options, settings, add_callbacks, part);
-    free(input.list_first);
-    free(input.list);
-    free(input.list_weight);
+    EQP__FREE(input.list_first, input.list, input.list_weight);
     return code;
 }
 

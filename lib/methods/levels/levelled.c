@@ -2,12 +2,12 @@
 /* Cuts of the curve of each bin of a cycle, so that every phase is even. */
 #include "methods/levels/levelled.h"
 
+#include "base/internal.h"
 #include "methods/curve/cuts.h"
 #include "methods/frame/cycle.h"
 #include "methods/frame/shares.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/cycle.h>
 
 #include <stdlib.h>
@@ -92,17 +92,12 @@ static int levels_open(const eqp__levelling *in, levels *v)
     int code;
 
     v->in = in;
-    EQP_TRY(eqp_array_create(&v->item, in->n, sizeof *v->item));
-    EQP_TRY(eqp_array_create(&v->have, (int64_t)in->nparts * in->nphases, sizeof *v->have));
-    EQP_TRY(eqp_array_create(&v->count, in->nparts, sizeof *v->count));
-    EQP_TRY(eqp_array_create(&v->load, in->n, sizeof *v->load));
-    EQP_TRY(eqp_array_create(&v->before, in->nparts, sizeof *v->before));
-    EQP_TRY(eqp_array_create(&v->cut, (int64_t)in->nparts + 1, sizeof *v->cut));
-    EQP_TRY(eqp_array_create(&v->part, in->n, sizeof *v->part));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->item, in->n), EQP__ARRAY(v->have, (int64_t)in->nparts * in->nphases),
+                        EQP__ARRAY(v->count, in->nparts), EQP__ARRAY(v->load, in->n), EQP__ARRAY(v->before, in->nparts),
+                        EQP__ARRAY(v->cut, (int64_t)in->nparts + 1), EQP__ARRAY(v->part, in->n)));
     for (int b = 0; b < in->nphases; b++) {
-        EQP_TRY(eqp_array_create(&v->run[b].begin, in->nparts, sizeof *v->run[b].begin));
-        EQP_TRY(eqp_array_create(&v->run[b].end, in->nparts, sizeof *v->run[b].end));
-        EQP_TRY(eqp_array_create(&v->run[b].part, in->nparts, sizeof *v->run[b].part));
+        EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->run[b].begin, in->nparts), EQP__ARRAY(v->run[b].end, in->nparts),
+                            EQP__ARRAY(v->run[b].part, in->nparts)));
     }
     order_phases(v);
     fill_bins(v);
@@ -112,17 +107,9 @@ done:
 
 static void levels_close(levels *v)
 {
-    free(v->item);
-    free(v->have);
-    free(v->count);
-    free(v->load);
-    free(v->before);
-    free(v->cut);
-    free(v->part);
+    EQP__FREE(v->item, v->have, v->count, v->load, v->before, v->cut, v->part);
     for (int b = 0; b < EQP_CYCLE_PHASES; b++) {
-        free(v->run[b].begin);
-        free(v->run[b].end);
-        free(v->run[b].part);
+        EQP__FREE(v->run[b].begin, v->run[b].end, v->run[b].part);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repair of a cycle: moves items to lower the largest load of the phase with most lost time. */
+#include "base/internal.h"
 #include "methods/frame/cycle.h"
 #include "methods/frame/shares.h"
 #include "methods/levels/levelled.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/survey.h>
 
 #include <math.h>
@@ -64,10 +64,8 @@ static int repair_open(const eqp__levelling *in, int *part, repair *r)
     int code;
 
     *r = (repair){.in = in, .nphases = in->nphases, .nparts = in->nparts, .part = part};
-    EQP_TRY(eqp_array_create(&r->head, in->nparts, sizeof *r->head));
-    EQP_TRY(eqp_array_create(&r->next, in->n, sizeof *r->next));
-    EQP_TRY(eqp_array_create(&r->count, in->nparts, sizeof *r->count));
-    EQP_TRY(eqp_array_create(&r->load, (int64_t)in->nparts * in->nphases, sizeof *r->load));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(r->head, in->nparts), EQP__ARRAY(r->next, in->n), EQP__ARRAY(r->count, in->nparts),
+                        EQP__ARRAY(r->load, (int64_t)in->nparts * in->nphases)));
     for (int p = 0; p < in->nparts; p++) {
         r->head[p] = -1;
     }
@@ -87,10 +85,7 @@ done:
 
 static void repair_close(repair *r)
 {
-    free(r->head);
-    free(r->next);
-    free(r->count);
-    free(r->load);
+    EQP__FREE(r->head, r->next, r->count, r->load);
 }
 
 static void give(repair *r, int64_t item, int to)

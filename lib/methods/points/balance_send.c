@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* eqp_balance_send(): assigns parts and sends the items to the ranks of their parts. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
@@ -61,16 +61,13 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
     int64_t n = 0;
     int *part = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = agree_on_columns(comm, nranks, points, options, ncolumns, column, nrecv);
     if (code == EQP_ERR_ARGUMENT && options != NULL) {
         eqp_message_set(options->message, "balance: other columns on some ranks, or not as many parts as ranks");
     }
     EQP_TRY(code);
-    code = eqp_array_create(&recv, ncolumns, sizeof *recv);
-    code = code == EQP_OK ? eqp_array_create(&part, points->n > 0 ? points->n : 0, sizeof *part) : code;
+    code = EQP__ARRAYS(EQP__ARRAY(recv, ncolumns), EQP__ARRAY(part, points->n > 0 ? points->n : 0));
     EQP_TRY(eqp_agree(comm, code, NULL));
     here = *options;
     here.regions = options->regions != NULL ? &regions : NULL;
@@ -93,7 +90,6 @@ done:
         free(recv[c]);
     }
     eqp_regions_free(regions);
-    free(recv);
-    free(part);
+    EQP__FREE(recv, part);
     return code;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts keys that the application computed: sends each distinct key once to the rank of its range, cuts the sorted keys
  * there, and returns the parts. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
 #include <equipoise/points.h>
@@ -48,19 +48,15 @@ static int64_t merge(int64_t n, keyed *item, int64_t *of)
 
 static int check(int64_t n, const uint64_t *key, const double *work, const int *part, eqp_message *message)
 {
-    if (n < 0 || (n > 0 && (key == NULL || part == NULL))) {
-        eqp_message_set(message, "keys: no keys, no parts or a number of items below 0");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && (key == NULL || part == NULL)),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "keys: no keys, no parts or a number of items below 0"));
     for (int64_t i = 0; i < n; i++) {
-        if (key[i] == UINT64_MAX) {
-            eqp_message_set(message, "keys: item %" PRId64 " has the key 2^64 - 1, which ends all intervals", i);
-            return EQP_ERR_DATA;
-        }
-        if (work != NULL && !(work[i] >= 0 && isfinite(work[i]))) {
-            eqp_message_set(message, "keys: item %" PRId64 " has work that is negative or not finite", i);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(key[i] == UINT64_MAX,
+                     EQP__SAY(message, EQP_ERR_DATA,
+                              "keys: item %" PRId64 " has the key 2^64 - 1, which ends all intervals", i));
+        EQP__FAIL_IF(
+            work != NULL && !(work[i] >= 0 && isfinite(work[i])),
+            EQP__SAY(message, EQP_ERR_DATA, "keys: item %" PRId64 " has work that is negative or not finite", i));
     }
     return EQP_OK;
 }
@@ -71,10 +67,8 @@ static int cut_dealt(MPI_Comm comm, int64_t n, keyed *item, int nparts, int *par
     eqp_balance_options options = eqp_balance_options_defaults();
     int64_t *of = NULL;
     double *load = NULL;
-    int *part_of = NULL, code = eqp_array_create(&of, n, sizeof *of);
+    int *part_of = NULL, code = EQP__ARRAYS(EQP__ARRAY(of, n), EQP__ARRAY(load, n), EQP__ARRAY(part_of, n));
 
-    code = code == EQP_OK ? eqp_array_create(&load, n, sizeof *load) : code;
-    code = code == EQP_OK ? eqp_array_create(&part_of, n, sizeof *part_of) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     for (int64_t i = 0; i < n; i++) {
         item[i].from = i;
@@ -89,9 +83,7 @@ static int cut_dealt(MPI_Comm comm, int64_t n, keyed *item, int nparts, int *par
         part[i] = part_of[of[i]];
     }
 done:
-    free(of);
-    free(load);
-    free(part_of);
+    EQP__FREE(of, load, part_of);
     return code;
 }
 
@@ -102,10 +94,9 @@ static int cut(MPI_Comm comm, int nranks, int64_t m, const keyed *item, int *par
     int64_t *count = NULL, n = 0;
     uint64_t *key = NULL;
     keyed *dealt = NULL;
-    int *dest = NULL, *there = NULL, code = eqp_array_create(&key, m, sizeof *key);
+    int *dest = NULL, *there = NULL,
+        code = EQP__ARRAYS(EQP__ARRAY(key, m), EQP__ARRAY(dest, m), EQP__ARRAY(count, nranks));
 
-    code = code == EQP_OK ? eqp_array_create(&dest, m, sizeof *dest) : code;
-    code = code == EQP_OK ? eqp_array_create(&count, nranks, sizeof *count) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     for (int64_t k = 0; k < m; k++) {
         key[k] = item[k].key;
@@ -118,11 +109,7 @@ static int cut(MPI_Comm comm, int nranks, int64_t m, const keyed *item, int *par
     EQP_TRY(eqp_move_return(comm, plan, count, sizeof *part, there, part));
 done:
     eqp_move_plan_free(plan);
-    free(count);
-    free(key);
-    free(dest);
-    free(dealt);
-    free(there);
+    EQP__FREE(count, key, dest, dealt, there);
     return code;
 }
 
@@ -153,22 +140,16 @@ int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *wo
     double *load = NULL;
     int *part_of = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = check(n, key, work, part, &why);
-    code = code == EQP_OK ? eqp_array_create(&item, n, sizeof *item) : code;
-    code = code == EQP_OK ? eqp_array_create(&load, n, sizeof *load) : code;
-    code = code == EQP_OK ? eqp_array_create(&of, n, sizeof *of) : code;
-    code = code == EQP_OK ? eqp_array_create(&part_of, n, sizeof *part_of) : code;
+    code =
+        code ? code : EQP__ARRAYS(EQP__ARRAY(item, n), EQP__ARRAY(load, n), EQP__ARRAY(of, n), EQP__ARRAY(part_of, n));
     if (n > 0) {
         eqp__put_value(pair, work != NULL);
     }
     EQP_TRY(eqp__agree_least(comm, code, 2, pair, &why));
-    if (eqp__pair_differs(pair)) {
-        eqp_message_set(&why, "keys: work is given on some ranks only");
-        EQP_TRY(EQP_ERR_ARGUMENT);
-    }
+    EQP_TRY(eqp__pair_differs(pair) ? EQP__SAY(&why, EQP_ERR_ARGUMENT, "keys: work is given on some ranks only")
+                                    : EQP_OK);
     for (int64_t i = 0; i < n; i++) {
         load[i] = work != NULL ? work[i] : 1;
     }
@@ -188,9 +169,6 @@ done:
         }
         *message = why;
     }
-    free(item);
-    free(load);
-    free(of);
-    free(part_of);
+    EQP__FREE(item, load, of, part_of);
     return code;
 }

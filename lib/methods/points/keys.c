@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantiles of distributed keys by histograms. Each round resolves several bits of the keys for all cuts at once. */
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/shares.h"
 
@@ -37,13 +37,10 @@ typedef struct quantiles {
 static int check_keys(int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
                       const uint64_t *cut)
 {
-    if (n < 0 || (n > 0 && !key) || !cut) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && !key) || !cut, EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
-        if (key[i] == UINT64_MAX || (i > 0 && key[i - 1] > key[i]) || (weight && weight[i] < 0)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(key[i] == UINT64_MAX || (i > 0 && key[i - 1] > key[i]) || (weight && weight[i] < 0),
+                     EQP_ERR_ARGUMENT);
     }
     return eqp__shares_check(nparts, share);
 }
@@ -63,22 +60,16 @@ static int allocate(quantiles *q, int ncuts)
     const int64_t most = (int64_t)ncuts << MOST_BITS, bins = most < MOST_BINS ? most : MOST_BINS;
     int code;
 
-    EQP_TRY(eqp_array_create(&q->target, ncuts, sizeof *q->target));
-    EQP_TRY(eqp_array_create(&q->range_of, ncuts, sizeof *q->range_of));
-    EQP_TRY(eqp_array_create(&q->list, ncuts, sizeof *q->list));
-    EQP_TRY(eqp_array_create(&q->next, ncuts, sizeof *q->next));
-    EQP_TRY(eqp_array_create(&q->load, bins > 2 * (int64_t)ncuts ? bins : 2 * (int64_t)ncuts, sizeof *q->load));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(q->target, ncuts), EQP__ARRAY(q->range_of, ncuts), EQP__ARRAY(q->list, ncuts),
+                        EQP__ARRAY(q->next, ncuts),
+                        EQP__ARRAY(q->load, bins > 2 * (int64_t)ncuts ? bins : 2 * (int64_t)ncuts)));
 done:
     return code;
 }
 
 static void release(quantiles *q)
 {
-    free(q->target);
-    free(q->range_of);
-    free(q->list);
-    free(q->next);
-    free(q->load);
+    EQP__FREE(q->target, q->range_of, q->list, q->next, q->load);
 }
 
 /* Sum of this rank's weights; EQP_ERR_OVERFLOW above 2^62. */
@@ -86,9 +77,7 @@ static int sum_weights(int64_t n, const int64_t *weight, int64_t *sum)
 {
     *sum = weight ? 0 : n;
     for (int64_t i = 0; weight && i < n; i++) {
-        if (weight[i] > MOST_WEIGHT - *sum) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(weight[i] > MOST_WEIGHT - *sum, EQP_ERR_OVERFLOW);
         *sum += weight[i];
     }
     return EQP_OK;
@@ -157,9 +146,9 @@ static int sum_bins(quantiles *q, int bits)
     }
     for (int64_t b = 0; b < nbins; b += MOST_SUMMED) {
         const int count = (int)(nbins - b < MOST_SUMMED ? nbins - b : MOST_SUMMED);
-        if (EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, q->load + b, count, MPI_INT64_T, MPI_SUM, q->comm)) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, q->load + b, count, MPI_INT64_T, MPI_SUM, q->comm)) !=
+                         MPI_SUCCESS,
+                     EQP_ERR_MPI);
     }
     return EQP_OK;
 }
@@ -258,9 +247,7 @@ int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest)
     uint64_t *cut = NULL;
     int rank, nranks = 0, r = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = n > 0 && !dest ? EQP_ERR_ARGUMENT : eqp_array_create(&cut, (int64_t)nranks + 1, sizeof *cut);
     EQP_TRY(cut_keys(comm, code, n, key, NULL, nranks, NULL, cut));
     for (int64_t i = 0; i < n; i++) {

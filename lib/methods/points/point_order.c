@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moves items to their places along a Hilbert curve, and back. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/points/points.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
 
@@ -40,9 +40,7 @@ static int find_ends(const eqp_points *points, int64_t end[6])
         double x[3];
         eqp__points_read(points, i, x);
         for (int a = 0; a < 3; a++) {
-            if (!isfinite(x[a])) {
-                return EQP_ERR_DATA;
-            }
+            EQP__FAIL_IF(!isfinite(x[a]), EQP_ERR_DATA);
             low[a] = fmin(low[a], x[a]);
             low[3 + a] = fmin(low[3 + a], -x[a]);
         }
@@ -68,11 +66,10 @@ static int check_points(const eqp_points *points, int64_t end[6], eqp_message *m
 {
     int code = EQP_OK;
 
-    if (points == NULL || points->n < 0 ||
-        (points->n > 0 && (points->x == NULL || (points->stride > 0 && points->stride < point_bytes(points))))) {
-        eqp_message_set(message, "balance: no points, or points that cannot be");
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(
+        points == NULL || points->n < 0 ||
+            (points->n > 0 && (points->x == NULL || (points->stride > 0 && points->stride < point_bytes(points)))),
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: no points, or points that cannot be"));
     if ((code = find_ends(points, end)) != EQP_OK) {
         eqp_message_set(message, "balance: a position that is not finite");
     }
@@ -193,12 +190,10 @@ static int deal_open(MPI_Comm comm, int64_t n, deal **made)
     EQP_TRY(eqp__comm_shape(comm, &d->rank, &d->nranks));
     d->nkeys = SAMPLED_PER_RANK * d->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * d->nranks : LEAST_SAMPLED;
     d->nkeys = d->nkeys < MOST_SAMPLED / d->nranks ? d->nkeys : MOST_SAMPLED / d->nranks + 1;
-    EQP_TRY(eqp_array_create(&d->out, n, sizeof *d->out));
-    EQP_TRY(eqp_array_create(&d->sorted, n, sizeof *d->sorted));
-    EQP_TRY(eqp_array_create(&d->dest, n, sizeof *d->dest));
-    EQP_TRY(eqp_array_create(&d->told, KEYS + d->nkeys, sizeof *d->told));
-    EQP_TRY(eqp_array_create(&d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks, sizeof *d->heard));
-    EQP_TRY(eqp_array_create(&d->sample, (int64_t)d->nkeys * d->nranks, sizeof *d->sample));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d->out, n), EQP__ARRAY(d->sorted, n), EQP__ARRAY(d->dest, n),
+                        EQP__ARRAY(d->told, KEYS + d->nkeys),
+                        EQP__ARRAY(d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks),
+                        EQP__ARRAY(d->sample, (int64_t)d->nkeys * d->nranks)));
 done:
     return code;
 }
@@ -222,9 +217,9 @@ static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *befo
         const int64_t from = sampled_before(n, m, k), to = sampled_before(n, m, k + 1);
         d->told[KEYS + k] = d->sorted[from + (to - from) / 2].key;
     }
-    if (EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm)) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm)) !=
+                     MPI_SUCCESS,
+                 EQP_ERR_MPI);
     *before = 0;
     for (int r = 0; r < d->nranks; r++) {
         const uint64_t *heard = d->heard + (int64_t)r * length;
@@ -341,9 +336,7 @@ int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_or
     eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code =
         order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
     EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));
@@ -361,8 +354,7 @@ void eqp_point_order_free(eqp_point_order *order)
 {
     if (order != NULL) {
         eqp_move_plan_free(order->plan);
-        free(order->recv_count);
-        free(order->item);
+        EQP__FREE(order->recv_count, order->item);
         deal_free(order->deal);
         if (order->owns_comm) {
             eqp_comm_free(&order->comm);

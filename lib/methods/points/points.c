@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "methods/points/points.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/collect.h"
 #include "methods/frame/rows.h"
 #include "methods/points/regions.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -26,12 +26,8 @@ static int make_columns(int64_t n, const eqp__curve_item *in, columns *c)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&c->id, n, sizeof *c->id));
-    EQP_TRY(eqp_array_create(&c->size, n, sizeof *c->size));
-    EQP_TRY(eqp_array_create(&c->weight, n, sizeof *c->weight));
-    EQP_TRY(eqp_array_create(&c->point, 3 * n, sizeof *c->point));
-    EQP_TRY(eqp_array_create(&c->part_now, n, sizeof *c->part_now));
-    EQP_TRY(eqp_array_create(&c->part, n, sizeof *c->part));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->id, n), EQP__ARRAY(c->size, n), EQP__ARRAY(c->weight, n),
+                        EQP__ARRAY(c->point, 3 * n), EQP__ARRAY(c->part_now, n), EQP__ARRAY(c->part, n)));
     for (int64_t i = 0; i < n; i++) {
         c->id[i] = in[i].id;
         c->size[i] = in[i].size;
@@ -84,9 +80,7 @@ static int assign_in_place(const call *is, int code, int *part, eqp_balance_resu
     columns c = {.id = NULL};
 
     MPI_Comm_rank(is->comm, &rank);
-    if (MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm) != MPI_SUCCESS, EQP_ERR_MPI);
     for (int64_t i = 0; i < n; i++) {
         item[i].id += rank > 0 ? before : 0;
     }
@@ -165,18 +159,15 @@ static int assign_on_root(const call *is, int code, eqp__collect *way, int *part
         told.code = assign_gathered(is, &g, &told.result);
         told.message = *is->message;
     }
-    if (EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm)) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm)) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                 : EQP_OK);
     *is->message = told.message;
     EQP_TRY(told.code);
     EQP_TRY(is->options->regions != NULL ? eqp__regions_share(is->comm, *is->options->regions) : EQP_OK);
     EQP_TRY(eqp__collect_return(way, sizeof *part, g.part, part));
     *result = told.result;
 done:
-    free(g.item);
-    free(g.phase_load);
-    free(g.part);
+    EQP__FREE(g.item, g.phase_load, g.part);
     return code;
 }
 
@@ -266,9 +257,7 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     eqp_regions *regions = NULL;
     int code = eqp__comm_dup(comm, &is.comm);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = check_call(method, points, options, part, &message);
     code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
     code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions of space for the parts of an assignment; finds the part of a place. */
 #include "methods/points/regions.h"
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/points/points.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
 
@@ -16,15 +16,9 @@
 void eqp_regions_free(eqp_regions *regions)
 {
     if (regions != NULL) {
-        free(regions->low);
-        free(regions->high);
-        free(regions->filled);
-        free(regions->tree);
-        free(regions->box);
-        free(regions->cut);
+        EQP__FREE(regions->low, regions->high, regions->filled, regions->tree, regions->box, regions->cut);
         eqp_voronoi_free(regions->cells);
-        free(regions->part_of);
-        free(regions);
+        EQP__FREE(regions->part_of, regions);
     }
 }
 
@@ -74,12 +68,12 @@ static int gather_ends(MPI_Comm comm, eqp_regions *r, const eqp_points *points, 
     int code;
 
     EQP_TRY(eqp_agree(comm, take_items(r, points, part, first, last), NULL));
-    if (MPI_Allreduce(MPI_IN_PLACE, r->low, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
-        MPI_Allreduce(MPI_IN_PLACE, r->high, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
-        MPI_Allreduce(MPI_IN_PLACE, first, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS ||
-        MPI_Allreduce(MPI_IN_PLACE, last, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Allreduce(MPI_IN_PLACE, r->low, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
+                    MPI_Allreduce(MPI_IN_PLACE, r->high, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
+                    MPI_Allreduce(MPI_IN_PLACE, first, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS ||
+                    MPI_Allreduce(MPI_IN_PLACE, last, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS
+                ? EQP_ERR_MPI
+                : EQP_OK);
     for (int p = 0; p < r->nparts; p++) {
         last[p] = ~last[p];
         for (int a = 0; a < 3; a++) {
@@ -173,9 +167,7 @@ static int grow(eqp_regions *r, begin *list, task *stack)
                 wall = found;
             }
         }
-        if (axis < 0) {
-            return EQP_ERR_STATE;
-        }
+        EQP__FAIL_IF(axis < 0, EQP_ERR_STATE);
         order_parts(r, axis, now.n, part, list);
         for (int i = 0; i < now.n; i++) {
             part[i] = list[i].part;
@@ -196,9 +188,7 @@ static int cut_curve(eqp_regions *r, const uint64_t *first, const uint64_t *last
     qsort(list, (size_t)r->nfilled, sizeof *list, by_begin);
     for (int i = 0; i < r->nfilled; i++) {
         const uint64_t before = i > 0 ? last[list[i - 1].part] : 0;
-        if (before > list[i].key) {
-            return EQP_ERR_STATE;
-        }
+        EQP__FAIL_IF(before > list[i].key, EQP_ERR_STATE);
         r->cut[i] = list[i].key - (list[i].key - before) / 2;
     }
     for (int i = 0; i < r->nfilled; i++) {
@@ -217,10 +207,8 @@ static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, c
     task *stack = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&list, r->nfilled, sizeof *list));
-    EQP_TRY(eqp_array_create(&stack, r->nfilled, sizeof *stack));
-    EQP_TRY(eqp_array_create(&r->tree, 2 * (int64_t)r->nparts, sizeof *r->tree));
-    EQP_TRY(eqp_array_create(&r->cut, r->nfilled, sizeof *r->cut));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(list, r->nfilled), EQP__ARRAY(stack, r->nfilled),
+                        EQP__ARRAY(r->tree, 2 * (int64_t)r->nparts), EQP__ARRAY(r->cut, r->nfilled)));
     code = wanted != NULL ? eqp__walls_grid(r, wanted, grid) : EQP_ERR_STATE;
     if (code == EQP_ERR_STATE && (wanted == NULL || r->nfilled == r->nparts)) {
         code = grow(r, list, stack);
@@ -231,8 +219,7 @@ static int divide(eqp_regions *r, const uint64_t *first, const uint64_t *last, c
     EQP_TRY(code);
     EQP_TRY(r->tree != NULL ? eqp__walls_stand(r, wanted) : EQP_OK);
 done:
-    free(list);
-    free(stack);
+    EQP__FREE(list, stack);
     return code;
 }
 
@@ -240,20 +227,16 @@ int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, c
                       const int *part, const eqp__walls_wanted *wanted, int grid[3])
 {
     uint64_t *first = NULL, *last = NULL;
-    int code = eqp_array_create(&r->low, 3 * (int64_t)r->nparts, sizeof *r->low);
+    int code = EQP__ARRAYS(EQP__ARRAY(r->low, 3 * (int64_t)r->nparts), EQP__ARRAY(r->high, 3 * (int64_t)r->nparts),
+                           EQP__ARRAY(r->filled, r->nparts), EQP__ARRAY(first, r->nparts), EQP__ARRAY(last, r->nparts));
 
-    code = code == EQP_OK ? eqp_array_create(&r->high, 3 * (int64_t)r->nparts, sizeof *r->high) : code;
-    code = code == EQP_OK ? eqp_array_create(&r->filled, r->nparts, sizeof *r->filled) : code;
-    code = code == EQP_OK ? eqp_array_create(&first, r->nparts, sizeof *first) : code;
-    code = code == EQP_OK ? eqp_array_create(&last, r->nparts, sizeof *last) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     memcpy(r->corner, scope->low, sizeof r->corner);
     r->side = scope->side;
     EQP_TRY(gather_ends(comm, r, points, part, first, last));
     EQP_TRY(r->cells == NULL ? eqp_agree(comm, divide(r, first, last, wanted, grid), NULL) : EQP_OK);
 done:
-    free(first);
-    free(last);
+    EQP__FREE(first, last);
     return code;
 }
 
@@ -267,19 +250,15 @@ const char *eqp__regions_reason(int code)
 
 static int check(const eqp_points *points, const int *part, int nparts, eqp_regions **regions, eqp_message *message)
 {
-    if (regions == NULL || points == NULL || (points->n > 0 && part == NULL)) {
-        eqp_message_set(message, "regions: no points, no parts or no place for the result");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (nparts < 1 || nparts > EQP_REGIONS_PARTS) {
-        eqp_message_set(message, "regions: %d parts, 1 to %d are possible", nparts, EQP_REGIONS_PARTS);
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(regions == NULL || points == NULL || (points->n > 0 && part == NULL),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "regions: no points, no parts or no place for the result"));
+    EQP__FAIL_IF(
+        nparts < 1 || nparts > EQP_REGIONS_PARTS,
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "regions: %d parts, 1 to %d are possible", nparts, EQP_REGIONS_PARTS));
     for (int64_t i = 0; i < points->n; i++) {
-        if (part[i] < 0 || part[i] >= nparts) {
-            eqp_message_set(message, "regions: item %" PRId64 " has part %d of %d", i, part[i], nparts);
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(
+            part[i] < 0 || part[i] >= nparts,
+            EQP__SAY(message, EQP_ERR_ARGUMENT, "regions: item %" PRId64 " has part %d of %d", i, part[i], nparts));
     }
     return EQP_OK;
 }
@@ -294,9 +273,7 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     code = check(points, part, nparts, regions, &why);
     code = code == EQP_OK ? eqp__regions_open(nparts, &made) : code;
     EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &why));
@@ -354,12 +331,8 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
 int eqp_regions_box(const eqp_regions *regions, int part, double low[3], double high[3])
 {
     EQP_REQUIRE(regions && low && high);
-    if (part < 0 || part >= regions->nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (regions->low[3 * part] > regions->high[3 * part]) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(part < 0 || part >= regions->nparts, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(regions->low[3 * part] > regions->high[3 * part], EQP_ERR_UNKNOWN);
     memcpy(low, regions->low + 3 * (size_t)part, 3 * sizeof *low);
     memcpy(high, regions->high + 3 * (size_t)part, 3 * sizeof *high);
     return EQP_OK;

@@ -39,9 +39,7 @@ int eqp__cells_share(MPI_Comm comm, int rank, eqp_voronoi *v)
     all[3] = v->scale;
     memcpy(all + ON_BOX, v->centre, 3 * (size_t)nparts * sizeof *all);
     memcpy(all + ON_BOX + 3 * (int64_t)nparts, v->bias, (size_t)nparts * sizeof *all);
-    if (MPI_Bcast(all, ON_BOX + 4 * nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Bcast(all, ON_BOX + 4 * nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
     if (rank > 0) {
         memcpy(v->low, all, 3 * sizeof *all);
         v->scale = all[3];
@@ -59,10 +57,10 @@ int eqp__regions_share(MPI_Comm comm, eqp_regions *r)
     int rank, nranks, any = r->cells != NULL, code;
 
     EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
-    if (MPI_Bcast(&any, 1, MPI_INT, 0, comm) != MPI_SUCCESS ||
-        (any && MPI_Bcast(r->part_of, r->nparts, MPI_INT, 0, comm) != MPI_SUCCESS)) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(MPI_Bcast(&any, 1, MPI_INT, 0, comm) != MPI_SUCCESS ||
+                    (any && MPI_Bcast(r->part_of, r->nparts, MPI_INT, 0, comm) != MPI_SUCCESS)
+                ? EQP_ERR_MPI
+                : EQP_OK);
     if (any) {
         EQP_TRY(eqp_agree(comm, rank > 0 ? eqp__voronoi_open(r->nparts, &r->cells) : EQP_OK, NULL));
         EQP_TRY(eqp__cells_share(comm, rank, r->cells));

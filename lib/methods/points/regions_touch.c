@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the parts whose regions a box or a ball touches. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/points/regions.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
 
 #include <float.h>
@@ -187,15 +187,13 @@ int eqp_regions_touch(const eqp_regions *regions, const double low[3], const dou
     }
     EQP_TRY(code);
     q.most = reach * (1 + 4 * DBL_EPSILON);
-    EQP_TRY(eqp_array_create(&q.seen, regions->nparts, sizeof *q.seen));
-    EQP_TRY(eqp_array_create(&q.stack, regions->nnodes, sizeof *q.stack));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(q.seen, regions->nparts), EQP__ARRAY(q.stack, regions->nnodes)));
     if (regions->nfilled > 0 || regions->nnodes > 0) {
         walk_images(&q, domain);
     }
     qsort(part, (size_t)q.n, sizeof *part, by_number);
     *n = q.n;
 done:
-    free(q.seen);
-    free(q.stack);
+    EQP__FREE(q.seen, q.stack);
     return code;
 }

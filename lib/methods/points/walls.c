@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boxes that fill the domain, from the boxes around the items of each part. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/points/points.h"
 #include "methods/points/regions.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/tensor.h>
 
@@ -165,9 +165,7 @@ int eqp__walls_stand(eqp_regions *r, const eqp__walls_wanted *wanted)
     double(*need)[3] = NULL, (*box)[6] = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&r->box, r->nparts, sizeof *r->box));
-    EQP_TRY(eqp_array_create(&need, r->nnodes, sizeof *need));
-    EQP_TRY(eqp_array_create(&box, r->nnodes, sizeof *box));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(r->box, r->nparts), EQP__ARRAY(need, r->nnodes), EQP__ARRAY(box, r->nnodes)));
     for (int64_t k = 0; k < 6 * (int64_t)r->nparts; k++) {
         r->box[k / 6][k % 6] = NAN;
     }
@@ -187,23 +185,16 @@ int eqp__walls_stand(eqp_regions *r, const eqp__walls_wanted *wanted)
         }
     }
 done:
-    free(need);
-    free(box);
+    EQP__FREE(need, box);
     return code;
 }
 
 int eqp_regions_walls(const eqp_regions *regions, int part, double low[3], double high[3])
 {
     EQP_REQUIRE(regions && low && high);
-    if (part < 0 || part >= regions->nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (regions->tree == NULL) {
-        return EQP_ERR_STATE;
-    }
-    if (isnan(regions->box[part][0])) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(part < 0 || part >= regions->nparts, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(regions->tree == NULL, EQP_ERR_STATE);
+    EQP__FAIL_IF(isnan(regions->box[part][0]), EQP_ERR_UNKNOWN);
     memcpy(low, regions->box[part], 3 * sizeof *low);
     memcpy(high, regions->box[part] + 3, 3 * sizeof *high);
     return EQP_OK;
@@ -245,16 +236,14 @@ done:
 static int check(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
                  const eqp_walls_options *how, const int *grid, eqp_regions **regions)
 {
-    if (method == NULL || points == NULL || options == NULL || options->size != sizeof *options || how == NULL ||
-        how->size != sizeof *how || grid == NULL || regions == NULL || options->nparts < 1 ||
-        options->nparts > EQP_REGIONS_PARTS) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(method == NULL || points == NULL || options == NULL || options->size != sizeof *options ||
+                     how == NULL || how->size != sizeof *how || grid == NULL || regions == NULL ||
+                     options->nparts < 1 || options->nparts > EQP_REGIONS_PARTS,
+                 EQP_ERR_ARGUMENT);
     for (int a = 0; a < 3; a++) {
-        if (!isfinite(how->low[a]) || !(how->high[a] >= how->low[a]) || !isfinite(how->high[a] - how->low[a]) ||
-            !(how->least[a] >= 0) || !isfinite(how->least[a])) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!isfinite(how->low[a]) || !(how->high[a] >= how->low[a]) ||
+                         !isfinite(how->high[a] - how->low[a]) || !(how->least[a] >= 0) || !isfinite(how->least[a]),
+                     EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -281,9 +270,8 @@ static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *poin
 {
     eqp_balance_options these = *options;
     eqp__walls_wanted wanted;
-    int *part = NULL, code = eqp_array_create(&part, points->n, sizeof *part);
+    int *part = NULL, code = EQP__ARRAYS(EQP__ARRAY(part, points->n), EQP__ARRAY(*made, 1));
 
-    code = code == EQP_OK ? eqp_array_create(made, 1, sizeof **made) : code;
     EQP_TRY(eqp_agree(comm, code, NULL));
     (*made)->nparts = options->nparts;
     (void)eqp_method_set(method, "cart", NULL, &these.settings, NULL); /* ignored by methods without this option */
@@ -306,9 +294,7 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     eqp__same same = {0, "the number of parts or the options of walls"};
     int found[3] = {0, 0, 0}, code = eqp__comm_dup(comm, &own);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     how = how != NULL ? how : &defaults;
     code = check(method, points, options, how, grid, regions);
     if (code == EQP_OK) {

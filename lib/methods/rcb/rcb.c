@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Zoltan's bisections of the weights: along coordinate axes (`rcb`), or across the axis of least inertia (`rib`). */
 #include "methods/rcb/rcb.h"
+#include "base/internal.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/rcb/session.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -42,10 +42,9 @@ static void list_points(void *data, int gid_words, int lid_words, int n, ZOLTAN_
 
 static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
 {
-    if (Zoltan_Set_Num_Geom_Fn(zoltan, count_dimensions, input) != ZOLTAN_OK ||
-        Zoltan_Set_Geom_Multi_Fn(zoltan, list_points, input) != ZOLTAN_OK) {
-        return EQP_ERR_ZOLTAN;
-    }
+    EQP__FAIL_IF(Zoltan_Set_Num_Geom_Fn(zoltan, count_dimensions, input) != ZOLTAN_OK ||
+                     Zoltan_Set_Geom_Multi_Fn(zoltan, list_points, input) != ZOLTAN_OK,
+                 EQP_ERR_ZOLTAN);
     return EQP_OK;
 }
 
@@ -67,9 +66,7 @@ static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan
         low[i % 3] = fmin(low[i % 3], items->point[i]);
         low[3 + i % 3] = fmin(low[3 + i % 3], -items->point[i]);
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS, EQP_ERR_MPI);
     for (int k = 0; k < 3; k++) {
         half = fmax(half, -low[3 + k] / 2 - low[k] / 2);
     }
@@ -118,9 +115,7 @@ static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, 
     }
     for (int round = 0; round < 200; round++) {
         int code = total_below(comm, n, weight, most, &total);
-        if (code) {
-            return code;
-        }
+        EQP__FAIL_IF(code, code);
         next = total * smallest_share / 2;
         if (next > 0.999 * most) {
             break;

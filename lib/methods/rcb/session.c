@@ -2,7 +2,8 @@
 /* Zoltan's interface: ids as 32-bit words, callbacks, parameters as strings, output switched off. */
 #include "methods/rcb/session.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/comm.h>
 
 #include <inttypes.h>
@@ -93,8 +94,7 @@ static int set_part_sizes(struct Zoltan_Struct *zoltan, const eqp_balance_option
     if (!options->share) {
         return EQP_OK;
     }
-    code = eqp_array_create(&id, options->nparts, sizeof *id);
-    code = code ? code : eqp_array_create(&size, options->nparts, sizeof *size);
+    code = EQP__ARRAYS(EQP__ARRAY(id, options->nparts), EQP__ARRAY(size, options->nparts));
     for (int p = 0; !code && p < options->nparts; p++) {
         id[p] = p;
         size[p] = (float)options->share[p];
@@ -102,8 +102,7 @@ static int set_part_sizes(struct Zoltan_Struct *zoltan, const eqp_balance_option
     if (!code && Zoltan_LB_Set_Part_Sizes(zoltan, 1, options->nparts, id, NULL, size) != ZOLTAN_OK) {
         code = EQP_ERR_ZOLTAN;
     }
-    free(id);
-    free(size);
+    EQP__FREE(id, size);
     return code;
 }
 
@@ -113,10 +112,9 @@ static int set_up(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input, const 
 {
     int code;
 
-    if (!zoltan || Zoltan_Set_Num_Obj_Fn(zoltan, count_objects, input) != ZOLTAN_OK ||
-        Zoltan_Set_Obj_List_Fn(zoltan, list_objects, input) != ZOLTAN_OK) {
-        return EQP_ERR_ZOLTAN;
-    }
+    EQP__FAIL_IF(!zoltan || Zoltan_Set_Num_Obj_Fn(zoltan, count_objects, input) != ZOLTAN_OK ||
+                     Zoltan_Set_Obj_List_Fn(zoltan, list_objects, input) != ZOLTAN_OK,
+                 EQP_ERR_ZOLTAN);
     code = set_parameters(zoltan, options, settings);
     code = code ? code : add_callbacks(zoltan, input);
     return code ? code : set_part_sizes(zoltan, options);
@@ -167,15 +165,11 @@ int eqp__zoltan_partition(MPI_Comm comm, const eqp__zoltan_input *input, const e
 
     code = code ? code : eqp_array_create(&answer, n, sizeof *answer);
     code = code || Zoltan_Initialize(0, NULL, &version) == ZOLTAN_OK ? code : EQP_ERR_ZOLTAN;
-    if ((code = eqp_agree(comm, code, NULL)) ||
-        (code = eqp__zoltan_check_ids(comm, n, in.items->id, options->message))) {
-        goto done;
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(eqp__zoltan_check_ids(comm, n, in.items->id, options->message));
     zoltan = Zoltan_Create(comm);
     code = set_up(zoltan, &in, options, settings, add_callbacks);
-    if ((code = eqp_agree(comm, code, NULL))) {
-        goto done;
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
     code = run(zoltan, n, options->nparts, answer);
     if (!(code = eqp_agree(comm, code, NULL)) && n > 0) {
         memcpy(part, answer, (size_t)n * sizeof *part);
@@ -199,10 +193,8 @@ static int find_twins(int64_t n, int64_t *id, eqp_message *message)
 {
     qsort(id, (size_t)n, sizeof *id, compare_ids);
     for (int64_t i = 1; i < n; i++) {
-        if (id[i] == id[i - 1]) {
-            eqp_message_set(message, "balance: two items have the id %" PRId64, id[i]);
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(id[i] == id[i - 1],
+                     EQP__SAY(message, EQP_ERR_DATA, "balance: two items have the id %" PRId64, id[i]));
     }
     return EQP_OK;
 }
@@ -226,7 +218,6 @@ int eqp__zoltan_check_ids(MPI_Comm comm, int64_t n, const int64_t *id, eqp_messa
     EQP_TRY(eqp_send_records(comm, sizeof *id, n, rank, id, &narrived, &arrived));
     EQP_TRY(eqp_agree(comm, find_twins(narrived, arrived, message), message));
 done:
-    free(rank);
-    free(arrived);
+    EQP__FREE(rank, arrived);
     return code;
 }

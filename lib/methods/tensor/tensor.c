@@ -2,10 +2,10 @@
 /* Rectilinear parts: the grid, the part of a point, and bins along the axes that resolve the items. */
 #include "methods/tensor/tensor.h"
 
+#include "base/internal.h"
 #include "methods/boxes/boxes.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/tensor.h>
 
 #include <float.h>
@@ -132,10 +132,8 @@ int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope,
         t->high[k] = scope->high[k];
         t->nbins[k] = choose_bins(t, k);
         EQP_TRY(t->nbins[k] > 0 ? EQP_OK : EQP_ERR_OVERFLOW);
-        EQP_TRY(eqp_array_create(&t->bin[k], t->n, sizeof *t->bin[k]));
-        EQP_TRY(eqp_array_create(&t->edge[k], (int64_t)t->nbins[k] + 1, sizeof *t->edge[k]));
-        EQP_TRY(eqp_array_create(&t->slab[k], t->nbins[k], sizeof *t->slab[k]));
-        EQP_TRY(eqp_array_create(&t->first[k], (int64_t)grid[k] + 1, sizeof *t->first[k]));
+        EQP_TRY(EQP__ARRAYS(EQP__ARRAY(t->bin[k], t->n), EQP__ARRAY(t->edge[k], (int64_t)t->nbins[k] + 1),
+                            EQP__ARRAY(t->slab[k], t->nbins[k]), EQP__ARRAY(t->first[k], (int64_t)grid[k] + 1)));
         for (int i = 0; i < t->nbins[k]; i++) {
             const double at = (double)i / t->nbins[k];
             t->edge[k][i] = fmax(scope->low[k], fmin(scope->high[k], scope->low[k] * (1 - at) + scope->high[k] * at));
@@ -150,8 +148,7 @@ int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope,
     }
     EQP_TRY(eqp_array_create(&t->back, (int64_t)slabs + 1, sizeof *t->back));
     /* Narrowing needs room for the loads of all axes' bins and for the former edges. */
-    EQP_TRY(eqp_array_create(&t->sum, sums > 2 * bins + 3 ? sums : 2 * bins + 3, sizeof *t->sum));
-    EQP_TRY(eqp_array_create(&t->load, t->n, sizeof *t->load));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(t->sum, sums > 2 * bins + 3 ? sums : 2 * bins + 3), EQP__ARRAY(t->load, t->n)));
     EQP_TRY(copy_shares(grid, share, t));
     round_loads(items, scope, t->load);
 done:
@@ -161,15 +158,9 @@ done:
 void eqp__tensor_close(eqp__tensor *t)
 {
     for (int k = 0; k < 3; k++) {
-        free(t->bin[k]);
-        free(t->edge[k]);
-        free(t->slab[k]);
-        free(t->first[k]);
+        EQP__FREE(t->bin[k], t->edge[k], t->slab[k], t->first[k]);
     }
-    free(t->share);
-    free(t->back);
-    free(t->sum);
-    free(t->load);
+    EQP__FREE(t->share, t->back, t->sum, t->load);
 }
 
 /* Sums the loads of the bins of all axes, one axis after another, into t->sum. Collective if `sum` is. */

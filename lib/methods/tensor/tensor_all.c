@@ -2,11 +2,11 @@
 /* The method `tensor`: walls that cross the whole domain. */
 #include "methods/tensor/tensor.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/rows.h"
 #include "methods/tiles/tiles_all.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/tensor.h>
 
@@ -113,8 +113,7 @@ static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eq
         part[i] = own.cart ? cart_number(grid, found) : found;
     }
 done:
-    free(sorted);
-    free(wall);
+    EQP__FREE(sorted, wall);
     eqp__tensor_close(&t);
     return code;
 }

@@ -2,10 +2,10 @@
 /* Trees of cuts: creation from items, and the search for the part of an interaction. */
 #include "methods/tiles/tiles.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>
@@ -14,11 +14,11 @@
 
 int eqp__tiles_check(const eqp_tiles_options *o)
 {
-    if (!o || o->size != sizeof *o || eqp__shares_check(o->nparts, o->share) || !(o->imbalance_tol >= 0) ||
-        !(o->aspect > 0) || !isfinite(o->aspect) || (o->shape != EQP_TILES_FREE && o->shape != EQP_TILES_JAGGED) ||
-        o->columns < 0 || o->columns > o->nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!o || o->size != sizeof *o || eqp__shares_check(o->nparts, o->share) || !(o->imbalance_tol >= 0) ||
+                     !(o->aspect > 0) || !isfinite(o->aspect) ||
+                     (o->shape != EQP_TILES_FREE && o->shape != EQP_TILES_JAGGED) || o->columns < 0 ||
+                     o->columns > o->nparts,
+                 EQP_ERR_ARGUMENT);
     return EQP_OK;
 }
 
@@ -59,15 +59,13 @@ int eqp__tile_scope_add(const eqp_tiles_items *items, eqp__tile_scope *scope)
 {
     eqp__tile_scope s = *scope;
 
-    if (items->n < 0 || items->n > INT32_MAX || (items->n > 0 && !items->target) ||
-        !scope_points(items->n, items->target, &s) || (items->source && !scope_points(items->n, items->source, &s))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(items->n < 0 || items->n > INT32_MAX || (items->n > 0 && !items->target) ||
+                     !scope_points(items->n, items->target, &s) ||
+                     (items->source && !scope_points(items->n, items->source, &s)),
+                 EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < items->n; i++) {
         double weight = items->weight ? items->weight[i] : 1;
-        if (!(weight >= 0) || !isfinite(weight)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!(weight >= 0) || !isfinite(weight), EQP_ERR_ARGUMENT);
         s.heaviest = weight > s.heaviest ? weight : s.heaviest;
     }
     s.n += items->n;
@@ -169,10 +167,7 @@ double eqp__tiles_target(const eqp__tile_plan *plan, int first, int n, int left,
 void eqp_tiles_free(eqp_tiles *tree)
 {
     if (tree) {
-        free(tree->before);
-        free(tree->share);
-        free(tree->cut);
-        free(tree);
+        EQP__FREE(tree->before, tree->share, tree->cut, tree);
     }
 }
 
@@ -206,9 +201,7 @@ static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
     eqp_tiles *t = NULL;
     int code = eqp_array_create(&t, 1, sizeof *t);
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     t->plan = (eqp__tile_plan){.nparts = options->nparts, .aspect = options->aspect};
     code = eqp__tiles_shares(options->nparts, options->share, &t->before);
     code = code ? code : eqp_array_create(&t->cut, options->nparts, sizeof *t->cut);
@@ -294,9 +287,7 @@ int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *opti
     }
     t->grid = eqp__tile_grid_of(&scope);
     eqp__tiles_pack(items, &scope, &t->grid, item);
-    if ((code = plan_columns(options, item, items->n, spare, t))) {
-        goto done;
-    }
+    EQP_TRY(plan_columns(options, item, items->n, spare, t));
     code = eqp__tiles_bisect(&t->plan, items->n, item, spare, false, 0, options->nparts, t->cut, found);
     if (code || (part && (code = eqp__tiles_finish(t, items, options->imbalance_tol, found, &r)))) {
         goto done;
@@ -314,9 +305,7 @@ int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *opti
         *result = r;
     }
 done:
-    free(item);
-    free(spare);
-    free(found);
+    EQP__FREE(item, spare, found);
     eqp_tiles_free(t);
     return code;
 }

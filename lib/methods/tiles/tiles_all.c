@@ -2,13 +2,13 @@
 /* The methods `tiles` and `jagged`, which cut targets and sources. */
 #include "methods/tiles/tiles_all.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -35,9 +35,8 @@ int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *be
     least[6] = ~eqp__rank_of_double(mine.heaviest);
     EQP_TRY(eqp__meet(comm, code, 7, least, 1, &all, NULL));
     EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
-    if (EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm)) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
+    EQP_TRY(EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                    : EQP_OK);
     for (int k = 0; k < 3; k++) {
         mine.low[k] = eqp__double_of_rank(least[k]);
         mine.high[k] = eqp__double_of_rank(~least[3 + k]);
@@ -59,21 +58,14 @@ static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, co
     int64_t total = 0;
     int *found = NULL, code = eqp_gather_records(comm, sizeof *all, n, item, &total, &all);
 
-    if (code) {
-        return code;
-    }
-    code = eqp_array_create(&spare, total, sizeof *spare);
-    code = code ? code : eqp_array_create(&cut, plan->nparts, sizeof *cut);
-    code = code ? code : eqp_array_create(&found, total, sizeof *found);
+    EQP__FAIL_IF(code, code);
+    code = EQP__ARRAYS(EQP__ARRAY(spare, total), EQP__ARRAY(cut, plan->nparts), EQP__ARRAY(found, total));
     code = code ? code : eqp__tiles_bisect(plan, total, all, spare, false, 0, plan->nparts, cut, found);
     code = eqp_agree(comm, code, NULL);
     for (int64_t i = 0; i < n && !code; i++) {
         part[i] = found[before + i];
     }
-    free(all);
-    free(spare);
-    free(cut);
-    free(found);
+    EQP__FREE(all, spare, cut, found);
     return code;
 }
 
@@ -94,8 +86,7 @@ static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n
     if (!code) {
         code = eqp_agree(comm, eqp__tiles_columns(sample, all, plan->nparts, plan->aspect, columns), NULL);
     }
-    free(mine);
-    free(sample);
+    EQP__FREE(mine, sample);
     return code;
 }
 
@@ -147,8 +138,7 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
                                             : eqp__tiles_bisect_all(comm, &plan, items->n, item, before, part);
         }
     }
-    free(shares);
-    free(item);
+    EQP__FREE(shares, item);
     return code;
 }
 
@@ -187,8 +177,7 @@ static int relabel_alone(const eqp_balance_items *items, const eqp_balance_optio
         part[i] = number[part[i]];
     }
 done:
-    free(number);
-    free(overlap);
+    EQP__FREE(number, overlap);
     return code;
 }
 

@@ -3,7 +3,7 @@
  * second pass collects the items near it, and a third pass divides the items, which keep their order. */
 #include "methods/tiles/tiles.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -346,18 +346,14 @@ int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *ite
     int64_t load = 0;
     bisection b = {.plan = plan, .keep_directions = keep_directions, .part = part};
     /* One more, since items that are not kept are written after the last kept one. */
-    int code = eqp_array_create(&b.close, n + 1, sizeof *b.close);
+    int code = EQP__ARRAYS(EQP__ARRAY(b.close, n + 1), EQP__ARRAY(b.closer, n + 1), EQP__ARRAY(b.number, n + 1));
 
-    code = code ? code : eqp_array_create(&b.closer, n + 1, sizeof *b.closer);
-    code = code ? code : eqp_array_create(&b.number, n + 1, sizeof *b.number);
     for (int64_t i = 0; i < n; i++) {
         load += item[i].weight;
     }
     if (!code) {
         bisect(&b, item, spare, n, load, first, nparts, cut);
     }
-    free(b.close);
-    free(b.closer);
-    free(b.number);
+    EQP__FREE(b.close, b.closer, b.number);
     return code;
 }

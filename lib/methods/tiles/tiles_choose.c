@@ -2,7 +2,7 @@
 /* Choice of the direction along which a node is cut, from the spread of a sample of its items. */
 #include "methods/tiles/tiles.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -234,12 +234,9 @@ static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, 
     eqp__tile_moments *moments = NULL;
     int *strip = NULL, code = eqp_array_create(&item, n, sizeof *item);
 
-    if (code || (code = eqp_array_create(&spare, n, sizeof *spare)) ||
-        (code = eqp_array_create(&strip, n, sizeof *strip)) || (code = eqp_array_create(&cut, strips, sizeof *cut)) ||
-        (code = eqp_array_create(&box, strips, sizeof *box)) ||
-        (code = eqp_array_create(&moments, strips, sizeof *moments))) {
-        goto done;
-    }
+    EQP_TRY(code);
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(spare, n), EQP__ARRAY(strip, n), EQP__ARRAY(cut, strips), EQP__ARRAY(box, strips),
+                        EQP__ARRAY(moments, strips)));
     for (int64_t i = 0; i < n; i++) {
         item[i] = sample[i];
         item[i].order = (uint32_t)i;
@@ -249,12 +246,7 @@ static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, 
         *cost = columns + aspect * sources_per_target(sample, n, strip, strips, box, moments);
     }
 done:
-    free(item);
-    free(spare);
-    free(strip);
-    free(cut);
-    free(box);
-    free(moments);
+    EQP__FREE(item, spare, strip, cut, box, moments);
     return code;
 }
 
@@ -269,9 +261,7 @@ int eqp__tiles_columns(const eqp__tile_item *sample, int64_t n, int nparts, doub
             continue;
         }
         int code = cost_of_columns(sample, n, nparts, (int)c, aspect, &cost);
-        if (code) {
-            return code;
-        }
+        EQP__FAIL_IF(code, code);
         if (cost < best) {
             best = cost;
             chosen = (int)c;

@@ -3,9 +3,9 @@
  * rank finds the same cuts, and one rank with all items would find them too. */
 #include "methods/tiles/tiles_all.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -68,15 +68,12 @@ static int levels_open(levels *l, eqp__tile_item *item)
     const int64_t moments = (int64_t)nparts * EQP__TILE_MOMENTS, bins = histogram_room(nparts);
     int code = nparts > MOST_PARTS ? EQP_ERR_OVERFLOW : EQP_OK;
 
-    if (code || (code = eqp_array_create(&l->spare, l->n, sizeof *l->spare)) ||
-        (code = eqp_array_create(&l->close, l->n, sizeof *l->close)) ||
-        (code = eqp_array_create(&l->traveller, l->n, sizeof *l->traveller)) ||
-        (code = eqp_array_create(&l->node, nparts, sizeof *l->node)) ||
-        (code = eqp_array_create(&l->next, nparts, sizeof *l->next)) ||
-        (code = eqp_array_create(&l->number, moments > bins ? moments : bins, sizeof *l->number)) ||
-        (code = eqp_array_create(&l->bound, (int64_t)nparts * 2 * EQP__TILE_AXES, sizeof *l->bound))) {
-        return code;
-    }
+    EQP__FAIL_IF(
+        code || (code = EQP__ARRAYS(EQP__ARRAY(l->spare, l->n), EQP__ARRAY(l->close, l->n),
+                                    EQP__ARRAY(l->traveller, l->n), EQP__ARRAY(l->node, nparts),
+                                    EQP__ARRAY(l->next, nparts), EQP__ARRAY(l->number, moments > bins ? moments : bins),
+                                    EQP__ARRAY(l->bound, (int64_t)nparts * 2 * EQP__TILE_AXES))),
+        code);
     l->item = item;
     l->nnodes = nparts > 1;
     l->node[0] = (node){.first = 0, .nparts = nparts, .begin = 0, .n = l->n};
@@ -86,13 +83,7 @@ static int levels_open(levels *l, eqp__tile_item *item)
 /* item: as passed to levels_open(); borrowed. l->item and l->spare may have been exchanged since. */
 static void levels_close(levels *l, eqp__tile_item *item)
 {
-    free(l->item == item ? l->spare : l->item);
-    free(l->close);
-    free(l->traveller);
-    free(l->node);
-    free(l->next);
-    free(l->number);
-    free(l->bound);
+    EQP__FREE(l->item == item ? l->spare : l->item, l->close, l->traveller, l->node, l->next, l->number, l->bound);
 }
 
 static int add_up(const levels *l, int64_t n)
@@ -122,10 +113,9 @@ static int count_items(levels *l, unsigned *allowed)
         l->number[2 * n + k] = 0;
     }
     /* MPI_Exscan does not set the result of the first rank, which stays 0. */
-    if (MPI_Exscan(l->number, l->number + (ptrdiff_t)2 * n, n, MPI_INT64_T, MPI_SUM, l->comm) != MPI_SUCCESS ||
-        add_up(l, 2 * (int64_t)n)) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Exscan(l->number, l->number + (ptrdiff_t)2 * n, n, MPI_INT64_T, MPI_SUM, l->comm) != MPI_SUCCESS ||
+                     add_up(l, 2 * (int64_t)n),
+                 EQP_ERR_MPI);
     for (int k = 0; k < n; k++) {
         node *a = &l->node[k];
         int64_t load = l->number[n + k];
@@ -317,9 +307,7 @@ static int cut_few(levels *l)
         }
     }
     int code = eqp_gather_records(l->comm, sizeof *all, count, l->traveller, &nall, &all);
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     if (nall > 0) {
         qsort(all, (size_t)nall, sizeof *all, by_node);
     }
@@ -380,16 +368,12 @@ static int cut_level(levels *l, unsigned *allowed)
     bool more = true;
     int code = count_items(l, allowed);
 
-    if (code || (code = choose_directions(l, allowed))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = choose_directions(l, allowed)), code);
     open_search(l);
     while (more && !code) {
         code = narrow(l, &more);
     }
-    if (code || (code = cut_few(l))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = cut_few(l)), code);
     descend(l);
     return EQP_OK;
 }

@@ -2,7 +2,7 @@
 /* Recut of a tree for other items: only branches that hold an overloaded part are cut again. */
 #include "methods/tiles/tiles.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,27 +31,17 @@ static int recutting_open(recutting *c)
     const int nparts = c->tree->plan.nparts;
     int code = eqp_array_create(&c->cut, nparts, sizeof *c->cut);
 
-    if (code || (code = eqp_array_create(&c->item, c->n, sizeof *c->item)) ||
-        (code = eqp_array_create(&c->moved, c->n, sizeof *c->moved)) ||
-        (code = eqp_array_create(&c->part, c->n, sizeof *c->part)) ||
-        (code = eqp_array_create(&c->before, (int64_t)nparts + 1, sizeof *c->before)) ||
-        (code = eqp_array_create(&c->root, nparts, sizeof *c->root)) ||
-        (code = eqp_array_create(&c->first, (int64_t)nparts + 1, sizeof *c->first))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = EQP__ARRAYS(EQP__ARRAY(c->item, c->n), EQP__ARRAY(c->moved, c->n),
+                                             EQP__ARRAY(c->part, c->n), EQP__ARRAY(c->before, (int64_t)nparts + 1),
+                                             EQP__ARRAY(c->root, nparts), EQP__ARRAY(c->first, (int64_t)nparts + 1))),
+                 code);
     memcpy(c->cut, c->tree->cut, (size_t)(nparts - 1) * sizeof *c->cut);
     return EQP_OK;
 }
 
 static void recutting_close(recutting *c)
 {
-    free(c->cut);
-    free(c->item);
-    free(c->moved);
-    free(c->part);
-    free(c->before);
-    free(c->root);
-    free(c->first);
+    EQP__FREE(c->cut, c->item, c->moved, c->part, c->before, c->root, c->first);
 }
 
 /* Finds the part of every item under the present cuts, and the loads. */
@@ -170,9 +160,7 @@ static int recut(recutting *c, const eqp_tiles_items *items)
     eqp__tile_scope scope = eqp__tile_scope_nothing();
     int code = eqp__tile_scope_add(items, &scope);
 
-    if (code || (code = recutting_open(c))) {
-        return code;
-    }
+    EQP__FAIL_IF(code || (code = recutting_open(c)), code);
     eqp__tiles_pack(items, &scope, &c->tree->grid, c->item);
     find_loads(c);
     for (int p = 0; p < nparts; p++) {
@@ -193,9 +181,7 @@ int eqp_tiles_recut(eqp_tiles *tree, const eqp_tiles_items *items, double imbala
     eqp_tiles_result r = {0};
     int code = !tree || !items || !(imbalance_tol >= 0) ? EQP_ERR_ARGUMENT : EQP_OK;
 
-    if (code) {
-        return code;
-    }
+    EQP__FAIL_IF(code, code);
     c.n = items->n;
     if ((code = recut(&c, items)) || (part && (code = eqp__tiles_finish(tree, items, imbalance_tol, c.part, &r)))) {
         goto done;

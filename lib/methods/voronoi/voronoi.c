@@ -2,9 +2,9 @@
 /* Voronoi cells with biases: creation from weighted points, and the parts of points. */
 #include "methods/voronoi/voronoi.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/tiles.h>
 
 #include <float.h>
@@ -73,9 +73,7 @@ static int take_sample(int64_t n, const double *point, const double *weight, int
     int code;
 
     s->n = n > 0 ? (n - 1) / stride + 1 : 0;
-    EQP_TRY(eqp_array_create(&s->x, 3 * s->n, sizeof *s->x));
-    EQP_TRY(eqp_array_create(&s->weight, s->n, sizeof *s->weight));
-    EQP_TRY(eqp_array_create(&s->target, v->nparts, sizeof *s->target));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->x, 3 * s->n), EQP__ARRAY(s->weight, s->n), EQP__ARRAY(s->target, v->nparts)));
     for (int64_t i = 0; i < s->n; i++) {
         eqp__voronoi_scaled(v, point + 3 * i * stride, s->x + 3 * i);
         s->weight[i] = weight ? weight[i * stride] : 1;
@@ -90,9 +88,7 @@ done:
 
 static void sample_free(sample *s)
 {
-    free(s->x);
-    free(s->weight);
-    free(s->target);
+    EQP__FREE(s->x, s->weight, s->target);
 }
 
 static void find_targets(const double *share, int nparts, sample *s)
@@ -200,8 +196,7 @@ static int begin(const sample *s, const double *share, eqp_voronoi *v)
     options.nparts = v->nparts;
     options.share = share;
     options.imbalance_tol = INFINITY;
-    EQP_TRY(eqp_array_create(&part, s->n, sizeof *part));
-    EQP_TRY(eqp_array_create(&sum, 4 * (int64_t)v->nparts, sizeof *sum));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(part, s->n), EQP__ARRAY(sum, 4 * (int64_t)v->nparts)));
     EQP_TRY(eqp_tiles_create(&items, &options, part, NULL, NULL));
     eqp__voronoi_gravity(&s->cells, v, part, 1, sum);
     for (int p = 0; p < v->nparts; p++) {
@@ -213,8 +208,7 @@ static int begin(const sample *s, const double *share, eqp_voronoi *v)
     eqp__voronoi_plant(v);
     EQP_TRY(fill_empty(s, v));
 done:
-    free(part);
-    free(sum);
+    EQP__FREE(part, sum);
     return code;
 }
 

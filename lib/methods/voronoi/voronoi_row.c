@@ -3,13 +3,13 @@
  * items. */
 #include "methods/voronoi/voronoi.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/collect.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/rows.h"
 #include "methods/points/regions.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -66,8 +66,7 @@ static int collect_sample(MPI_Comm comm, const eqp_balance_items *items, int64_t
 
     EQP_TRY(eqp_scan_int64(comm, items->n, &before, &all));
     stride = eqp__voronoi_stride(all, most);
-    code = eqp_array_create(&my_point, 3 * (items->n / stride + 1), sizeof *my_point);
-    code = code ? code : eqp_array_create(&my_weight, items->n / stride + 1, sizeof *my_weight);
+    code = EQP__ARRAYS(EQP__ARRAY(my_point, 3 * (items->n / stride + 1)), EQP__ARRAY(my_weight, items->n / stride + 1));
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__collect_open(comm, &c));
     EQP_TRY(eqp__collect_announce(&c, take_sample(items, before, stride, my_point, my_weight), total));
@@ -75,8 +74,7 @@ static int collect_sample(MPI_Comm comm, const eqp_balance_items *items, int64_t
     EQP_TRY(eqp__collect_array(&c, EQP_OK, *total, sizeof *my_weight, my_weight, weight));
 done:
     eqp__collect_close(&c);
-    free(my_point);
-    free(my_weight);
+    EQP__FREE(my_point, my_weight);
     return code;
 }
 
@@ -105,8 +103,7 @@ static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const e
         v = NULL;
     }
 done:
-    free(point);
-    free(weight);
+    EQP__FREE(point, weight);
     eqp_voronoi_free(v);
     return code;
 }

@@ -2,7 +2,7 @@
 /* Search for the cell of a point: a k-d tree over the centres, whose pieces hold the largest bias inside. */
 #include "methods/voronoi/voronoi.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +33,9 @@ int eqp__voronoi_open(int nparts, eqp_voronoi **voronoi)
     }
     EQP_TRY(eqp_array_create(&v, 1, sizeof *v));
     v->nparts = nparts;
-    EQP_TRY(eqp_array_create(&v->centre, 3 * (int64_t)nparts, sizeof *v->centre));
-    EQP_TRY(eqp_array_create(&v->bias, nparts, sizeof *v->bias));
-    EQP_TRY(eqp_array_create(&v->order, nparts, sizeof *v->order));
-    EQP_TRY(eqp_array_create(&v->piece, pieces, sizeof *v->piece));
-    EQP_TRY(eqp_array_create(&v->spare, nparts, sizeof(place)));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->centre, 3 * (int64_t)nparts), EQP__ARRAY(v->bias, nparts),
+                        EQP__ARRAY(v->order, nparts), EQP__ARRAY(v->piece, pieces),
+                        {&v->spare, nparts, sizeof(place)}));
     *voronoi = v;
     v = NULL;
 done:
@@ -48,12 +46,7 @@ done:
 void eqp_voronoi_free(eqp_voronoi *voronoi)
 {
     if (voronoi) {
-        free(voronoi->centre);
-        free(voronoi->bias);
-        free(voronoi->order);
-        free(voronoi->piece);
-        free(voronoi->spare);
-        free(voronoi);
+        EQP__FREE(voronoi->centre, voronoi->bias, voronoi->order, voronoi->piece, voronoi->spare, voronoi);
     }
 }
 

@@ -2,9 +2,8 @@
 /* Biases by damped Newton steps, and centres that move to the centres of gravity of their cells. */
 #include "methods/voronoi/voronoi.h"
 
+#include "base/internal.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,22 +47,15 @@ static int state_open(int64_t n, int nparts, eqp__cells_state *state)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&state->bias, nparts, sizeof *state->bias));
-    EQP_TRY(eqp_array_create(&state->load, nparts, sizeof *state->load));
-    EQP_TRY(eqp_array_create(&state->count, nparts, sizeof *state->count));
-    EQP_TRY(eqp_array_create(&state->cell, n, sizeof *state->cell));
-    EQP_TRY(eqp_array_create(&state->gap, n, sizeof *state->gap));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(state->bias, nparts), EQP__ARRAY(state->load, nparts),
+                        EQP__ARRAY(state->count, nparts), EQP__ARRAY(state->cell, n), EQP__ARRAY(state->gap, n)));
 done:
     return code;
 }
 
 static void state_close(eqp__cells_state *state)
 {
-    free(state->bias);
-    free(state->load);
-    free(state->count);
-    free(state->cell);
-    free(state->gap);
+    EQP__FREE(state->bias, state->load, state->count, state->cell, state->gap);
 }
 
 static int open_solver(solver *s)
@@ -74,10 +66,8 @@ static int open_solver(solver *s)
     EQP_TRY(state_open(n, s->v->nparts, &s->now));
     EQP_TRY(state_open(n, s->v->nparts, &s->next));
     EQP_TRY(eqp__cells_step_open(n, s->v->nparts, &s->step));
-    EQP_TRY(eqp_array_create(&s->sum, 4 * nparts, sizeof *s->sum));
-    EQP_TRY(eqp_array_create(&s->best_bias, nparts, sizeof *s->best_bias));
-    EQP_TRY(eqp_array_create(&s->best_centre, 3 * nparts, sizeof *s->best_centre));
-    EQP_TRY(eqp_array_create(&s->former_centre, 3 * nparts, sizeof *s->former_centre));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->sum, 4 * nparts), EQP__ARRAY(s->best_bias, nparts),
+                        EQP__ARRAY(s->best_centre, 3 * nparts), EQP__ARRAY(s->former_centre, 3 * nparts)));
 done:
     return code;
 }
@@ -87,10 +77,7 @@ static void close_solver(solver *s)
     state_close(&s->now);
     state_close(&s->next);
     eqp__cells_step_close(&s->step);
-    free(s->sum);
-    free(s->best_bias);
-    free(s->best_centre);
-    free(s->former_centre);
+    EQP__FREE(s->sum, s->best_bias, s->best_centre, s->former_centre);
 }
 
 /* Finds the cell of every point under the biases of a state, and the loads. */

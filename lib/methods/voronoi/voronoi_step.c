@@ -8,7 +8,7 @@
  * near it. */
 #include "methods/voronoi/voronoi.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +26,9 @@ int eqp__cells_step_open(int64_t n, int nparts, eqp__cells_step *step)
     int code;
 
     *step = (eqp__cells_step){.first = NULL};
-    EQP_TRY(eqp_array_create(&step->first, (int64_t)nparts + 1, sizeof *step->first));
-    EQP_TRY(eqp_array_create(&step->end, (int64_t)nparts + 1, sizeof *step->end));
-    EQP_TRY(eqp_array_create(&step->other, 2 * (n + nparts), sizeof *step->other));
-    EQP_TRY(eqp_array_create(&step->density, 2 * (n + nparts), sizeof *step->density));
-    EQP_TRY(eqp_array_create(&step->seen, nparts, sizeof *step->seen));
-    EQP_TRY(eqp_array_create(&step->diagonal, 5 * (int64_t)nparts, sizeof *step->diagonal));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(step->first, (int64_t)nparts + 1), EQP__ARRAY(step->end, (int64_t)nparts + 1),
+                        EQP__ARRAY(step->other, 2 * (n + nparts)), EQP__ARRAY(step->density, 2 * (n + nparts)),
+                        EQP__ARRAY(step->seen, nparts), EQP__ARRAY(step->diagonal, 5 * (int64_t)nparts)));
     step->change = step->diagonal + nparts;
     step->residual = step->change + nparts;
     step->direction = step->residual + nparts;
@@ -42,12 +39,7 @@ done:
 
 void eqp__cells_step_close(eqp__cells_step *step)
 {
-    free(step->first);
-    free(step->end);
-    free(step->other);
-    free(step->density);
-    free(step->seen);
-    free(step->diagonal);
+    EQP__FREE(step->first, step->end, step->other, step->density, step->seen, step->diagonal);
 }
 
 static bool has_wall(const eqp__cells_state *state, int64_t i)
