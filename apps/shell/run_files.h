@@ -95,7 +95,7 @@ typedef struct app_rows {
     const void *const *column; /* words of 8 bytes, [n] each; at most APP_FILE_COLUMNS */
 } app_rows;
 
-/* Writes rows by ascending place. Every rank takes up to 12 MB, rank 0 another 2 MB a column, and each 24 bytes for
+/* Writes rows by ascending place. Every rank takes up to 9 MB, rank 0 another 2.1 MB a column, and each 24 bytes for
  * 262144 indices of a kind. EQP_ERR_INTERNAL where two places are alike. Collective. */
 int app_write_ordered(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, const app_rows *rows,
                       eqp_message *message);

@@ -16,7 +16,9 @@
 enum {
     WINDOW = 1 << 18,    /* places of a window; large enough that rows of a rank share cache lines */
     LISTED = 1 << 20,    /* rows that a rank looks up at once, at least those of a window */
-    PIECE = 1 << 13,     /* rows of a message */
+    BLOCK = 1 << 13,     /* rows that are written at once */
+    STRIDE = BLOCK + 8,  /* words from column to column: a power of two would have all of them share cache sets */
+    PIECE = 1 << 11,     /* rows of a message */
     INVITED = 2 * PIECE, /* rows that invited ranks hold ready: a sleeper wakes while the ranks before it send */
     PAUSE = 500000,      /* nanoseconds between two looks at a request */
     TAG = 78
@@ -32,11 +34,11 @@ typedef struct ordering {
     int64_t *end;               /* [nwindows] of the listed windows: behind their last row in `list` */
     int64_t listed;             /* windows below this are listed, or done */
     int64_t *list;              /* [LISTED] this rank's rows, window by window */
-    int32_t *slot;              /* [WINDOW] places of the present rows in the window */
-    uint64_t *piece;            /* [1 + ncolumns][PIECE] rows on their way: places in the window, then the columns */
+    uint64_t *piece;            /* [PIECE][1 + ncolumns] rows on their way: the place in the window, then the columns */
     int64_t *coming;            /* rank 0: [nranks] rows of the present window */
     bool *filled;               /* rank 0: [WINDOW] */
-    uint64_t *block[APP_FILE_COLUMNS]; /* rank 0: [WINDOW] */
+    uint64_t *window;           /* rank 0: [WINDOW][ncolumns] */
+    uint64_t *block;            /* rank 0: [ncolumns][STRIDE] */
 } ordering;
 
 static int64_t window_of(const ordering *o, int64_t i)
@@ -84,14 +86,12 @@ static int create_buffers(ordering *o)
     int code;
 
     EQP_TRY(eqp_array_create(&o->list, o->rows->n < LISTED ? o->rows->n : LISTED, sizeof *o->list));
-    EQP_TRY(eqp_array_create(&o->slot, WINDOW, sizeof *o->slot));
     EQP_TRY(eqp_array_create(&o->piece, o->nranks > 1 ? (int64_t)PIECE * (1 + o->ncolumns) : 0, sizeof *o->piece));
     if (o->me == 0) {
         EQP_TRY(eqp_array_create(&o->coming, o->nranks, sizeof *o->coming));
         EQP_TRY(eqp_array_create(&o->filled, WINDOW, sizeof *o->filled));
-        for (int c = 0; c < o->ncolumns; c++) {
-            EQP_TRY(eqp_array_create(&o->block[c], WINDOW, sizeof *o->block[c]));
-        }
+        EQP_TRY(eqp_array_create(&o->window, (int64_t)WINDOW * o->ncolumns, sizeof *o->window));
+        EQP_TRY(eqp_array_create(&o->block, (int64_t)STRIDE * o->ncolumns, sizeof *o->block));
     }
 done:
     return code;
@@ -99,13 +99,11 @@ done:
 
 static void free_ordering(ordering *o)
 {
-    for (int c = 0; c < APP_FILE_COLUMNS; c++) {
-        free(o->block[c]);
-    }
+    free(o->block);
+    free(o->window);
     free(o->filled);
     free(o->coming);
     free(o->piece);
-    free(o->slot);
     free(o->list);
     free(o->end);
     free(o->total);
@@ -130,11 +128,15 @@ static void list_rows(ordering *o, int64_t window)
     }
 }
 
-/* Rows of a column, one after the other. */
-static void take(const void *column, int64_t n, const int64_t *row, uint64_t *to)
+static uint64_t place_of(const ordering *o, int64_t row)
 {
-    for (int64_t k = 0; k < n; k++) {
-        memcpy(&to[k], (const char *)column + 8 * row[k], 8);
+    return (uint64_t)o->rows->index[row] % WINDOW;
+}
+
+static void take_row(const ordering *o, int64_t row, uint64_t *to)
+{
+    for (int c = 0; c < o->ncolumns; c++) {
+        memcpy(&to[c], (const char *)o->rows->column[c] + 8 * row, 8);
     }
 }
 
@@ -161,10 +163,9 @@ static void send_rows(ordering *o, int64_t n, const int64_t *row)
         const int64_t now = n - at < PIECE ? n - at : PIECE;
 
         for (int64_t k = 0; k < now; k++) {
-            o->piece[k] = (uint64_t)o->rows->index[row[at + k]] % WINDOW;
-        }
-        for (int c = 0; c < o->ncolumns; c++) {
-            take(o->rows->column[c], now, row + at, o->piece + (1 + c) * now);
+            uint64_t *to = o->piece + k * (1 + o->ncolumns);
+            to[0] = place_of(o, row[at + k]);
+            take_row(o, row[at + k], to + 1);
         }
         MPI_Send(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, 0, TAG, o->comm);
     }
@@ -174,13 +175,9 @@ static void take_piece(ordering *o, int from, int64_t now)
 {
     MPI_Recv(o->piece, (int)((1 + o->ncolumns) * now), MPI_UINT64_T, from, TAG, o->comm, MPI_STATUS_IGNORE);
     for (int64_t k = 0; k < now; k++) {
-        o->filled[o->piece[k]] = true;
-    }
-    for (int c = 0; c < o->ncolumns; c++) {
-        const uint64_t *column = o->piece + (1 + c) * now;
-        for (int64_t k = 0; k < now; k++) {
-            o->block[c][o->piece[k]] = column[k];
-        }
+        const uint64_t *from_row = o->piece + k * (1 + o->ncolumns);
+        o->filled[from_row[0]] = true;
+        memcpy(o->window + from_row[0] * (uint64_t)o->ncolumns, from_row + 1, (size_t)o->ncolumns * sizeof *from_row);
     }
 }
 
@@ -210,32 +207,35 @@ static void take_rows(ordering *o)
 static void place_own(ordering *o, int64_t n, const int64_t *row)
 {
     for (int64_t k = 0; k < n; k++) {
-        o->slot[k] = (int32_t)((uint64_t)o->rows->index[row[k]] % WINDOW);
-        o->filled[o->slot[k]] = true;
-    }
-    for (int c = 0; c < o->ncolumns; c++) {
-        const char *column = o->rows->column[c];
-        for (int64_t k = 0; k < n; k++) {
-            memcpy(&o->block[c][o->slot[k]], column + 8 * row[k], 8);
-        }
+        const uint64_t place = place_of(o, row[k]);
+        o->filled[place] = true;
+        take_row(o, row[k], o->window + place * (uint64_t)o->ncolumns);
     }
 }
 
-/* Places without rows are left out. Returns how many have some. */
-static int64_t close_gaps(ordering *o, int64_t expected)
+/* Writes the rows of a window; places without rows are left out. */
+static int write_window(ordering *o, int64_t expected, const app_file_writer *writer, void *file, eqp_message *message)
 {
-    int64_t n = 0;
+    const void *column[APP_FILE_COLUMNS];
+    int64_t n = 0, written = 0;
+    int code = EQP_OK;
 
-    for (int64_t place = 0; place < WINDOW && n < expected; place++) {
-        if (o->filled[place]) {
-            for (int c = 0; c < o->ncolumns && n < place; c++) {
-                o->block[c][n] = o->block[c][place];
-            }
-            n++;
+    for (int c = 0; c < o->ncolumns; c++) {
+        column[c] = o->block + c * STRIDE;
+    }
+    for (int64_t place = 0; place < WINDOW && code == EQP_OK && written < expected; place++) {
+        for (int c = 0; c < o->ncolumns && o->filled[place]; c++) {
+            o->block[c * STRIDE + n] = o->window[place * o->ncolumns + c];
+        }
+        n += o->filled[place];
+        if (n == BLOCK || written + n == expected) {
+            code = writer->write(file, n, column, message);
+            written += n;
+            n = 0;
         }
     }
     memset(o->filled, 0, WINDOW * sizeof *o->filled);
-    return n;
+    return code == EQP_OK && written < expected ? EQP_ERR_INTERNAL : code;
 }
 
 /* After an error rank 0 writes no more but receives all rows, because the senders do not know of it. */
@@ -257,9 +257,7 @@ static int write_windows(ordering *o, const app_file_writer *writer, void *file,
         }
         place_own(o, o->count[w], row);
         take_rows(o);
-        const int64_t n = close_gaps(o, o->total[w]);
-        code = code == EQP_OK && n < o->total[w] ? EQP_ERR_INTERNAL : code;
-        code = code == EQP_OK ? writer->write(file, n, (const void *const *)o->block, message) : code;
+        code = code == EQP_OK ? write_window(o, o->total[w], writer, file, message) : code;
     }
     return code;
 }
