@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What auto takes against every single method: one step later, over the lives of its maps, and against other partitioners.
+"""What auto takes against every single method one step later, and against other partitioners.
 
-Writes ahead.csv and ahead.png. page.py puts them on the page. Networks from files are measured where they are
+Writes ahead.csv. page.py puts them on the page. Networks from files are measured where they are
 (--networks)."""
 import functools
 import sys
@@ -10,15 +10,13 @@ import sys
 import study
 
 NAME = "ahead"
-TITLE = "auto one step later, and over 50 steps"
+TITLE = "auto one step later"
 
 SINGLE = ["sfc", "rcb", "rib", "sfc:split", "jagged", "tiles", "interaction"]
-LIVES = ["sfc", "rcb", "rib", "interaction", "sfc:even=step", "auto"]
 RIVALS = ["hypergraph", "rib", "metis"]
 NEAR, FAR = [8, 16, 32, 64], [64, 256, 512, 1024]
 NETWORKS = {"default": [], "slow": ["--network", "alpha=2e-5,beta=1e-8"]}
 GENERATED = {"disks": 8192, "hernquist": 8192, "plummer": 8192}  # particles
-LIVING = 4096  # particles of the runs of 50 steps
 FARTHER = 8192  # of the largest numbers of parts
 FILES = {"Copper.data": "ParaDiS", "Tantalum.data": "ParaDiS"}
 STRESS = "0,0,0,5e8,5e8,0"  # that makes a network move
@@ -30,15 +28,8 @@ def compare(run, what, name, seed, network, app, words, methods, parts):
     return [{"what": what, "set": name, "seed": seed, "network": network, **{key: row[key] for key in KEPT}} for row in rows]
 
 
-def live(run, name, seed, words):
-    parts = ",".join(map(str, NEAR))
-    return [{"what": "life", "set": name, "seed": seed, "network": "default", **row}
-            for row in run.rows("bench/study_life", parts, "+".join(LIVES), *words)]
-
-
-def of_set(run, name, seed, app, words, life):
+def of_set(run, name, seed, app, words):
     found = [functools.partial(compare, run, "next", name, seed, "default", app, words(GENERATED.get(name)), [*SINGLE, "auto"], NEAR)]
-    found += [functools.partial(live, run, name, seed, life)]
     if seed > run.seeds[0]:  # many parts take minutes
         return found
     return found + [functools.partial(compare, run, "rivals", name, seed, network, app, words(FARTHER), ["auto", *RIVALS], FAR)
@@ -50,12 +41,11 @@ def cases(run):
     for name in GENERATED:
         for seed in run.seeds:
             words = lambda n, name=name, seed=seed: ["--generate", f"{name}:n={n},seed={seed}"]
-            found += of_set(run, name, seed, "barneshut", words, ["gravity", f"{name}:n={LIVING},seed={seed}"])
+            found += of_set(run, name, seed, "barneshut", words)
     for name in FILES:
         path = run.file(name)
         if path:
-            found += of_set(run, name, run.seeds[0], "dislocation", lambda n, path=path: [path, "--stress", STRESS],
-                            ["network", path, "--stress", STRESS])
+            found += of_set(run, name, run.seeds[0], "dislocation", lambda n, path=path: [path, "--stress", STRESS])
     return found
 
 
@@ -76,34 +66,6 @@ def ratio(rows, key):
     return least(study.pick(rows, method="auto"), key) / least([row for row in rows if row["method"] != "auto"], key)
 
 
-def lives_ratio(rows):
-    """auto with the usual policy, and with its best one, of the best method with its best policy."""
-    auto = study.pick(rows, method="auto")
-    best = least([row for row in rows if row["method"] != "auto"], "seconds")
-    return least(study.pick(auto, policy="auto"), "seconds") / best, least(auto, "seconds") / best
-
-
-def share(rows):
-    """Of trials of auto with the usual policy, %."""
-    return [100 * float(row["trials"]) / float(row["seconds"]) for row in study.pick(rows, method="auto", policy="auto")]
-
-
-def draw(run, rows):
-    data, lines = {}, []
-    found = groups(rows, "life")
-    for color, name in zip(study.COLORS[1:], dict.fromkeys(key[0] for key in found)):
-        block = study.block(name)
-        data[block] = [[parts, f"{study.median([lives_ratio(some)[0] for key, some in found.items() if key[:2] == (name, parts)]):.4f}"]
-                       for parts in NEAR if any(key[:2] == (name, parts) for key in found)]
-        lines.append(f"${block} using 1:2 with linespoints pointtype 7 linecolor rgb '{color}' title '{name}'")
-    script = f"""set logscale x 2
-set xlabel "parts\\n "
-set ylabel 'run by auto, of the best method with its best policy'
-plot {", ".join(lines)}, 1 with lines linecolor rgb 'black' dashtype 2 title 'as long'
-"""
-    study.plot(run, NAME, script, data)
-
-
 def span(numbers):
     return study.spread(numbers, "{:.3f}") if len(numbers) > 1 else f"{numbers[0]:.3f}" if numbers else "-"
 
@@ -117,9 +79,6 @@ def by_set(rows, what, parts, number, network=None):
 
 def section(rows):
     later = [ratio(some, "step_next") for some in groups(rows, "next").values()]
-    life = [lives_ratio(some) for some in groups(rows, "life").values()]
-    usual = [pair[0] for pair in life]
-    trials = share(study.pick(rows, what="life"))
     seeds = len(study.distinct(study.pick(rows, what="next", set="disks"), "seed"))
     sizes = ", ".join(f"`{name}:n={n}`" for name, n in GENERATED.items())
     return f"""Sets on which nothing of `auto` was tuned: {sizes} ({seeds} seeds), and {", ".join(f"`{name}`" for name in FILES)} of ParaDiS
@@ -130,17 +89,6 @@ the seeds. Steps are modelled.
 moved on by a step. All of these are among what it tries, so that none can be above 1.000: median {study.median(later):.3f}.
 
 {study.table(["set", *(f"{p} parts" for p in NEAR)], by_set(rows, "next", NEAR, lambda some: ratio(some, "step_next")))}
-
-**Over 50 steps** in virtual time (`bench/study_life.c`): {LIVING:,} particles, or the network. Single methods
-({", ".join(f"`{m}`" for m in LIVES[:-1])}) have the best of the policies `never`, `auto`, `gain`, `repair`, 1, 4 and 16, each run by
-itself: the best of these in hindsight. `auto` has `--rebalance auto`; with its own best policy it is {span([pair[1] for pair in life])}. Its trials take
-{span(trials)} % of the run. Making maps counts as divided evenly among the parts.
-{sum(number > 1.01 for number in usual)} of {len(usual)} runs are above 1.010; median {study.median(usual):.3f}.
-Runs of 50 steps are short for trials that may take 2 % of them: most stay with the curve.
-
-{study.table(["set", *(f"{p} parts" for p in NEAR)], by_set(rows, "life", NEAR, lambda some: lives_ratio(some)[0]))}
-
-![Runs of 50 steps by auto, of the best single method with its best policy](studies/{NAME}.png)
 
 **Against other partitioners**: {", ".join(f"`{m}`" for m in RIVALS)}, {FARTHER:,} particles or the network; one seed. *slow*
 is `{NETWORKS["slow"][1]}`. They are among what `auto` tries, so that by the step that it chooses by, the next one, it cannot

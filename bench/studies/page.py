@@ -17,7 +17,7 @@ import published
 import study
 
 STUDIES = ["models", "chosen", "unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "choice", "drift",
-           "elements", "exchange", "costs", "beside", "predicted", "ahead", "strategies"]
+           "elements", "exchange", "costs", "predicted", "ahead", "strategies"]
 
 
 def wrapped(text):

@@ -74,9 +74,6 @@ ELEMENT_CHANGE = 0.05
 DRIFT_WORK = 0.05
 DRIFT_IMBALANCE = 0.07
 
-# Section 5.6: improvement of the best decoupled or asynchronous run over the standard one, least and most.
-LAZY_IMPROVEMENT = (0.15, 0.46)
-
 
 def best_improvement(seconds):
     """By column of a table of seconds the best: 1 - time of the best rate / time of the original."""

@@ -5,7 +5,7 @@ A study is a module of its own with
     NAME, TITLE      of its files and its section
     cases(run)       functions without arguments, each of which measures some rows: dictionaries with the same keys. What
                      NAME.csv holds are those of all cases in order
-    draw(run, rows)  the pictures, from what NAME.csv holds (all texts)
+    draw(run, rows)  (optional) the pictures, from what NAME.csv holds (all texts)
     section(rows)    its section of docs/studies.md, likewise
     ALONE            (optional) true where nothing else may run meanwhile: it measures times of this machine
 and a line in page.py. Nothing is on the page that is not in NAME.csv or published.py."""
@@ -232,7 +232,8 @@ def finish(study, run, results):
     os.makedirs(run.output, exist_ok=True)
     path = os.path.join(run.output, study.NAME + ".csv")
     write_csv(path, rows + kept(path, rows, getattr(study, "FILES", ())))
-    study.draw(run, read_csv(path))
+    if hasattr(study, "draw"):
+        study.draw(run, read_csv(path))
     print(f"{study.NAME}: {sum(seconds for _, seconds in results):.0f} CPU seconds", file=sys.stderr, flush=True)
 
 
