@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the structs, enums and codes of the public headers for Fortran and Python.
+"""Writes the structs, enums, codes and functions of the public headers for Fortran and Python.
 
-usage: structs.py            writes python/equipoise/_structs.py and fortran/equipoise_types.f90
-       structs.py --check    status 1 where these are not what the headers say
+usage: structs.py OUTPUT     writes equipoise.f90 (from fortran/equipoise.f90) or _structs.py, as the name says
        structs.py --layout FOLDER   writes layout.c and layout.f90: programs that print the place of every member
+       structs.py --layout-python STRUCTS   prints the same for a _structs.py
 """
+import ctypes
 import pathlib
 import re
 import sys
@@ -14,7 +15,7 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "public"))
-from generate import Header, Thing, World  # noqa: E402  (the reader of headers)
+from generate import Function, Header, Thing, World  # noqa: E402  (the reader of headers)
 
 # Structs that a caller of the bindings fills or reads; the structs nested in them are added automatically.
 WANTED = """eqp_message eqp_points eqp_point_column eqp_walls_options eqp_balance_options eqp_balance_result eqp_option
@@ -54,8 +55,7 @@ class Interface:
         self.structs = []
         for name in WANTED:
             self.want(name)
-        package = "".join(path.read_text() for path in sorted((HERE / "python/equipoise").glob("_*.py"))
-                          if path.name != "_structs.py")
+        package = "".join(path.read_text() for path in sorted((HERE / "python/equipoise").glob("_*.py")))
         self.functions = [self.world.functions[name] for name in sorted(set(re.findall(r"\beqp_\w+", package)))
                           if name in self.world.functions and not self.world.functions[name].inline]
 
@@ -150,9 +150,8 @@ def python_kind(face, declaration):
     return thing.name, "c_int" if thing.base in face.world.enums else PYTHON[thing.base]
 
 
-def fortran_text(face):
-    out = ["! SPDX-License-Identifier: BSD-3-Clause",
-           "!> The structs, constants and codes of the C headers. Written by bindings/structs.py.",
+def fortran_types(face):
+    out = ["!> The structs, constants and codes of the C headers.",
            "module equipoise_types", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", ""]
     out += [f"  integer, parameter :: {name} = {value}" for name, value in
             zip(("EQP_VERSION_MAJOR", "EQP_VERSION_MINOR", "EQP_VERSION_PATCH"), face.version)]
@@ -166,7 +165,79 @@ def fortran_text(face):
             out += textwrap.wrap(m.comment, 110, initial_indent="    !> ", subsequent_indent="    !! ")
             out += ["    " + m.fortran()]
         out += [f"  end type {name}"]
-    return "\n".join(out + ["", "end module equipoise_types"]) + "\n"
+    return out + ["end module equipoise_types"]
+
+
+# Arguments that point to one number, and those that take an address because they may be NULL.
+ONE_NUMBER = {"nrecv", "narriving", "n", "nmapped"}
+ADDRESSES = {"value", "work", "domain", "usual"}
+
+
+def fortran_argument(face, text):
+    """Name and declaration of an argument of a C function."""
+    thing = Thing(text.replace("CFI_cdesc_t", "cdesc"))
+    base = "int" if thing.base in face.world.enums | {"MPI_Fint"} else thing.base
+    intent = "intent(in)" if thing.const else "intent(inout)"
+    if base == "cdesc":
+        return thing.name, f"type(*), {intent}, optional :: {thing.name}(..)"
+    if thing.stars in ("**", "*const*"):
+        return thing.name, f"type(c_ptr), intent(inout) :: {thing.name}"
+    if not thing.stars and not thing.dims:
+        return thing.name, f"{FORTRAN[base]}, value :: {thing.name}"
+    if base not in FORTRAN.keys() | set(face.structs) or base.startswith("eqp_method") or \
+            (thing.name in ADDRESSES and base != "eqp_work"):
+        return thing.name, f"type(c_ptr), value :: {thing.name}"
+    if base in face.structs:
+        return thing.name, f"type({base}), {intent} :: {thing.name}"
+    one = thing.name in ONE_NUMBER and not thing.const
+    dims = f"({thing.dims[1:-1] or '*'})" if not one else ""
+    return thing.name, f"{FORTRAN[base]}, {intent} :: {thing.name}{dims}"
+
+
+def fortran_interface(face, name, function):
+    """The interface of a C function under a name of Fortran."""
+    arguments = [fortran_argument(face, text) for text in function.parameters]
+    base = "int" if function.returns in face.world.enums else function.returns
+    kind = "subroutine" if base == "void" else \
+        f"{FORTRAN[base] if base in FORTRAN else 'type(c_ptr)'} function"
+    head = f'{kind} {name}({", ".join(a for a, _ in arguments)}) bind(c, name="{function.name}")'
+    return " &\n        ".join(textwrap.wrap(head, 110, initial_indent="    ")) + \
+        "".join(f"\n      {line}" for line in ["import", *(line for _, line in arguments)]) + \
+        f"\n    end {kind.split()[-1]} {name}\n"
+
+
+def repeated(block):
+    """A block of the template, once for each alternative of its first line: `!each A=x;B=y | A=z;B=w`."""
+    out = ""
+    for alternative in block.group(1).split("|"):
+        text = block.group(2)
+        for word in alternative.split(";"):
+            name, _, value = word.strip().partition("=")
+            text = text.replace(f"@{name}@", value)
+        out += text
+    return out
+
+
+def fortran_text(face):
+    """The modules of the types and of the private interfaces, and the template with its blocks repeated."""
+    text = re.sub(r" *!each (.*)\n((?s:.*?)) *!end each\n", repeated, (HERE / "fortran/equipoise.f90").read_text())
+    wrappers = {m.group(1): Function(None, m.group(1), "int", " ".join(m.group(2).split()), "", False) for m in
+                re.finditer(r"^int (eqp_fortran_\w+)\(([^)]*)\);", (HERE / "fortran/comm.c").read_text(), re.M)}
+    functions = face.world.functions | {"eqp_strlen": Function(None, "strlen", "size_t", "const void *text", "", False),
+                                        "eqp_free": Function(None, "free", "void", "void *memory", "", False)}
+    direct = re.search(r"  !interfaces ((?:.|\n  !)*)\n", text)
+    public = "".join(fortran_interface(face, name, functions[name]) for name in direct.group(1).replace("!", " ").split())
+    private = {"c_" + word: wrappers.get("eqp_fortran_" + word) or functions.get("eqp_" + word)
+               for word in sorted(set(re.findall(r"\bc_(\w+)\(", text)))}
+    private = {name: function for name, function in private.items() if function}
+    text = text.replace(direct.group(), f"  interface\n{public}  end interface\n" +
+                        "".join(f"  private :: {name}\n" for name in private))
+    notice, _, rest = text.partition("\n")
+    calls = "".join(fortran_interface(face, *pair) for pair in private.items())
+    return "\n".join([notice, *fortran_types(face), "", "!> Private interfaces of the C functions behind module equipoise.",
+                      "module equipoise_calls", "  use, intrinsic :: iso_c_binding", "  use equipoise_types",
+                      "  implicit none", "  public", "", "  interface", calls + "  end interface",
+                      "end module equipoise_calls", "", rest])
 
 
 def layout_c(face):
@@ -200,48 +271,32 @@ def layout_fortran(face):
     return "\n".join(out + ["end program layout"]) + "\n"
 
 
-def layout_python(package):
+def layout_python(path):
     """Prints the layout of the ctypes structs in the format of the C and Fortran programs."""
-    sys.path.insert(0, str(package))
-    import ctypes
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("structs", HERE / "python/equipoise/_structs.py")
-    structs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(structs)
+    structs = {}
+    exec(pathlib.Path(path).read_text(), structs)  # pylint: disable=exec-used
     face = Interface()
     for name in face.structs:
-        struct = getattr(structs, name)
-        print(name, ctypes.sizeof(struct))
-        for member, _ in struct._fields_:
-            print(f"{name}.{member}", getattr(struct, member).offset)
+        print(name, ctypes.sizeof(structs[name]))
+        for member, _ in structs[name]._fields_:
+            print(f"{name}.{member}", getattr(structs[name], member).offset)
     for name in face.constants:
-        print(name, getattr(structs, name))
+        print(name, structs[name])
 
 
 def main(arguments):
-    if arguments in (["-h"], ["--help"]):
+    writers = {"equipoise.f90": fortran_text, "_structs.py": python_text}
+    if len(arguments) == 2 and arguments[0] == "--layout-python":
+        layout_python(arguments[1])
+    elif len(arguments) == 2 and arguments[0] == "--layout":
+        for name, text in (("layout.c", layout_c), ("layout.f90", layout_fortran)):
+            (pathlib.Path(arguments[1]) / name).write_text(text(Interface()))
+    elif len(arguments) == 1 and pathlib.Path(arguments[0]).name in writers:
+        pathlib.Path(arguments[0]).write_text(writers[pathlib.Path(arguments[0]).name](Interface()))
+    else:
         print(__doc__.strip().replace("usage: ", "usage: bindings/", 1))
-        return 0
-    files = {HERE / "python/equipoise/_structs.py": python_text, HERE / "fortran/equipoise_types.f90": fortran_text}
-    if arguments == ["--layout-python"]:
-        layout_python(HERE / "python")
-        return 0
-    if len(arguments) == 2 and arguments[0] == "--layout":
-        files = {pathlib.Path(arguments[1]) / "layout.c": layout_c, pathlib.Path(arguments[1]) / "layout.f90": layout_fortran}
-    elif arguments not in ([], ["--check"]):
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    face = Interface()
-    status = 0
-    for path, text in files.items():
-        if arguments == ["--check"]:
-            if path.read_text() != text(face):
-                print(f"{path}: not what the headers say; run bindings/structs.py")
-                status = 1
-        else:
-            path.write_text(text(face))
-    return status
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    return 0
 
 
 if __name__ == "__main__":

@@ -10,4 +10,4 @@ unset folder
 export PATH="$PWD/build/preload:$PATH"
 export PKG_CONFIG_PATH="$PWD/build/meson-uninstalled${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export LD_LIBRARY_PATH="$PWD/build/lib:$PWD/build/sampling:$PWD/build/bindings${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export PYTHONPATH="$PWD/bindings/python${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH="$PWD/build/bindings/python${PYTHONPATH:+:$PYTHONPATH}"

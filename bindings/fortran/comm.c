@@ -9,9 +9,9 @@
 int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
                                const eqp_balance_options *options, int *part, eqp_balance_result *result);
 int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,
-                             int64_t *nrecv, void *recv);
+                             int64_t *nrecv, void **recv);
 int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
-                               void *recv);
+                               void **recv);
 int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const int *part, int nparts,
                                eqp_regions **regions, eqp_message *message);
 int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
@@ -26,7 +26,7 @@ int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, cons
 int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
                             int64_t *narriving);
 int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
-                          bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv);
+                          bool back, const CFI_cdesc_t *send, CFI_cdesc_t *recv);
 
 /* The method that a word from Fortran names, or NULL, an error code and its message. */
 typedef struct reading {
@@ -117,7 +117,7 @@ int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_
 }
 
 int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
-                          bool back, const CFI_cdesc_t *send, const CFI_cdesc_t *recv)
+                          bool back, const CFI_cdesc_t *send, CFI_cdesc_t *recv)
 {
     const size_t bytes = item_bytes(send, nsend);
     int (*const move)(MPI_Comm, const eqp_move_plan *, const int64_t *, size_t, const void *, void *) =
@@ -137,13 +137,13 @@ int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points
 }
 
 int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,
-                             int64_t *nrecv, void *recv)
+                             int64_t *nrecv, void **recv)
 {
     return eqp_send_records(MPI_Comm_f2c(comm), element_size, n, dest, send, nrecv, recv);
 }
 
 int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
-                               void *recv)
+                               void **recv)
 {
     return eqp_gather_records(MPI_Comm_f2c(comm), element_size, n, send, nrecv, recv);
 }

@@ -12,7 +12,7 @@ module equipoise
   use equipoise_types
   use equipoise_calls
   implicit none
-  private :: c_message, c_text, agreed, bytes_between, fill_real32, fill_real64, balance, create_balancer, create_regions
+  private :: c_message, c_text, agreed, bytes_between, fill_real32, fill_real64, balance
 
   !> The balancer of an N-body code: eqp_balancer. All ranks free it together, by eqp_balancer_free().
   type :: eqp_balancer
@@ -60,101 +60,11 @@ module equipoise
     end function eqp_trace_fn
   end interface
 
-  ! ---- C functions that Fortran calls directly ----
+  ! ---- C functions; those without a communicator or a text are called directly ----
 
-  interface
-    real(c_double) function eqp_cpu_seconds() bind(c)
-      import :: c_double
-    end function eqp_cpu_seconds
-    real(c_double) function eqp_busy_seconds() bind(c)
-      import :: c_double
-    end function eqp_busy_seconds
-    subroutine eqp_wait_begin() bind(c)
-    end subroutine eqp_wait_begin
-    subroutine eqp_wait_end() bind(c)
-    end subroutine eqp_wait_end
-    real(c_double) function eqp_random_uniform(seed, stream, counter) bind(c)
-      import :: c_double, c_int64_t
-      integer(c_int64_t), value :: seed, stream, counter
-    end function eqp_random_uniform
-    integer(c_int) function eqp_hilbert_keys(n, x, y, z, corner, side, key) bind(c)
-      import :: c_int, c_int64_t, c_double
-      integer(c_int64_t), value :: n
-      real(c_double), intent(in) :: x(*), y(*), z(*), corner(3)
-      real(c_double), value :: side
-      integer(c_int64_t), intent(out) :: key(*)
-    end function eqp_hilbert_keys
-    integer(c_int) function eqp_survey_add_pin(survey, pin) bind(c)
-      import :: c_int, c_ptr, c_int64_t
-      type(c_ptr), value :: survey
-      integer(c_int64_t), value :: pin
-    end function eqp_survey_add_pin
-    integer(c_int) function eqp_survey_add_tile(survey, tile) bind(c)
-      import :: c_int, c_ptr, eqp_tile
-      type(c_ptr), value :: survey
-      type(eqp_tile), intent(in) :: tile
-    end function eqp_survey_add_tile
-    integer(c_int) function eqp_survey_add_owner(survey, owner) bind(c)
-      import :: c_int, c_ptr, eqp_owner
-      type(c_ptr), value :: survey
-      type(eqp_owner), intent(in) :: owner
-    end function eqp_survey_add_owner
-    real(c_double) function eqp_survey_heavy(survey) bind(c)
-      import :: c_double, c_ptr
-      type(c_ptr), value :: survey
-    end function eqp_survey_heavy
-    real(c_double) function eqp_survey_weigh(survey, count) bind(c)
-      import :: c_double, c_ptr, c_int64_t
-      type(c_ptr), value :: survey
-      integer(c_int64_t), intent(in) :: count(*)
-    end function eqp_survey_weigh
-    integer(c_int) function eqp_map_rank(map, tag, centroid) bind(c)
-      import :: c_int, c_ptr, c_int64_t, c_double
-      type(c_ptr), value :: map
-      integer(c_int64_t), value :: tag
-      real(c_double), intent(in) :: centroid(3)
-    end function eqp_map_rank
-    integer(c_int) function eqp_map_own_rank(map, tag) bind(c)
-      import :: c_int, c_ptr, c_int64_t
-      type(c_ptr), value :: map
-      integer(c_int64_t), value :: tag
-    end function eqp_map_own_rank
-    integer(c_int64_t) function eqp_map_tag_in(map, tag, phase) bind(c)
-      import :: c_int, c_ptr, c_int64_t
-      type(c_ptr), value :: map
-      integer(c_int64_t), value :: tag
-      integer(c_int), value :: phase
-    end function eqp_map_tag_in
-    integer(c_int) function eqp_evaluation_load(evaluation, part, seconds) bind(c)
-      import :: c_int, c_ptr, c_double
-      type(c_ptr), value :: evaluation
-      integer(c_int), value :: part
-      real(c_double), value :: seconds
-    end function eqp_evaluation_load
-    integer(c_int) function eqp_evaluation_block(evaluation, phase, block, bytes, elements, home) bind(c)
-      import :: c_int, c_ptr, c_int64_t
-      type(c_ptr), value :: evaluation
-      integer(c_int), value :: phase, home
-      integer(c_int64_t), value :: block, bytes, elements
-    end function eqp_evaluation_block
-    integer(c_int) function eqp_evaluation_need(evaluation, phase, block, part) bind(c)
-      import :: c_int, c_ptr, c_int64_t
-      type(c_ptr), value :: evaluation
-      integer(c_int), value :: phase, part
-      integer(c_int64_t), value :: block
-    end function eqp_evaluation_need
-    subroutine eqp_free(memory) bind(c, name="free")
-      import :: c_ptr
-      type(c_ptr), value :: memory
-    end subroutine eqp_free
-  end interface
-
-  private :: c_version, c_error_text, c_strlen, c_method_find, c_method_set, c_choice_parse, c_choices_parse, &
-    c_options_init, c_policy_parse, c_balance_points, c_send_records, c_gather_records, c_regions_create, c_regions_free, &
-    c_regions_find, c_regions_walls, c_regions_touch, c_walls, c_cut_keys, c_verify_records, c_plan_create, c_plan_move, &
-    c_plan_free, &
-    c_balancer_create, c_balancer_free, c_balancer_due, c_balancer_advise, c_balancer_renew, &
-    c_balancer_record, c_balancer_compare, c_balancer_map
+  !interfaces eqp_cpu_seconds eqp_busy_seconds eqp_wait_begin eqp_wait_end eqp_random_uniform eqp_hilbert_keys
+  ! eqp_survey_add_pin eqp_survey_add_tile eqp_survey_add_owner eqp_survey_heavy eqp_survey_weigh eqp_map_rank
+  ! eqp_map_own_rank eqp_map_tag_in eqp_evaluation_load eqp_evaluation_block eqp_evaluation_need eqp_free
 
   ! ---- Generic procedures ----
 
@@ -309,41 +219,25 @@ contains
 
   !> Passes points to C in place, or as a copy if the coordinates of an item are not contiguous. If the first extent of
   !! x is not 3, n becomes -1, which C reports as an error on all ranks.
-  subroutine fill_real32(x, copy, points)
-    real(real32), intent(in), target :: x(:, :)
-    real(real32), allocatable, intent(out), target :: copy(:, :)
+  !each R=real32;SINGLE=.true.;BYTES=4 | R=real64;SINGLE=.false.;BYTES=8
+  subroutine fill_@R@(x, copy, points)
+    real(@R@), intent(in), target :: x(:, :)
+    real(@R@), allocatable, intent(out), target :: copy(:, :)
     type(eqp_points), intent(inout) :: points
 
-    points%single = .true.
+    points%single = @SINGLE@
     points%n = merge(size(x, 2, kind=c_int64_t), -1_c_int64_t, size(x, 1) == 3)
     if (points%n <= 0) return
     points%x = c_loc(x(1, 1))
     if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
-    if (bytes_between(c_loc(x(1, 1)), c_loc(x(2, 1))) /= 4 .or. (points%n > 1 .and. points%stride < 12)) then
+    if (bytes_between(c_loc(x(1, 1)), c_loc(x(2, 1))) /= @BYTES@ .or. (points%n > 1 .and. points%stride < 3 * @BYTES@)) then
       copy = x
       points%x = c_loc(copy(1, 1))
       points%stride = 0
     end if
-  end subroutine fill_real32
+  end subroutine fill_@R@
 
-  !> The same as fill_real32 for real64.
-  subroutine fill_real64(x, copy, points)
-    real(real64), intent(in), target :: x(:, :)
-    real(real64), allocatable, intent(out), target :: copy(:, :)
-    type(eqp_points), intent(inout) :: points
-
-    points%single = .false.
-    points%n = merge(size(x, 2, kind=c_int64_t), -1_c_int64_t, size(x, 1) == 3)
-    if (points%n <= 0) return
-    points%x = c_loc(x(1, 1))
-    if (points%n > 1) points%stride = bytes_between(c_loc(x(1, 1)), c_loc(x(1, 2)))
-    if (bytes_between(c_loc(x(1, 1)), c_loc(x(2, 1))) /= 8 .or. (points%n > 1 .and. points%stride < 24)) then
-      copy = x
-      points%x = c_loc(copy(1, 1))
-      points%stride = 0
-    end if
-  end subroutine fill_real64
-
+  !end each
   subroutine balance(comm, method, points, part, ierror, weight, size_of, part_now, options, result, message)
     integer, intent(in) :: comm
     character(len=*), intent(in) :: method
@@ -384,10 +278,11 @@ contains
     if (present(result)) result = found
   end subroutine balance
 
-  subroutine balance_real32(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
-    type(MPI_Comm), intent(in) :: comm
+  !each R=real32;C=;COMM=type(MPI_Comm);HANDLE=comm%mpi_val | R=real32;C=_integer;COMM=integer;HANDLE=comm | R=real64;C=;COMM=type(MPI_Comm);HANDLE=comm%mpi_val | R=real64;C=_integer;COMM=integer;HANDLE=comm
+  subroutine balance_@R@@C@(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
+    @COMM@, intent(in) :: comm
     character(len=*), intent(in) :: method
-    real(real32), intent(in), target :: x(:, :)
+    real(@R@), intent(in), target :: x(:, :)
     integer(c_int), intent(inout), contiguous :: part(:)
     integer, intent(out) :: ierror
     real(c_double), optional, intent(in), target, contiguous :: weight(:)
@@ -396,70 +291,14 @@ contains
     type(eqp_balance_options), optional, intent(in) :: options
     type(eqp_balance_result), optional, intent(out) :: result
     character(len=*), optional, intent(out) :: message
-    real(real32), allocatable, target :: copy(:, :)
+    real(@R@), allocatable, target :: copy(:, :)
     type(eqp_points) :: points
 
-    call fill_real32(x, copy, points)
-    call balance(comm%mpi_val, method, points, part, ierror, weight, size, part_now, options, result, message)
-  end subroutine balance_real32
+    call fill_@R@(x, copy, points)
+    call balance(@HANDLE@, method, points, part, ierror, weight, size, part_now, options, result, message)
+  end subroutine balance_@R@@C@
 
-  subroutine balance_real32_integer(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
-    integer, intent(in) :: comm
-    character(len=*), intent(in) :: method
-    real(real32), intent(in), target :: x(:, :)
-    integer(c_int), intent(inout), contiguous :: part(:)
-    integer, intent(out) :: ierror
-    real(c_double), optional, intent(in), target, contiguous :: weight(:)
-    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
-    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
-    type(eqp_balance_options), optional, intent(in) :: options
-    type(eqp_balance_result), optional, intent(out) :: result
-    character(len=*), optional, intent(out) :: message
-    real(real32), allocatable, target :: copy(:, :)
-    type(eqp_points) :: points
-
-    call fill_real32(x, copy, points)
-    call balance(comm, method, points, part, ierror, weight, size, part_now, options, result, message)
-  end subroutine balance_real32_integer
-
-  subroutine balance_real64(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
-    type(MPI_Comm), intent(in) :: comm
-    character(len=*), intent(in) :: method
-    real(real64), intent(in), target :: x(:, :)
-    integer(c_int), intent(inout), contiguous :: part(:)
-    integer, intent(out) :: ierror
-    real(c_double), optional, intent(in), target, contiguous :: weight(:)
-    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
-    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
-    type(eqp_balance_options), optional, intent(in) :: options
-    type(eqp_balance_result), optional, intent(out) :: result
-    character(len=*), optional, intent(out) :: message
-    real(real64), allocatable, target :: copy(:, :)
-    type(eqp_points) :: points
-
-    call fill_real64(x, copy, points)
-    call balance(comm%mpi_val, method, points, part, ierror, weight, size, part_now, options, result, message)
-  end subroutine balance_real64
-
-  subroutine balance_real64_integer(comm, method, x, part, ierror, weight, size, part_now, options, result, message)
-    integer, intent(in) :: comm
-    character(len=*), intent(in) :: method
-    real(real64), intent(in), target :: x(:, :)
-    integer(c_int), intent(inout), contiguous :: part(:)
-    integer, intent(out) :: ierror
-    real(c_double), optional, intent(in), target, contiguous :: weight(:)
-    integer(c_int64_t), optional, intent(in), target, contiguous :: size(:)
-    integer(c_int), optional, intent(in), target, contiguous :: part_now(:)
-    type(eqp_balance_options), optional, intent(in) :: options
-    type(eqp_balance_result), optional, intent(out) :: result
-    character(len=*), optional, intent(out) :: message
-    real(real64), allocatable, target :: copy(:, :)
-    type(eqp_points) :: points
-
-    call fill_real64(x, copy, points)
-    call balance(comm, method, points, part, ierror, weight, size, part_now, options, result, message)
-  end subroutine balance_real64_integer
-
+  !end each
   ! ---- Moving items to their ranks ----
 
   !> n if ndest equals it, else -1, which C reports as an error on all ranks.
@@ -469,8 +308,9 @@ contains
     agreed = merge(n, -1_c_int64_t, ndest == n)
   end function agreed
 
-  subroutine send_bytes(comm, element, dest, send, nrecv, recv, ierror)
-    integer, intent(in) :: comm
+  !each C=_f08;COMM=type(MPI_Comm);HANDLE=comm%mpi_val | C=;COMM=integer;HANDLE=comm
+  subroutine send_bytes@C@(comm, element, dest, send, nrecv, recv, ierror)
+    @COMM@, intent(in) :: comm
     integer(c_size_t), intent(in) :: element
     integer(c_int), intent(in), contiguous :: dest(:)
     type(c_ptr), intent(in) :: send
@@ -479,185 +319,77 @@ contains
     integer, intent(out) :: ierror
 
     nrecv = 0
-    ierror = c_send_records(int(comm, c_int), element, size(dest, kind=c_int64_t), dest, send, nrecv, recv)
-  end subroutine send_bytes
+    ierror = c_send_records(int(@HANDLE@, c_int), element, size(dest, kind=c_int64_t), dest, send, nrecv, recv)
+  end subroutine send_bytes@C@
 
-  subroutine send_bytes_f08(comm, element, dest, send, nrecv, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    integer(c_size_t), intent(in) :: element
-    integer(c_int), intent(in), contiguous :: dest(:)
-    type(c_ptr), intent(in) :: send
-    integer(c_int64_t), intent(out) :: nrecv
-    type(c_ptr), intent(inout) :: recv
-    integer, intent(out) :: ierror
-
-    call send_bytes(comm%mpi_val, element, dest, send, nrecv, recv, ierror)
-  end subroutine send_bytes_f08
-
-  subroutine send_real32(comm, dest, send, recv, ierror)
+  !end each
+  !each N=real32;T=real(real32);BYTES=4 | N=real64;T=real(real64);BYTES=8 | N=int32;T=integer(int32);BYTES=4 | N=int64;T=integer(int64);BYTES=8
+  subroutine send_@N@(comm, dest, send, recv, ierror)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int), intent(in), contiguous :: dest(:)
-    real(real32), intent(in), target, contiguous :: send(:)
-    real(real32), allocatable, intent(out) :: recv(:)
+    @T@, intent(in), target, contiguous :: send(:)
+    @T@, allocatable, intent(out) :: recv(:)
     integer, intent(out) :: ierror
-    real(real32), pointer :: arrived(:)
+    @T@, pointer :: arrived(:)
     type(c_ptr) :: memory
     integer(c_int64_t) :: n
 
     memory = c_null_ptr
     n = 0
-    ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
+    ierror = c_send_records(comm%mpi_val, @BYTES@_c_size_t, &
       agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
       call eqp_free(memory)
     end if
-  end subroutine send_real32
+  end subroutine send_@N@
 
-  subroutine send_real64(comm, dest, send, recv, ierror)
+  !end each
+  !each R=real32;BYTES=4 | R=real64;BYTES=8
+  subroutine send_@R@_columns(comm, dest, send, recv, ierror)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int), intent(in), contiguous :: dest(:)
-    real(real64), intent(in), target, contiguous :: send(:)
-    real(real64), allocatable, intent(out) :: recv(:)
+    real(@R@), intent(in), target, contiguous :: send(:, :)
+    real(@R@), allocatable, intent(out) :: recv(:, :)
     integer, intent(out) :: ierror
-    real(real64), pointer :: arrived(:)
+    real(@R@), pointer :: arrived(:, :)
     type(c_ptr) :: memory
     integer(c_int64_t) :: n
 
     memory = c_null_ptr
     n = 0
-    ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
-      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
-    if (ierror == EQP_OK) then
-      call c_f_pointer(memory, arrived, [n])
-      recv = arrived
-      call eqp_free(memory)
-    end if
-  end subroutine send_real64
-
-  subroutine send_int32(comm, dest, send, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    integer(c_int), intent(in), contiguous :: dest(:)
-    integer(int32), intent(in), target, contiguous :: send(:)
-    integer(int32), allocatable, intent(out) :: recv(:)
-    integer, intent(out) :: ierror
-    integer(int32), pointer :: arrived(:)
-    type(c_ptr) :: memory
-    integer(c_int64_t) :: n
-
-    memory = c_null_ptr
-    n = 0
-    ierror = c_send_records(comm%mpi_val, 4_c_size_t, &
-      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
-    if (ierror == EQP_OK) then
-      call c_f_pointer(memory, arrived, [n])
-      recv = arrived
-      call eqp_free(memory)
-    end if
-  end subroutine send_int32
-
-  subroutine send_int64(comm, dest, send, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    integer(c_int), intent(in), contiguous :: dest(:)
-    integer(int64), intent(in), target, contiguous :: send(:)
-    integer(int64), allocatable, intent(out) :: recv(:)
-    integer, intent(out) :: ierror
-    integer(int64), pointer :: arrived(:)
-    type(c_ptr) :: memory
-    integer(c_int64_t) :: n
-
-    memory = c_null_ptr
-    n = 0
-    ierror = c_send_records(comm%mpi_val, 8_c_size_t, &
-      agreed(size(dest, kind=c_int64_t), size(send, kind=c_int64_t)), dest, c_loc(send), n, memory)
-    if (ierror == EQP_OK) then
-      call c_f_pointer(memory, arrived, [n])
-      recv = arrived
-      call eqp_free(memory)
-    end if
-  end subroutine send_int64
-
-  subroutine send_real32_columns(comm, dest, send, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    integer(c_int), intent(in), contiguous :: dest(:)
-    real(real32), intent(in), target, contiguous :: send(:, :)
-    real(real32), allocatable, intent(out) :: recv(:, :)
-    integer, intent(out) :: ierror
-    real(real32), pointer :: arrived(:, :)
-    type(c_ptr) :: memory
-    integer(c_int64_t) :: n
-
-    memory = c_null_ptr
-    n = 0
-    ierror = c_send_records(comm%mpi_val, 4_c_size_t * size(send, 1), &
+    ierror = c_send_records(comm%mpi_val, @BYTES@_c_size_t * size(send, 1), &
       agreed(size(dest, kind=c_int64_t), size(send, 2, kind=c_int64_t)), dest, c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
       recv = arrived
       call eqp_free(memory)
     end if
-  end subroutine send_real32_columns
+  end subroutine send_@R@_columns
 
-  subroutine send_real64_columns(comm, dest, send, recv, ierror)
+  !end each
+  !each N=int32;T=integer(int32);BYTES=4 | N=real64;T=real(real64);BYTES=8
+  subroutine gather_@N@(comm, send, recv, ierror)
     type(MPI_Comm), intent(in) :: comm
-    integer(c_int), intent(in), contiguous :: dest(:)
-    real(real64), intent(in), target, contiguous :: send(:, :)
-    real(real64), allocatable, intent(out) :: recv(:, :)
+    @T@, intent(in), target, contiguous :: send(:)
+    @T@, allocatable, intent(out) :: recv(:)
     integer, intent(out) :: ierror
-    real(real64), pointer :: arrived(:, :)
+    @T@, pointer :: arrived(:)
     type(c_ptr) :: memory
     integer(c_int64_t) :: n
 
     memory = c_null_ptr
     n = 0
-    ierror = c_send_records(comm%mpi_val, 8_c_size_t * size(send, 1), &
-      agreed(size(dest, kind=c_int64_t), size(send, 2, kind=c_int64_t)), dest, c_loc(send), n, memory)
-    if (ierror == EQP_OK) then
-      call c_f_pointer(memory, arrived, [int(size(send, 1), c_int64_t), n])
-      recv = arrived
-      call eqp_free(memory)
-    end if
-  end subroutine send_real64_columns
-
-  subroutine gather_int32(comm, send, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    integer(int32), intent(in), target, contiguous :: send(:)
-    integer(int32), allocatable, intent(out) :: recv(:)
-    integer, intent(out) :: ierror
-    integer(int32), pointer :: arrived(:)
-    type(c_ptr) :: memory
-    integer(c_int64_t) :: n
-
-    memory = c_null_ptr
-    n = 0
-    ierror = c_gather_records(comm%mpi_val, 4_c_size_t, size(send, kind=c_int64_t), c_loc(send), n, memory)
+    ierror = c_gather_records(comm%mpi_val, @BYTES@_c_size_t, size(send, kind=c_int64_t), c_loc(send), n, memory)
     if (ierror == EQP_OK) then
       call c_f_pointer(memory, arrived, [n])
       recv = arrived
       call eqp_free(memory)
     end if
-  end subroutine gather_int32
+  end subroutine gather_@N@
 
-  subroutine gather_real64(comm, send, recv, ierror)
-    type(MPI_Comm), intent(in) :: comm
-    real(real64), intent(in), target, contiguous :: send(:)
-    real(real64), allocatable, intent(out) :: recv(:)
-    integer, intent(out) :: ierror
-    real(real64), pointer :: arrived(:)
-    type(c_ptr) :: memory
-    integer(c_int64_t) :: n
-
-    memory = c_null_ptr
-    n = 0
-    ierror = c_gather_records(comm%mpi_val, 8_c_size_t, size(send, kind=c_int64_t), c_loc(send), n, memory)
-    if (ierror == EQP_OK) then
-      call c_f_pointer(memory, arrived, [n])
-      recv = arrived
-      call eqp_free(memory)
-    end if
-  end subroutine gather_real64
-
+  !end each
   ! ---- Plans for several arrays ----
 
   !> Makes a plan: item i goes to rank dest(i); plan%nrecv items arrive here. Collective.
@@ -677,10 +409,11 @@ contains
     if (ierror == EQP_OK) plan = made
   end subroutine eqp_plan_create
 
-  subroutine plan_balance_real32(comm, method, x, plan, ierror, weight, options, result, message)
+  !each R=real32 | R=real64
+  subroutine plan_balance_@R@(comm, method, x, plan, ierror, weight, options, result, message)
     type(MPI_Comm), intent(in) :: comm
     character(len=*), intent(in) :: method
-    real(real32), intent(in), target :: x(:, :)
+    real(@R@), intent(in), target :: x(:, :)
     type(eqp_plan), intent(inout) :: plan
     integer, intent(out) :: ierror
     real(c_double), optional, intent(in), target, contiguous :: weight(:)
@@ -691,24 +424,9 @@ contains
 
     call eqp_balance_points(comm, method, x, part, ierror, weight=weight, options=options, result=result, message=message)
     if (ierror == EQP_OK) call eqp_plan_create(comm, part, plan, ierror)
-  end subroutine plan_balance_real32
+  end subroutine plan_balance_@R@
 
-  subroutine plan_balance_real64(comm, method, x, plan, ierror, weight, options, result, message)
-    type(MPI_Comm), intent(in) :: comm
-    character(len=*), intent(in) :: method
-    real(real64), intent(in), target :: x(:, :)
-    type(eqp_plan), intent(inout) :: plan
-    integer, intent(out) :: ierror
-    real(c_double), optional, intent(in), target, contiguous :: weight(:)
-    type(eqp_balance_options), optional, intent(in) :: options
-    type(eqp_balance_result), optional, intent(out) :: result
-    character(len=*), optional, intent(out) :: message
-    integer(c_int) :: part(size(x, 2))
-
-    call eqp_balance_points(comm, method, x, part, ierror, weight=weight, options=options, result=result, message=message)
-    if (ierror == EQP_OK) call eqp_plan_create(comm, part, plan, ierror)
-  end subroutine plan_balance_real64
-
+  !end each
   !> Moves an array of any type along the plan. The last dimension is plan%nsend long in send and plan%nrecv in recv;
   !! all other dimensions and the types agree. Sections with gaps give EQP_ERR_ARGUMENT on all ranks. Collective.
   subroutine eqp_plan_send(plan, send, recv, ierror)
@@ -721,7 +439,7 @@ contains
   end subroutine eqp_plan_send
 
   !> Returns the arrived items, or one value for each, to their origin: send's last dimension is plan%nrecv long.
-!! Collective.
+  !! Collective.
   subroutine eqp_plan_return(plan, send, recv, ierror)
     type(eqp_plan), intent(in) :: plan
     type(*), intent(in) :: send(..)
@@ -735,7 +453,7 @@ contains
   subroutine eqp_plan_free(plan)
     type(eqp_plan), intent(inout) :: plan
 
-    call c_plan_free(plan%handle)
+    call c_move_plan_free(plan%handle)
     plan%handle = c_null_ptr
   end subroutine eqp_plan_free
 
@@ -809,10 +527,11 @@ contains
     if (ierror == EQP_OK) regions%nparts = wanted%nparts
   end subroutine make_walls
 
-  subroutine walls_real32(comm, method, x, regions, grid, ierror, weight, low, high, least, options, message)
+  !each R=real32 | R=real64
+  subroutine walls_@R@(comm, method, x, regions, grid, ierror, weight, low, high, least, options, message)
     type(MPI_Comm), intent(in) :: comm
     character(len=*), intent(in) :: method
-    real(real32), intent(in), target :: x(:, :)
+    real(@R@), intent(in), target :: x(:, :)
     type(eqp_regions), intent(inout) :: regions
     integer(c_int), intent(inout) :: grid(3)
     integer, intent(out) :: ierror
@@ -820,31 +539,14 @@ contains
     real(c_double), optional, intent(in) :: low(3), high(3), least(3)
     type(eqp_balance_options), optional, intent(in) :: options
     character(len=*), optional, intent(out) :: message
-    real(real32), allocatable, target :: copy(:, :)
+    real(@R@), allocatable, target :: copy(:, :)
     type(eqp_points) :: points
 
-    call fill_real32(x, copy, points)
+    call fill_@R@(x, copy, points)
     call make_walls(comm%mpi_val, method, points, regions, grid, ierror, weight, low, high, least, options, message)
-  end subroutine walls_real32
+  end subroutine walls_@R@
 
-  subroutine walls_real64(comm, method, x, regions, grid, ierror, weight, low, high, least, options, message)
-    type(MPI_Comm), intent(in) :: comm
-    character(len=*), intent(in) :: method
-    real(real64), intent(in), target :: x(:, :)
-    type(eqp_regions), intent(inout) :: regions
-    integer(c_int), intent(inout) :: grid(3)
-    integer, intent(out) :: ierror
-    real(c_double), optional, intent(in), target, contiguous :: weight(:)
-    real(c_double), optional, intent(in) :: low(3), high(3), least(3)
-    type(eqp_balance_options), optional, intent(in) :: options
-    character(len=*), optional, intent(out) :: message
-    real(real64), allocatable, target :: copy(:, :)
-    type(eqp_points) :: points
-
-    call fill_real64(x, copy, points)
-    call make_walls(comm%mpi_val, method, points, regions, grid, ierror, weight, low, high, least, options, message)
-  end subroutine walls_real64
-
+  !end each
   !> The box of a part between walls: eqp_regions_walls(). Local.
   subroutine eqp_regions_walls(regions, part, low, high, ierror)
     type(eqp_regions), intent(in) :: regions
@@ -874,8 +576,9 @@ contains
     if (ierror == EQP_OK) part = found(1:n)
   end subroutine eqp_regions_touch
 
-  subroutine create_regions(comm, x, part, nparts, regions, ierror, message)
-    integer, intent(in) :: comm
+  !each C=f08;COMM=type(MPI_Comm);HANDLE=comm%mpi_val | C=integer;COMM=integer;HANDLE=comm
+  subroutine regions_create_@C@(comm, x, part, nparts, regions, ierror, message)
+    @COMM@, intent(in) :: comm
     real(real64), intent(in), target :: x(:, :)
     integer(c_int), intent(in), contiguous :: part(:)
     integer, intent(in) :: nparts
@@ -888,35 +591,12 @@ contains
 
     call fill_real64(x, copy, points)
     if (size(part, kind=c_int64_t) /= points%n) points%n = -1
-    call c_message(c_regions_create(int(comm, c_int), points, part, int(nparts, c_int), regions%handle, said), said, &
+    call c_message(c_regions_create(int(@HANDLE@, c_int), points, part, int(nparts, c_int), regions%handle, said), said, &
       ierror, message)
     if (ierror == EQP_OK) regions%nparts = nparts
-  end subroutine create_regions
+  end subroutine regions_create_@C@
 
-  subroutine regions_create_f08(comm, x, part, nparts, regions, ierror, message)
-    type(MPI_Comm), intent(in) :: comm
-    real(real64), intent(in), target :: x(:, :)
-    integer(c_int), intent(in), contiguous :: part(:)
-    integer, intent(in) :: nparts
-    type(eqp_regions), intent(inout) :: regions
-    integer, intent(out) :: ierror
-    character(len=*), optional, intent(out) :: message
-
-    call create_regions(comm%mpi_val, x, part, nparts, regions, ierror, message)
-  end subroutine regions_create_f08
-
-  subroutine regions_create_integer(comm, x, part, nparts, regions, ierror, message)
-    integer, intent(in) :: comm
-    real(real64), intent(in), target :: x(:, :)
-    integer(c_int), intent(in), contiguous :: part(:)
-    integer, intent(in) :: nparts
-    type(eqp_regions), intent(inout) :: regions
-    integer, intent(out) :: ierror
-    character(len=*), optional, intent(out) :: message
-
-    call create_regions(comm, x, part, nparts, regions, ierror, message)
-  end subroutine regions_create_integer
-
+  !end each
   !> The part of a point, or -1 if it belongs to no part. Local.
   integer function eqp_regions_find(regions, place)
     type(eqp_regions), intent(in) :: regions
@@ -939,7 +619,7 @@ contains
     type(eqp_balancer_options), intent(inout) :: options
     integer, intent(out) :: ierror
 
-    ierror = c_options_init(options, c_sizeof(options))
+    ierror = c_balancer_options_init(options, c_sizeof(options))
   end subroutine eqp_balancer_options_init
 
   !> Reads a word such as `interaction:pins=2` into options%method.
@@ -959,11 +639,12 @@ contains
     type(eqp_policy_options), intent(inout) :: policy
     integer, intent(out) :: ierror
 
-    ierror = c_policy_parse(trim(text)//c_null_char, policy)
+    ierror = c_policy_options_parse(trim(text)//c_null_char, policy)
   end subroutine eqp_policy_options_parse
 
-  subroutine create_balancer(comm, problem, options, balancer, ierror, message)
-    integer, intent(in) :: comm
+  !each C=f08;COMM=type(MPI_Comm);HANDLE=comm%mpi_val | C=integer;COMM=integer;HANDLE=comm
+  subroutine balancer_create_@C@(comm, problem, options, balancer, ierror, message)
+    @COMM@, intent(in) :: comm
     type(eqp_problem), intent(in) :: problem
     type(eqp_balancer_options), intent(in) :: options
     type(eqp_balancer), intent(inout) :: balancer
@@ -971,32 +652,11 @@ contains
     character(len=*), optional, intent(out) :: message
     type(eqp_message) :: said
 
-    call c_message(c_balancer_create(int(comm, c_int), problem, options, balancer%handle, said), said, ierror, message)
+    call c_message(c_balancer_create(int(@HANDLE@, c_int), problem, options, balancer%handle, said), said, ierror, message)
     if (ierror == EQP_OK) balancer%nkinds = max(1, problem%nkinds)
-  end subroutine create_balancer
+  end subroutine balancer_create_@C@
 
-  subroutine balancer_create_f08(comm, problem, options, balancer, ierror, message)
-    type(MPI_Comm), intent(in) :: comm
-    type(eqp_problem), intent(in) :: problem
-    type(eqp_balancer_options), intent(in) :: options
-    type(eqp_balancer), intent(inout) :: balancer
-    integer, intent(out) :: ierror
-    character(len=*), optional, intent(out) :: message
-
-    call create_balancer(comm%mpi_val, problem, options, balancer, ierror, message)
-  end subroutine balancer_create_f08
-
-  subroutine balancer_create_integer(comm, problem, options, balancer, ierror, message)
-    integer, intent(in) :: comm
-    type(eqp_problem), intent(in) :: problem
-    type(eqp_balancer_options), intent(in) :: options
-    type(eqp_balancer), intent(inout) :: balancer
-    integer, intent(out) :: ierror
-    character(len=*), optional, intent(out) :: message
-
-    call create_balancer(comm, problem, options, balancer, ierror, message)
-  end subroutine balancer_create_integer
-
+  !end each
   !> Frees a balancer. Collective.
   subroutine eqp_balancer_free(balancer)
     type(eqp_balancer), intent(inout) :: balancer

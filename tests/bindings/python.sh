@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a Python program on RANKS ranks with the package of the source tree, or of PACKAGES, and the library LIBRARY.
+# Runs a Python program on RANKS ranks with the package in PACKAGES and the library LIBRARY.
 # usage: python.sh RANKS PROGRAM [ARGUMENT]...
 # Skipped (77) where no python3 has numpy and an mpi4py of the library's MPI.
 set -eu
 here=$(dirname "$0")
 . "$here/../../scripts/mpi-env.sh"
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${PACKAGES:-$here/../../bindings/python}
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PACKAGES
 [ -z "${LIBRARY-}" ] || export EQUIPOISE_LIBRARY=$LIBRARY
 # A machine without these packages skips the test.
 probe='import sys

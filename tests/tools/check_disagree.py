@@ -20,7 +20,7 @@ BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table, compared by address
 CALL = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*\{(.*?)\}\}', re.S)
 DEFINE = re.compile(r'^#define (\w+)((?:[\s\\]+"[^"]*")+)$', re.M)
 BINDINGS = {"tests/bindings/test_cpp.cpp": "lib/include/equipoise/equipoise.hpp",
-            "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise_calls.f90"}
+            "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise.f90"}
 
 
 def read(path):
@@ -87,8 +87,8 @@ def unbound(root, functions):
     """Functions that a binding calls and its test does not; free functions have no argument in which ranks could
     differ."""
     for test, binding in BINDINGS.items():
-        called = {name.replace("eqp_fortran_", "eqp_") for name in
-                  re.findall(r'\b(eqp_\w+)[("]', uncommented(read(os.path.join(root, binding))))}
+        called = {"eqp_" + name for name in
+                  re.findall(r'\b(?:eqp|c)_(\w+)[("]', uncommented(read(os.path.join(root, binding))))}
         called -= {name for name in called if re.search(r"_free$|^eqp_agree$|^eqp_comm_", name)}
         tried = set(re.findall(r'"(eqp_\w+): \w+', read(os.path.join(root, test))))
         if not called & functions:

@@ -245,7 +245,7 @@ with_fortran()
         "${empty[@]}" "$tmp/with-fortran" || return
     # A compiler of a different version needs its own module files.
     mkdir "$tmp/own-modules"
-    (cd "$tmp/own-modules" && mpifort -fsyntax-only "$root/$libdir/equipoise/fortran"/equipoise{_types,_calls,}.f90)
+    (cd "$tmp/own-modules" && mpifort -fsyntax-only "$root/$libdir/equipoise/fortran/equipoise.f90")
 }
 
 # The installed Python package finds the installed library wherever the tree is. Tested with a program that needs

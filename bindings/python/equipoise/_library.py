@@ -36,7 +36,7 @@ def candidates():
         from . import _where  # an installed package has the relative path of the library folder
         found += [here / _where.LIBDIR / soname]
     except ImportError:
-        found += [here.parents[2] / "build" / "lib" / soname]  # a source tree
+        found += [here.parents[2] / "lib" / soname]  # a build directory
     return [str(path) for path in found if path.exists()] + [soname]
 
 
