@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program of unit tests: the headers that they need, and TEST(name) { ... }, which defines a test and lists it for
- * main(). Tests run in the order of their definitions. A file may initialise unit_setup, unit_teardown and
- * unit_next_round. */
+ * main(). Tests run in the order of their definitions. A file may initialise unit_setup, unit_teardown,
+ * unit_before_each and unit_next_round. */
 #ifndef EQP_TEST_UNIT_H
 #define EQP_TEST_UNIT_H
 
@@ -26,7 +26,7 @@
 
 static struct CMUnitTest unit_test[64];
 static size_t unit_tests;
-static CMFixtureFunction unit_setup, unit_teardown;
+static CMFixtureFunction unit_setup, unit_teardown, unit_before_each;
 /* Prepares the next round of all tests, or returns false after the last one; NULL for a single round. */
 static bool (*unit_next_round)(void);
 
@@ -36,13 +36,16 @@ static inline void unit_list(const char *name, CMUnitTestFunction test)
     unit_test[unit_tests++] = (struct CMUnitTest){.name = name, .test_func = test};
 }
 
-#define TEST(name)                                                                                                     \
+#define TEST(name) UNIT_TEST(name)
+#define UNIT_TEST(name)                                                                                                \
     static void name(void **);                                                                                         \
     __attribute__((constructor)) static void name##_is_listed(void)                                                    \
     {                                                                                                                  \
         unit_list(#name, name);                                                                                        \
     }                                                                                                                  \
-    static void name(void **state __attribute__((unused)))
+    static void name(void **unit_state __attribute__((unused)))
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 #define SKIP_IF(condition)                                                                                             \
     do {                                                                                                               \
@@ -56,6 +59,9 @@ int main(void)
     int failed = 0;
     bool again = unit_next_round == NULL || unit_next_round();
 
+    for (size_t i = 0; i < unit_tests; i++) {
+        unit_test[i].setup_func = unit_before_each;
+    }
     for (; again; again = unit_next_round != NULL && unit_next_round()) {
         failed += _cmocka_run_group_tests("tests", unit_test, unit_tests, unit_setup, unit_teardown);
     }

@@ -4,9 +4,6 @@
 #ifndef EQP_EVALUATION_WORLD_H
 #define EQP_EVALUATION_WORLD_H
 
-#include <stdint.h>
-#include <string.h>
-
 #include "exchange_world.h"
 
 enum { PHASES = 3 };

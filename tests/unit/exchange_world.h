@@ -4,11 +4,10 @@
 #ifndef EQP_EXCHANGE_WORLD_H
 #define EQP_EXCHANGE_WORLD_H
 
+#include "unit.h"
+
 #include <equipoise/more/random.h>
 #include <equipoise/more/whatif.h>
-
-#include <stdint.h>
-#include <string.h>
 
 enum { WORLD_PARTS = 40, WORLD_BLOCKS = 30, WORLD_STAGES = 17 };
 

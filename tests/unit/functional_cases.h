@@ -3,10 +3,10 @@
 #ifndef FUNCTIONAL_CASES_H
 #define FUNCTIONAL_CASES_H
 
+#include "unit.h"
+
 #include <equipoise/more/models.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
 
 #define MAX_NODES 64
 

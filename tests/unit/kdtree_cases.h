@@ -194,12 +194,11 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
     test_free(points);
 }
 
-static void T(agrees_with_brute_force)(void **state)
+TEST(T(agrees_with_brute_force))
 {
     static const int64_t sizes[] = {0, 1, 2, 3, 9, 33, 150};
     static const int leaves[] = {1, 2, 10, 1000};
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         for (int dim = slow_here() ? 1 + kind % 4 : 1; dim <= EQP_KDTREE_DIM_MAX; dim += slow_here() ? 4 : 1) {
             for (int s = 0; s < 7; s++) {
@@ -214,13 +213,12 @@ static void T(agrees_with_brute_force)(void **state)
 }
 
 /* Enough points for every way of sorting them, against a search through all of them. */
-static void T(finds_nearest_of_many)(void **state)
+TEST(T(finds_nearest_of_many))
 {
     enum { N = 20000, QUERIES = 12 };
     static REAL points[N * 3];
     const int64_t n = slow_here() ? N / 20 : N;
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const eqp_kdtree_options options = {
             .size = sizeof options, .leaf_size = 1 + 7 * (kind % 4), .copy_points = kind % 3 != 0};
@@ -259,7 +257,7 @@ static void T(finds_nearest_of_many)(void **state)
 }
 
 /* Squares that overflow are infinite, infinite distances are equal, and equal ones are ordered by index. */
-static void T(overflow_is_infinitely_far)(void **state)
+TEST(T(overflow_is_infinitely_far))
 {
     enum { N = 40 };
     const eqp_kdtree_options options = {.size = sizeof options, .leaf_size = 3, .copy_points = true};
@@ -269,7 +267,6 @@ static void T(overflow_is_infinitely_far)(void **state)
     int64_t found = -1;
     TREE *tree = NULL;
 
-    (void)state;
     for (int64_t i = 0; i < 3 * N; i++) {
         const double u = eqp_random_uniform(3, (uint64_t)i, 0);
         points[i] = (REAL)((u < 0.5 ? -1.0 : 1.0) * (0.5 + 0.5 * u) * LARGEST);
@@ -290,13 +287,12 @@ static void T(overflow_is_infinitely_far)(void **state)
 }
 
 /* Depth stays logarithmic and the build quick for thousands of points of every kind. */
-static void T(stays_flat)(void **state)
+TEST(T(stays_flat))
 {
     enum { N = 100000 };
     static REAL points[N * 3];
     const int64_t n = slow_here() ? N / 100 : N;
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const eqp_kdtree_options options = {.size = sizeof options, .leaf_size = 1};
         TREE *tree = NULL;
@@ -318,14 +314,13 @@ static void T(stays_flat)(void **state)
     }
 }
 
-static void T(refuses_bad_input)(void **state)
+TEST(T(refuses_bad_input))
 {
     REAL points[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
     eqp_kdtree_options options = eqp_kdtree_options_defaults();
     TREE *tree = NULL;
 
-    (void)state;
     assert_int_equal(CALL(create)(-1, 3, points, NULL, &tree), EQP_ERR_ARGUMENT);
     assert_int_equal(CALL(create)(4, 0, points, NULL, &tree), EQP_ERR_ARGUMENT);
     assert_int_equal(CALL(create)(1, EQP_KDTREE_DIM_MAX + 1, points, NULL, &tree), EQP_ERR_ARGUMENT);
@@ -375,14 +370,13 @@ static void T(refuses_bad_input)(void **state)
 }
 
 /* Every allocation of the creation fails once: an error code, no tree, nothing lost; then the creation succeeds. */
-static void T(survives_failing_allocations)(void **state)
+TEST(T(survives_failing_allocations))
 {
     enum { N = 3000 };
     static REAL points[N];
     int64_t failures = 0;
     int code = EQP_ERR_MEMORY;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }

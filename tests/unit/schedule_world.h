@@ -3,11 +3,10 @@
 #ifndef EQP_SCHEDULE_WORLD_H
 #define EQP_SCHEDULE_WORLD_H
 
+#include "unit.h"
+
 #include <equipoise/more/loops.h>
 #include <equipoise/more/random.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 /* How often each iteration was computed. */
 typedef struct seen {

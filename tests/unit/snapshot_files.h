@@ -4,22 +4,15 @@
 #ifndef EQP_TEST_SNAPSHOT_FILES_H
 #define EQP_TEST_SNAPSHOT_FILES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/snapshot.h>
 
@@ -30,6 +23,7 @@ static inline int files_setup(void **state)
     const char *base = getenv("TMPDIR");
 
     (void)state;
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails instead */
     snprintf(files_folder, sizeof files_folder, "%s/equipoise-snapshot-XXXXXX", base && base[0] ? base : ".");
     return mkdtemp(files_folder) ? 0 : -1;
 }
@@ -71,6 +65,8 @@ static inline int files_clear(void **state)
     files_in_folder(true);
     return 0;
 }
+
+static CMFixtureFunction unit_setup = files_setup, unit_teardown = files_teardown, unit_before_each = files_clear;
 
 /* A path in the folder; good until the fourth next call. */
 static inline const char *in_folder(const char *name)
@@ -279,6 +275,31 @@ static inline void refuse_read(const char *path, int code, const char *what)
     if (rc != code || !strstr(message.text, what)) {
         fail_msg("%s: %d '%s' instead of %d '%s'", path, rc, message.text, code, what);
     }
+}
+
+static const char old_text[] = "what was there before\n";
+
+/* The folder holds the old file only. */
+static inline void check_old(const char *path)
+{
+    char text[sizeof old_text + 1] = "";
+    FILE *file = fopen(path, "rb");
+
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old_text - 1);
+    fclose(file);
+    assert_string_equal(text, old_text);
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+/* A disk that is full: writing beyond `most` bytes fails. */
+static inline void limit_files(rlim_t most)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 /* Compares all slices of a file with the expected particles. */

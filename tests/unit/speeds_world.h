@@ -3,16 +3,9 @@
 #ifndef EQP_TEST_SPEEDS_WORLD_H
 #define EQP_TEST_SPEEDS_WORLD_H
 
-#include "numeric.h"
+#include "unit.h"
 
 #include <equipoise/more/models.h>
-
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_RANKS = 16, FOREVER = 1000 };
 

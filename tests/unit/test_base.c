@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/base.h>
 #include <equipoise/survey.h>
@@ -13,36 +6,33 @@
 
 #include "failing_malloc.h"
 #include "fake_clock.h"
+#include "unit.h"
 
-static void a_message_is_formatted(void **state)
+TEST(a_message_is_formatted)
 {
     eqp_message message = {"old"};
 
-    (void)state;
     eqp_message_set(&message, "%s: %d of %d", "file", 3, 4);
     assert_string_equal(message.text, "file: 3 of 4");
 }
 
-static void no_message_is_wanted(void **state)
+TEST(no_message_is_wanted)
 {
-    (void)state;
     eqp_message_set(NULL, "%d", 1);
 }
 
-static void a_message_may_contain_itself(void **state)
+TEST(a_message_may_contain_itself)
 {
     eqp_message message = {"inner"};
 
-    (void)state;
     eqp_message_set(&message, "outer: %s", message.text);
     assert_string_equal(message.text, "outer: inner");
 }
 
-static void a_message_stays_one_line(void **state)
+TEST(a_message_stays_one_line)
 {
     eqp_message message;
 
-    (void)state;
     eqp_message_set(&message, "a\nb\tc\rd\x1b[31m\x7f \xc3\xa9");
     assert_string_equal(message.text, "a?b?c?d?[31m? \xc3\xa9");
     /* C1 as a character and as a byte, turned directions, an isolate, a line separator, a byte-order mark, half a
@@ -53,12 +43,11 @@ static void a_message_stays_one_line(void **state)
     assert_string_equal(message.text, "??|?|?|?|?|?|\xd9\x84\xe6\xbc\xa2\xf0\x9f\x8c\x8c");
 }
 
-static void a_long_message_is_cut_between_characters(void **state)
+TEST(a_long_message_is_cut_between_characters)
 {
     eqp_message message;
     char text[700];
 
-    (void)state;
     for (size_t offset = 0; offset < 3; offset++) {
         memset(text, 'x', sizeof text);
         /* Three-byte characters everywhere, so that the cut meets each of their bytes. */
@@ -75,23 +64,21 @@ static void a_long_message_is_cut_between_characters(void **state)
     }
 }
 
-static void the_longest_message_is_whole(void **state)
+TEST(the_longest_message_is_whole)
 {
     eqp_message message;
     char text[sizeof message.text];
 
-    (void)state;
     memset(text, 'y', sizeof text);
     text[sizeof text - 1] = '\0';
     eqp_message_set(&message, "%s", text);
     assert_string_equal(message.text, text);
 }
 
-static void bytes_are_checked(void **state)
+TEST(bytes_are_checked)
 {
     size_t bytes = 7;
 
-    (void)state;
     assert_int_equal(eqp_array_bytes(-1, 8, &bytes), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_array_bytes(1, 0, &bytes), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_array_bytes(INT64_MAX, 2, &bytes), EQP_ERR_OVERFLOW);
@@ -103,11 +90,10 @@ static void bytes_are_checked(void **state)
     assert_int_equal(bytes, 0);
 }
 
-static void a_new_array_is_zero(void **state)
+TEST(a_new_array_is_zero)
 {
     double *a = NULL;
 
-    (void)state;
     assert_int_equal(eqp_array_create(&a, 100, sizeof *a), EQP_OK);
     for (int i = 0; i < 100; i++) {
         assert_true(a[i] == 0.0);
@@ -119,12 +105,11 @@ static void a_new_array_is_zero(void **state)
     free(a);
 }
 
-static void a_growing_array_keeps_its_items(void **state)
+TEST(a_growing_array_keeps_its_items)
 {
     int64_t *a = NULL, capacity = 0;
     int moves = 0;
 
-    (void)state;
     for (int64_t i = 0; i < 100000; i++) {
         int64_t before = capacity;
 
@@ -144,12 +129,11 @@ static void a_growing_array_keeps_its_items(void **state)
     free(a);
 }
 
-static void impossible_arrays_change_nothing(void **state)
+TEST(impossible_arrays_change_nothing)
 {
     char *a = NULL;
     int64_t capacity = 0;
 
-    (void)state;
     assert_int_equal(eqp_array_reserve(&a, &capacity, INT64_MAX, 16), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_array_reserve(&a, &capacity, -1, 16), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_array_create(&a, INT64_MAX, 16), EQP_ERR_OVERFLOW);
@@ -157,12 +141,11 @@ static void impossible_arrays_change_nothing(void **state)
     assert_true(capacity == 0);
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
     int *a = NULL, *old;
     int64_t capacity = 0;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -178,17 +161,15 @@ static void failing_allocations_change_nothing(void **state)
     free(a);
 }
 
-static void the_version_is_the_projects(void **state)
+TEST(the_version_is_the_projects)
 {
-    (void)state;
     assert_string_equal(eqp_version(), PROJECT_VERSION);
 }
 
-static void clocks_do_not_go_back(void **state)
+TEST(clocks_do_not_go_back)
 {
     double cpu = eqp_cpu_seconds(), wall = eqp_wall_seconds();
 
-    (void)state;
     assert_true(cpu >= 0.0);
     for (int i = 0; i < 1000; i++) {
         double c = eqp_cpu_seconds(), w = eqp_wall_seconds();
@@ -199,11 +180,10 @@ static void clocks_do_not_go_back(void **state)
     }
 }
 
-static void a_clock_that_goes_back_has_not_moved(void **state)
+TEST(a_clock_that_goes_back_has_not_moved)
 {
     const double begin = eqp_cpu_seconds();
 
-    (void)state;
     assert_true(eqp_cpu_seconds_since(begin) >= 0.0);
     assert_true(eqp_cpu_seconds_since(begin - 3.0) >= 3.0);
     fake_clock_every = 1;
@@ -221,12 +201,11 @@ static double burn(double seconds)
     return eqp_cpu_seconds_since(begin);
 }
 
-static void waiting_is_no_work(void **state)
+TEST(waiting_is_no_work)
 {
     const double cpu = eqp_cpu_seconds(), begin = eqp_busy_seconds();
     double busy, waited = 0;
 
-    (void)state;
     eqp_wait_begin();
     waited += burn(1e-3);
     eqp_wait_begin();
@@ -238,26 +217,4 @@ static void waiting_is_no_work(void **state)
     busy = burn(1e-3);
     assert_true(eqp_busy_seconds() - begin >= busy);
     assert_true(eqp_busy_seconds() - begin <= eqp_cpu_seconds_since(cpu) - waited);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_is_formatted),
-        cmocka_unit_test(no_message_is_wanted),
-        cmocka_unit_test(a_message_may_contain_itself),
-        cmocka_unit_test(a_message_stays_one_line),
-        cmocka_unit_test(a_long_message_is_cut_between_characters),
-        cmocka_unit_test(the_longest_message_is_whole),
-        cmocka_unit_test(bytes_are_checked),
-        cmocka_unit_test(a_new_array_is_zero),
-        cmocka_unit_test(a_growing_array_keeps_its_items),
-        cmocka_unit_test(impossible_arrays_change_nothing),
-        cmocka_unit_test(failing_allocations_change_nothing),
-        cmocka_unit_test(the_version_is_the_projects),
-        cmocka_unit_test(clocks_do_not_go_back),
-        cmocka_unit_test(a_clock_that_goes_back_has_not_moved),
-        cmocka_unit_test(waiting_is_no_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

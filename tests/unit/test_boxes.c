@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "failing_malloc.h"
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/more/boxes.h>
 #include <equipoise/more/random.h>
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 
 #define MAX_PARTS 64
 #define POINTS 20000
@@ -41,8 +33,9 @@ static eqp_boxes *boxes_of(eqp_boxes_kind kind, int parts)
 }
 
 /* Half of the points uniform, half in a clump: a network with a tangle. */
-static void make_points(void)
+static int make_points(void **state)
 {
+    (void)state;
     for (int i = 0; i < POINTS; i++) {
         for (int d = 0; d < 3; d++) {
             double u = uniform(3 * (uint64_t)i + (uint64_t)d);
@@ -50,7 +43,10 @@ static void make_points(void)
             point[i][d] = low0[d] + (high0[d] - low0[d]) * place;
         }
     }
+    return 0;
 }
+
+static CMFixtureFunction unit_setup = make_points;
 
 static void loads_from_points(const eqp_boxes *boxes, double *load)
 {
@@ -116,12 +112,11 @@ static void check_cover(const eqp_boxes *boxes)
     }
 }
 
-static void geometry_is_as_cubic_as_possible(void **state)
+TEST(geometry_is_as_cubic_as_possible)
 {
     static const int expected[][4] = {{1, 1, 1, 1},  {2, 2, 1, 1},  {3, 3, 1, 1},  {7, 7, 1, 1}, {8, 2, 2, 2},
                                       {12, 3, 2, 2}, {30, 5, 3, 2}, {64, 4, 4, 4}, {96, 6, 4, 4}};
     int n[3] = {-1, -1, -1};
-    (void)state;
 
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_int_equal(eqp_boxes_geometry(expected[i][0], n), EQP_OK);
@@ -131,9 +126,8 @@ static void geometry_is_as_cubic_as_possible(void **state)
     assert_int_equal(n[0], 6);
 }
 
-static void uniform_boxes_are_equal_and_cover(void **state)
+TEST(uniform_boxes_are_equal_and_cover)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
             eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
@@ -156,9 +150,8 @@ static void uniform_boxes_are_equal_and_cover(void **state)
     eqp_boxes_free(NULL);
 }
 
-static void positions_outside_are_clamped(void **state)
+TEST(positions_outside_are_clamped)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         eqp_boxes *boxes = boxes_of(kinds[k], 12);
         const double below[3] = {-1e30, -INFINITY, 99}, above[3] = {30, 20, 110}, far[3] = {INFINITY, 1e9, 1e9};
@@ -175,10 +168,9 @@ static void positions_outside_are_clamped(void **state)
     }
 }
 
-static void equal_and_zero_loads_move_nothing(void **state)
+TEST(equal_and_zero_loads_move_nothing)
 {
     double load[MAX_PARTS];
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
@@ -200,10 +192,9 @@ static void equal_and_zero_loads_move_nothing(void **state)
 }
 
 /* The loads that particles give, as in use: imbalance falls with calls. */
-static void loads_of_points_become_balanced(void **state)
+TEST(loads_of_points_become_balanced)
 {
     double load[MAX_PARTS];
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 1; c < NCOUNTS; c++) {
@@ -238,11 +229,10 @@ static void step_loads(const eqp_boxes *boxes, double *load)
     }
 }
 
-static void a_step_converges_to_equal_loads(void **state)
+TEST(a_step_converges_to_equal_loads)
 {
     const int n[3] = {4, 1, 1};
     double load[4];
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         eqp_boxes *boxes;
@@ -259,7 +249,7 @@ static void a_step_converges_to_equal_loads(void **state)
 }
 
 /* One wall with two slabs: everything can be worked out by hand. */
-static void sections_keep_their_limits(void **state)
+TEST(sections_keep_their_limits)
 {
     const int n[3] = {2, 1, 1};
     const double low[3] = {0, 0, 0}, high[3] = {2, 1, 1}, load[2] = {1, 3}, little[2] = {1, 1.06};
@@ -267,7 +257,6 @@ static void sections_keep_their_limits(void **state)
     const struct {
         double cell, fraction, wall;
     } want[] = {{0, 0.05, 1.05}, {0.05, 0.05, 1.0245}, {9, 0.5, 1 + 1 / 3.0}, {0, 0, 1}};
-    (void)state;
 
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         eqp_boxes_options options = eqp_boxes_options_defaults();
@@ -295,13 +284,12 @@ static void sections_keep_their_limits(void **state)
 }
 
 /* A direction that is told is the one, also one without walls. */
-static void sections_move_the_direction_that_is_told(void **state)
+TEST(sections_move_the_direction_that_is_told)
 {
     const int n[3] = {2, 2, 1};
     const double load[4] = {1, 2, 3, 4};
     eqp_boxes_options options = eqp_boxes_options_defaults();
     eqp_boxes *boxes;
-    (void)state;
 
     assert_int_equal(eqp_boxes_create(EQP_BOXES_SECTIONS, low0, high0, n, &boxes), EQP_OK);
     for (int d = 2; d >= 0; d--) {
@@ -315,12 +303,11 @@ static void sections_move_the_direction_that_is_told(void **state)
 }
 
 /* In a big tangle: what any wall does in any call, measured on the boxes themselves. */
-static void sections_cut_one_direction_per_call(void **state)
+TEST(sections_cut_one_direction_per_call)
 {
     eqp_boxes *boxes = boxes_of(EQP_BOXES_SECTIONS, 64), *before;
     eqp_boxes_options options = eqp_boxes_options_defaults();
     double load[MAX_PARTS], old[MAX_PARTS][6], now[MAX_PARTS][6];
-    (void)state;
 
     options.cell[0] = 0.5;
     for (int call = 0; call < 12; call++) {
@@ -348,14 +335,13 @@ static void sections_cut_one_direction_per_call(void **state)
 }
 
 /* Four parts along x with loads 3 1 1 1: the first level is 2/3 : 1/3 and goes 30 % of its way, the second all. */
-static void bisection_damps_the_coarsest_level_only(void **state)
+TEST(bisection_damps_the_coarsest_level_only)
 {
     const int n[3] = {4, 1, 1};
     const double low[3] = {0, 0, 0}, high[3] = {8, 1, 1}, load[4] = {3, 1, 1, 1}, inner[4] = {3, 1, 2, 2};
     eqp_boxes_change change;
     eqp_boxes *boxes;
     double a[3], b[3], wall;
-    (void)state;
 
     assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
     assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, &change), EQP_OK);
@@ -378,14 +364,13 @@ static void bisection_damps_the_coarsest_level_only(void **state)
 }
 
 /* Counts that are no powers of two: the load follows the number of parts on either side. */
-static void bisection_divides_in_proportion(void **state)
+TEST(bisection_divides_in_proportion)
 {
     const int n[3] = {3, 1, 1};
     const double low[3] = {0, 0, 0}, high[3] = {3, 1, 1}, load[3] = {4, 1, 1};
     eqp_boxes_options options = eqp_boxes_options_defaults();
     eqp_boxes *boxes;
     double a[3], b[3];
-    (void)state;
 
     options.damping = 1;
     assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
@@ -395,10 +380,9 @@ static void bisection_divides_in_proportion(void **state)
     eqp_boxes_free(boxes);
 }
 
-static void one_part_with_everything(void **state)
+TEST(one_part_with_everything)
 {
     double load[MAX_PARTS] = {0};
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
@@ -418,11 +402,10 @@ static void one_part_with_everything(void **state)
 }
 
 /* All load in one point: whoever holds it has everything, walls close in on it for ever. */
-static void a_point_load_leaves_boxes_of_positive_size(void **state)
+TEST(a_point_load_leaves_boxes_of_positive_size)
 {
     const double where[3] = {7.3, 3.1, 108.9};
     double load[MAX_PARTS];
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
@@ -438,14 +421,13 @@ static void a_point_load_leaves_boxes_of_positive_size(void **state)
     }
 }
 
-static void bad_input_is_refused_and_changes_nothing(void **state)
+TEST(bad_input_is_refused_and_changes_nothing)
 {
     const double bad[] = {NAN, -1, INFINITY};
     const double thin[3] = {-10 + 1e-12, 20, 110}, nan[3] = {NAN, 20, 110};
     const int zero[3] = {2, 0, 2}, many[3] = {50000, 50000, 50000}, two[3] = {2, 1, 1};
     double load[MAX_PARTS], old[MAX_PARTS][6], now[MAX_PARTS][6];
     eqp_boxes *none = NULL;
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         eqp_boxes *boxes = boxes_of(kinds[k], 12);
@@ -484,10 +466,9 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
     assert_null(none);
 }
 
-static void copies_go_on_alike(void **state)
+TEST(copies_go_on_alike)
 {
     double load[MAX_PARTS], bounds[MAX_PARTS][6], again[MAX_PARTS][6];
-    (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
@@ -509,11 +490,10 @@ static void copies_go_on_alike(void **state)
     }
 }
 
-static void failing_allocations_are_reported(void **state)
+TEST(failing_allocations_are_reported)
 {
     const int n[3] = {3, 2, 2};
     double load[12] = {5, 1, 2, 3};
-    (void)state;
 
     if (!failing_malloc_works) {
         skip();
@@ -538,29 +518,4 @@ static void failing_allocations_are_reported(void **state)
         eqp_boxes_free(boxes);
         eqp_boxes_free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(geometry_is_as_cubic_as_possible),
-        cmocka_unit_test(uniform_boxes_are_equal_and_cover),
-        cmocka_unit_test(positions_outside_are_clamped),
-        cmocka_unit_test(equal_and_zero_loads_move_nothing),
-        cmocka_unit_test(loads_of_points_become_balanced),
-        cmocka_unit_test(a_step_converges_to_equal_loads),
-        cmocka_unit_test(sections_keep_their_limits),
-        cmocka_unit_test(sections_cut_one_direction_per_call),
-        cmocka_unit_test(sections_move_the_direction_that_is_told),
-        cmocka_unit_test(bisection_damps_the_coarsest_level_only),
-        cmocka_unit_test(bisection_divides_in_proportion),
-        cmocka_unit_test(one_part_with_everything),
-        cmocka_unit_test(a_point_load_leaves_boxes_of_positive_size),
-        cmocka_unit_test(bad_input_is_refused_and_changes_nothing),
-        cmocka_unit_test(copies_go_on_alike),
-        cmocka_unit_test(failing_allocations_are_reported),
-    };
-
-    make_points();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

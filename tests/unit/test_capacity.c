@@ -2,12 +2,10 @@
 /* Hard caps: no part exceeds its own, reports of impossible caps are correct, and the loads stay even. */
 #include "failing_malloc.h"
 #include "methods/frame/capacity.h"
-#include "numeric.h"
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
-
-#include <string.h>
 
 enum { MOST = 6000, MOST_PARTS = 64, SMALL = 9, SMALL_PARTS = 4 };
 
@@ -87,13 +85,12 @@ static void make_small(set *s)
     }
 }
 
-static void small_sets_against_brute_force(void **unused)
+TEST(small_sets_against_brute_force)
 {
     const int rounds = slow_here() ? 300 : 4000;
     int found = 0, proven = 0;
     static set s;
 
-    (void)unused;
     for (int round = 0; round < rounds; round++) {
         int part[SMALL];
         eqp__capped r;
@@ -163,12 +160,11 @@ static double imbalance_of(const set *s, const int *part)
 }
 
 /* Capacities slightly above the mean, equal or not, cost no balance and add few pieces of the curve. */
-static void loads_stay_even(void **unused)
+TEST(loads_stay_even)
 {
     static set s;
     static int part[MOST];
 
-    (void)unused;
     for (int round = 0; round < 6; round++) {
         const int nparts = round % 2 == 0 ? 8 : 48;
         const bool alike = round < 4;
@@ -190,13 +186,12 @@ static void loads_stay_even(void **unused)
     }
 }
 
-static void what_fits_is_repaired_no_more_than_it_must(void **unused)
+TEST(what_fits_is_repaired_no_more_than_it_must)
 {
     static set s;
     static int part[MOST];
     eqp__capped r;
 
-    (void)unused;
     make_large(&s, 1000, 7);
     cap(&s, 1000, true);
     const eqp__capping in = capping_of(&s);
@@ -212,7 +207,7 @@ static void what_fits_is_repaired_no_more_than_it_must(void **unused)
 }
 
 /* The names of the bounds, each by a set that only this bound proves impossible, and a set that no bound decides. */
-static void proofs_say_what_is_broken(void **unused)
+TEST(proofs_say_what_is_broken)
 {
     static const struct {
         const char *says;
@@ -228,7 +223,6 @@ static void proofs_say_what_is_broken(void **unused)
     };
     static set s;
 
-    (void)unused;
     for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
         eqp__capped r;
         int part[8] = {0};
@@ -247,12 +241,11 @@ static void proofs_say_what_is_broken(void **unused)
 }
 
 /* A packing that exists but takes too long to find is not reported as impossible. */
-static void what_is_not_known_is_said_not_to_be(void **unused)
+TEST(what_is_not_known_is_said_not_to_be)
 {
     static set s;
     eqp__capped r;
 
-    (void)unused;
     memset(&s, 0, sizeof s);
     s.nparts = 40;
     s.n = 3 * s.nparts;
@@ -268,14 +261,13 @@ static void what_is_not_known_is_said_not_to_be(void **unused)
     assert_true(r.fits ? fits(&s, s.part) : strstr(r.why.text, "no lower bound proves") != NULL);
 }
 
-static void without_memory(void **unused)
+TEST(without_memory)
 {
     static set s;
     static int part[MOST];
     eqp__capped r = {.moved = -1};
     int code = EQP_ERR_MEMORY;
 
-    (void)unused;
     if (!failing_malloc_works) {
         skip();
     }
@@ -293,17 +285,4 @@ static void without_memory(void **unused)
         }
     }
     assert_true(r.fits);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_sets_against_brute_force),
-        cmocka_unit_test(loads_stay_even),
-        cmocka_unit_test(what_fits_is_repaired_no_more_than_it_must),
-        cmocka_unit_test(proofs_say_what_is_broken),
-        cmocka_unit_test(what_is_not_known_is_said_not_to_be),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Branches as nets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "methods/hypergraph/cell_nets.h"
+#include "unit.h"
 
 #include <equipoise/more/random.h>
-
-#include <stdlib.h>
 
 #define ITEMS 60
 #define SETS 40
@@ -73,9 +66,8 @@ static int is_cut(const int *part, int64_t first, int64_t n)
     return 0;
 }
 
-static void cut_nets_are_the_branches_but_one(void **state)
+TEST(cut_nets_are_the_branches_but_one)
 {
-    (void)state;
     for (uint64_t set = 0; set < SETS; set++) {
         uint64_t key[ITEMS];
         int part[ITEMS];
@@ -96,9 +88,8 @@ static void cut_nets_are_the_branches_but_one(void **state)
     }
 }
 
-static void items_of_a_cell_name_it_alike_and_no_other(void **state)
+TEST(items_of_a_cell_name_it_alike_and_no_other)
 {
-    (void)state;
     for (uint64_t set = 0; set < SETS; set++) {
         eqp__cell_net net[ITEMS][EQP__CELLS_MOST];
         uint64_t key[ITEMS];
@@ -125,9 +116,8 @@ static void items_of_a_cell_name_it_alike_and_no_other(void **state)
     }
 }
 
-static void cells_with_too_many_items_are_left_out(void **state)
+TEST(cells_with_too_many_items_are_left_out)
 {
-    (void)state;
     for (uint64_t set = 0; set < SETS; set++) {
         eqp__cell_net all[EQP__CELLS_MOST], some[EQP__CELLS_MOST];
         uint64_t key[ITEMS];
@@ -148,26 +138,14 @@ static void cells_with_too_many_items_are_left_out(void **state)
     }
 }
 
-static void the_ends_of_the_curve_are_in_cells(void **state)
+TEST(the_ends_of_the_curve_are_in_cells)
 {
     const uint64_t key[] = {0, 0, 1, EQP_CURVE_END - 1};
     eqp__cell_net net[EQP__CELLS_MOST];
 
-    (void)state;
     assert_int_equal(eqp__cell_nets(4, key, 3, 4, net), 1); /* the root */
     assert_true(net[0].first == 0 && net[0].n == 4 && net[0].children == 2);
     assert_int_equal(eqp__cell_nets(4, key, 0, 4, net), 2);
     assert_true(net[0].first == 0 && net[0].n == 3 && net[0].children == 2);
     assert_int_equal(eqp__cell_nets(1, key, 0, 1, net), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_nets_are_the_branches_but_one),
-        cmocka_unit_test(items_of_a_cell_name_it_alike_and_no_other),
-        cmocka_unit_test(cells_with_too_many_items_are_left_out),
-        cmocka_unit_test(the_ends_of_the_curve_are_in_cells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words that name methods with options, alone and in lists. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "failing_malloc.h"
 #include "map/options.h"
+#include "unit.h"
 
 static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
 static const eqp_method impostor = {.name = "sfc", .summary = "has the name of a row of the table"};
@@ -20,12 +12,11 @@ static const eqp_methods own = {rows, 2};
 static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .rate = 0.5, .threshold = 2};
 static const eqp_map_options run = {.imbalance_tol = 0.1, .seed = 7};
 
-static void a_word_changes_what_it_names_and_nothing_else(void **state)
+TEST(a_word_changes_what_it_names_and_nothing_else)
 {
     eqp_message message = {""};
     eqp_choice c;
 
-    (void)state;
     assert_int_equal(eqp_choice_parse(&own, &usual, "interaction", &c, &message), EQP_OK);
     assert_ptr_equal(c.method, eqp_method_find("interaction"));
     assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
@@ -45,11 +36,10 @@ static void a_word_changes_what_it_names_and_nothing_else(void **state)
     assert_true(c.options.threshold == 4);
 }
 
-static void rows_of_the_table_come_first(void **state)
+TEST(rows_of_the_table_come_first)
 {
     eqp_choice c;
 
-    (void)state;
     assert_int_equal(eqp_choice_parse(&own, &usual, "sfc", &c, NULL), EQP_OK);
     assert_ptr_equal(c.method, eqp_method_find("sfc"));
     assert_int_equal(eqp_choice_parse(&own, &usual, "slabs", &c, NULL), EQP_OK);
@@ -84,11 +74,10 @@ static bool wants_trial(const eqp_choice *c)
 }
 
 /* Options of choices, for any table of rows. */
-static void owners_can_be_split_and_steps_even(void **state)
+TEST(owners_can_be_split_and_steps_even)
 {
     eqp_choice c;
 
-    (void)state;
     assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc", &c, NULL), EQP_OK);
     assert_false(wants_units(&c) || wants_trial(&c));
     assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:even=load", &c, NULL), EQP_OK);
@@ -107,11 +96,10 @@ static void owners_can_be_split_and_steps_even(void **state)
 }
 
 /* Whole owners and units may be assigned by their pins, or start from parts that are. */
-static void pins_are_wanted_by_rows_and_by_what_they_start_from(void **state)
+TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
 {
     eqp_choice c;
 
-    (void)state;
     assert_int_equal(eqp_choice_parse(NULL, &usual, "hypergraph:even=step", &c, NULL), EQP_OK);
     assert_true(wants_pins(&c) && !wants_units(&c) && wants_trial(&c));
     assert_int_equal(eqp_choice_parse(NULL, &usual, "diffusion:start=hypergraph", &c, NULL), EQP_OK);
@@ -123,14 +111,13 @@ static void pins_are_wanted_by_rows_and_by_what_they_start_from(void **state)
 }
 
 /* A method that is not built is refused as such, so its word is always known. */
-static void methods_that_were_not_built_are_refused_as_such(void **state)
+TEST(methods_that_were_not_built_are_refused_as_such)
 {
     static const char *const optional[] = {"rcb", "rib", "interaction", "hypergraph", "metis"};
     const int noptional = (int)(sizeof optional / sizeof optional[0]);
     const eqp_method *lacking;
     int built = 0, missing = 0;
 
-    (void)state;
     for (int i = 0; i < noptional; i++) {
         eqp_message message = {""};
         eqp_choice c;
@@ -157,13 +144,12 @@ static double real_at(const eqp_choice *c, size_t offset)
     return value;
 }
 
-static void methods_have_options_of_their_own(void **state)
+TEST(methods_have_options_of_their_own)
 {
     const eqp_option *columns = &eqp_method_find("jagged")->option[1];
     eqp_message message = {""};
     eqp_choice c;
 
-    (void)state;
     assert_string_equal(columns->name, "columns");
     assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:aspect=1.5", &c, NULL), EQP_OK);
     assert_true(real_at(&c, c.method->option->offset) == 1.5);
@@ -177,13 +163,12 @@ static void methods_have_options_of_their_own(void **state)
 }
 
 /* A program's suggestion overrides the method's default, and the user's word overrides both. */
-static void suggestions_give_way(void **state)
+TEST(suggestions_give_way)
 {
     const eqp_method *tiles = eqp_method_find("tiles");
     eqp_choice c;
     eqp_settings *settings = &c.settings;
 
-    (void)state;
     assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL), EQP_OK);
     assert_int_equal(eqp_method_suggest(tiles, "aspect", 3.5, settings), EQP_OK);
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
@@ -199,7 +184,7 @@ static void suggestions_give_way(void **state)
                      EQP_ERR_UNKNOWN); /* not an option of tiles */
 }
 
-static void invalid_words_are_refused_and_change_nothing(void **state)
+TEST(invalid_words_are_refused_and_change_nothing)
 {
     static const struct {
         const char *text;
@@ -243,7 +228,6 @@ static void invalid_words_are_refused_and_change_nothing(void **state)
          "'a123456789b123456789c123456789d123456789...' is longer than 63 letters"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         eqp_choice c, before;
         eqp_message message = {""};
@@ -255,14 +239,13 @@ static void invalid_words_are_refused_and_change_nothing(void **state)
     }
 }
 
-static void an_option_goes_on_with_the_word_before(void **state)
+TEST(an_option_goes_on_with_the_word_before)
 {
     static const char *const names[] = {"interaction:pins=2,start=rcb", "sfc", "interaction:full", "rcb"};
     eqp_choice *c = NULL;
     eqp_message message = {""};
     int n = 0;
 
-    (void)state;
     assert_int_equal(
         eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, &message),
         EQP_OK);
@@ -275,13 +258,12 @@ static void an_option_goes_on_with_the_word_before(void **state)
     free(c);
 }
 
-static void all_is_every_row_except_none(void **state)
+TEST(all_is_every_row_except_none)
 {
     eqp_choice *c = NULL;
     eqp_message message = {""};
     int n = 0, found = 0;
 
-    (void)state;
     assert_int_equal(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message), EQP_OK);
     /* Every row of the table except `none`, slabs (never the impostor), `auto`, and the word before. */
     assert_int_equal(n, eqp_method_count() - 1 + 1 + 1 + 1);
@@ -294,7 +276,7 @@ static void all_is_every_row_except_none(void **state)
     free(c);
 }
 
-static void bad_lists_are_refused(void **state)
+TEST(bad_lists_are_refused)
 {
     static const struct {
         const char *text, *line;
@@ -314,7 +296,6 @@ static void bad_lists_are_refused(void **state)
     char long_word[300];
     int n = 5;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         eqp_message message = {""};
         assert_int_not_equal(eqp_choices_parse(&own, &usual, bad[i].text, &n, &c, &message), EQP_OK);
@@ -326,13 +307,12 @@ static void bad_lists_are_refused(void **state)
     assert_int_equal(eqp_choices_parse(&own, &usual, long_word, &n, &c, NULL), EQP_ERR_ARGUMENT);
 }
 
-static void lists_survive_failing_allocations(void **state)
+TEST(lists_survive_failing_allocations)
 {
     eqp_choice *c = NULL;
     eqp_message message = {""};
     int n = 0;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -341,23 +321,4 @@ static void lists_survive_failing_allocations(void **state)
     assert_int_not_equal(failing_malloc_stop(), 0);
     assert_int_equal(code, EQP_ERR_MEMORY);
     assert_null(c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
-        cmocka_unit_test(rows_of_the_table_come_first),
-        cmocka_unit_test(owners_can_be_split_and_steps_even),
-        cmocka_unit_test(pins_are_wanted_by_rows_and_by_what_they_start_from),
-        cmocka_unit_test(methods_that_were_not_built_are_refused_as_such),
-        cmocka_unit_test(methods_have_options_of_their_own),
-        cmocka_unit_test(suggestions_give_way),
-        cmocka_unit_test(invalid_words_are_refused_and_change_nothing),
-        cmocka_unit_test(an_option_goes_on_with_the_word_before),
-        cmocka_unit_test(all_is_every_row_except_none),
-        cmocka_unit_test(bad_lists_are_refused),
-        cmocka_unit_test(lists_survive_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

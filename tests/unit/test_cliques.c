@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "methods/frame/links.h"
+#include "unit.h"
 
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 #define ITEMS 40
 #define IDS 30
@@ -67,14 +59,13 @@ static double weight_between(const eqp__links *links, int64_t i, int64_t j)
     return weight;
 }
 
-static void small_cliques_are_whole(void **state)
+TEST(small_cliques_are_whole)
 {
     eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
     const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
     eqp__links links = {.first = NULL};
     double expected[ITEMS][ITEMS] = {{0}};
 
-    (void)state;
     for (int64_t e = 0; e < g.nedges; e++) {
         for (int64_t a = g.edge_first[e]; a < g.edge_first[e + 1]; a++) {
             for (int64_t b = g.edge_first[e]; b < g.edge_first[e + 1]; b++) {
@@ -97,13 +88,12 @@ static void small_cliques_are_whole(void **state)
 }
 
 /* All touch nearly all ids: every clique has more than 128 items, of which each keeps eight edges. */
-static void large_cliques_are_thinned_out_alike_at_both_ends(void **state)
+TEST(large_cliques_are_thinned_out_alike_at_both_ends)
 {
     eqp_hypergraph *pins = draw_pins(MANY, 40, one);
     const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
     eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
 
-    (void)state;
     assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
     assert_int_equal(eqp__links_of_cliques(pins, 1, &again), EQP_OK);
     assert_int_equal(eqp__links_of_cliques(pins, 2, &other), EQP_OK);
@@ -130,13 +120,12 @@ static void large_cliques_are_thinned_out_alike_at_both_ends(void **state)
     eqp_hypergraph_free(pins);
 }
 
-static void nothing_shared_is_no_edge(void **state)
+TEST(nothing_shared_is_no_edge)
 {
     const int64_t first[] = {0, 1, 2}, pin[] = {3, 4};
     eqp_hypergraph *pins = NULL;
     eqp__links links = {.first = NULL};
 
-    (void)state;
     assert_int_equal(eqp_hypergraph_create(2, NULL, first, pin, &pins), EQP_OK);
     assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
     assert_int_equal(links.first[2], 0);
@@ -144,11 +133,10 @@ static void nothing_shared_is_no_edge(void **state)
     eqp_hypergraph_free(pins);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
     eqp_hypergraph *pins;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -166,15 +154,4 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
     eqp_hypergraph_free(pins);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_cliques_are_whole),
-        cmocka_unit_test(large_cliques_are_thinned_out_alike_at_both_ends),
-        cmocka_unit_test(nothing_shared_is_no_edge),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/load.h>
-
-#include "numeric.h"
 
 static double dot(int n, const double *cost, const int64_t *count)
 {
@@ -30,11 +22,10 @@ static void random_counts(uint64_t *seed, int n, int64_t *count)
     }
 }
 
-static void exact_costs_come_back(void **state)
+TEST(exact_costs_come_back)
 {
     const double cost[EQP_COST_KINDS] = {1.1e-10, 2.6e-9, 0.0, 4e-8, 3.3e-9, 1e-7, 5e-11, 2e-9};
 
-    (void)state;
     for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
         for (int n = 1; n <= EQP_COST_KINDS; n++) {
             eqp_cost_sums sums;
@@ -63,14 +54,13 @@ static void exact_costs_come_back(void **state)
     }
 }
 
-static void two_kinds_by_hand(void **state)
+TEST(two_kinds_by_hand)
 {
     /* Normal equations 5 a + 4 b = 14, 4 a + 5 b = 13: a = 2, b = 1, no error. */
     const int64_t one[] = {1, 2}, two[] = {2, 1};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, one, 4.0), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, two, 5.0), EQP_OK);
@@ -79,7 +69,7 @@ static void two_kinds_by_hand(void **state)
     assert_near(fit.cost[1], 1.0, 1e-8);
 }
 
-static void errors_are_relative_to_the_mean_or_to_each_sample(void **state)
+TEST(errors_are_relative_to_the_mean_or_to_each_sample)
 {
     /* One kind, one interaction each: absolute fit = mean 2, rmse 1 of 2. Relative: c = (1/1 + 1/3) / (1/1 + 1/9) =
      * 6/5, errors 1/5 and -3/5. */
@@ -87,7 +77,6 @@ static void errors_are_relative_to_the_mean_or_to_each_sample(void **state)
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 1, EQP_COST_ABSOLUTE), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, one, 1.0), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, one, 3.0), EQP_OK);
@@ -102,14 +91,13 @@ static void errors_are_relative_to_the_mean_or_to_each_sample(void **state)
     assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
 }
 
-static void an_unseen_kind_costs_nothing_and_is_marked(void **state)
+TEST(an_unseen_kind_costs_nothing_and_is_marked)
 {
     const double cost[] = {3e-9, 0.0, 7e-9};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
     uint64_t seed = 8;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
     for (int i = 0; i < 20; i++) {
         int64_t count[] = {(int64_t)(1e8 * noise(&seed)), 0, (int64_t)(1e8 * noise(&seed))};
@@ -123,13 +111,12 @@ static void an_unseen_kind_costs_nothing_and_is_marked(void **state)
     assert_near(fit.cost[2] / cost[2], 1.0, 1e-7);
 }
 
-static void one_sample_is_met_and_split_evenly(void **state)
+TEST(one_sample_is_met_and_split_evenly)
 {
     const int64_t count[] = {100, 4000, 0};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, count, 8.0), EQP_OK);
     assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
@@ -139,13 +126,12 @@ static void one_sample_is_met_and_split_evenly(void **state)
     assert_true(fit.cost[2] == 0.0);
 }
 
-static void a_single_mixture_is_predicted_without_exploding_costs(void **state)
+TEST(a_single_mixture_is_predicted_without_exploding_costs)
 {
     eqp_cost_sums sums;
     eqp_cost_fit fit;
     uint64_t seed = 21;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
     for (int i = 0; i < 200; i++) {
         int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
@@ -163,14 +149,13 @@ static void a_single_mixture_is_predicted_without_exploding_costs(void **state)
     assert_near(fit.rmse, 0.0, 0.02);
 }
 
-static void expectations_separate_kinds_that_samples_cannot(void **state)
+TEST(expectations_separate_kinds_that_samples_cannot)
 {
     const double cost[] = {1e-8, 4e-7, 3e-9}, expected[] = {2e-8, 8e-7, 2e-9};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
     uint64_t seed = 5;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
     for (int i = 0; i < 300; i++) {
         /* The first two hardly ever come in other proportions than 40 to 1. */
@@ -188,14 +173,13 @@ static void expectations_separate_kinds_that_samples_cannot(void **state)
     }
 }
 
-static void invalid_expectations_are_refused(void **state)
+TEST(invalid_expectations_are_refused)
 {
     const double good[] = {1.0, 1.0}, negative[] = {1.0, -1e-9}, undefined[] = {NAN, 1.0};
     const int64_t count[] = {3, 5};
     eqp_cost_sums sums;
     eqp_cost_fit fit = {.nkinds = 77};
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_OK);
     assert_int_equal(eqp_cost_fit_near(&sums, negative, 0.1, &fit), EQP_ERR_ARGUMENT);
@@ -208,14 +192,13 @@ static void invalid_expectations_are_refused(void **state)
     assert_near(eqp_cost_fit_predict(&fit, count), 1.0, 1e-6);
 }
 
-static void noise_moves_costs_by_a_little(void **state)
+TEST(noise_moves_costs_by_a_little)
 {
     const double cost[] = {1e-10, 2.4e-10, 3e-9};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
     uint64_t seed = 77;
 
-    (void)state;
     for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
         assert_int_equal(eqp_cost_sums_init(&sums, 3, (eqp_cost_weighting)weighting), EQP_OK);
         for (int i = 0; i < 2000; i++) {
@@ -285,12 +268,11 @@ static double brute_force_error(int n, double g[][EQP_COST_KINDS], const double 
     return best;
 }
 
-static void the_active_set_finds_what_brute_force_finds(void **state)
+TEST(the_active_set_finds_what_brute_force_finds)
 {
     uint64_t seed = 123;
     int bounded = 0;
 
-    (void)state;
     for (int trial = 0; trial < 300; trial++) {
         int n = 1 + trial % 6;
         double g[EQP_COST_KINDS][EQP_COST_KINDS] = {{0.0}}, b[EQP_COST_KINDS] = {0.0}, ss = 0.0, total = 0.0;
@@ -327,14 +309,13 @@ static void the_active_set_finds_what_brute_force_finds(void **state)
     assert_in_range(bounded, 20, 300 * 6);
 }
 
-static void merged_sums_fit_like_all_samples(void **state)
+TEST(merged_sums_fit_like_all_samples)
 {
     const double cost[] = {1e-9, 5e-9};
     eqp_cost_sums all, part[3], other;
     eqp_cost_fit whole, merged;
     uint64_t seed = 4;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&all, 2, EQP_COST_RELATIVE), EQP_OK);
     for (int p = 0; p < 3; p++) {
         assert_int_equal(eqp_cost_sums_init(&part[p], 2, EQP_COST_RELATIVE), EQP_OK);
@@ -364,13 +345,12 @@ static void merged_sums_fit_like_all_samples(void **state)
     assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
 }
 
-static void samples_without_information_are_left_out(void **state)
+TEST(samples_without_information_are_left_out)
 {
     const int64_t none[] = {0, 0}, some[] = {5, 6};
     eqp_cost_sums sums, empty;
     eqp_cost_fit fit;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
     empty = sums;
     assert_int_equal(eqp_cost_sums_add(&sums, none, 0.5), EQP_OK);
@@ -384,13 +364,12 @@ static void samples_without_information_are_left_out(void **state)
     assert_true(fit.cost[0] == 0.0 && fit.cost[1] == 0.0 && fit.rmse == 0.0);
 }
 
-static void wrong_samples_are_refused_and_change_nothing(void **state)
+TEST(wrong_samples_are_refused_and_change_nothing)
 {
     const int64_t good[] = {1, 2}, bad[] = {1, -2};
     eqp_cost_sums sums, old;
     eqp_cost_fit fit, old_fit;
 
-    (void)state;
     memset(&sums, 0, sizeof sums);
     memset(&fit, 0x5A, sizeof fit);
     old_fit = fit;
@@ -410,13 +389,12 @@ static void wrong_samples_are_refused_and_change_nothing(void **state)
     assert_memory_equal(&fit, &old_fit, sizeof fit);
 }
 
-static void the_largest_counts_and_times_fit(void **state)
+TEST(the_largest_counts_and_times_fit)
 {
     const int64_t count[] = {INT64_MAX, INT64_MAX / 3}, other[] = {INT64_MAX / 5, INT64_MAX};
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, count, 1e100), EQP_OK);
     assert_int_equal(eqp_cost_sums_add(&sums, other, 1e100), EQP_OK);
@@ -428,37 +406,14 @@ static void the_largest_counts_and_times_fit(void **state)
     assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
 }
 
-static void sums_of_too_many_kinds_are_refused(void **state)
+TEST(sums_of_too_many_kinds_are_refused)
 {
     eqp_cost_sums sums = {.nkinds = 16}, other = {.nkinds = 16};
     const int64_t count[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-    (void)state;
     assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_cost_sums_merge(&sums, &other), EQP_ERR_ARGUMENT);
     assert_true(eqp_cost_fit_predict(&(eqp_cost_fit){.nkinds = 16}, count) == 0.0);
     sums.nkinds = 0;
     assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_costs_come_back),
-        cmocka_unit_test(two_kinds_by_hand),
-        cmocka_unit_test(errors_are_relative_to_the_mean_or_to_each_sample),
-        cmocka_unit_test(an_unseen_kind_costs_nothing_and_is_marked),
-        cmocka_unit_test(one_sample_is_met_and_split_evenly),
-        cmocka_unit_test(a_single_mixture_is_predicted_without_exploding_costs),
-        cmocka_unit_test(expectations_separate_kinds_that_samples_cannot),
-        cmocka_unit_test(invalid_expectations_are_refused),
-        cmocka_unit_test(noise_moves_costs_by_a_little),
-        cmocka_unit_test(the_active_set_finds_what_brute_force_finds),
-        cmocka_unit_test(merged_sums_fit_like_all_samples),
-        cmocka_unit_test(samples_without_information_are_left_out),
-        cmocka_unit_test(wrong_samples_are_refused_and_change_nothing),
-        cmocka_unit_test(the_largest_counts_and_times_fit),
-        cmocka_unit_test(sums_of_too_many_kinds_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

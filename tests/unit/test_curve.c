@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
 #include <equipoise/error.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CELLS ((uint32_t)1 << EQP_CURVE_BITS)
 
@@ -39,11 +32,10 @@ static void assert_share_a_face(uint64_t a, uint64_t b)
 
 /* Every octree cell of the first levels is one run of keys, all runs together are all keys, and cells whose runs follow
  * each other share a face. */
-static void low_levels_are_octree_cells(void **state)
+TEST(low_levels_are_octree_cells)
 {
     static uint8_t seen[1 << 15];
 
-    (void)state;
     for (int level = 0; level <= 5; level++) {
         const uint64_t run = EQP_CURVE_END >> (3 * level);
         uint32_t before[3] = {0, 0, 0};
@@ -70,9 +62,8 @@ static void low_levels_are_octree_cells(void **state)
 
 /* The whole curve is too long to walk; runs of it at random places, at the ends and across the borders of every level.
  */
-static void cells_that_follow_share_a_face(void **state)
+TEST(cells_that_follow_share_a_face)
 {
-    (void)state;
     for (uint64_t i = 0; i < 20000; i++) {
         const uint64_t key = eqp_random_below(1, 0, i, EQP_CURVE_END - 8);
         for (uint64_t j = 0; j < 8; j++) {
@@ -90,9 +81,8 @@ static void cells_that_follow_share_a_face(void **state)
     }
 }
 
-static void prefixes_name_cells_at_every_level(void **state)
+TEST(prefixes_name_cells_at_every_level)
 {
-    (void)state;
     for (uint64_t i = 0; i < 20000; i++) {
         uint32_t a[3];
         uint32_t b[3];
@@ -113,11 +103,10 @@ static void prefixes_name_cells_at_every_level(void **state)
     }
 }
 
-static void key_and_cell_are_inverse(void **state)
+TEST(key_and_cell_are_inverse)
 {
     uint32_t c[3];
 
-    (void)state;
     for (uint64_t i = 0; i < 50000; i++) {
         const uint64_t key = eqp_random_below(4, 0, i, EQP_CURVE_END);
         eqp_hilbert_cell(key, &c[0], &c[1], &c[2]);
@@ -137,9 +126,8 @@ static void key_and_cell_are_inverse(void **state)
     assert_true(c[0] == CELLS - 1 || c[1] == CELLS - 1 || c[2] == CELLS - 1);
 }
 
-static void children_are_visited_in_the_order_of_their_keys(void **state)
+TEST(children_are_visited_in_the_order_of_their_keys)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2000; i++) {
         const int level = (int)(i % EQP_CURVE_BITS), shift = EQP_CURVE_BITS - 1 - level;
         const uint64_t key = eqp_random_below(8, 0, i, EQP_CURVE_END);
@@ -153,12 +141,11 @@ static void children_are_visited_in_the_order_of_their_keys(void **state)
     }
 }
 
-static void points_fall_into_their_cells(void **state)
+TEST(points_fall_into_their_cells)
 {
     const double corner[3] = {-5.0, 2.5, 100.0};
     const double side = 10.0;
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++) {
         uint32_t c[3];
         double low[3];
@@ -179,7 +166,7 @@ static void points_fall_into_their_cells(void **state)
     }
 }
 
-static void points_outside_take_the_nearest_cell(void **state)
+TEST(points_outside_take_the_nearest_cell)
 {
     const double corner[3] = {0.0, 0.0, 0.0};
     const uint32_t top = CELLS - 1;
@@ -190,14 +177,13 @@ static void points_outside_take_the_nearest_cell(void **state)
                                     {top, top, top},           {CELLS / 2, top, 0}, {0, 0, 0}};
     uint64_t key[7];
 
-    (void)state;
     assert_int_equal(eqp_hilbert_keys(7, x, y, z, corner, 1.0, key), EQP_OK);
     for (int i = 0; i < 7; i++) {
         assert_int_equal(key[i], eqp_hilbert_key(expected[i][0], expected[i][1], expected[i][2]));
     }
 }
 
-static void many_points_have_the_keys_of_single_ones(void **state)
+TEST(many_points_have_the_keys_of_single_ones)
 {
     enum { MANY = 5003 };
     static double at[3][MANY];
@@ -205,7 +191,6 @@ static void many_points_have_the_keys_of_single_ones(void **state)
     const double corner[3] = {-0.25, 1e3, -1e-3};
     const double odd[] = {NAN, INFINITY, -INFINITY, 0.0, 1e3, -1e-3, 1e300};
 
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         for (int d = 0; d < 3; d++) {
             at[d][i] = corner[d] + 0.7 * (1.2 * eqp_random_uniform(6, (uint64_t)d, (uint64_t)i) - 0.1);
@@ -224,14 +209,13 @@ static void many_points_have_the_keys_of_single_ones(void **state)
     }
 }
 
-static void refuses_bad_cubes(void **state)
+TEST(refuses_bad_cubes)
 {
     const double corner[3] = {0.0, 0.0, 0.0};
     const double x[1] = {0.5};
     const double bad[] = {0.0, -1.0, INFINITY, NAN};
     uint64_t key[1] = {42};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(eqp_hilbert_keys(1, x, x, x, corner, bad[i], key), EQP_ERR_ARGUMENT);
     }
@@ -239,20 +223,4 @@ static void refuses_bad_cubes(void **state)
     assert_int_equal(eqp_hilbert_keys(1, NULL, x, x, corner, 1.0, key), EQP_ERR_ARGUMENT);
     assert_int_equal(key[0], 42);
     assert_int_equal(eqp_hilbert_keys(0, NULL, NULL, NULL, corner, 1.0, NULL), EQP_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(low_levels_are_octree_cells),
-        cmocka_unit_test(cells_that_follow_share_a_face),
-        cmocka_unit_test(prefixes_name_cells_at_every_level),
-        cmocka_unit_test(key_and_cell_are_inverse),
-        cmocka_unit_test(children_are_visited_in_the_order_of_their_keys),
-        cmocka_unit_test(points_fall_into_their_cells),
-        cmocka_unit_test(points_outside_take_the_nearest_cell),
-        cmocka_unit_test(many_points_have_the_keys_of_single_ones),
-        cmocka_unit_test(refuses_bad_cubes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 #define MAX_N 40
 #define MAX_PARTS 12
@@ -94,9 +87,8 @@ static const double *draw_shares(int nparts, double *share)
     return share;
 }
 
-static void optimal_cut_equals_brute_force(void **state)
+TEST(optimal_cut_equals_brute_force)
 {
-    (void)state;
     for (int round = 0; round < 3000; round++) {
         double load[MAX_N], space[MAX_PARTS], bottleneck = -1;
         int64_t n = (int64_t)below(MAX_N + 1), first[MAX_PARTS + 1];
@@ -110,9 +102,8 @@ static void optimal_cut_equals_brute_force(void **state)
     }
 }
 
-static void equal_shares_leave_no_part_empty(void **state)
+TEST(equal_shares_leave_no_part_empty)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         double load[MAX_N];
         int nparts = 1 + (int)below(MAX_PARTS);
@@ -129,9 +120,8 @@ static void equal_shares_leave_no_part_empty(void **state)
     }
 }
 
-static void cuts_from_shares_miss_the_target_by_half_an_item(void **state)
+TEST(cuts_from_shares_miss_the_target_by_half_an_item)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         double load[MAX_N], space[MAX_PARTS], total = 0, biggest = 0, before = 0;
         int64_t n = 1 + (int64_t)below(MAX_N), first[MAX_PARTS + 1];
@@ -160,12 +150,11 @@ static void cuts_from_shares_miss_the_target_by_half_an_item(void **state)
     }
 }
 
-static void zero_loads_are_cut_by_number(void **state)
+TEST(zero_loads_are_cut_by_number)
 {
     double load[12] = {0}, bottleneck = -1;
     int64_t first[5];
 
-    (void)state;
     assert_int_equal(eqp_cuts_optimal(12, load, 4, NULL, first, &bottleneck), EQP_OK);
     assert_true(bottleneck == 0);
     for (int p = 0; p <= 4; p++) {
@@ -177,22 +166,20 @@ static void zero_loads_are_cut_by_number(void **state)
     }
 }
 
-static void a_part_may_stay_empty_where_its_share_is_too_small(void **state)
+TEST(a_part_may_stay_empty_where_its_share_is_too_small)
 {
     const double load[2] = {1, 1}, share[2] = {0.999, 0.001};
     int64_t first[3];
 
-    (void)state;
     assert_int_equal(eqp_cuts_optimal(2, load, 2, share, first, NULL), EQP_OK);
     assert_int_equal(first[1], 2);
 }
 
-static void shares_that_are_equal_act_like_none(void **state)
+TEST(shares_that_are_equal_act_like_none)
 {
     double load[MAX_N], share[7];
     int64_t with[8], without[8];
 
-    (void)state;
     for (int p = 0; p < 7; p++) {
         share[p] = 1.0 / 7;
     }
@@ -204,14 +191,13 @@ static void shares_that_are_equal_act_like_none(void **state)
     }
 }
 
-static void a_large_real_case_is_within_one_item_of_the_mean(void **state)
+TEST(a_large_real_case_is_within_one_item_of_the_mean)
 {
     const int64_t n = 200000;
     const int nparts = 512;
     double *load = malloc((size_t)n * sizeof *load), total = 0, biggest = 0, bottleneck = 0;
     int64_t *first = malloc(((size_t)nparts + 1) * sizeof *first);
 
-    (void)state;
     assert_non_null(load);
     assert_non_null(first);
     for (int64_t i = 0; i < n; i++) {
@@ -227,13 +213,12 @@ static void a_large_real_case_is_within_one_item_of_the_mean(void **state)
     free(first);
 }
 
-static void tiny_loads_behind_a_large_one_still_count(void **state)
+TEST(tiny_loads_behind_a_large_one_still_count)
 {
     const int64_t n = 20001;
     double *load = malloc((size_t)n * sizeof *load);
     int64_t first[3];
 
-    (void)state;
     assert_non_null(load);
     load[0] = 1e16;
     for (int64_t i = 1; i < n; i++) {
@@ -244,7 +229,7 @@ static void tiny_loads_behind_a_large_one_still_count(void **state)
     free(load);
 }
 
-static void wrong_arguments_change_nothing(void **state)
+TEST(wrong_arguments_change_nothing)
 {
     const double good[3] = {1, 2, 3}, negative[3] = {1, -2, 3}, nan_load[3] = {1, NAN, 3}, inf[3] = {1, INFINITY, 3};
     const double huge[3] = {1e308, 1e308, 1e308};
@@ -253,7 +238,6 @@ static void wrong_arguments_change_nothing(void **state)
     const double *shares[] = {sums_to_2, zero, nan_share};
     int64_t first[3] = {-7, -7, -7};
 
-    (void)state;
     for (int k = 0; k < 5; k++) {
         assert_int_equal(eqp_cuts_optimal(3, loads[k], 2, NULL, first, NULL), EQP_ERR_ARGUMENT);
         assert_int_equal(eqp_cuts_from_shares(3, loads[k], 2, NULL, first), EQP_ERR_ARGUMENT);
@@ -268,20 +252,4 @@ static void wrong_arguments_change_nothing(void **state)
     for (int p = 0; p < 3; p++) {
         assert_int_equal(first[p], -7);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimal_cut_equals_brute_force),
-        cmocka_unit_test(equal_shares_leave_no_part_empty),
-        cmocka_unit_test(cuts_from_shares_miss_the_target_by_half_an_item),
-        cmocka_unit_test(zero_loads_are_cut_by_number),
-        cmocka_unit_test(a_part_may_stay_empty_where_its_share_is_too_small),
-        cmocka_unit_test(shares_that_are_equal_act_like_none),
-        cmocka_unit_test(a_large_real_case_is_within_one_item_of_the_mean),
-        cmocka_unit_test(tiny_loads_behind_a_large_one_still_count),
-        cmocka_unit_test(wrong_arguments_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

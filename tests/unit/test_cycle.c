@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "numeric.h"
+
+#include "unit.h"
 
 #include <equipoise/more/cycle.h>
 
-#include <string.h>
-
-static void a_cycle_by_hand(void **state)
+TEST(a_cycle_by_hand)
 {
     /* Two phases: mean 2 and largest 3, mean 1 and largest 2. */
     static const double load[] = {1, 1, 1, 0, 2, 1, 0, 0}, times[] = {1, 4};
@@ -13,7 +12,6 @@ static void a_cycle_by_hand(void **state)
     double of_part[4];
     eqp_cycle c;
 
-    (void)state;
     assert_int_equal(eqp_cycle_measure(4, load, part, 2, times, 2, NULL, of_part, &c), EQP_OK);
     assert_near(of_part[0], 3, 0);
     assert_near(of_part[1], 2, 0);
@@ -29,24 +27,22 @@ static void a_cycle_by_hand(void **state)
     assert_near(c.efficiency, (2 + 1.0) / (3 + 2), 1e-15);
 }
 
-static void shares_scale_loads(void **state)
+TEST(shares_scale_loads)
 {
     static const double load[] = {3, 1, 1, 1}, share[] = {0.75, 0.25};
     eqp_cycle c;
 
-    (void)state;
     assert_int_equal(eqp_cycle_of_parts(2, load, 2, NULL, share, &c), EQP_OK);
     assert_near(c.imbalance[0], 0, 1e-15); /* as the shares */
     assert_near(c.imbalance[1], 1, 1e-15); /* the small part has twice its share */
     assert_near(c.efficiency, 3.0 / 4, 1e-15);
 }
 
-static void nothing_is_even(void **state)
+TEST(nothing_is_even)
 {
     static const double load[] = {0, 2, 0, 2};
     eqp_cycle c;
 
-    (void)state;
     assert_int_equal(eqp_cycle_measure(0, NULL, NULL, 16, NULL, 3, NULL, NULL, &c), EQP_OK);
     assert_near(c.efficiency, 1, 0);
     assert_near(c.worst, 0, 0);
@@ -55,7 +51,7 @@ static void nothing_is_even(void **state)
     assert_near(c.imbalance[0], 0, 0);
 }
 
-static void wrong_arguments_change_nothing(void **state)
+TEST(wrong_arguments_change_nothing)
 {
     const double load[] = {1, 1}, nan[] = {1, NAN}, negative[] = {1, -1}, huge[] = {1e308, 1e308}, none[] = {1, 0},
                  share[] = {0.6, 0.6};
@@ -63,7 +59,6 @@ static void wrong_arguments_change_nothing(void **state)
     double of_part[4] = {-7, -7, -7, -7};
     eqp_cycle c, before;
 
-    (void)state;
     memset(&c, 7, sizeof c);
     before = c;
     assert_int_equal(eqp_cycle_measure(2, nan, part, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_ARGUMENT);
@@ -82,15 +77,4 @@ static void wrong_arguments_change_nothing(void **state)
     assert_int_equal(eqp_cycle_of_parts(1, load, 1, NULL, NULL, NULL), EQP_ERR_ARGUMENT);
     assert_memory_equal(&c, &before, sizeof c);
     assert_near(of_part[0], -7, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cycle_by_hand),
-        cmocka_unit_test(shares_scale_loads),
-        cmocka_unit_test(nothing_is_even),
-        cmocka_unit_test(wrong_arguments_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

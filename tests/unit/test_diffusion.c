@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Diffusion: its simulation, and whole elements that follow it. */
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/diffusion.h>
 
 #include "failing_malloc.h"
 #include "methods/diffusion/diffusion.h"
 #include "methods/frame/links.h"
-#include "numeric.h"
+#include "unit.h"
 
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
 
@@ -54,14 +47,13 @@ static eqp_diffusion_options five_percent(void)
     return options;
 }
 
-static void chains_of_table_2_1(void **state)
+TEST(chains_of_table_2_1)
 {
     const struct {
         const double *load;
         int64_t steps;
     } row[] = {{row_c, 3}, {row_d, 31}};
 
-    (void)state;
     for (int r = 0; r < 4; r++) {
         eqp_part_graph *graph = make_chain(row[r % 2].load, r / 2);
         const eqp_diffusion_options options = five_percent();
@@ -80,11 +72,10 @@ static void chains_of_table_2_1(void **state)
 }
 
 /* With the sign as printed the parts run away from each other; with that mended and gamma = 1 they would, too. */
-static void printed_form_diverges(void **state)
+TEST(printed_form_diverges)
 {
     static const double *const load[] = {row_c, row_d};
 
-    (void)state;
     for (int r = 0; r < 2; r++) {
         eqp_part_graph *graph = make_chain(load[r], false);
         eqp_diffusion_options options = five_percent();
@@ -111,7 +102,7 @@ static void printed_form_diverges(void **state)
 }
 
 /* Two steps of three parts by hand. */
-static void elements_by_hand(void **state)
+TEST(elements_by_hand)
 {
     const double weight[] = {2, 2, 2, 3};
     const int part[] = {0, 0, 0, 1};
@@ -122,7 +113,6 @@ static void elements_by_hand(void **state)
     eqp_part_graph *graph = NULL;
     int64_t steps;
 
-    (void)state;
     options.gamma = 0.25;
     options.steps = 2;
     options.threshold = 0.2;
@@ -197,11 +187,10 @@ static void fill_shares(double *share)
 }
 
 /* The sum of the loads, and the number of elements where elements are alike. */
-static void load_is_conserved(void **state)
+TEST(load_is_conserved)
 {
     double share[PARTS];
 
-    (void)state;
     fill_shares(share);
     for (int c = 0; c < 8; c++) {
         make_square((uint64_t)c);
@@ -233,12 +222,11 @@ static void load_is_conserved(void **state)
     }
 }
 
-static void simulated_imbalance_falls(void **state)
+TEST(simulated_imbalance_falls)
 {
     double share[PARTS], load_max[200], moved_max[200];
     eqp_diffusion_options options = eqp_diffusion_options_defaults();
 
-    (void)state;
     fill_shares(share);
     options.steps = 200;
     for (int c = 0; c < 8; c++) {
@@ -285,12 +273,11 @@ static int pieces_of(const int *part)
     return pieces;
 }
 
-static void elements_move_until_the_work_is_even(void **state)
+TEST(elements_move_until_the_work_is_even)
 {
     double share[PARTS];
     eqp_diffusion_options options = eqp_diffusion_options_defaults();
 
-    (void)state;
     fill_shares(share);
     options.threshold = 0.04; /* a cell is a thirtieth of a part's load */
     for (int c = 0; c < 12; c++) {
@@ -310,9 +297,8 @@ static void elements_move_until_the_work_is_even(void **state)
 }
 
 /* A call with one step after the other is what a code does that balances in each of its own steps. */
-static void imbalance_never_rises(void **state)
+TEST(imbalance_never_rises)
 {
-    (void)state;
     for (int c = 0; c < 6; c++) {
         eqp_diffusion_options options = eqp_diffusion_options_defaults();
         double before;
@@ -333,12 +319,11 @@ static void imbalance_never_rises(void **state)
 }
 
 /* One step moves what it says, to an element for each neighbour. */
-static void one_step_moves_its_flow(void **state)
+TEST(one_step_moves_its_flow)
 {
     eqp_diffusion_options options = eqp_diffusion_options_defaults();
     int part[CELLS];
 
-    (void)state;
     make_square(5);
     eqp_part_graph *graph = graph_of(q.part);
     const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
@@ -360,7 +345,7 @@ static void one_step_moves_its_flow(void **state)
     eqp_part_graph_free(graph);
 }
 
-static void no_part_loses_its_last_element(void **state)
+TEST(no_part_loses_its_last_element)
 {
     /* A heavy element in the middle part of three, all of whose load should flow away. */
     const double weight[] = {1, 100, 1, 0};
@@ -369,20 +354,18 @@ static void no_part_loses_its_last_element(void **state)
     const eqp_elements e = {4, weight, start, first, edge, NULL};
     int part[] = {7, 7, 7, 7};
 
-    (void)state;
     assert_int_equal(eqp_diffusion_move(&e, 5, NULL, part), EQP_OK);
     assert_memory_equal(part, start, sizeof part);
 }
 
 /* Thirty thousand elements in a row: each layer is one element, so what is looked at must not be all of them. */
-static void long_rows_are_no_worse(void **state)
+TEST(long_rows_are_no_worse)
 {
     enum { LONG = 30000 };
     eqp__links links = {.first = NULL};
     static int part[LONG];
     double load[4] = {0};
 
-    (void)state;
     for (int i = 0; i < LONG; i++) {
         part[i] = i < 20000 ? 0 : i < 29000 ? 1 : i < 29900 ? 2 : 3;
     }
@@ -399,7 +382,7 @@ static void long_rows_are_no_worse(void **state)
     eqp__links_free(&links);
 }
 
-static void options_that_are_none_are_refused(void **state)
+TEST(options_that_are_none_are_refused)
 {
     const eqp_diffusion_options usual = eqp_diffusion_options_defaults();
     const double zero[CHAIN] = {0}, half[CHAIN] = {0.5, 0.5};
@@ -411,7 +394,6 @@ static void options_that_are_none_are_refused(void **state)
     int part[] = {5};
     int64_t steps = 5;
 
-    (void)state;
     o[0].size--;
     o[1].gamma = -0.1;
     o[2].gamma = NAN;
@@ -440,7 +422,7 @@ static void options_that_are_none_are_refused(void **state)
     eqp_part_graph_free(graph);
 }
 
-static void loads_without_work_stay(void **state)
+TEST(loads_without_work_stay)
 {
     const double zero[CHAIN] = {0};
     eqp_part_graph *graph = make_chain(zero, true);
@@ -448,7 +430,6 @@ static void loads_without_work_stay(void **state)
     const eqp_diffusion_options options = five_percent();
     int64_t steps;
 
-    (void)state;
     assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps), EQP_OK);
     assert_true(steps == 0 && load_max[STEPS - 1] == 0 && moved_max[0] == 0);
     eqp_part_graph_free(graph);
@@ -480,9 +461,8 @@ done:
     return code;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -499,13 +479,12 @@ static void every_allocation_may_fail(void **state)
 }
 
 /* Items 0 to 3 at one end, 4 to 7 at the other: edges as often at both ends, neighbours in the order, near ones. */
-static void near_items_are_linked(void **state)
+TEST(near_items_are_linked)
 {
     double point[3 * CHAIN] = {0};
     eqp__links links = {.first = NULL};
     int64_t count[CHAIN][CHAIN] = {{0}};
 
-    (void)state;
     for (int i = 0; i < CHAIN; i++) {
         point[3 * i] = i % 4 + (i < 4 ? 0 : 100);
     }
@@ -526,7 +505,7 @@ static void near_items_are_linked(void **state)
 }
 
 /* Pin 5 is touched by items 0, 2 and 3, pin 6 by 1 and 2, pin 7 by 3 alone. */
-static void pins_link_their_items_in_a_row(void **state)
+TEST(pins_link_their_items_in_a_row)
 {
     const int64_t first[] = {0, 1, 2, 4, 6}, pin[] = {5, 6, 5, 6, 7, 5}, id[] = {5, 6};
     const double cost[] = {2, 3};
@@ -535,7 +514,6 @@ static void pins_link_their_items_in_a_row(void **state)
     eqp_hypergraph *graph = NULL;
     eqp__links links = {.first = NULL};
 
-    (void)state;
     assert_int_equal(eqp_hypergraph_create(4, NULL, first, pin, &graph), EQP_OK);
     assert_int_equal(eqp_hypergraph_weigh(graph, 2, id, cost), EQP_OK);
     assert_int_equal(eqp__links_of_pins(graph, &links), EQP_OK);
@@ -547,27 +525,4 @@ static void pins_link_their_items_in_a_row(void **state)
     assert_memory_equal(found, expected, sizeof found);
     eqp__links_free(&links);
     eqp_hypergraph_free(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_of_table_2_1),
-        cmocka_unit_test(printed_form_diverges),
-        cmocka_unit_test(elements_by_hand),
-        cmocka_unit_test(load_is_conserved),
-        cmocka_unit_test(simulated_imbalance_falls),
-        cmocka_unit_test(elements_move_until_the_work_is_even),
-        cmocka_unit_test(imbalance_never_rises),
-        cmocka_unit_test(one_step_moves_its_flow),
-        cmocka_unit_test(no_part_loses_its_last_element),
-        cmocka_unit_test(long_rows_are_no_worse),
-        cmocka_unit_test(options_that_are_none_are_refused),
-        cmocka_unit_test(loads_without_work_stay),
-        cmocka_unit_test(near_items_are_linked),
-        cmocka_unit_test(pins_link_their_items_in_a_row),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

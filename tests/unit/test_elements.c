@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs of elements and of parts. */
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/elements.h>
 
 #include "failing_malloc.h"
-#include "numeric.h"
+#include "unit.h"
 
 enum { MOST = 400, MOST_PARTS = 9, MOST_EDGES = 16 * MOST };
 
@@ -51,7 +44,7 @@ static void set_edges(int64_t n, int npairs, const pair *pairs)
 
 /* Process 0 in figure 3.1 of the thesis: 7 elements with work 16, measured 11, and 4 channels of weight 6 to process
  * 1. */
-static void figure_3_1_of_the_thesis(void **state)
+TEST(figure_3_1_of_the_thesis)
 {
     static const double weight[] = {1, 2, 2, 3, 3, 4, 1, 2, 2, 1, 5};
     static const int part[] = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
@@ -60,7 +53,6 @@ static void figure_3_1_of_the_thesis(void **state)
     static const double measured[] = {11, 4, 6};
     eqp_part_graph *graph = NULL;
 
-    (void)state;
     memcpy(w.weight, weight, sizeof weight);
     memcpy(w.part, part, sizeof part);
     set_edges(11, 13, pairs);
@@ -129,9 +121,8 @@ static void check_pair(const eqp_part_graph_view *g, int p, int q)
     assert_true(channels_of(g, q, p, &back) == found && back == weight);
 }
 
-static void sums_are_those_of_the_elements(void **state)
+TEST(sums_are_those_of_the_elements)
 {
-    (void)state;
     for (int c = 0; c < 12; c++) {
         const int nparts = 1 + c % MOST_PARTS;
         double load[MOST_PARTS] = {0};
@@ -157,13 +148,12 @@ static void sums_are_those_of_the_elements(void **state)
     }
 }
 
-static void weights_and_edges_may_be_left_out(void **state)
+TEST(weights_and_edges_may_be_left_out)
 {
     static const pair chain[] = {{0, 1, 5}, {1, 2, 5}, {1, 2, 5}, {2, 2, 5}};
     static const int part[] = {0, 0, 2};
     eqp_part_graph *graph = NULL;
 
-    (void)state;
     memcpy(w.part, part, sizeof part);
     set_edges(3, 4, chain);
     w.e.weight = NULL;
@@ -193,13 +183,12 @@ static int code_of(int nparts, const double *measured)
     return code;
 }
 
-static void invalid_elements_are_refused(void **state)
+TEST(invalid_elements_are_refused)
 {
     static const pair chain[] = {{0, 1, 1}, {1, 2, 1}};
     static const double wrong[] = {-1, NAN, INFINITY};
     const double measured[] = {1, -1};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         w.weight[i] = 1;
         w.part[i] = i / 2;
@@ -230,11 +219,10 @@ static void invalid_elements_are_refused(void **state)
 }
 
 /* An edge at one end only, on either side. */
-static void edges_are_listed_at_both_ends(void **state)
+TEST(edges_are_listed_at_both_ends)
 {
     static const pair one[] = {{1, 2, 1}};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         w.weight[i] = 1;
         w.part[i] = i / 2;
@@ -249,11 +237,10 @@ static void edges_are_listed_at_both_ends(void **state)
     assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
     const double measured[MOST_PARTS] = {1};
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -270,15 +257,4 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(graph);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figure_3_1_of_the_thesis),          cmocka_unit_test(sums_are_those_of_the_elements),
-        cmocka_unit_test(weights_and_edges_may_be_left_out), cmocka_unit_test(invalid_elements_are_refused),
-        cmocka_unit_test(edges_are_listed_at_both_ends),     cmocka_unit_test(every_allocation_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

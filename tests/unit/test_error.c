@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/error.h>
 
-static void every_code_has_its_own_text(void **state)
+TEST(every_code_has_its_own_text)
 {
     static const int codes[] = {
 #define CODE(name, value, text) value,
@@ -17,7 +13,6 @@ static void every_code_has_its_own_text(void **state)
     };
     int n = (int)(sizeof codes / sizeof codes[0]);
 
-    (void)state;
     for (int i = 0; i < n; i++) {
         assert_true(codes[i] <= 0);
         for (int j = 0; j < i; j++) {
@@ -27,17 +22,7 @@ static void every_code_has_its_own_text(void **state)
     }
 }
 
-static void a_number_that_is_no_code_has_a_text(void **state)
+TEST(a_number_that_is_no_code_has_a_text)
 {
-    (void)state;
     assert_string_equal(eqp_error_text(12345), "unknown error");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_has_its_own_text),
-        cmocka_unit_test(a_number_that_is_no_code_has_a_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

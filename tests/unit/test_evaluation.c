@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations: the same as adding up simulations of every phase, however they are filled. */
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "move/evaluation.h"
 
@@ -104,11 +96,10 @@ static eqp_traffic arrays_of(world_traffic *t)
     return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds, NULL};
 }
 
-static void every_plan_is_what_simulations_add_up_to(void **state)
+TEST(every_plan_is_what_simulations_add_up_to)
 {
     static assignment a;
 
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1 + below(4)};
         eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
@@ -158,7 +149,7 @@ static int64_t ghosts_of(const assignment *a, int p)
 }
 
 /* Also of evaluations that were packed and joined. */
-static void a_step_includes_overhead(void **state)
+TEST(a_step_includes_overhead)
 {
     static const eqp_overhead o = {.held = 1e-6,
                                    .ghost = 2e-6,
@@ -172,7 +163,6 @@ static void a_step_includes_overhead(void **state)
                                          {.calls = -1}, {.gathers = -1}, {.gathered = -1},   {.handshakes = -1}};
     static assignment a;
 
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1, .reduce = 3e-6};
         const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
@@ -221,13 +211,12 @@ static void a_step_includes_overhead(void **state)
 
 /* Needs are what is held, got, sent and received, or what making a map takes where that is more than messages are; and
  * a map fits where no part needs more than it has. */
-static void parts_need_memory(void **state)
+TEST(parts_need_memory)
 {
     static const eqp_memory m = {.fixed = 1e6, .held = 200, .ghost = 50, .byte = 1.5};
     static const eqp_memory wrong[] = {{.fixed = -1}, {.held = NAN}, {.ghost = INFINITY}, {.byte = -1}};
     static assignment a;
 
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
         const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
@@ -272,14 +261,13 @@ static void parts_need_memory(void **state)
 }
 
 /* No less than its tables have, and a few times that at most: hash tables and buffers have room. */
-static void an_evaluation_reports_its_size(void **state)
+TEST(an_evaluation_reports_its_size)
 {
     enum { BLOCKS = 100000, PARTS = 4 };
     static const int back[1] = {0}, ghosts[1] = {1};
     const double block = sizeof(eqp__block) + sizeof(eqp__slot), need = sizeof(uint64_t);
     eqp_evaluation *e = NULL;
 
-    (void)state;
     assert_int_equal(eqp_evaluation_create(PARTS, 1, back, ghosts, &e), EQP_OK);
     const double empty = eqp__evaluation_bytes(e);
     for (int64_t i = 0; i < BLOCKS; i++) {
@@ -292,7 +280,7 @@ static void an_evaluation_reports_its_size(void **state)
 }
 
 /* Of a cycle every turn ends together, all by the plan that is best for the whole. */
-static void a_cycle_is_the_sum_of_its_turns(void **state)
+TEST(a_cycle_is_the_sum_of_its_turns)
 {
     static const double times[2] = {1.0, 3.0}, wrong[2][2] = {{1, 0}, {1, INFINITY}};
     const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
@@ -300,7 +288,6 @@ static void a_cycle_is_the_sum_of_its_turns(void **state)
     eqp_evaluated turn[2], cycle, one, least = {.step_seconds = INFINITY};
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
 
-    (void)state;
     assignment_make(24, &a);
     assignment_make(24, &b);
     eqp_evaluation *e[2] = {evaluation_of(&a, 0, 1), evaluation_of(&b, 0, 1)}, *few = NULL;
@@ -334,7 +321,7 @@ static void a_cycle_is_the_sum_of_its_turns(void **state)
     eqp_evaluation_free(e[1]);
 }
 
-static void evaluations_can_be_extended_after_a_result(void **state)
+TEST(evaluations_can_be_extended_after_a_result)
 {
     static assignment a;
     const eqp_network network = EQP_NETWORK_DEFAULTS;
@@ -343,7 +330,6 @@ static void evaluations_can_be_extended_after_a_result(void **state)
     eqp_evaluation *e = NULL;
     eqp_evaluated r;
 
-    (void)state;
     assignment_make(24, &a);
     assert_int_equal(eqp_evaluation_create(24, PHASES, is_back, is_ghosts, &e), EQP_OK);
     assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
@@ -361,7 +347,7 @@ static void evaluations_can_be_extended_after_a_result(void **state)
 }
 
 /* Parts of unlike speeds: the same as loads that are divided by them, but for the mean, which is that of the work. */
-static void speeds_stretch_loads(void **state)
+TEST(speeds_stretch_loads)
 {
     static const double speed[] = {2, 6, 4}, relative[] = {0.5, 1.5, 1.0}, load[] = {3, 3, 5};
     static const double wrong[][3] = {
@@ -371,7 +357,6 @@ static void speeds_stretch_loads(void **state)
     eqp_evaluation *e = NULL;
     eqp_evaluated r;
 
-    (void)state;
     assert_int_equal(eqp_evaluation_create(3, 0, NULL, NULL, &e), EQP_OK);
     for (int p = 0; p < 3; p++) {
         assert_int_equal(eqp_evaluation_load(e, p, load[p]), EQP_OK);
@@ -389,19 +374,4 @@ static void speeds_stretch_loads(void **state)
     assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
     assert_true(r.load_max == 5.0 && fabs(r.imbalance - (5.0 / (11.0 / 3.0) - 1.0)) < 1e-14);
     eqp_evaluation_free(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speeds_stretch_loads),
-        cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
-        cmocka_unit_test(a_step_includes_overhead),
-        cmocka_unit_test(parts_need_memory),
-        cmocka_unit_test(an_evaluation_reports_its_size),
-        cmocka_unit_test(a_cycle_is_the_sum_of_its_turns),
-        cmocka_unit_test(evaluations_can_be_extended_after_a_result),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors of evaluations: wrong arguments, overflow, out of memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "evaluation_world.h"
 #include "failing_malloc.h"
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {.alpha = 1, .beta = -1, .node = 1};
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
     eqp_evaluation *e = NULL;
     eqp_evaluated r = {.messages_max = -7};
 
-    (void)state;
     assert_int_equal(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e), EQP_ERR_ARGUMENT);
@@ -71,13 +64,12 @@ static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void
     return code ? code : eqp_evaluation_pack(*e, size, bytes);
 }
 
-static void evaluations_survive_failing_allocations(void **state)
+TEST(evaluations_survive_failing_allocations)
 {
     size_t size = 0;
     void *bytes = NULL;
     int64_t k = 0, failures;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -105,7 +97,7 @@ static void evaluations_survive_failing_allocations(void **state)
     free(bytes);
 }
 
-static void sums_that_do_not_fit_are_errors(void **state)
+TEST(sums_that_do_not_fit_are_errors)
 {
     static const int out[1] = {0}, ghosts[1] = {1};
     const eqp_network net = {.alpha = 1, .beta = 1, .node = 1};
@@ -114,7 +106,6 @@ static void sums_that_do_not_fit_are_errors(void **state)
     size_t size;
     void *bytes;
 
-    (void)state;
     for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
         eqp_evaluation *e, *sum;
         assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &e), EQP_OK);
@@ -152,15 +143,4 @@ static void sums_that_do_not_fit_are_errors(void **state)
     assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 0), EQP_OK);
     assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
     eqp_evaluation_free(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(evaluations_survive_failing_allocations),
-        cmocka_unit_test(sums_that_do_not_fit_are_errors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packed evaluations: they join to the whole however it was split, and no other bytes are taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "evaluation_world.h"
 
@@ -24,11 +17,10 @@ static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
     free(y);
 }
 
-static void split_streams_join_to_the_whole(void **state)
+TEST(split_streams_join_to_the_whole)
 {
     static assignment a;
 
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts += 3) {
         const int tellers = 1 + below(5);
         assignment_make(nparts, &a);
@@ -48,7 +40,7 @@ static void split_streams_join_to_the_whole(void **state)
     }
 }
 
-static void invalid_bytes_are_refused(void **state)
+TEST(invalid_bytes_are_refused)
 {
     static assignment a;
     eqp_evaluation *whole, *e;
@@ -56,7 +48,6 @@ static void invalid_bytes_are_refused(void **state)
     size_t size = 0;
     void *packed = NULL;
 
-    (void)state;
     assignment_make(5, &a);
     whole = evaluation_of(&a, 0, 1);
     e = evaluation_of(&a, 0, 1);
@@ -87,14 +78,13 @@ static void invalid_bytes_are_refused(void **state)
     eqp_evaluation_free(e);
 }
 
-static void mismatched_parts_phases_and_blocks_are_not_merged(void **state)
+TEST(mismatched_parts_phases_and_blocks_are_not_merged)
 {
     static const int forth[PHASES] = {0, 0, 0};
     eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
     void *bytes = NULL;
     size_t size = 0;
 
-    (void)state;
     assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &a), EQP_OK);
     assert_int_equal(eqp_evaluation_create(5, PHASES, is_back, is_ghosts, &parts), EQP_OK);
     assert_int_equal(eqp_evaluation_create(4, PHASES - 1, is_back, is_ghosts, &phases), EQP_OK);
@@ -114,15 +104,4 @@ static void mismatched_parts_phases_and_blocks_are_not_merged(void **state)
     eqp_evaluation_free(phases);
     eqp_evaluation_free(ways);
     eqp_evaluation_free(blocks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_streams_join_to_the_whole),
-        cmocka_unit_test(invalid_bytes_are_refused),
-        cmocka_unit_test(mismatched_parts_phases_and_blocks_are_not_merged),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

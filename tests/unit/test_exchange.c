@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exchange plans and what they send. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exchange_world.h"
 #include "failing_malloc.h"
@@ -13,9 +7,8 @@
 
 static const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
 
-static void plans_keep_their_names(void **state)
+TEST(plans_keep_their_names)
 {
-    (void)state;
     for (int s = 0; s < 3; s++) {
         for (int k = 0; k < 4; k++) {
             static const int broadcast[] = {0, 4, 16, INT32_MAX}, node[] = {1, 2, 64, INT32_MAX};
@@ -33,7 +26,7 @@ static void plans_keep_their_names(void **state)
     assert_string_equal(name, "two-stage+broadcast/16+node/64");
 }
 
-static void unknown_plan_names_are_refused(void **state)
+TEST(unknown_plan_names_are_refused)
 {
     static const char *const wrong[] = {"",
                                         "Direct",
@@ -47,7 +40,6 @@ static void unknown_plan_names_are_refused(void **state)
                                         "log+node/4x",
                                         "two"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         eqp_exchange_plan plan = {EQP_STAGES_LOG, 7, 3};
         assert_int_equal(eqp_exchange_plan_parse(wrong[i], &plan), EQP_ERR_UNKNOWN);
@@ -55,9 +47,8 @@ static void unknown_plan_names_are_refused(void **state)
     }
 }
 
-static void suggested_plans_differ_and_are_usable(void **state)
+TEST(suggested_plans_differ_and_are_usable)
 {
-    (void)state;
     for (int nparts = 1; nparts <= 70; nparts++) {
         for (int node = 1; node <= 4; node++) {
             const eqp_network shared = {.alpha = 1e-6, .beta = 1e-9, .node = node};
@@ -78,9 +69,8 @@ static void suggested_plans_differ_and_are_usable(void **state)
     }
 }
 
-static void stages_are_as_many_and_as_narrow_as_said(void **state)
+TEST(stages_are_as_many_and_as_narrow_as_said)
 {
-    (void)state;
     for (int nparts = 1; nparts <= 300; nparts++) {
         int width = 0, log = 0;
         eqp__stages s;
@@ -122,11 +112,10 @@ static void assert_same_traffic(const world_traffic *a, const world_traffic *b)
 }
 
 /* Every number of parts, plan and direction; the brute force checks by itself that everything arrives. */
-static void counts_are_those_of_a_simulation_by_messages(void **state)
+TEST(counts_are_those_of_a_simulation_by_messages)
 {
     static world w;
 
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         for (int k = 0; k < 36; k++) {
             static const int broadcast[] = {0, 3, 16}, node[] = {1, 2, 4};
@@ -146,7 +135,7 @@ static void counts_are_those_of_a_simulation_by_messages(void **state)
     }
 }
 
-static void counts_add_up_and_arrays_may_be_left_out(void **state)
+TEST(counts_add_up_and_arrays_may_be_left_out)
 {
     static world w;
     const eqp_exchange_plan plan = {EQP_STAGES_TWO, 4, 1};
@@ -154,7 +143,6 @@ static void counts_add_up_and_arrays_may_be_left_out(void **state)
     int64_t received[WORLD_PARTS] = {0};
     const eqp_traffic all = arrays_of(&twice), one = arrays_of(&once), some = {.bytes_received = received};
 
-    (void)state;
     world_make(13, 20, &w);
     const eqp_phase phase = world_phase(&w, 0);
     assert_int_equal(eqp_exchange_count(&phase, 13, &plan, &network, &all), EQP_OK);
@@ -168,9 +156,8 @@ static void counts_add_up_and_arrays_may_be_left_out(void **state)
     }
 }
 
-static void an_allgather_of_all_has_the_documented_cost(void **state)
+TEST(an_allgather_of_all_has_the_documented_cost)
 {
-    (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         int64_t bytes[WORLD_PARTS] = {0};
         world_traffic counted = {.seconds = {0}}, expected = {.seconds = {0}};
@@ -186,7 +173,7 @@ static void an_allgather_of_all_has_the_documented_cost(void **state)
     }
 }
 
-static void invalid_phases_are_refused(void **state)
+TEST(invalid_phases_are_refused)
 {
     const int64_t bytes[2] = {1, 1}, first[3] = {0, 2, 3}, backwards[3] = {0, 3, 2}, negative[2] = {1, -1};
     const int home[2] = {0, 3}, part[3] = {1, 2, 0}, twice[3] = {1, 1, 0}, beyond[3] = {1, 4, 0}, away[2] = {4, 0};
@@ -200,7 +187,6 @@ static void invalid_phases_are_refused(void **state)
     const world_traffic nothing = {.seconds = {0}};
     const eqp_traffic traffic = arrays_of(&counted);
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(eqp_exchange_count(&bad[i], 4, &direct, &network, &traffic), EQP_ERR_ARGUMENT);
     }
@@ -210,12 +196,11 @@ static void invalid_phases_are_refused(void **state)
     assert_int_equal(eqp_exchange_count(&good, 4, &direct, &network, &traffic), EQP_OK);
 }
 
-static void counting_survives_failing_allocations(void **state)
+TEST(counting_survives_failing_allocations)
 {
     static world w;
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -236,7 +221,7 @@ static void counting_survives_failing_allocations(void **state)
     }
 }
 
-static void counts_that_do_not_fit_are_errors(void **state)
+TEST(counts_that_do_not_fit_are_errors)
 {
     const int64_t much[2] = {INT64_MAX, INT64_MAX}, first[3] = {0, 1, 2}, few[2] = {1, 1};
     const int home[2] = {0, 0}, part[2] = {1, 1};
@@ -245,7 +230,6 @@ static void counts_that_do_not_fit_are_errors(void **state)
     const eqp_traffic traffic = {.bytes_sent = sent};
     eqp_phase phase = {0, 2, much, home, first, part};
 
-    (void)state;
     assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_exchange_count_all(much, 2, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_true(sent[0] == 0 && sent[1] == 0);
@@ -254,22 +238,4 @@ static void counts_that_do_not_fit_are_errors(void **state)
     assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_exchange_count_all(few, 2, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_true(sent[0] == INT64_MAX && sent[1] == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_keep_their_names),
-        cmocka_unit_test(unknown_plan_names_are_refused),
-        cmocka_unit_test(suggested_plans_differ_and_are_usable),
-        cmocka_unit_test(stages_are_as_many_and_as_narrow_as_said),
-        cmocka_unit_test(counts_are_those_of_a_simulation_by_messages),
-        cmocka_unit_test(counts_add_up_and_arrays_may_be_left_out),
-        cmocka_unit_test(an_allgather_of_all_has_the_documented_cost),
-        cmocka_unit_test(invalid_phases_are_refused),
-        cmocka_unit_test(counting_survives_failing_allocations),
-        cmocka_unit_test(counts_that_do_not_fit_are_errors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/more/feedback.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 #define MAX_RANKS 40
 
@@ -40,7 +32,7 @@ static eqp_feedback_run simulate(int function, int64_t n, int nranks, const eqp_
 }
 
 /* Starr 2012: measurements with 500,000 iterations, to the four printed digits. */
-static void published_results_come_out(void **state)
+TEST(published_results_come_out)
 {
     static const struct {
         int function, nranks, steps;
@@ -49,7 +41,6 @@ static void published_results_come_out(void **state)
                      {1, 64, 4, 2.661e-6},   {1, 128, 3, 2.843e-6}, {1, 256, 3, 3.249e-6}, {1, 1024, 2, 3.557e-6},
                      {1, 4096, 2, 3.844e-6}, {2, 64, 2, 1.200e-4}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i += slow_here() ? 9 : 1) {
         const double expected = published[i].difference, digit = pow(10, floor(log10(expected)) - 3);
         eqp_feedback_run run = simulate(published[i].function, 500000, published[i].nranks, &papers_rule, NULL, NULL);
@@ -62,7 +53,7 @@ static void published_results_come_out(void **state)
 /* Statements of the same source: sines over 1024 ranks take 9 and 12 steps (4.2.2); with few ranks the first step
  * increases the imbalance and the rule stops (4.4); 1280 ranks are an outlier of function 3 (4.1.2); 5000 iterations of
  * the shorter sine take two steps. */
-static void described_results_come_out(void **state)
+TEST(described_results_come_out)
 {
     static const struct {
         int function, nranks, steps;
@@ -72,7 +63,6 @@ static void described_results_come_out(void **state)
                      {4, 32, 1, 500000},   {5, 256, 2, 5000},      {5, 1024, 2, 5000}};
     double difference[26];
 
-    (void)state;
     for (size_t i = 0; i < sizeof described / sizeof described[0]; i++) {
         if (slow_here() && described[i].n > 5000) {
             continue;
@@ -93,11 +83,10 @@ static void described_results_come_out(void **state)
 
 /* Three statements of the source do not follow from its equations: 9 steps of function 4 with 750,000 iterations, and a
  * worse first step of both sines on 64 ranks. */
-static void described_results_that_differ(void **state)
+TEST(described_results_that_differ)
 {
     double difference[26];
 
-    (void)state;
     if (!slow_here()) {
         assert_int_equal(simulate(4, 750000, 1024, &papers_rule, NULL, NULL).steps, 6);
     }
@@ -118,7 +107,7 @@ static int64_t spikes_of_32_bits(int64_t m, int64_t sine)
 }
 
 /* With 32-bit spikes all results of the source for function 4 are reproduced. */
-static void described_results_of_spikes_come_out_of_32_bits(void **state)
+TEST(described_results_of_spikes_come_out_of_32_bits)
 {
     static const struct {
         int nranks, steps;
@@ -129,7 +118,6 @@ static void described_results_of_spikes_come_out_of_32_bits(void **state)
     double difference[26];
     eqp_feedback_run run;
 
-    (void)state;
     assert_non_null(load);
     for (size_t i = slow_here() ? 5 : 0; i < sizeof described / sizeof described[0]; i++) {
         assert_int_equal(eqp_feedback_function(3, described[i].n, 1, load), EQP_OK);
@@ -145,11 +133,10 @@ static void described_results_of_spikes_come_out_of_32_bits(void **state)
     free(load);
 }
 
-static void functions_are_those_of_the_source(void **state)
+TEST(functions_are_those_of_the_source)
 {
     static int64_t load[20000];
 
-    (void)state;
     assert_int_equal(eqp_feedback_function(1, 20000, 4, load), EQP_OK);
     assert_int_equal(load[0], 0);
     assert_int_equal(load[19999], 19999);
@@ -200,9 +187,8 @@ static eqp_feedback_rank rank_of(int nranks, int r, const int64_t *bound, const 
 
 /* The step of each rank alone agrees with the global step: every boundary is in one rank, every iteration in one piece,
  * and the pieces that a rank gets are its new range. */
-static void every_iteration_goes_to_its_new_rank_once(void **state)
+TEST(every_iteration_goes_to_its_new_rank_once)
 {
-    (void)state;
     for (int round = 0; round < (slow_here() ? 150 : 3000); round++) {
         const int nranks = 1 + (int)below(MAX_RANKS);
         int64_t bound[MAX_RANKS + 1], load[MAX_RANKS], next[MAX_RANKS + 1], reached[MAX_RANKS];
@@ -245,9 +231,8 @@ static void every_iteration_goes_to_its_new_rank_once(void **state)
 
 /* If loads are even inside each rank, as the method assumes, one step suffices: each rank's load then differs from the
  * mean by at most one iteration. */
-static void one_step_balances_what_is_constant_in_each_rank(void **state)
+TEST(one_step_balances_what_is_constant_in_each_rank)
 {
-    (void)state;
     for (int round = 0; round < (slow_here() ? 30 : 300); round++) {
         const int nranks = 1 + (int)below(MAX_RANKS);
         int64_t bound[MAX_RANKS + 1] = {0}, load[MAX_RANKS], each[MAX_RANKS], next[MAX_RANKS + 1], most = 0, total = 0;
@@ -273,7 +258,7 @@ static void one_step_balances_what_is_constant_in_each_rank(void **state)
     }
 }
 
-static void ranks_without_load_keep_what_they_have(void **state)
+TEST(ranks_without_load_keep_what_they_have)
 {
     const int64_t bound[5] = {0, 3, 3, 7, 9}, load[4] = {0};
     int64_t next[5];
@@ -281,7 +266,6 @@ static void ranks_without_load_keep_what_they_have(void **state)
     const int64_t nothing[9] = {0};
     const eqp_feedback_options guarded = eqp_feedback_options_defaults();
 
-    (void)state;
     assert_int_equal(eqp_feedback_step(4, bound, load, next), EQP_OK);
     assert_memory_equal(next, bound, sizeof bound);
     assert_int_equal(eqp_feedback_simulate(9, nothing, 4, &guarded, next, NULL, &run), EQP_OK);
@@ -293,14 +277,13 @@ static void ranks_without_load_keep_what_they_have(void **state)
     assert_int_equal(next[4], 9);
 }
 
-static void one_rank_no_iterations_more_ranks_than_iterations(void **state)
+TEST(one_rank_no_iterations_more_ranks_than_iterations)
 {
     static const struct {
         int64_t n;
         int nranks;
     } cases[] = {{0, 1}, {0, 5}, {1, 1}, {1, 7}, {3, 8}, {1000, 1}, {5, 5}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int function = 1; function <= EQP_FEEDBACK_FUNCTIONS; function++) {
             for (int rule = 0; rule < 2; rule++) {
@@ -333,12 +316,11 @@ static double difference_of(const int64_t *load, int nranks, const int64_t *boun
 }
 
 /* The simulated load of a range is the sum over its iterations, for any length and position. */
-static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
+TEST(simulated_ranks_have_the_loads_of_their_iterations)
 {
     int64_t load[1000], bound[MAX_RANKS + 1], start[MAX_RANKS + 1];
     double difference[4];
 
-    (void)state;
     for (int round = 0; round < (slow_here() ? 50 : 500); round++) {
         const int64_t n = round < 4 ? 64 * round : 1 + below(1000);
         const int nranks = 1 + (int)below(MAX_RANKS);
@@ -357,11 +339,10 @@ static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
     }
 }
 
-static void guarded_rule_goes_past_a_bad_step(void **state)
+TEST(guarded_rule_goes_past_a_bad_step)
 {
     const eqp_feedback_options guarded = eqp_feedback_options_defaults();
 
-    (void)state;
     for (int function = 3; function <= 4; function++) {
         for (int nranks = slow_here() && function == 4 ? 64 : 8; nranks <= 64; nranks *= slow_here() ? 16 : 2) {
             eqp_feedback_run paper = simulate(function, 500000, nranks, &papers_rule, NULL, NULL);
@@ -371,11 +352,10 @@ static void guarded_rule_goes_past_a_bad_step(void **state)
     }
 }
 
-static void threshold_is_good_enough(void **state)
+TEST(threshold_is_good_enough)
 {
     eqp_feedback_options options = eqp_feedback_options_defaults();
 
-    (void)state;
     options.threshold = 0.01;
     eqp_feedback_run run = simulate(1, 500000, 16, &options, NULL, NULL);
     assert_int_equal(run.verdict, EQP_FEEDBACK_WITHIN);
@@ -392,14 +372,13 @@ static void threshold_is_good_enough(void **state)
 }
 
 /* Function 2 oscillates between good and bad bounds; the guarded rule stops and keeps the good ones. */
-static void swinging_stops_at_the_best_bounds(void **state)
+TEST(swinging_stops_at_the_best_bounds)
 {
     eqp_feedback_options options = eqp_feedback_options_defaults();
     int64_t bound[65], *load = calloc(500000, sizeof *load);
     double difference[101];
     eqp_feedback_run run;
 
-    (void)state;
     assert_non_null(load);
     options.max_steps = 100;
     assert_int_equal(eqp_feedback_function(2, 500000, 64, load), EQP_OK);
@@ -412,11 +391,10 @@ static void swinging_stops_at_the_best_bounds(void **state)
     free(load);
 }
 
-static void seconds_become_whole_units(void **state)
+TEST(seconds_become_whole_units)
 {
     int64_t load = -1;
 
-    (void)state;
     assert_int_equal(eqp_feedback_load(1.9999, 1, &load), EQP_OK);
     assert_int_equal(load, 1);
     assert_int_equal(eqp_feedback_load(0, 1e-9, &load), EQP_OK);
@@ -432,7 +410,7 @@ static void seconds_become_whole_units(void **state)
     assert_in_range(load, 2499, 2500);
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
     const int64_t bound[3] = {0, 4, 8}, load[2] = {1, 2}, falling[3] = {0, 5, 4}, negative[2] = {1, -1};
     const int64_t empty[3] = {0, 0, 8}, huge[2] = {INT64_MAX, 1};
@@ -444,7 +422,6 @@ static void bad_arguments_are_refused(void **state)
     enum eqp_feedback_verdict verdict;
     int first, count;
 
-    (void)state;
     assert_int_equal(eqp_feedback_step(0, bound, load, next), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_feedback_step(2, falling, load, next), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_feedback_step(2, bound, negative, next), EQP_ERR_ARGUMENT);
@@ -471,11 +448,10 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(s.checks, 0);
 }
 
-static void starting_ranges_are_equal(void **state)
+TEST(starting_ranges_are_equal)
 {
     int64_t bound[5];
 
-    (void)state;
     assert_int_equal(eqp_feedback_start(10, 4, bound), EQP_OK);
     assert_int_equal(bound[1], 2);
     assert_int_equal(bound[2], 5);
@@ -485,12 +461,11 @@ static void starting_ranges_are_equal(void **state)
     assert_int_equal(bound[2], INT64_MAX / 2);
 }
 
-static void failing_allocations_leave_nothing(void **state)
+TEST(failing_allocations_leave_nothing)
 {
     const int64_t load[6] = {1, 2, 3, 4, 5, 6};
     const eqp_feedback_options options = eqp_feedback_options_defaults();
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -508,29 +483,4 @@ static void failing_allocations_leave_nothing(void **state)
         assert_int_equal(run.steps, -1);
         assert_int_equal(bound[0], -1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_results_come_out),
-        cmocka_unit_test(described_results_come_out),
-        cmocka_unit_test(described_results_that_differ),
-        cmocka_unit_test(described_results_of_spikes_come_out_of_32_bits),
-        cmocka_unit_test(functions_are_those_of_the_source),
-        cmocka_unit_test(every_iteration_goes_to_its_new_rank_once),
-        cmocka_unit_test(one_step_balances_what_is_constant_in_each_rank),
-        cmocka_unit_test(ranks_without_load_keep_what_they_have),
-        cmocka_unit_test(one_rank_no_iterations_more_ranks_than_iterations),
-        cmocka_unit_test(simulated_ranks_have_the_loads_of_their_iterations),
-        cmocka_unit_test(guarded_rule_goes_past_a_bad_step),
-        cmocka_unit_test(threshold_is_good_enough),
-        cmocka_unit_test(swinging_stops_at_the_best_bounds),
-        cmocka_unit_test(seconds_become_whole_units),
-        cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(starting_ranges_are_equal),
-        cmocka_unit_test(failing_allocations_leave_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When a run with --balance feedback makes maps: simulated ranks whose cuts follow what the object asks for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <string.h>
 
 #include "run/feedback_steps.h"
+#include "unit.h"
 
 #define RANKS 4
 #define ITEMS 4000
@@ -108,11 +101,10 @@ static double jumping(int at, int64_t item)
     return item * 4 / ITEMS == at % 4 ? 4.0 : 1.0;
 }
 
-static void steps_go_on_until_the_imbalance_is_good_enough(void **state)
+TEST(steps_go_on_until_the_imbalance_is_good_enough)
 {
     world w;
 
-    (void)state;
     begin(&w, &automatic, smooth);
     measure(&w, true); /* equal counts */
     assert_true(w.imbalance > 0.2 && eqp__feedback_steps_wants(w.feedback));
@@ -129,13 +121,12 @@ static void steps_go_on_until_the_imbalance_is_good_enough(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void oscillation_returns_to_the_best_step(void **state)
+TEST(oscillation_returns_to_the_best_step)
 {
     double least = INFINITY;
     bool returned = false;
     world w;
 
-    (void)state;
     begin(&w, &automatic, wave);
     measure(&w, true);
     least = w.imbalance;
@@ -158,12 +149,11 @@ static void oscillation_returns_to_the_best_step(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void other_policies_decide_their_own_steps(void **state)
+TEST(other_policies_decide_their_own_steps)
 {
     const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY, 1e-4};
     world w;
 
-    (void)state;
     begin(&w, &every, smooth);
     for (int s = 0; s < 5; s++) {
         measure(&w, true);
@@ -175,12 +165,11 @@ static void other_policies_decide_their_own_steps(void **state)
     eqp__feedback_steps_free(w.feedback);
 }
 
-static void other_methods_have_no_feedback(void **state)
+TEST(other_methods_have_no_feedback)
 {
     eqp_feedback_steps *none = NULL;
     eqp_map_options options = {.method = eqp_method_find("sfc")};
 
-    (void)state;
     assert_int_equal(eqp__feedback_steps_create(
                          &(eqp_balancer_options){.method.method = options.method, .policy = automatic}, RANKS, &none),
                      EQP_OK);
@@ -205,11 +194,10 @@ static double nothing(int at, int64_t item)
     return 0.0;
 }
 
-static void invalid_loads_end_feedback(void **state)
+TEST(invalid_loads_end_feedback)
 {
     world w;
 
-    (void)state;
     begin(&w, &automatic, nothing);
     for (int r = 0; r < RANKS; r++) {
         w.row[r].load = NAN;
@@ -221,16 +209,4 @@ static void invalid_loads_end_feedback(void **state)
     assert_int_equal(eqp__feedback_steps_record(w.feedback, w.row, true), EQP_OK);
     assert_false(eqp__feedback_steps_wants(w.feedback));
     eqp__feedback_steps_free(w.feedback);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_go_on_until_the_imbalance_is_good_enough),
-        cmocka_unit_test(oscillation_returns_to_the_best_step),
-        cmocka_unit_test(other_policies_decide_their_own_steps),
-        cmocka_unit_test(other_methods_have_no_feedback),
-        cmocka_unit_test(invalid_loads_end_feedback),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

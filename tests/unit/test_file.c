@@ -58,11 +58,10 @@ static const char *temporary_name(void)
     return found;
 }
 
-static void a_file_has_its_name_when_it_is_whole(void **state)
+TEST(a_file_has_its_name_when_it_is_whole)
 {
     eqp_output *output;
 
-    (void)state;
     save_text(in_folder("a"), "old");
     output = create(in_folder("a"));
     fputs("new", eqp_output_stream(output));
@@ -79,11 +78,10 @@ static void a_file_has_its_name_when_it_is_whole(void **state)
     assert_int_equal(files_in_folder(false), 1);
 }
 
-static void two_writers_of_one_name_do_not_meet(void **state)
+TEST(two_writers_of_one_name_do_not_meet)
 {
     eqp_output *one = create(in_folder("a")), *two = create(in_folder("a"));
 
-    (void)state;
     assert_int_equal(files_in_folder(false), 2);
     fputs("one", eqp_output_stream(one));
     fputs("two and more", eqp_output_stream(two));
@@ -94,11 +92,10 @@ static void two_writers_of_one_name_do_not_meet(void **state)
     assert_int_equal(files_in_folder(false), 1);
 }
 
-static void a_published_file_grows_under_its_name(void **state)
+TEST(a_published_file_grows_under_its_name)
 {
     eqp_output *output = create(in_folder("a"));
 
-    (void)state;
     fputs("1", eqp_output_stream(output));
     assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
     check_text(in_folder("a"), "1");
@@ -136,13 +133,12 @@ static bool is_link(const char *path)
 }
 
 /* By way of one link and of two, to a file that is there and to one that is not, in this folder and in another. */
-static void the_file_behind_a_link_is_replaced(void **state)
+TEST(the_file_behind_a_link_is_replaced)
 {
     static const char *const text[][2] = {
         {"a", "precious"}, {"b", "a"}, {"dangling", "none"}, {"far", "folder/there"}, {"absolute", NULL}};
     static const char *const end[] = {"precious", "precious", "none", "folder/there", "folder/there"};
 
-    (void)state;
     save_text(in_folder("precious"), "old");
     assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
     for (int i = 0; i < 5; i++) {
@@ -164,14 +160,13 @@ static void the_file_behind_a_link_is_replaced(void **state)
 }
 
 /* A pipe, a device and the descriptors of this process get the bytes and stay what they are. */
-static void what_is_no_file_is_written_directly(void **state)
+TEST(what_is_no_file_is_written_directly)
 {
     char descriptor[2][40], text[8] = "";
     struct stat status;
     eqp_output *output = NULL;
     int ends[2], regular;
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     snprintf(descriptor[0], sizeof descriptor[0], "/dev/fd/%d", ends[1]);
     snprintf(descriptor[1], sizeof descriptor[1], "/proc/self/fd/%d", ends[1]);
@@ -230,9 +225,8 @@ static void what_is_no_file_is_written_directly(void **state)
 }
 
 /* An entry that has taken the name meanwhile is replaced only if it is a file. */
-static void only_files_are_replaced(void **state)
+TEST(only_files_are_replaced)
 {
-    (void)state;
     for (int kind = 0; kind < 3; kind++) {
         eqp_message message;
         eqp_output *output = create(in_folder("a"));
@@ -259,7 +253,7 @@ static mode_t mode_of(const char *path)
 }
 
 /* An older file's mode, group and access control list stay, a new file has those that the umask leaves. */
-static void who_may_read_a_file_stays(void **state)
+TEST(who_may_read_a_file_stays)
 {
     static const mode_t mode[] = {0600, 0640, 0666, 0444, 0000, 0755};
     static const unsigned char acl[] = {
@@ -271,7 +265,6 @@ static void who_may_read_a_file_stays(void **state)
     unsigned char kept[100];
     struct stat status;
 
-    (void)state;
     write_new(in_folder("a"), "new");
     assert_int_equal(mode_of(in_folder("a")), 0640);
     assert_int_equal(symlink("a", in_folder("link")), 0);
@@ -300,7 +293,7 @@ static void who_may_read_a_file_stays(void **state)
     }
 }
 
-static void what_cannot_be_written_is_named(void **state)
+TEST(what_cannot_be_written_is_named)
 {
     static const char *const bad[] = {"circle", "folder", "to-folder", "none/a", "folder/"};
     static const char *const why[] = {"cannot be written: Too many levels", "is a directory", "is a directory",
@@ -308,7 +301,6 @@ static void what_cannot_be_written_is_named(void **state)
     eqp_message message;
     eqp_output *output = NULL;
 
-    (void)state;
     assert_int_equal(symlink("circle", in_folder("circle")), 0);
     assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
     assert_int_equal(symlink("folder", in_folder("to-folder")), 0);
@@ -335,11 +327,10 @@ static void what_cannot_be_written_is_named(void **state)
 }
 
 /* By stream and by descriptor, before and after publishing: the same words, and nothing more is written. */
-static void a_full_disk_is_told_in_one_way(void **state)
+TEST(a_full_disk_is_told_in_one_way)
 {
     struct rlimit limit, before;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = 20000;
@@ -379,9 +370,8 @@ static void a_full_disk_is_told_in_one_way(void **state)
     }
 }
 
-static void failing_allocations_leave_nothing(void **state)
+TEST(failing_allocations_leave_nothing)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -445,7 +435,7 @@ static void leave_parts(void)
     }
 }
 
-static void files_of_dead_writers_are_swept_and_no_others(void **state)
+TEST(files_of_dead_writers_are_swept_and_no_others)
 {
     static const char *const kept[] = {"run.hdf5.part",        "run.eqp-abcdefgh.par", "run.eqp-ABCDEFGH.part",
                                        "run.download.part",    "run.abcdefgh.part",    "run.eqp-abcdefg.part",
@@ -453,7 +443,6 @@ static void files_of_dead_writers_are_swept_and_no_others(void **state)
     const int nkept = (int)(sizeof kept / sizeof kept[0]);
     eqp_output *live;
 
-    (void)state;
     in_a_process_that_is_killed(leave_parts);
     assert_int_equal(files_in_folder(false), 5);
     for (int i = 0; i < nkept; i++) {
@@ -492,13 +481,12 @@ static void leave_lock(void)
     }
 }
 
-static void a_lock_is_had_once_and_names_its_holder(void **state)
+TEST(a_lock_is_had_once_and_names_its_holder)
 {
     eqp_message message = {""};
     eqp_lock *lock = NULL, *second = NULL;
     char holder[64];
 
-    (void)state;
     in_a_process_that_is_killed(leave_lock);
     assert_int_equal(files_in_folder(false), 1);
     assert_int_equal(eqp_lock_take(in_folder("run.lock"), "barneshut", &lock, NULL), EQP_OK);
@@ -514,12 +502,11 @@ static void a_lock_is_had_once_and_names_its_holder(void **state)
     assert_int_equal(files_in_folder(false), 0);
 }
 
-static void what_is_no_lock_file_is_left_alone(void **state)
+TEST(what_is_no_lock_file_is_left_alone)
 {
     eqp_message message = {""};
     eqp_lock *lock = NULL;
 
-    (void)state;
     save_text(in_folder("a.lock"), "precious");
     assert_int_equal(eqp_lock_take(in_folder("a.lock"), "test", &lock, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, "a.lock: is in the way"));
@@ -537,13 +524,12 @@ static void what_is_no_lock_file_is_left_alone(void **state)
 }
 
 /* Many processes fight for one name again and again: never do two have it, and in the end no file is left. */
-static void a_lock_is_never_had_twice(void **state)
+TEST(a_lock_is_never_had_twice)
 {
     enum { PROCESSES = 4, ROUNDS = 300 };
     const char *path = in_folder("a.lock"), *witness = in_folder("witness");
     int had = 0;
 
-    (void)state;
     fflush(NULL);
     for (int p = 0; p < PROCESSES; p++) {
         pid_t child = fork();
@@ -573,31 +559,4 @@ static void a_lock_is_never_had_twice(void **state)
     }
     assert_int_equal(had, PROCESSES);
     assert_int_equal(files_in_folder(false), 0);
-}
-
-static int setup(void **state)
-{
-    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
-    return files_setup(state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_file_has_its_name_when_it_is_whole, files_clear),
-        cmocka_unit_test_setup(two_writers_of_one_name_do_not_meet, files_clear),
-        cmocka_unit_test_setup(a_published_file_grows_under_its_name, files_clear),
-        cmocka_unit_test_setup(the_file_behind_a_link_is_replaced, files_clear),
-        cmocka_unit_test_setup(what_is_no_file_is_written_directly, files_clear),
-        cmocka_unit_test_setup(only_files_are_replaced, files_clear),
-        cmocka_unit_test_setup(who_may_read_a_file_stays, files_clear),
-        cmocka_unit_test_setup(what_cannot_be_written_is_named, files_clear),
-        cmocka_unit_test_setup(a_full_disk_is_told_in_one_way, files_clear),
-        cmocka_unit_test_setup(failing_allocations_leave_nothing, files_clear),
-        cmocka_unit_test_setup(files_of_dead_writers_are_swept_and_no_others, files_clear),
-        cmocka_unit_test_setup(a_lock_is_had_once_and_names_its_holder, files_clear),
-        cmocka_unit_test_setup(what_is_no_lock_file_is_left_alone, files_clear),
-        cmocka_unit_test_setup(a_lock_is_never_had_twice, files_clear),
-    };
-    return cmocka_run_group_tests(tests, setup, files_teardown);
 }

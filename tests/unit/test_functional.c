@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "functional_cases.h"
 
 /* Section 5: a density of C (x + y) over 20 x 20, four nodes. */
-static void rows_of_section_5_come_out(void **state)
+TEST(rows_of_section_5_come_out)
 {
     static const double published[5] = {0, 7.32, 12.36, 16.46, 20};
     const double constant = 0.37;
     eqp_functional_domain domain = {2, {0, 0}, {20, 20}, 1, 8};
 
-    (void)state;
     for (int dims = 2; dims <= 3; dims++) {
         eqp_functional_samples *samples = NULL;
         double bound[5];
@@ -37,7 +30,7 @@ static void rows_of_section_5_come_out(void **state)
 }
 
 /* Section 4: 7 nodes and 4 that are three times as fast, 100 seconds of work. */
-static void times_of_section_4_come_out(void **state)
+TEST(times_of_section_4_come_out)
 {
     const eqp_functional_type type[2] = {{7, 1}, {4, 3}};
     const eqp_functional_family line = {EQP_FUNCTIONAL_POLYNOMIAL, {2, 0, 0}};
@@ -45,7 +38,6 @@ static void times_of_section_4_come_out(void **state)
     eqp_functional_time time;
     double share[2], speed[11], bound[12];
 
-    (void)state;
     assert_int_equal(eqp_functional_types(2, type, 100, share, &plan), EQP_OK);
     assert_true(fabs(plan.interval - 5.26) < 0.005);
     assert_true(fabs(plan.all - 57.89) < 0.005);
@@ -62,11 +54,10 @@ static void times_of_section_4_come_out(void **state)
 }
 
 /* Section 3, figure 2: 32 nodes take 2055.52 s, the slowest 89.92 s. */
-static void efficiency_of_section_3_comes_out(void **state)
+TEST(efficiency_of_section_3_comes_out)
 {
     double time[32], inefficiency, efficiency, spread;
 
-    (void)state;
     for (int i = 0; i < 32; i++) {
         time[i] = i == 31 ? 89.92 : (2055.52 - 89.92) / 31;
     }
@@ -78,9 +69,8 @@ static void efficiency_of_section_3_comes_out(void **state)
 }
 
 /* With derivatives by Newton's method, without by Brent's: the same cuts. */
-static void all_nodes_take_the_same_time(void **state)
+TEST(all_nodes_take_the_same_time)
 {
-    (void)state;
     for (int f = 0; f < NFAMILIES; f++) {
         for (int round = 0; round < 20; round++) {
             const int nnodes = 1 + (int)(uniform() * (MAX_NODES - 1));
@@ -112,9 +102,8 @@ static void all_nodes_take_the_same_time(void **state)
 }
 
 /* The slope of a power of x at 0 is not finite or not defined. */
-static void domains_may_begin_at_zero(void **state)
+TEST(domains_may_begin_at_zero)
 {
-    (void)state;
     for (int f = 0; f < NFAMILIES; f++) {
         eqp_functional_time time;
         double bound[33];
@@ -153,14 +142,13 @@ static double wrong_bend(const void *user, double x)
     return 1;
 }
 
-static void brent_takes_over_where_newton_need_not_converge(void **state)
+TEST(brent_takes_over_where_newton_need_not_converge)
 {
     const double size = 0.95;
     eqp_functional_time time = {0, 30, wavy_value, wavy_slope, wavy_bend, &size};
     eqp_functional_search search;
     double bound[33];
 
-    (void)state;
     assert_false(eqp_functional_newton_converges(&time, 0, 30));
     assert_int_equal(eqp_functional_cut(&time, 32, NULL, bound, &search), EQP_OK);
     check_shares(&time, 32, NULL, bound);
@@ -174,13 +162,12 @@ static void brent_takes_over_where_newton_need_not_converge(void **state)
     assert_int_equal(search.brent, 31);
 }
 
-static void a_root_is_where_the_target_is(void **state)
+TEST(a_root_is_where_the_target_is)
 {
     const double size = 0.5;
     eqp_functional_time time = {0, 30, wavy_value, NULL, NULL, &size};
     eqp_functional_root root = {.x = -1};
 
-    (void)state;
     assert_int_equal(eqp_functional_solve(&time, 0, 3, &root), EQP_OK);
     assert_true(root.x == 0);
     assert_int_equal(eqp_functional_solve(&time, wavy_value(&size, 30), 3, &root), EQP_OK);
@@ -226,13 +213,12 @@ static double late_value(const void *user, double x)
     return x < 5 ? 0 : x < 6 ? x - 5 : 1;
 }
 
-static void times_that_fall_or_are_none_are_refused(void **state)
+TEST(times_that_fall_or_are_none_are_refused)
 {
     eqp_functional_time time = {0, 15, falling_value, NULL, NULL, NULL};
     eqp_functional_root root;
     double bound[5];
 
-    (void)state;
     bound[0] = -1;
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
     assert_true(bound[0] == -1);
@@ -251,7 +237,7 @@ static void times_that_fall_or_are_none_are_refused(void **state)
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_ARGUMENT);
 }
 
-static void no_time_at_all_means_equal_lengths(void **state)
+TEST(no_time_at_all_means_equal_lengths)
 {
     const double speed[4] = {1, 1, 2, 4};
     eqp_functional_time time = {0, 16, no_value, NULL, NULL, NULL};
@@ -259,7 +245,6 @@ static void no_time_at_all_means_equal_lengths(void **state)
     double bound[5];
     int64_t first[5];
 
-    (void)state;
     assert_int_equal(eqp_functional_cut(&time, 4, speed, bound, &search), EQP_OK);
     assert_true(search.total == 0);
     assert_int_equal(eqp_functional_items(4, bound, first), EQP_OK);
@@ -276,14 +261,13 @@ static void no_time_at_all_means_equal_lengths(void **state)
     assert_true(bound[0] == 0 && bound[4] == 0);
 }
 
-static void one_node_and_more_nodes_than_items(void **state)
+TEST(one_node_and_more_nodes_than_items)
 {
     const eqp_functional_family square = {EQP_FUNCTIONAL_POLYNOMIAL, {0, 1, 0}};
     eqp_functional_time time;
     double bound[MAX_NODES + 1];
     int64_t first[MAX_NODES + 1];
 
-    (void)state;
     assert_int_equal(eqp_functional_family_time(&square, 0, 3, &time), EQP_OK);
     for (int nnodes = 1; nnodes <= MAX_NODES; nnodes++) {
         assert_int_equal(eqp_functional_cut(&time, nnodes, NULL, bound, NULL), EQP_OK);
@@ -301,7 +285,7 @@ static void one_node_and_more_nodes_than_items(void **state)
     assert_int_equal(eqp_functional_items(2, bound, first), EQP_ERR_ARGUMENT);
 }
 
-static void nodes_that_are_none_are_refused(void **state)
+TEST(nodes_that_are_none_are_refused)
 {
     eqp_functional_type type[2] = {{0, 1}, {0, 3}};
     const double negative[2] = {1, -1}, none[2] = {1, NAN}, idle[2] = {0, 0}, speed[2] = {1, 0};
@@ -310,7 +294,6 @@ static void nodes_that_are_none_are_refused(void **state)
     eqp_functional_time time;
     double a = -1, b = -1, bound[3];
 
-    (void)state;
     assert_int_equal(eqp_functional_types(2, type, 100, NULL, &plan), EQP_ERR_ARGUMENT);
     type[0].count = 2147483647;
     type[1].count = 1;
@@ -328,23 +311,4 @@ static void nodes_that_are_none_are_refused(void **state)
     assert_int_equal(eqp_functional_family_time(&line, 0, 1, &time), EQP_OK);
     assert_int_equal(eqp_functional_cut(&time, 2, speed, bound, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_functional_cut(&time, 0, NULL, bound, NULL), EQP_ERR_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_section_5_come_out),
-        cmocka_unit_test(times_of_section_4_come_out),
-        cmocka_unit_test(efficiency_of_section_3_comes_out),
-        cmocka_unit_test(all_nodes_take_the_same_time),
-        cmocka_unit_test(domains_may_begin_at_zero),
-        cmocka_unit_test(brent_takes_over_where_newton_need_not_converge),
-        cmocka_unit_test(a_root_is_where_the_target_is),
-        cmocka_unit_test(times_that_fall_or_are_none_are_refused),
-        cmocka_unit_test(no_time_at_all_means_equal_lengths),
-        cmocka_unit_test(one_node_and_more_nodes_than_items),
-        cmocka_unit_test(nodes_that_are_none_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

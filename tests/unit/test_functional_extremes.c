@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functional balancing at the limits of doubles: accepted input can be cut, the rest is refused with a code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "functional_cases.h"
 #include "slow.h"
 
 #include <float.h>
-#include <stdlib.h>
 
 enum { MAX_SAMPLES = 20 };
 
@@ -69,11 +63,10 @@ static void check_cut(const eqp_functional_time *time)
     }
 }
 
-static void what_was_fitted_can_be_cut(void **state)
+TEST(what_was_fitted_can_be_cut)
 {
     int fitted[EQP_FUNCTIONAL_POLYNOMIAL + 1] = {0}, refused = 0;
 
-    (void)state;
     for (int round = 0; round < rounds(); round++) {
         const int n = 3 + (int)((MAX_SAMPLES - 3) * uniform());
         double x[MAX_SAMPLES], t[MAX_SAMPLES];
@@ -99,11 +92,10 @@ static void what_was_fitted_can_be_cut(void **state)
     assert_true(fitted[0] > rounds() / 2 && fitted[1] > 0 && fitted[2] > rounds() / 3 && refused > rounds() / 10);
 }
 
-static void what_lies_between_samples_can_be_cut(void **state)
+TEST(what_lies_between_samples_can_be_cut)
 {
     int taken = 0, refused = 0;
 
-    (void)state;
     for (int round = 0; round < 3 * rounds(); round++) {
         const int n = 2 + (int)((MAX_SAMPLES - 2) * uniform());
         const double x_shift = uniform() < 0.3, t_shift = uniform() < 0.3, e = any_exponent();
@@ -135,11 +127,10 @@ static void what_lies_between_samples_can_be_cut(void **state)
     assert_true(taken > rounds() && refused > 0);
 }
 
-static void what_was_profiled_can_be_cut(void **state)
+TEST(what_was_profiled_can_be_cut)
 {
     int taken = 0, too_large = 0, too_fine = 0;
 
-    (void)state;
     for (int round = 0; round < rounds(); round++) {
         const double e = any_exponent(), seconds = any_exponent();
         eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
@@ -175,14 +166,13 @@ static void what_was_profiled_can_be_cut(void **state)
 }
 
 /* Each time is finite, their sum overflows. After they decay, the profile is valid again. */
-static void profiled_times_beyond_a_double_overflow(void **state)
+TEST(profiled_times_beyond_a_double_overflow)
 {
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
     eqp_functional_profile *profile = NULL;
     eqp_functional_samples *samples = NULL;
     int recut;
 
-    (void)state;
     options.keep = 0;
     assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
     for (int cell = 0; cell < 2; cell++) {
@@ -208,12 +198,11 @@ static void profiled_times_beyond_a_double_overflow(void **state)
     eqp_functional_profile_free(profile);
 }
 
-static void cells_that_are_no_times_are_refused(void **state)
+TEST(cells_that_are_no_times_are_refused)
 {
     static const double bad[] = {-1, NAN};
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         eqp_functional_profile *profile = NULL;
         eqp_functional_samples *samples = NULL;
@@ -243,14 +232,13 @@ static double straight(const void *user, double x)
     return *(const double *)user * x;
 }
 
-static void domains_and_rises_beyond_a_double_are_refused(void **state)
+TEST(domains_and_rises_beyond_a_double_are_refused)
 {
     const double one = 1, ten = 10;
     eqp_functional_time time = {.low = -1e308, .high = 1e308, .value = straight, .user = &(double){1e-308}};
     eqp_functional_root root;
     double bound[5];
 
-    (void)state;
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_functional_solve(&time, 0, 0, &root), EQP_ERR_ARGUMENT);
     time.low = -7e307;
@@ -271,12 +259,11 @@ static double steep_density(const void *user, const double x[3])
     return *(const double *)user;
 }
 
-static void densities_beyond_a_double_overflow(void **state)
+TEST(densities_beyond_a_double_overflow)
 {
     const eqp_functional_domain square = {.dims = 2, .low = {0, 0}, .high = {4, 4}, .direction = 0, .cells = 3};
     eqp_functional_samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(eqp_functional_reduce(steep_density, &(double){5e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_functional_reduce(steep_density, &(double){2e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
     assert_null(samples);
@@ -284,19 +271,4 @@ static void densities_beyond_a_double_overflow(void **state)
     const eqp_functional_time time = eqp_functional_samples_time(samples);
     check_cut(&time);
     eqp_functional_samples_free(samples);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_fitted_can_be_cut),
-        cmocka_unit_test(what_lies_between_samples_can_be_cut),
-        cmocka_unit_test(what_was_profiled_can_be_cut),
-        cmocka_unit_test(profiled_times_beyond_a_double_overflow),
-        cmocka_unit_test(cells_that_are_no_times_are_refused),
-        cmocka_unit_test(domains_and_rises_beyond_a_double_are_refused),
-        cmocka_unit_test(densities_beyond_a_double_overflow),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

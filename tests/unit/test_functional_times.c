@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "functional_cases.h"
 
-static void derivatives_are_those_of_the_function(void **state)
+TEST(derivatives_are_those_of_the_function)
 {
-    (void)state;
     for (int f = 0; f < NFAMILIES; f++) {
         eqp_functional_time time;
         assert_int_equal(eqp_functional_family_time(&families[f], 6, 1e6, &time), EQP_OK);
@@ -25,9 +18,8 @@ static void derivatives_are_those_of_the_function(void **state)
     }
 }
 
-static void fits_find_what_made_the_samples(void **state)
+TEST(fits_find_what_made_the_samples)
 {
-    (void)state;
     for (int f = 0; f < NFAMILIES; f++) {
         double x[40], t[40], error = -1;
         eqp_functional_time time;
@@ -50,12 +42,11 @@ static void fits_find_what_made_the_samples(void **state)
     }
 }
 
-static void fits_refuse_what_is_no_time(void **state)
+TEST(fits_refuse_what_is_no_time)
 {
     double x[4] = {10, 20, 30, 40}, t[4] = {1, 2, 3, 4}, error = -1;
     eqp_functional_family fit = {EQP_FUNCTIONAL_POWER, {-1}};
 
-    (void)state;
     assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 1, x, t, &fit, &error), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POLYNOMIAL, 2, x, t, &fit, &error), EQP_ERR_ARGUMENT);
     t[2] = 1.5;
@@ -72,7 +63,7 @@ static void fits_refuse_what_is_no_time(void **state)
     assert_true(fit.c[0] == -1 && error == -1);
 }
 
-static void families_refuse_parameters_that_fall(void **state)
+TEST(families_refuse_parameters_that_fall)
 {
     const eqp_functional_family bad[] = {{EQP_FUNCTIONAL_POWER, {-1, 1}},         {EQP_FUNCTIONAL_POWER, {1, 0}},
                                          {EQP_FUNCTIONAL_POWER, {NAN, 1}},        {EQP_FUNCTIONAL_PRIMES, {1, -1}},
@@ -81,7 +72,6 @@ static void families_refuse_parameters_that_fall(void **state)
     const eqp_functional_family primes = {EQP_FUNCTIONAL_PRIMES, {1, 1.43}};
     eqp_functional_time time;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(eqp_functional_family_time(&bad[i], 10, 20, &time), EQP_ERR_ARGUMENT);
     }
@@ -93,9 +83,8 @@ static void families_refuse_parameters_that_fall(void **state)
 }
 
 /* Samples with jumps, constant stretches and slopes of any steepness. */
-static void samples_never_fall_in_between(void **state)
+TEST(samples_never_fall_in_between)
 {
-    (void)state;
     for (int round = 0; round < 200; round++) {
         const int n = 2 + (int)(uniform() * 30), given = round % 2;
         double x[32], t[32], slope[32], last, bound[9];
@@ -127,13 +116,12 @@ static void samples_never_fall_in_between(void **state)
     eqp_functional_samples_free(NULL);
 }
 
-static void samples_refuse_what_falls(void **state)
+TEST(samples_refuse_what_falls)
 {
     const double x[3] = {0, 1, 2}, t[3] = {0, 2, 1}, rising[3] = {0, 1, 2}, back[3] = {0, 2, 1}, none[3] = {0, NAN, 2};
     const double slope[3] = {0, -1, 0};
     eqp_functional_samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(eqp_functional_samples_create(3, x, t, NULL, &samples), EQP_ERR_DATA);
     assert_int_equal(eqp_functional_samples_create(3, x, none, NULL, &samples), EQP_ERR_DATA);
     assert_int_equal(eqp_functional_samples_create(3, x, rising, slope, &samples), EQP_ERR_DATA);
@@ -155,14 +143,13 @@ static double negative_density(const void *user, const double x[3])
 }
 
 /* The sum across, against the midpoint rule on a fine grid. */
-static void density_is_summed_across(void **state)
+TEST(density_is_summed_across)
 {
     const eqp_functional_domain domain = {3, {0, 1, -1}, {2, 4, 1}, -1, 12};
     eqp_functional_samples *samples = NULL;
     double bound[6], part[5] = {0};
     int direction = -1;
 
-    (void)state;
     assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, &direction, &samples), EQP_OK);
     assert_int_equal(direction, 1); /* the longest edge */
     const eqp_functional_time time = eqp_functional_samples_time(samples);
@@ -186,12 +173,11 @@ static void density_is_summed_across(void **state)
     eqp_functional_samples_free(samples);
 }
 
-static void densities_and_domains_that_are_none_are_refused(void **state)
+TEST(densities_and_domains_that_are_none_are_refused)
 {
     eqp_functional_domain domain = {2, {0, 0}, {2, 3}, -1, 4};
     eqp_functional_samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(eqp_functional_reduce(negative_density, NULL, &domain, NULL, &samples), EQP_ERR_DATA);
     domain.direction = 2;
     assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, NULL, &samples), EQP_ERR_ARGUMENT);
@@ -214,7 +200,7 @@ static double drifting(double x, int pass)
     return 1 + 30 * exp(-40 * (along - 0.2) * (along - 0.2));
 }
 
-static void profile_keeps_a_drifting_load_balanced(void **state)
+TEST(profile_keeps_a_drifting_load_balanced)
 {
     enum { NODES = 8, PARTS = 20, PASSES = 100 };
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
@@ -222,7 +208,6 @@ static void profile_keeps_a_drifting_load_balanced(void **state)
     double bound[NODES + 1], inefficiency, efficiency, worst_fixed = 0, worst = 0;
     int cuts = 0;
 
-    (void)state;
     assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
     for (int i = 0; i <= NODES; i++) {
         bound[i] = (double)i / NODES;
@@ -260,7 +245,7 @@ static void profile_keeps_a_drifting_load_balanced(void **state)
     eqp_functional_profile_free(NULL);
 }
 
-static void profile_asks_for_cuts_by_its_threshold(void **state)
+TEST(profile_asks_for_cuts_by_its_threshold)
 {
     const double even[2] = {1, 1.09}, uneven[2] = {1, 1.2}, none[2] = {0, 0};
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
@@ -270,7 +255,6 @@ static void profile_asks_for_cuts_by_its_threshold(void **state)
     int64_t cells = 0;
     int recut = -1;
 
-    (void)state;
     options.every = 2;
     options.cells = 5;
     options.keep = 0;
@@ -335,9 +319,8 @@ static int allocate_everything(void)
     return code;
 }
 
-static void failing_allocations_leave_nothing(void **state)
+TEST(failing_allocations_leave_nothing)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -351,23 +334,4 @@ static void failing_allocations_leave_nothing(void **state)
         }
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives_are_those_of_the_function),
-        cmocka_unit_test(fits_find_what_made_the_samples),
-        cmocka_unit_test(fits_refuse_what_is_no_time),
-        cmocka_unit_test(families_refuse_parameters_that_fall),
-        cmocka_unit_test(samples_never_fall_in_between),
-        cmocka_unit_test(samples_refuse_what_falls),
-        cmocka_unit_test(density_is_summed_across),
-        cmocka_unit_test(densities_and_domains_that_are_none_are_refused),
-        cmocka_unit_test(profile_keeps_a_drifting_load_balanced),
-        cmocka_unit_test(profile_asks_for_cuts_by_its_threshold),
-        cmocka_unit_test(failing_allocations_leave_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "numeric.h"
+
+#include "unit.h"
 
 #include <equipoise/more/gain.h>
 
@@ -43,11 +44,10 @@ static double diffusive(const eqp_gain_case *of, int64_t n, const double *load_m
     return seconds;
 }
 
-static void equations_by_hand(void **state)
+TEST(equations_by_hand)
 {
     const double load[] = {3.5, 3.25}, moved[] = {10.0, 5.0};
     eqp_gain_case of = example();
-    (void)state;
 
     assert_near(none(&of), 40.0, 1e-12); /* 10 x 4 */
     /* A quarter of 80 elements moves: 0.5 + 0.25 + 0.001 x 100 x 20 + 10 x 3.2. */
@@ -62,11 +62,10 @@ static void equations_by_hand(void **state)
     assert_near(diffusive(&of, 2, load, moved), 0.0, 0.0);
 }
 
-static void equations_as_printed_by_hand(void **state)
+TEST(equations_as_printed_by_hand)
 {
     const double load[] = {3.5, 3.25}, moved[] = {10.0, 5.0};
     eqp_gain_case of = example();
-    (void)state;
 
     of.as_printed = true;
     assert_near(none(&of), 40.0, 1e-12);
@@ -77,11 +76,10 @@ static void equations_as_printed_by_hand(void **state)
 }
 
 /* The elements to move decrease towards balance; by the printed formula they grow without bound. */
-static void small_imbalances_move_few_elements(void **state)
+TEST(small_imbalances_move_few_elements)
 {
     eqp_gain_case of = example();
     double last = INFINITY, last_printed = 0.0;
-    (void)state;
 
     of.load_reached = of.load_mean;
     for (double above = 1.0; above > 1e-6; above /= 2.0) {
@@ -111,11 +109,10 @@ static eqp_gain_kind chosen(const eqp_gain_case *of, int64_t n, const double *lo
     return choice.kind;
 }
 
-static void the_cheapest_kind_is_chosen(void **state)
+TEST(the_cheapest_kind_is_chosen)
 {
     const double good[] = {3.3, 3.0}, bad[] = {4.0, 4.0}, moved[] = {5.0, 5.0}, nothing[] = {0.0, 0.0};
     eqp_gain_case of = example();
-    (void)state;
 
     assert_int_equal(chosen(&of, 2, bad, moved), EQP_GAIN_GLOBAL);
     assert_int_equal(chosen(&of, 2, good, moved), EQP_GAIN_DIFFUSIVE);
@@ -131,13 +128,12 @@ static void the_cheapest_kind_is_chosen(void **state)
     assert_int_equal(chosen(&of, 2, (double[]){3.0, 3.0}, nothing), EQP_GAIN_DIFFUSIVE);
 }
 
-static void wrong_cases_are_refused(void **state)
+TEST(wrong_cases_are_refused)
 {
     const double fine[] = {3.0}, negative[] = {-1.0}, endless[] = {INFINITY};
     eqp_gain_case wrong[9];
     eqp_gain_choice choice = {.kind = EQP_GAIN_GLOBAL, .none = 7.0};
     double seconds = 7.0;
-    (void)state;
 
     for (int i = 0; i < 9; i++) {
         wrong[i] = example();
@@ -170,16 +166,4 @@ static void wrong_cases_are_refused(void **state)
     assert_int_equal(eqp_gain_choose(&of, 1, endless, fine, &choice), EQP_ERR_DATA);
     assert_int_equal(eqp_gain_choose(&of, 1, fine, fine, NULL), EQP_ERR_ARGUMENT);
     assert_true(seconds == 7.0 && choice.none == 7.0 && choice.kind == EQP_GAIN_GLOBAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equations_by_hand),
-        cmocka_unit_test(equations_as_printed_by_hand),
-        cmocka_unit_test(small_imbalances_move_few_elements),
-        cmocka_unit_test(the_cheapest_kind_is_chosen),
-        cmocka_unit_test(wrong_cases_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "failing_malloc.h"
-#include "numeric.h"
 #include "slow.h"
+#include "unit.h"
 
 #include <equipoise/more/hindsight.h>
-
-#include <stdlib.h>
 
 /* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
 static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
@@ -23,13 +21,12 @@ static double seconds_of(int n, const double *aged, double map_seconds, unsigned
     return sum;
 }
 
-static void the_best_schedule_is_that_of_brute_force(void **state)
+TEST(the_best_schedule_is_that_of_brute_force)
 {
     uint64_t seed = 17;
     double aged[12 * 12];
     bool maps[12];
     int made = 0;
-    (void)state;
 
     for (int c = 0; c < 120; c++) {
         const int n = 1 + c % (slow_here() ? 8 : 12);
@@ -59,12 +56,11 @@ static void the_best_schedule_is_that_of_brute_force(void **state)
     assert_true(made > 100);
 }
 
-static void free_maps_are_made_and_expensive_ones_are_not(void **state)
+TEST(free_maps_are_made_and_expensive_ones_are_not)
 {
     const double aged[] = {1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 0.0, 0.0, 1.0};
     bool maps[3];
     double best = 0.0;
-    (void)state;
 
     assert_int_equal(eqp_policy_hindsight(3, aged, 0.0, &best, maps), EQP_OK);
     assert_true(best == 3.0 && maps[0] && maps[1] && maps[2]);
@@ -74,11 +70,10 @@ static void free_maps_are_made_and_expensive_ones_are_not(void **state)
     assert_true(best == 5.5 && maps[0] && maps[1] + maps[2] == 1);
 }
 
-static void wrong_matrices_are_refused(void **state)
+TEST(wrong_matrices_are_refused)
 {
     double aged[] = {1.0, -1.0, 0.0, 1.0}, best = 7.0;
     bool maps[2] = {false, false};
-    (void)state;
 
     assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
     aged[1] = NAN;
@@ -163,9 +158,8 @@ static double best_of(const made_up *of)
     return best + of->price; /* the run has paid for its first map, too */
 }
 
-static void regret_is_what_the_best_schedule_saves(void **state)
+TEST(regret_is_what_the_best_schedule_saves)
 {
-    (void)state;
     for (int64_t every = 1; every <= 100; every = every * 3 + 1) {
         for (double price = 0.05; price < 6.0; price *= 4.0) {
             const made_up of = {100, every, 0.03, 0.02, price, 0.0};
@@ -179,13 +173,12 @@ static void regret_is_what_the_best_schedule_saves(void **state)
     }
 }
 
-static void no_gain_is_no_regret(void **state)
+TEST(no_gain_is_no_regret)
 {
     const made_up even = {1000, 1000, 0.02, 0.0, 0.2, 0.0};
     made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is no age */
     eqp_regret regret;
     eqp_hindsight *h = NULL;
-    (void)state;
 
     assert_near(regret_of(&even).regret, 0.0, 1e-12);
     assert_near(regret_of(&noisy).regret, 0.0, 0.002);
@@ -203,12 +196,11 @@ static void no_gain_is_no_regret(void **state)
 }
 
 /* Steps whose maps have no promise take the mean rise of the remaining maps. */
-static void unknown_increments_are_the_mean_of_known_ones(void **state)
+TEST(unknown_increments_are_the_mean_of_known_ones)
 {
     const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};
     eqp_hindsight *h = NULL;
     eqp_regret regret;
-    (void)state;
 
     assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
     for (int64_t t = 0; t < of.steps; t++) {
@@ -222,9 +214,8 @@ static void unknown_increments_are_the_mean_of_known_ones(void **state)
 }
 
 /* However many steps: neighbours are taken together, sums stay, and what is found stays near. */
-static void long_runs_are_summarized(void **state)
+TEST(long_runs_are_summarized)
 {
-    (void)state;
     for (int64_t steps = 2047; steps <= (slow_here() ? 5000 : 30000); steps = steps * 2 - 1) {
         const made_up slow = {steps, 4000, 0.02, 1e-4, 2.0, 0.0}, fast = {steps, 10, 0.03, 0.02, 5.0, 0.0};
         const eqp_regret few = regret_of(&slow), many = regret_of(&fast);
@@ -241,18 +232,17 @@ static void long_runs_are_summarized(void **state)
 
 /* More maps than can be remembered one by one: a million steps take no more room, nor time, than the first thousands.
  */
-static void maps_of_long_runs_are_merged(void **state)
+TEST(maps_of_long_runs_are_merged)
 {
     const made_up of = {slow_here() ? 20000 : 400000, 3, 0.03, 0.02, 0.03, 0.0};
     const eqp_regret regret = regret_of(&of);
-    (void)state;
 
     /* A map every third step cannot be told from the best, every other step, any more. */
     assert_near(regret.seconds / (double)of.steps, 1.0 + 0.03 + 0.02 + 0.01, 1e-4);
     assert_true(regret.regret < 0.01 && regret.maps == (of.steps + 2) / 3);
 }
 
-static void wrong_steps_are_refused(void **state)
+TEST(wrong_steps_are_refused)
 {
     const eqp_hindsight_step good = {2.0, 1.0, true, 1.0, 0.0};
     eqp_hindsight_step wrong[7] = {good, good, good, good, good, good, good};
@@ -260,7 +250,6 @@ static void wrong_steps_are_refused(void **state)
     int64_t n = -1;
     eqp_hindsight *h = NULL;
     eqp_regret regret = {.seconds = 7.0};
-    (void)state;
 
     wrong[0].seconds_max = NAN;
     wrong[1].seconds_max = INFINITY;
@@ -311,9 +300,8 @@ static int remember(eqp_regret *regret, double *best)
     return code == EQP_OK ? eqp_policy_hindsight(2, aged, 1.0, best, NULL) : code;
 }
 
-static void failing_allocations_are_reported(void **state)
+TEST(failing_allocations_are_reported)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -330,21 +318,4 @@ static void failing_allocations_are_reported(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_true(best == 7.0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_schedule_is_that_of_brute_force),
-        cmocka_unit_test(free_maps_are_made_and_expensive_ones_are_not),
-        cmocka_unit_test(wrong_matrices_are_refused),
-        cmocka_unit_test(regret_is_what_the_best_schedule_saves),
-        cmocka_unit_test(no_gain_is_no_regret),
-        cmocka_unit_test(unknown_increments_are_the_mean_of_known_ones),
-        cmocka_unit_test(long_runs_are_summarized),
-        cmocka_unit_test(maps_of_long_runs_are_merged),
-        cmocka_unit_test(wrong_steps_are_refused),
-        cmocka_unit_test(failing_allocations_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-
-#include <stdlib.h>
 
 #define UNITS 30
 #define IDS 25
@@ -68,9 +62,8 @@ static int64_t which_id(int64_t id)
     return -1;
 }
 
-static void edges_are_the_ids_that_two_units_share(void **state)
+TEST(edges_are_the_ids_that_two_units_share)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         units u;
         eqp_hypergraph *graph = NULL;
@@ -99,9 +92,8 @@ static void edges_are_the_ids_that_two_units_share(void **state)
     }
 }
 
-static void both_directions_hold_the_same_pins(void **state)
+TEST(both_directions_hold_the_same_pins)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         units u;
         eqp_hypergraph *graph = NULL;
@@ -159,12 +151,11 @@ static int compare_touches(const void *a, const void *b)
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-static void any_spread_of_ids_makes_the_same_graph_as_a_plain_sort(void **state)
+TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
 {
     static int64_t pin[MANY], first[MANY / PER_UNIT + 1];
     static touch list[MANY];
 
-    (void)state;
     for (int spread = 0; spread < SPREADS; spread++) {
         const int64_t n = MANY / PER_UNIT;
         int64_t e = 0, at = 0, kept = 0;
@@ -201,9 +192,8 @@ static void any_spread_of_ids_makes_the_same_graph_as_a_plain_sort(void **state)
     }
 }
 
-static void cut_counts_every_part_beyond_the_first(void **state)
+TEST(cut_counts_every_part_beyond_the_first)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         units u;
         eqp_hypergraph *graph = NULL;
@@ -242,13 +232,12 @@ static void cut_counts_every_part_beyond_the_first(void **state)
     }
 }
 
-static void weights_of_units_are_kept(void **state)
+TEST(weights_of_units_are_kept)
 {
     const double weight[3] = {0.5, 0, 7};
     const int64_t first[4] = {0, 1, 2, 3}, pin[3] = {9, 9, INT64_MAX};
     eqp_hypergraph *graph = NULL;
 
-    (void)state;
     assert_int_equal(eqp_hypergraph_create(3, weight, first, pin, &graph), EQP_OK);
     eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
     assert_memory_equal(g.vertex_weight, weight, sizeof weight);
@@ -258,14 +247,13 @@ static void weights_of_units_are_kept(void **state)
     eqp_hypergraph_free(NULL);
 }
 
-static void wrong_units_make_no_graph(void **state)
+TEST(wrong_units_make_no_graph)
 {
     const int64_t first[3] = {0, 1, 2}, falling[3] = {0, 2, 1}, late[3] = {1, 1, 2};
     const int64_t pin[2] = {1, 1}, negative[2] = {1, -1}, unordered[2] = {3, 3};
     const double bad[2] = {1, -1}, good[2] = {1, 1};
     eqp_hypergraph *graph = NULL;
 
-    (void)state;
     assert_int_equal(eqp_hypergraph_create(-1, NULL, first, pin, &graph), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_hypergraph_create(2, NULL, falling, pin, &graph), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_hypergraph_create(2, NULL, late, pin, &graph), EQP_ERR_ARGUMENT);
@@ -279,17 +267,4 @@ static void wrong_units_make_no_graph(void **state)
     assert_int_equal(eqp_hypergraph_weigh(graph, 2, first, bad), EQP_ERR_ARGUMENT);
     assert_true(eqp_hypergraph_arrays(graph).edge_weight[0] == 1);
     eqp_hypergraph_free(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edges_are_the_ids_that_two_units_share),
-        cmocka_unit_test(both_directions_hold_the_same_pins),
-        cmocka_unit_test(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort),
-        cmocka_unit_test(cut_counts_every_part_beyond_the_first),
-        cmocka_unit_test(weights_of_units_are_kept),
-        cmocka_unit_test(wrong_units_make_no_graph),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

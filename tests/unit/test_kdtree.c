@@ -2,19 +2,12 @@
 #include "failing_malloc.h"
 #include "kdtree_check.h"
 #include "slow.h"
+#include "unit.h"
+
 #include <equipoise/more/kdtree.h>
 #include <equipoise/more/random.h>
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MAX_POINTS 600
 
@@ -50,22 +43,3 @@ enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, T
 #define LARGEST_EXPONENT 37.0
 #define SMALLEST 1.4012984643248171e-45
 #include "kdtree_cases.h"
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_brute_force_double),
-        cmocka_unit_test(agrees_with_brute_force_float),
-        cmocka_unit_test(finds_nearest_of_many_double),
-        cmocka_unit_test(finds_nearest_of_many_float),
-        cmocka_unit_test(overflow_is_infinitely_far_double),
-        cmocka_unit_test(overflow_is_infinitely_far_float),
-        cmocka_unit_test(stays_flat_double),
-        cmocka_unit_test(stays_flat_float),
-        cmocka_unit_test(refuses_bad_input_double),
-        cmocka_unit_test(refuses_bad_input_float),
-        cmocka_unit_test(survives_failing_allocations_double),
-        cmocka_unit_test(survives_failing_allocations_float),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

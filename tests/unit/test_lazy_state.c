@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/lazy_model.h>
 
@@ -82,10 +77,9 @@ static void explore(int64_t wait, int64_t delay, visited *seen)
     }
 }
 
-static void every_pair_has_a_result_and_leave_always_ends(void **state)
+TEST(every_pair_has_a_result_and_leave_always_ends)
 {
     visited seen;
-    (void)state;
 
     for (int m = 0; m < MODES; m++) {
         bool phase[EQP_LAZY_PHASES] = {false};
@@ -124,10 +118,9 @@ static void every_pair_has_a_result_and_leave_always_ends(void **state)
 
 /* Random events for long: as many maps are taken as offers were sent at most, none without all having it, none twice,
  * none at another step than the delay says, and no step is computed where the rank waits. */
-static void no_path_takes_a_map_twice(void **state)
+TEST(no_path_takes_a_map_twice)
 {
     uint64_t seed = 3;
-    (void)state;
 
     for (int m = 0; m < MODES; m++) {
         eqp_lazy_state s = begun(modes[m].wait, modes[m].delay);
@@ -175,10 +168,9 @@ static void no_path_takes_a_map_twice(void **state)
     }
 }
 
-static void asynchronous_never_waits(void **state)
+TEST(asynchronous_never_waits)
 {
     eqp_lazy_state s = begun(-1, -1);
-    (void)state;
 
     assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
     assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_SEND);
@@ -199,10 +191,9 @@ static void asynchronous_never_waits(void **state)
     assert_int_equal(s.phase, EQP_LAZY_IDLE);
 }
 
-static void inline_waits_at_once(void **state)
+TEST(inline_waits_at_once)
 {
     eqp_lazy_state s = begun(0, -1);
-    (void)state;
 
     assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_SEND_AND_WAIT);
     refuses(&s, EQP_LAZY_ON_STEP);
@@ -212,10 +203,9 @@ static void inline_waits_at_once(void **state)
     assert_int_equal(next(&s, EQP_LAZY_ON_TAKE), EQP_LAZY_DO_NOTHING);
 }
 
-static void some_steps_pass_before_it_waits(void **state)
+TEST(some_steps_pass_before_it_waits)
 {
     eqp_lazy_state s = begun(2, -1);
-    (void)state;
 
     next(&s, EQP_LAZY_ON_OFFER);
     assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
@@ -226,9 +216,8 @@ static void some_steps_pass_before_it_waits(void **state)
 }
 
 /* The map is taken after three steps, no matter how early or late the answer comes. */
-static void a_delay_is_kept(void **state)
+TEST(a_delay_is_kept)
 {
-    (void)state;
     for (int late = 0; late <= 3; late++) {
         eqp_lazy_state s = begun(-1, 3);
         eqp_lazy_action action = next(&s, EQP_LAZY_ON_OFFER);
@@ -250,10 +239,9 @@ static void a_delay_is_kept(void **state)
     }
 }
 
-static void lost_balancers_cost_only_maps(void **state)
+TEST(lost_balancers_cost_only_maps)
 {
     eqp_lazy_state s = begun(-1, 5);
-    (void)state;
 
     assert_int_equal(next(&s, EQP_LAZY_ON_PATIENCE), EQP_LAZY_DO_NOTHING); /* nothing was awaited */
     next(&s, EQP_LAZY_ON_OFFER);
@@ -276,10 +264,9 @@ static void lost_balancers_cost_only_maps(void **state)
     assert_int_equal(next(&s, EQP_LAZY_ON_DEAD), EQP_LAZY_DO_GIVE_UP);
 }
 
-static void leaving_tells_the_balancers(void **state)
+TEST(leaving_tells_the_balancers)
 {
     eqp_lazy_state s = begun(-1, -1);
-    (void)state;
 
     assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_DISMISS);
     assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_NOTHING);
@@ -295,7 +282,7 @@ static void leaving_tells_the_balancers(void **state)
 }
 
 /* Rows: FREE, MAKING, MADE, ENDED; columns: the events. -1: a mistake. */
-static void the_balancing_side_takes_turns(void **state)
+TEST(the_balancing_side_takes_turns)
 {
     static const int to[EQP_LAZY_SERVERS][EQP_LAZY_SERVER_EVENTS] = {
         {EQP_LAZY_MAKING, -1, -1, EQP_LAZY_ENDED, EQP_LAZY_ENDED},
@@ -304,7 +291,6 @@ static void the_balancing_side_takes_turns(void **state)
         {EQP_LAZY_ENDED, EQP_LAZY_ENDED, EQP_LAZY_ENDED, EQP_LAZY_ENDED, EQP_LAZY_ENDED}};
     static const int action[EQP_LAZY_SERVER_EVENTS] = {EQP_LAZY_SERVE_MAKE, EQP_LAZY_SERVE_SEND, EQP_LAZY_SERVE_NOTHING,
                                                        EQP_LAZY_SERVE_END, EQP_LAZY_SERVE_END};
-    (void)state;
 
     for (int s = 0; s < EQP_LAZY_SERVERS; s++) {
         for (int e = 0; e < EQP_LAZY_SERVER_EVENTS; e++) {
@@ -320,13 +306,12 @@ static void the_balancing_side_takes_turns(void **state)
     }
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
     eqp_lazy_state s, good = begun(-1, -1);
     eqp_lazy_server server = (eqp_lazy_server)9;
     eqp_lazy_server_action serve;
     eqp_lazy_action action;
-    (void)state;
 
     assert_int_equal(eqp_lazy_begin(NULL, -1, -1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_lazy_begin(&s, -2, -1), EQP_ERR_ARGUMENT);
@@ -350,21 +335,4 @@ static void what_cannot_be_is_refused(void **state)
                      EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_lazy_serve_next(NULL, EQP_LAZY_ON_WORK, &serve), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, NULL), EQP_ERR_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_has_a_result_and_leave_always_ends),
-        cmocka_unit_test(no_path_takes_a_map_twice),
-        cmocka_unit_test(asynchronous_never_waits),
-        cmocka_unit_test(inline_waits_at_once),
-        cmocka_unit_test(some_steps_pass_before_it_waits),
-        cmocka_unit_test(a_delay_is_kept),
-        cmocka_unit_test(lost_balancers_cost_only_maps),
-        cmocka_unit_test(leaving_tells_the_balancers),
-        cmocka_unit_test(the_balancing_side_takes_turns),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

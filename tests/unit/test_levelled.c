@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods for phases: their promises on small sets, and against all possible assignments. */
 #include "methods/levels/levelled.h"
-#include "numeric.h"
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/cycle.h>
-
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 3000, MOST_PARTS = 40 };
 
@@ -125,12 +120,11 @@ static double level(set *s)
     return r.efficiency;
 }
 
-static void every_phase_is_even(void **unused)
+TEST(every_phase_is_even)
 {
     static set s;
     int part[MOST];
 
-    (void)unused;
     for (int nparts = 1; nparts <= MOST_PARTS; nparts += 9) {
         make_bins(&s, MOST, 4, nparts, 1);
         const double efficiency = level(&s);
@@ -141,11 +135,10 @@ static void every_phase_is_even(void **unused)
 
 /* Items of several particles in different bins, nearly all items active in all phases: 50 items per part leave the
  * repair less choice than 125. */
-static void mixed_items_are_repaired(void **unused)
+TEST(mixed_items_are_repaired)
 {
     static set s;
 
-    (void)unused;
     for (int nparts = 2; nparts <= 20; nparts += 3) {
         make_bins(&s, 1000, 4, nparts, 8);
         assert_true(level(&s) > (nparts <= 8 ? 0.95 : 0.9));
@@ -153,11 +146,10 @@ static void mixed_items_are_repaired(void **unused)
 }
 
 /* Two kernels with unrelated loads, and memory. */
-static void kernels_of_any_proportions_come_out_even(void **unused)
+TEST(kernels_of_any_proportions_come_out_even)
 {
     static set s;
 
-    (void)unused;
     for (int nparts = 2; nparts <= 16; nparts += 7) {
         make_bins(&s, 600, 3, nparts, 1);
         for (int64_t i = 0; i < s.n; i++) {
@@ -204,13 +196,12 @@ static double best_of_all(const set *s)
     }
 }
 
-static void near_the_best_of_all_assignments(void **unused)
+TEST(near_the_best_of_all_assignments)
 {
     static set s;
     double worst = 1, sum = 0;
     int tried = 0;
 
-    (void)unused;
     for (int round = 0; round < 30; round++) {
         make_bins(&s, 4 + round % 5, 1 + round % 3, 2 + round % 2, 1);
         for (int64_t j = 0; round % 2 && j < s.n * s.nphases; j++) {
@@ -226,11 +217,10 @@ static void near_the_best_of_all_assignments(void **unused)
     assert_true(sum / tried > 0.95);
 }
 
-static void strange_sets(void **unused)
+TEST(strange_sets)
 {
     static set s;
 
-    (void)unused;
     for (int round = 0; round < 40; round++) {
         make_bins(&s, round % 4 == 0 ? 7 : 500, 1 + 5 * (round % 4), 9, 1);
         s.shares = round % 3 == 2;
@@ -253,23 +243,21 @@ static void strange_sets(void **unused)
     assert_true(level(&s) > 0.98 * bound_of(&s));
 }
 
-static void unequal_shares_are_followed(void **unused)
+TEST(unequal_shares_are_followed)
 {
     static set s;
 
-    (void)unused;
     make_bins(&s, MOST, 4, 7, 1);
     s.shares = true;
     assert_true(level(&s) > 0.97);
 }
 
 /* A repair may start from any parts, and the largest load of a phase never grows. */
-static void a_repair_worsens_no_phase(void **unused)
+TEST(a_repair_worsens_no_phase)
 {
     static set s;
     int part[MOST];
 
-    (void)unused;
     for (int round = 0; round < 10; round++) {
         int64_t moved;
         make_bins(&s, 800, 3, 10, 1 + round % 3);
@@ -286,18 +274,4 @@ static void a_repair_worsens_no_phase(void **unused)
         }
         assert_true(moved > 0 && after.efficiency > before.efficiency);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_phase_is_even),
-        cmocka_unit_test(mixed_items_are_repaired),
-        cmocka_unit_test(kernels_of_any_proportions_come_out_even),
-        cmocka_unit_test(near_the_best_of_all_assignments),
-        cmocka_unit_test(strange_sets),
-        cmocka_unit_test(unequal_shares_are_followed),
-        cmocka_unit_test(a_repair_worsens_no_phase),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/load.h>
 
 #include "failing_malloc.h"
-#include "numeric.h"
+#include "unit.h"
 
 /* Pearce 2014, Table 2.1. The thesis shows the loads as bars only; mean 2, lambda 50 %, sigma and g2 leave one choice
  * for eight processes: (b) half of them 1 and half 3; (c) and (d) 2 everywhere but 1 and 3 once each. Its column g1 (1,
  * 2 and 2) cannot come from equation 2.7, since g2 >= g1^2 - 2 for every distribution, and these are symmetric: g1 = 0.
  */
-static void table_2_1_of_the_thesis(void **state)
+TEST(table_2_1_of_the_thesis)
 {
     static const struct {
         double load[8], imbalance, sigma, g2;
@@ -28,7 +20,6 @@ static void table_2_1_of_the_thesis(void **state)
         {{1, 2, 2, 2, 2, 2, 2, 3}, 0.5, 0.5, 1.0},
     };
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         eqp_load_statistics s;
 
@@ -45,12 +36,11 @@ static void table_2_1_of_the_thesis(void **state)
 }
 
 /* One process in four has load 5, the remaining three have load 1. By hand: mean 2, m2 = 3, m3 = 6, m4 = 21. */
-static void one_outlier_by_hand(void **state)
+TEST(one_outlier_by_hand)
 {
     const double load[] = {1, 1, 5, 1};
     eqp_load_statistics s;
 
-    (void)state;
     assert_int_equal(eqp_load_statistics_compute(4, load, &s), EQP_OK);
     assert_near(s.imbalance, 1.5, 1e-15);
     assert_near(s.max, 5.0, 0.0);
@@ -60,24 +50,22 @@ static void one_outlier_by_hand(void **state)
     assert_near(s.kurtosis, 21.0 / 9.0 - 3.0, 1e-15);
 }
 
-static void loads_without_work_or_alone_are_balanced(void **state)
+TEST(loads_without_work_or_alone_are_balanced)
 {
     const double zero[] = {0, 0, 0}, one[] = {7.25};
     eqp_load_statistics s;
 
-    (void)state;
     assert_int_equal(eqp_load_statistics_compute(3, zero, &s), EQP_OK);
     assert_true(s.imbalance == 0.0 && s.mean == 0.0 && s.standard_deviation == 0.0);
     assert_int_equal(eqp_load_statistics_compute(1, one, &s), EQP_OK);
     assert_true(s.imbalance == 0.0 && s.max == 7.25 && s.skewness == 0.0 && s.kurtosis == 0.0);
 }
 
-static void equal_loads_have_no_spread_despite_rounding(void **state)
+TEST(equal_loads_have_no_spread_despite_rounding)
 {
     double load[1000];
     eqp_load_statistics s;
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         load[i] = 0.1;
     }
@@ -87,14 +75,13 @@ static void equal_loads_have_no_spread_despite_rounding(void **state)
     assert_true(s.standard_deviation == 0.0 && s.skewness == 0.0 && s.kurtosis == 0.0);
 }
 
-static void wrong_loads_are_refused_and_change_nothing(void **state)
+TEST(wrong_loads_are_refused_and_change_nothing)
 {
     const double bad[][2] = {{1.0, -1e-9}, {1.0, NAN}, {INFINITY, 1.0}};
     const double good[] = {1.0, 2.0}, huge[] = {1e300, 1.0}, larger[] = {1.7e308, 1.7e308};
     eqp_load_statistics s, old;
     eqp_load_sums sums;
 
-    (void)state;
     memset(&s, 0x5A, sizeof s);
     old = s;
     for (int i = 0; i < 3; i++) {
@@ -109,13 +96,12 @@ static void wrong_loads_are_refused_and_change_nothing(void **state)
 }
 
 /* As ranks do it: two rounds, sums merged in any grouping, ranks without loads included. */
-static void merged_sums_equal_those_of_one_rank(void **state)
+TEST(merged_sums_equal_those_of_one_rank)
 {
     double load[97];
     uint64_t seed = 5;
     eqp_load_statistics whole, parts;
 
-    (void)state;
     for (int i = 0; i < 97; i++) {
         load[i] = 1000.0 + noise(&seed);
     }
@@ -144,13 +130,12 @@ static void merged_sums_equal_those_of_one_rank(void **state)
     }
 }
 
-static void sums_about_different_centres_do_not_mix(void **state)
+TEST(sums_about_different_centres_do_not_mix)
 {
     const double load[] = {1.0, 2.0};
     eqp_load_sums a, b;
     eqp_load_statistics s;
 
-    (void)state;
     assert_int_equal(eqp_load_sums_compute(2, load, 0.0, &a), EQP_OK);
     assert_int_equal(eqp_load_sums_compute(2, load, 1.0, &b), EQP_OK);
     assert_int_equal(eqp_load_sums_merge(&a, &b), EQP_ERR_ARGUMENT);
@@ -159,12 +144,11 @@ static void sums_about_different_centres_do_not_mix(void **state)
     assert_int_equal(eqp_load_statistics_from_sums(&a, &s), EQP_ERR_ARGUMENT);
 }
 
-static void correlation_of_values_and_of_ranks(void **state)
+TEST(correlation_of_values_and_of_ranks)
 {
     const double model[] = {1, 2, 3, 4, 5}, curved[] = {1, 4, 9, 16, 25}, falling[] = {9, 7, 5, 3, 1};
     double r = 9.0;
 
-    (void)state;
     assert_int_equal(eqp_load_correlation(5, model, falling, &r), EQP_OK);
     assert_near(r, -1.0, 1e-15);
     /* cov 60/5, variances 10/5 and 374/5: deviations -2..2 and -10, -7, -2, 5, 14. */
@@ -177,23 +161,21 @@ static void correlation_of_values_and_of_ranks(void **state)
 }
 
 /* Ranks of the model 1.5 1.5 3 4, of the measurement 2 1 3.5 3.5: sums of products 4, squares 4.5 and 4.5. */
-static void equal_values_share_their_ranks(void **state)
+TEST(equal_values_share_their_ranks)
 {
     const double model[] = {5, 5, 6, 7}, measured[] = {0.2, 0.1, 0.9, 0.9};
     double r;
 
-    (void)state;
     assert_int_equal(eqp_load_rank_correlation(4, model, measured, &r), EQP_OK);
     assert_near(r, 4.0 / 4.5, 1e-15);
 }
 
 /* Against ranks counted one by one: rank = 1 + smaller ones + half of the other equal ones. */
-static void ranks_against_counting(void **state)
+TEST(ranks_against_counting)
 {
     double a[200], b[200], ra[200], rb[200], by_sort, by_counting;
     uint64_t seed = 11;
 
-    (void)state;
     for (int i = 0; i < 200; i++) {
         a[i] = floor(20.0 * noise(&seed));
         b[i] = floor(a[i] + 30.0 * noise(&seed));
@@ -211,12 +193,11 @@ static void ranks_against_counting(void **state)
     assert_true(by_sort > 0.2 && by_sort < 0.9);
 }
 
-static void nothing_to_compare_gives_zero(void **state)
+TEST(nothing_to_compare_gives_zero)
 {
     const double same[] = {0.1, 0.1, 0.1}, other[] = {1, 2, 3};
     double r = 9.0;
 
-    (void)state;
     assert_int_equal(eqp_load_correlation(3, same, other, &r), EQP_OK);
     assert_true(r == 0.0);
     r = 9.0;
@@ -227,25 +208,23 @@ static void nothing_to_compare_gives_zero(void **state)
     assert_true(r == 0.0);
 }
 
-static void extreme_values_correlate(void **state)
+TEST(extreme_values_correlate)
 {
     const double large[] = {1e308, -1e308, 1.7e308}, small[] = {3e-320, 1e-320, 4e-320}, plain[] = {2, 0, 2.7};
     double r;
 
-    (void)state;
     assert_int_equal(eqp_load_correlation(3, large, plain, &r), EQP_OK);
     assert_near(r, 1.0, 1e-12);
     assert_int_equal(eqp_load_correlation(3, small, plain, &r), EQP_OK);
     assert_true(r > 0.9 && r <= 1.0);
 }
 
-static void rmse_by_hand_and_extreme(void **state)
+TEST(rmse_by_hand_and_extreme)
 {
     const double model[] = {1, 2, 3}, measured[] = {1, 4, 1}, up[] = {1e300, 0}, down[] = {0, 1e300};
     const double top[] = {1.7e308, 0}, bottom[] = {-1.7e308, 0};
     double e;
 
-    (void)state;
     assert_int_equal(eqp_load_rmse(3, model, measured, &e), EQP_OK);
     assert_near(e, sqrt(8.0 / 3.0), 1e-15);
     assert_int_equal(eqp_load_rmse(3, model, model, &e), EQP_OK);
@@ -256,25 +235,23 @@ static void rmse_by_hand_and_extreme(void **state)
     assert_near(e / 1e300, 1.0, 1e-15);
 }
 
-static void wrong_comparisons_are_refused(void **state)
+TEST(wrong_comparisons_are_refused)
 {
     const double good[] = {1, 2}, bad[] = {1, NAN};
     double r = 9.0;
 
-    (void)state;
     assert_int_equal(eqp_load_correlation(0, good, good, &r), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_load_rank_correlation(2, good, bad, &r), EQP_ERR_DATA);
     assert_int_equal(eqp_load_rmse(2, bad, good, &r), EQP_ERR_DATA);
     assert_true(r == 9.0);
 }
 
-static void a_rank_correlation_survives_failing_allocations(void **state)
+TEST(a_rank_correlation_survives_failing_allocations)
 {
     const double a[] = {1, 2}, b[] = {1, 3};
     double r = 9.0;
     int64_t k;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -292,13 +269,12 @@ static void a_rank_correlation_survives_failing_allocations(void **state)
     assert_near(r, 1.0, 1e-15);
 }
 
-static void sums_out_of_range_are_errors(void **state)
+TEST(sums_out_of_range_are_errors)
 {
     eqp_load_sums sums = {1e300, 1e300, 0, {1.7e308, 0, 0, 0, 0}};
     const double largest[3] = {1.7e308, 1.7e308, 0.0};
     eqp_load_statistics s = {.count = -7};
 
-    (void)state;
     assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
     sums.centre = 0.0; /* a count that no int64_t holds */
     assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
@@ -314,13 +290,12 @@ static void sums_out_of_range_are_errors(void **state)
 /* Two runs of four parts. In the second the model is ten times the measurement, so nothing differs. In the first the
  * model has mean 4 and imbalance 1/2, the measurement mean 3 and imbalance 2/3; the ranks are 2, 4, 3, 1 and 2, 3, 4,
  * 1: r = 1 - 6 (0 + 1 + 1 + 0) / (4 (16 - 1)) = 0.8. */
-static void a_model_judged_by_hand(void **state)
+TEST(a_model_judged_by_hand)
 {
     const double model[] = {3, 6, 5, 2, 10, 20, 30, 40}, measured[] = {2, 4, 5, 1, 1, 2, 3, 4};
     eqp_load_statistics m, l;
     eqp_load_errors e;
 
-    (void)state;
     assert_int_equal(eqp_load_statistics_compute(4, model, &m), EQP_OK);
     assert_int_equal(eqp_load_statistics_compute(4, measured, &l), EQP_OK);
     assert_int_equal(eqp_load_judge(2, 4, model, measured, &e), EQP_OK);
@@ -336,11 +311,10 @@ static void a_model_judged_by_hand(void **state)
     assert_int_equal(eqp_load_judge(1, 0, model, measured, &e), EQP_ERR_ARGUMENT);
 }
 
-static void judging_survives_failing_allocations(void **state)
+TEST(judging_survives_failing_allocations)
 {
     const double load[] = {1, 2, 3, 4};
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -355,29 +329,4 @@ static void judging_survives_failing_allocations(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_true(e.imbalance == 7);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_2_1_of_the_thesis),
-        cmocka_unit_test(one_outlier_by_hand),
-        cmocka_unit_test(loads_without_work_or_alone_are_balanced),
-        cmocka_unit_test(equal_loads_have_no_spread_despite_rounding),
-        cmocka_unit_test(wrong_loads_are_refused_and_change_nothing),
-        cmocka_unit_test(merged_sums_equal_those_of_one_rank),
-        cmocka_unit_test(sums_about_different_centres_do_not_mix),
-        cmocka_unit_test(correlation_of_values_and_of_ranks),
-        cmocka_unit_test(equal_values_share_their_ranks),
-        cmocka_unit_test(ranks_against_counting),
-        cmocka_unit_test(nothing_to_compare_gives_zero),
-        cmocka_unit_test(extreme_values_correlate),
-        cmocka_unit_test(rmse_by_hand_and_extreme),
-        cmocka_unit_test(wrong_comparisons_are_refused),
-        cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
-        cmocka_unit_test(sums_out_of_range_are_errors),
-        cmocka_unit_test(a_model_judged_by_hand),
-        cmocka_unit_test(judging_survives_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

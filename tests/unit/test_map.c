@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interaction-to-rank map: whole owners, owners shared by where interactions are, and ways through the phases of a
  * cycle. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/problem.h>
 
@@ -28,7 +23,7 @@ static eqp_map *make(void)
     return map;
 }
 
-static void owners_are_whole_or_shared_by_place(void **state)
+TEST(owners_are_whole_or_shared_by_place)
 {
     static const double left[3] = {-0.2, 0, 0}, up[3] = {0, 3, 0};
     const double *units;
@@ -36,7 +31,6 @@ static void owners_are_whole_or_shared_by_place(void **state)
     int several[3];
     eqp_map *map = make();
 
-    (void)state;
     assert_int_equal(eqp_map_rank(map, 6, NULL), 6);
     assert_int_equal(eqp_map_own_rank(NULL, 6), 6);
     assert_int_equal(eqp_map_rank(map, -1, left), 4);
@@ -51,7 +45,7 @@ static void owners_are_whole_or_shared_by_place(void **state)
 }
 
 /* Each way has a rank in every phase; later phases use the last; without a phase the first is used. */
-static void ways_have_a_rank_in_each_phase(void **state)
+TEST(ways_have_a_rank_in_each_phase)
 {
     static const double place[3] = {1, 2, 3};
     const int *ranks = NULL;
@@ -59,7 +53,6 @@ static void ways_have_a_rank_in_each_phase(void **state)
     int several[1], nphases = 0;
     eqp_map *map = make();
 
-    (void)state;
     assert_int_equal(eqp_map_shared(map), SHARED + WAYS);
     assert_int_equal(eqp_map_phased(map, &nphases, &ranks), WAYS);
     assert_int_equal(nphases, PHASES);
@@ -81,14 +74,13 @@ static void ways_have_a_rank_in_each_phase(void **state)
     eqp_map_free(map);
 }
 
-static void invalid_ways_are_refused(void **state)
+TEST(invalid_ways_are_refused)
 {
     static const int64_t none[] = {-1 - SHARED - WAYS, INT64_MIN};
     static const int negative[2] = {0, -1};
     int several[4], nphases = 7;
     eqp_map *map = make(), *plain = NULL;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(eqp_map_tag_in(map, none[i], 1), none[i]);
         assert_int_equal(eqp_map_own_rank(map, none[i]), -1);
@@ -111,15 +103,4 @@ static void invalid_ways_are_refused(void **state)
     assert_int_equal(eqp_map_shared(plain), 0);
     eqp_map_free(plain);
     eqp_map_free(map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owners_are_whole_or_shared_by_place),
-        cmocka_unit_test(ways_have_a_rank_in_each_phase),
-        cmocka_unit_test(invalid_ways_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/move.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 static uint64_t draws;
 
@@ -19,9 +12,8 @@ static int below(int n)
     return (int)eqp_random_below(19, 1, draws++, (uint64_t)n);
 }
 
-static void plan_orders_stably_by_destination(void **state)
+TEST(plan_orders_stably_by_destination)
 {
-    (void)state;
     for (int round = 0; round < 200; round++) {
         int dest[50], nranks = 1 + below(7);
         int64_t n = below(51), at = 0;
@@ -47,12 +39,11 @@ static void plan_orders_stably_by_destination(void **state)
     }
 }
 
-static void unpack_undoes_pack_for_any_element_size(void **state)
+TEST(unpack_undoes_pack_for_any_element_size)
 {
     int dest[40];
     eqp_move_plan *plan = NULL;
 
-    (void)state;
     for (int i = 0; i < 40; i++) {
         dest[i] = below(5);
     }
@@ -72,12 +63,11 @@ static void unpack_undoes_pack_for_any_element_size(void **state)
     eqp_move_plan_free(NULL);
 }
 
-static void wrong_destinations_make_no_plan(void **state)
+TEST(wrong_destinations_make_no_plan)
 {
     const int low[2] = {0, -1}, high[2] = {0, 3};
     eqp_move_plan *plan = NULL;
 
-    (void)state;
     assert_int_equal(eqp_move_plan_create(2, low, 3, &plan), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_move_plan_create(2, high, 3, &plan), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_move_plan_create(-1, low, 3, &plan), EQP_ERR_ARGUMENT);
@@ -87,14 +77,4 @@ static void wrong_destinations_make_no_plan(void **state)
     assert_int_equal(eqp_move_plan_create(0, NULL, 3, &plan), EQP_OK);
     assert_int_equal(eqp_move_plan_arrays(plan).offset[3], 0);
     eqp_move_plan_free(plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan_orders_stably_by_destination),
-        cmocka_unit_test(unpack_undoes_pack_for_any_element_size),
-        cmocka_unit_test(wrong_destinations_make_no_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

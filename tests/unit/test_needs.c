@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of needs: the same as a table of bits, whatever the order, the repetitions and the size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/random.h>
 #include <equipoise/more/whatif.h>
 
 #include "failing_malloc.h"
+#include "unit.h"
 
 static uint64_t draws;
 
@@ -53,11 +48,10 @@ static void assert_is_table(eqp_needs *needs, int64_t nblocks, int nparts, int64
     assert_int_equal(v.first[at], need);
 }
 
-static void a_stream_gives_the_set_of_its_needs(void **state)
+TEST(a_stream_gives_the_set_of_its_needs)
 {
     static const int64_t scale[] = {1, 1000003, (INT64_C(1) << 47) / 60 - 1};
 
-    (void)state;
     for (int round = 0; round < 60; round++) {
         unsigned char table[60 * 40] = {0};
         const int64_t nblocks = 1 + below(60), by = scale[round % 3];
@@ -87,7 +81,7 @@ static void a_stream_gives_the_set_of_its_needs(void **state)
 }
 
 /* More different needs than fit into any buffer, each several times: runs and their merges. */
-static void large_sets_are_sets_too(void **state)
+TEST(large_sets_are_sets_too)
 {
     enum { BLOCKS = 40000, PARTS = 64, BATCH = 1000 };
     static unsigned char table[BLOCKS * PARTS];
@@ -96,7 +90,6 @@ static void large_sets_are_sets_too(void **state)
     eqp_needs *needs = NULL;
     uint64_t x = 12345;
 
-    (void)state;
     assert_int_equal(eqp_needs_create(PARTS, &needs), EQP_OK);
     for (int batch = 0; batch < 2500; batch++) {
         for (int i = 0; i < BATCH; i++) {
@@ -111,14 +104,13 @@ static void large_sets_are_sets_too(void **state)
     eqp_needs_free(needs);
 }
 
-static void limits_are_accepted_and_larger_numbers_refused(void **state)
+TEST(limits_are_accepted_and_larger_numbers_refused)
 {
     const int64_t last = (INT64_C(1) << 47) - 1, blocks[] = {last, 0, last}, beyond[] = {0, last + 1}, negative = -1;
     const int parts[] = {65535, 65535, 0}, wrong = 65536, minus = -1;
     eqp_needs *needs = NULL;
     eqp_needs_view v;
 
-    (void)state;
     assert_int_equal(eqp_needs_create(0, &needs), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_needs_create(65537, &needs), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_needs_create(65536, &needs), EQP_OK);
@@ -151,12 +143,11 @@ static int add_and_look(eqp_needs **needs, const int64_t *block, const int *part
     return code ? code : eqp_needs_view_get(*needs, v);
 }
 
-static void a_set_survives_failing_allocations(void **state)
+TEST(a_set_survives_failing_allocations)
 {
     int64_t block[SOME];
     int part[SOME];
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -183,16 +174,4 @@ static void a_set_survives_failing_allocations(void **state)
             return;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_gives_the_set_of_its_needs),
-        cmocka_unit_test(large_sets_are_sets_too),
-        cmocka_unit_test(limits_are_accepted_and_larger_numbers_refused),
-        cmocka_unit_test(a_set_survives_failing_allocations),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Times of messages and collective calls, and the model fitted to timings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
 
 #include "move/network.h"
+#include "unit.h"
 
 #include <equipoise/more/whatif.h>
 
@@ -21,9 +15,8 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static void one_outlier_does_not_bend_the_line(void **state)
+TEST(one_outlier_does_not_bend_the_line)
 {
-    (void)state;
     for (int wrong = -1; wrong < SIZES; wrong++) {
         double seconds[SIZES], alpha = -1, beta = -1;
         for (int i = 0; i < SIZES; i++) {
@@ -35,12 +28,11 @@ static void one_outlier_does_not_bend_the_line(void **state)
 }
 
 /* Neither cost is below 0, whatever the clock says. */
-static void fitted_lines_have_no_negative_coefficients(void **state)
+TEST(fitted_lines_have_no_negative_coefficients)
 {
     const double less[] = {3e-6, 2e-6, 1e-6}, more[] = {1e-9, 1e-6, 1e-4}, bytes[] = {1, 100, 10000};
     double alpha = -1, beta = -1;
 
-    (void)state;
     eqp__network_fit(3, bytes, less, &alpha, &beta);
     assert_true(alpha == 1e-6 && beta == 0); /* relative to what was timed, that is least wrong */
     eqp__network_fit(3, bytes, more, &alpha, &beta);
@@ -49,9 +41,8 @@ static void fitted_lines_have_no_negative_coefficients(void **state)
     assert_true(is_near(alpha + beta * bytes[0], less[0]));
 }
 
-static void pairs_are_of_two_nodes_where_ranks_are_on_several(void **state)
+TEST(pairs_are_of_two_nodes_where_ranks_are_on_several)
 {
-    (void)state;
     for (int n = 1; n <= RANKS; n++) {
         for (int nodes = 1; nodes <= n; nodes++) {
             for (int cyclic = 0; cyclic < 2; cyclic++) {
@@ -75,7 +66,7 @@ static void pairs_are_of_two_nodes_where_ranks_are_on_several(void **state)
     }
 }
 
-static void collective_calls_default_to_the_cost_of_messages(void **state)
+TEST(collective_calls_default_to_the_cost_of_messages)
 {
     const eqp_network plain = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
     const eqp_network told = {
@@ -84,7 +75,6 @@ static void collective_calls_default_to_the_cost_of_messages(void **state)
     double seconds[5] = {0};
     const eqp_traffic traffic = {.seconds = seconds};
 
-    (void)state;
     assert_true(is_near(eqp__network_reduction(&plain, 5), 3 * 2e-6));
     assert_true(is_near(eqp__network_gathering(&plain, 5, 150), 3 * 2e-6 + 150e-9));
     assert_true(is_near(eqp__network_reduction(&told, 8), 3e-6) && eqp__network_reduction(&told, 1) == 0);
@@ -95,12 +85,11 @@ static void collective_calls_default_to_the_cost_of_messages(void **state)
     }
 }
 
-static void negative_costs_are_refused(void **state)
+TEST(negative_costs_are_refused)
 {
     const double bad[] = {-1, NAN, INFINITY};
     eqp_network network = EQP_NETWORK_DEFAULTS;
 
-    (void)state;
     assert_true(eqp__network_valid(&network));
     for (int i = 0; i < 3; i++) {
         double *const cost[] = {&network.alpha, &network.beta, &network.reduce, &network.gather, &network.gather_byte};
@@ -113,16 +102,4 @@ static void negative_costs_are_refused(void **state)
     }
     network.node = 0;
     assert_false(eqp__network_valid(&network));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_outlier_does_not_bend_the_line),
-        cmocka_unit_test(fitted_lines_have_no_negative_coefficients),
-        cmocka_unit_test(pairs_are_of_two_nodes_where_ranks_are_on_several),
-        cmocka_unit_test(collective_calls_default_to_the_cost_of_messages),
-        cmocka_unit_test(negative_costs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

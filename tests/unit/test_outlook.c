@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Expected cost of maps over their lives, and the share of a run that trials may take. */
-#include "numeric.h"
 
 #include "decide/outlook.h"
-
-#include <stdbool.h>
+#include "unit.h"
 
 static const eqp_ageing nothing = {{0.0}, {0.0}};
 
@@ -24,12 +22,11 @@ static eqp_ageing linear(double a, int64_t until)
     return ageing;
 }
 
-static void observed_ageing_is_expected(void **state)
+TEST(observed_ageing_is_expected)
 {
     eqp_ageing ageing = nothing;
     double rise[EQP__AGES];
 
-    (void)state;
     assert_false(eqp__ageing_known(&ageing));
     eqp__ageing_expect(&ageing, NULL, rise);
     for (int b = 0; b < EQP__AGES; b++) {
@@ -55,13 +52,12 @@ static void observed_ageing_is_expected(void **state)
 }
 
 /* Of a kind that was seen at one age only, the other ages are those of all kinds, times what it has shown. */
-static void a_new_kind_ages_like_all_others(void **state)
+TEST(a_new_kind_ages_like_all_others)
 {
     const eqp_ageing all = linear(0.01, 40);
     eqp_ageing fast = nothing;
     double usual[EQP__AGES], rise[EQP__AGES];
 
-    (void)state;
     eqp__ageing_expect(&all, NULL, usual);
     eqp__ageing_expect(&nothing, &all, rise);
     for (int b = 0; b < EQP__AGES; b++) {
@@ -91,13 +87,12 @@ static double cost_by_steps(const eqp_prospect *of, const double rise[EQP__AGES]
     return sum / life;
 }
 
-static void the_cost_covers_all_steps(void **state)
+TEST(the_cost_covers_all_steps)
 {
     const eqp_ageing ageing = linear(0.02, 70);
     const eqp_prospect of = {.step = 1.1, .even = 1.0, .paid = 3.0, .price = 3.0, .ageing = &ageing};
     double rise[EQP__AGES];
 
-    (void)state;
     eqp__ageing_expect(&ageing, NULL, rise);
     for (int life = 1; life <= 80; life++) {
         const eqp_lives lives = {.usual = life, .most = 1000.0};
@@ -111,13 +106,12 @@ static void the_cost_covers_all_steps(void **state)
 }
 
 /* A policy that waits until ageing has cost what a map costs renews cheap maps often and expensive ones seldom. */
-static void a_map_lasts_until_it_has_lost_its_price(void **state)
+TEST(a_map_lasts_until_it_has_lost_its_price)
 {
     const eqp_ageing ageing = linear(0.02, 40);
     const eqp_lives lives = {.usual = 50.0, .most = 1e6, .by_loss = true};
     double before = 0.0, rise[EQP__AGES];
 
-    (void)state;
     eqp__ageing_expect(&ageing, NULL, rise);
     for (double price = 0.05; price < 20.0; price *= 2.0) {
         const eqp_prospect of = {.step = 1.0, .even = 1.0, .paid = price, .price = price, .ageing = &ageing};
@@ -133,13 +127,12 @@ static void a_map_lasts_until_it_has_lost_its_price(void **state)
 }
 
 /* Of two methods the one that is longer when fresh wins where the other one ages, and only there. */
-static void ageing_decides(void **state)
+TEST(ageing_decides)
 {
     const eqp_ageing fast = linear(0.05, 40), slow = linear(0.001, 40);
     const eqp_prospect a = {.step = 1.00, .even = 0.9, .paid = 0.1, .price = 0.1, .ageing = &fast};
     const eqp_prospect b = {.step = 1.05, .even = 0.9, .paid = 0.1, .price = 0.1, .ageing = &slow};
 
-    (void)state;
     for (int by_loss = 0; by_loss < 2; by_loss++) {
         const eqp_lives once = {.usual = 1.0, .most = 1.0, .by_loss = by_loss}, many = {50.0, 50.0, by_loss, NULL};
         assert_true(eqp__prospect_cost(&once, &a) < eqp__prospect_cost(&once, &b));
@@ -148,13 +141,12 @@ static void ageing_decides(void **state)
 }
 
 /* An old map has already aged: only further ageing is expected. */
-static void an_old_map_ages_less(void **state)
+TEST(an_old_map_ages_less)
 {
     const eqp_ageing ageing = linear(0.02, 64);
     const eqp_lives lives = {.usual = 20.0, .most = 20.0};
     double before = INFINITY;
 
-    (void)state;
     for (int64_t age = 0; age <= 64; age += 16) {
         const eqp_prospect of = {.step = 1.0, .even = 1.0, .age = age, .ageing = &ageing};
         const double cost = eqp__prospect_cost(&lives, &of);
@@ -164,11 +156,10 @@ static void an_old_map_ages_less(void **state)
     assert_true(before == 1.0); /* there is nothing known beyond */
 }
 
-static void the_shortest_next_step_is_picked(void **state)
+TEST(the_shortest_next_step_is_picked)
 {
     const double step[] = {1.0, 0.9, 1.2, 0.9}, next[] = {1.5, 1.9, 1.4, 1.4}, part[] = {1.5, NAN, 1.4, 1.4};
 
-    (void)state;
     assert_int_equal(eqp__outlook_pick(4, step, next), 2); /* of equal ones the first */
     assert_int_equal(eqp__outlook_pick(4, step, part), 1); /* one is not known: as they are now */
     assert_int_equal(eqp__outlook_pick(1, step, next), 0);
@@ -176,12 +167,11 @@ static void the_shortest_next_step_is_picked(void **state)
 
 /* A run that makes a trial whenever it may: its share stays below a fiftieth of the run and of one life, and trials go
  * on for ever. */
-static void trials_keep_to_their_share(void **state)
+TEST(trials_keep_to_their_share)
 {
     const double step = 1.0, life = 50.0, trial = 1.7;
     double run = 0.0, spent = 0.0, first = 0.0, second = 0.0;
 
-    (void)state;
     for (int t = 0; t < 20000; t++) {
         if (eqp__trials_left(run, life * step, spent) >= trial) {
             spent += trial;
@@ -194,19 +184,4 @@ static void trials_keep_to_their_share(void **state)
     second = spent - first;
     assert_true(first > 0.0 && second > 0.9 * first);
     assert_true(spent > 0.019 * run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(observed_ageing_is_expected),
-        cmocka_unit_test(a_new_kind_ages_like_all_others),
-        cmocka_unit_test(the_cost_covers_all_steps),
-        cmocka_unit_test(a_map_lasts_until_it_has_lost_its_price),
-        cmocka_unit_test(ageing_decides),
-        cmocka_unit_test(an_old_map_ages_less),
-        cmocka_unit_test(the_shortest_next_step_is_picked),
-        cmocka_unit_test(trials_keep_to_their_share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Networks of dislocations: what is read is what stands there, in blocks of any size, from one file or several, packed
  * or not; what is written comes back to the last bit. */
-#include "numeric.h"
 #include "paradis_files.h"
 
 #include <locale.h>
-#include <math.h>
 
 static void check_line(const network *w, int version)
 {
@@ -34,11 +32,10 @@ static void check_line(const network *w, int version)
     }
 }
 
-static void blocks_of_any_size_give_the_same(void **state)
+TEST(blocks_of_any_size_give_the_same)
 {
     const char *path = in_folder("net.data");
 
-    (void)state;
     save_text(path, LINE_TEXT);
     for (int64_t most = 1; most < 5; most++) {
         network w = network_good(path, most);
@@ -51,7 +48,7 @@ static void blocks_of_any_size_give_the_same(void **state)
     }
 }
 
-static void lists_comments_and_semicolons_are_read(void **state)
+TEST(lists_comments_and_semicolons_are_read)
 {
     static const char text[] =
         "# first\n\nNODECOUNT=3; # three\ndataFileVersion = 5 ;\nminCoordinates=[-10,-10 -10]\nunknown = \"a # b\"\n"
@@ -59,7 +56,6 @@ static void lists_comments_and_semicolons_are_read(void **state)
         " 3,2 4 0.5 6 1 7 # last\n   0, 1 -0.6 0 .5 ;\r\n       0 0 0\n# end\n";
     network w;
 
-    (void)state;
     save_text(in_folder("net"), text);
     w = network_good(in_folder("net"), 10);
     check_line(&w, 5);
@@ -67,7 +63,7 @@ static void lists_comments_and_semicolons_are_read(void **state)
     network_free(&w);
 }
 
-static void domains_of_both_types_are_passed_over(void **state)
+TEST(domains_of_both_types_are_passed_over)
 {
     static const char slabs[] = "dataDecompType = 1\ndataDecompGeometry = [ 2 1 2 ]\ndomainDecomposition =\n"
                                 "-10\n  -10\n   -10\n   0\n   30\n  20\n0\n  -10\n   -10 1 30\n  20\n10\nnodalData =\n";
@@ -76,7 +72,6 @@ static void domains_of_both_types_are_passed_over(void **state)
     const char *start = strstr(HEADER_TEXT, "dataDecompType");
     char text[4096];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         network w;
 
@@ -90,11 +85,10 @@ static void domains_of_both_types_are_passed_over(void **state)
     }
 }
 
-static void a_surface_of_version_4_is_one(void **state)
+TEST(a_surface_of_version_4_is_one)
 {
     network w;
 
-    (void)state;
     save_text(in_folder("net"), replaced(replaced(LINE_TEXT, "=   5", "= 4"), "6 1 7", "6 1 1"));
     w = network_good(in_folder("net"), 10);
     assert_int_equal(w.node[0].constraint, EQP_PARADIS_SURFACE);
@@ -102,11 +96,10 @@ static void a_surface_of_version_4_is_one(void **state)
     network_free(&w);
 }
 
-static void packed_files_are_known_by_their_content(void **state)
+TEST(packed_files_are_known_by_their_content)
 {
     network w;
 
-    (void)state;
     save_packed_text(in_folder("packed.data"), LINE_TEXT);
     w = network_good(in_folder("packed.data"), 2);
     check_line(&w, 5);
@@ -117,11 +110,10 @@ static void packed_files_are_known_by_their_content(void **state)
     network_free(&w);
 }
 
-static void several_files_are_one_network(void **state)
+TEST(several_files_are_one_network)
 {
     static const char *const name[] = {"net.data", "net.data.0"};
 
-    (void)state;
     save_text(in_folder("net.data.0"), replaced(HEADER_TEXT FIRST_TEXT, "Segments =   1", "Segments = 4"));
     save_packed_text(in_folder("net.data.1.gz"), "nodalData =\n# the second\n" SECOND_TEXT);
     save_text(in_folder("net.data.2"), "# nothing here\n");
@@ -137,14 +129,13 @@ static void several_files_are_one_network(void **state)
     }
 }
 
-static void what_is_written_comes_back_to_the_last_bit(void **state)
+TEST(what_is_written_comes_back_to_the_last_bit)
 {
     static const double domain[6][6] = {{-1, -2, -3, 4, 5, 1.0 / 3}};
     network w = network_loop(60), back;
     eqp_paradis_writer *writer;
     const char *path = in_folder("net.data");
 
-    (void)state;
     assert_int_equal(network_write(path, &w, NULL), EQP_OK);
     back = network_good(path, 7);
     network_same(&w, &back);
@@ -178,7 +169,7 @@ static char *whole_text(const char *path)
 }
 
 /* The format, byte for byte: other codes have to read it. */
-static void a_written_file_has_the_format(void **state)
+TEST(a_written_file_has_the_format)
 {
     static const char want[] =
         "dataFileVersion = 5\nnumFileSegments = 1\nminCoordinates = [\n  -10\n  -10\n  -10\n  ]\nmaxCoordinates = [\n"
@@ -191,7 +182,6 @@ static void a_written_file_has_the_format(void **state)
     network w;
     char *text;
 
-    (void)state;
     save_text(in_folder("net"), LINE_TEXT);
     w = network_good(in_folder("net"), 10);
     for (int i = 0; i < 4; i++) {
@@ -206,13 +196,12 @@ static void a_written_file_has_the_format(void **state)
     network_free(&w);
 }
 
-static void numbers_have_a_point_in_every_locale(void **state)
+TEST(numbers_have_a_point_in_every_locale)
 {
     static const char *const name[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR"};
     network w = network_loop(5), back;
     bool found = false;
 
-    (void)state;
     for (int i = 0; i < 4 && !found; i++) {
         found = setlocale(LC_NUMERIC, name[i]) != NULL;
     }
@@ -227,13 +216,12 @@ static void numbers_have_a_point_in_every_locale(void **state)
     network_free(&w);
 }
 
-static void what_a_file_cannot_hold_is_not_written(void **state)
+TEST(what_a_file_cannot_hold_is_not_written)
 {
     network w = network_loop(4);
     eqp_message message;
     eqp_paradis_writer *writer = NULL;
 
-    (void)state;
     save_text(in_folder("net"), "old");
     w.node[2].x[1] = NAN;
     assert_int_equal(network_write(in_folder("net"), &w, &message), EQP_ERR_ARGUMENT);
@@ -258,13 +246,12 @@ static void what_a_file_cannot_hold_is_not_written(void **state)
     network_free(&w);
 }
 
-static void positions_are_folded_into_the_box(void **state)
+TEST(positions_are_folded_into_the_box)
 {
     static const double min[3] = {-1, -1, -1}, max[3] = {3, 3, 3};
     static const bool periodic[3] = {true, true, false};
     static const double from[] = {0.1, 3, -1, -1.5, 11.25, 1e300, -1 - 1e-17, -1.0000000000000002, -1e9};
 
-    (void)state;
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
         double x[3] = {from[i], -from[i], from[i]};
 
@@ -282,7 +269,7 @@ static void positions_are_folded_into_the_box(void **state)
 }
 
 /* Nodes, arms and version of every real file. */
-static void real_files_are_read(void **state)
+TEST(real_files_are_read)
 {
     static const struct {
         const char *name;
@@ -297,7 +284,6 @@ static void real_files_are_read(void **state)
     const char *data = getenv("EQUIPOISE_SHARED_DATA");
     int found = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
         char path[2048], packed[2100];
         network w, back;
@@ -323,23 +309,4 @@ static void real_files_are_read(void **state)
         print_message("no real networks here\n");
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(blocks_of_any_size_give_the_same, files_clear),
-        cmocka_unit_test_setup(lists_comments_and_semicolons_are_read, files_clear),
-        cmocka_unit_test_setup(domains_of_both_types_are_passed_over, files_clear),
-        cmocka_unit_test_setup(a_surface_of_version_4_is_one, files_clear),
-        cmocka_unit_test_setup(packed_files_are_known_by_their_content, files_clear),
-        cmocka_unit_test_setup(several_files_are_one_network, files_clear),
-        cmocka_unit_test_setup(what_is_written_comes_back_to_the_last_bit, files_clear),
-        cmocka_unit_test_setup(a_written_file_has_the_format, files_clear),
-        cmocka_unit_test_setup(numbers_have_a_point_in_every_locale, files_clear),
-        cmocka_unit_test_setup(what_a_file_cannot_hold_is_not_written, files_clear),
-        cmocka_unit_test_setup(positions_are_folded_into_the_box, files_clear),
-        cmocka_unit_test_setup(real_files_are_read, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

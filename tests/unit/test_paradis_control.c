@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of dislocation runs: defaults, what follows from what, ranges, and files that come back as they were. */
-#include "numeric.h"
 #include "paradis_files.h"
-
-#include <math.h>
 
 static const char usual[] =
     "#  a run\n\ndirname   = \"here # there\"\nnumXcells = 4\nMAXSEG = 4.0e+02\n"
@@ -25,11 +22,10 @@ static eqp_paradis_control control_good(const char *text)
     return control;
 }
 
-static void a_file_replaces_what_it_names(void **state)
+TEST(a_file_replaces_what_it_names)
 {
     eqp_paradis_control c = control_good(usual), d = eqp_paradis_control_defaults;
 
-    (void)state;
     assert_int_equal(c.cells[0], 4);
     assert_int_equal(c.cells[1], 3);
     assert_near(c.max_seg, 400, 0);
@@ -47,7 +43,7 @@ static void a_file_replaces_what_it_names(void **state)
 }
 
 /* Parameters of the laws of mobility: defaults of beryllium, tantalum and vanadium, and each key in its place. */
-static void keys_of_mobility(void **state)
+TEST(keys_of_mobility)
 {
     const eqp_paradis_control d = eqp_paradis_control_defaults;
     eqp_paradis_control c = control_good(
@@ -57,7 +53,6 @@ static void keys_of_mobility(void **state)
         "TaDragScrew112T = 7\nTaDragLine = 8\nTaDragClimbEdge = 9\nTaDragClimbScrew = 10\nTaDragParam110K = 11\n"
         "TaDragParam112TB = 12\nTaDragParam112ATalpha = 13\nTempK = 14\npressure = -15\nMobG0 = 16\n");
 
-    (void)state;
     assert_near(d.climb_junction, 1, 0);
     assert_near(d.shear_velocity, 3400, 0);
     assert_near(d.hcp_edge[1], 5.69513923115224e-5, 0);
@@ -96,14 +91,13 @@ static void keys_of_mobility(void **state)
     eqp_paradis_control_free(&c);
 }
 
-static void other_keys_are_counted_listed_and_kept(void **state)
+TEST(other_keys_are_counted_listed_and_kept)
 {
     eqp_paradis_control c = eqp_paradis_control_defaults;
     eqp_message ignored = {"?"};
     int64_t n = -1;
     char many[8192] = "rc = 1\n";
 
-    (void)state;
     save_text(in_folder("run.ctrl"), usual);
     assert_int_equal(eqp_paradis_control_read(in_folder("run.ctrl"), &c, &n, &ignored, NULL), EQP_OK);
     assert_int_equal(n, 2);
@@ -124,13 +118,12 @@ static void other_keys_are_counted_listed_and_kept(void **state)
     assert_null(c.others);
 }
 
-static void what_is_not_understood_is_written_again(void **state)
+TEST(what_is_not_understood_is_written_again)
 {
     static const char text[] = "rc = 1\nfmEnabled = 0 # a comment\nmaxSeg = 10\nsavecn = [\n  1 2\n  3 \"a # b\"\n]\n";
     static const char kept[] = "fmEnabled = 0 \nsavecn = [\n1 2\n3 \"a # b\"\n]\n";
     eqp_paradis_control c = control_good(text), back = eqp_paradis_control_defaults;
 
-    (void)state;
     assert_string_equal(c.others, kept);
     assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_OK);
     assert_int_equal(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL), EQP_OK);
@@ -139,14 +132,13 @@ static void what_is_not_understood_is_written_again(void **state)
     eqp_paradis_control_free(&back);
 }
 
-static void what_is_not_given_follows_from_the_rest(void **state)
+TEST(what_is_not_given_follows_from_the_rest)
 {
     const double triangle = sqrt(3) / 4;
     eqp_paradis_control c =
         control_good("maxSeg = 400\nrc = 5\nmaxDT = 1e-8\nshearModulus = 5e10\nminSeg = -1\nEcore = -1\n");
     eqp_paradis_control again;
 
-    (void)state;
     assert_int_equal(eqp_paradis_control_complete(&c, NULL, NULL), EQP_OK);
     assert_near(c.next_dt, 1e-8, 0);
     assert_near(c.tolerance, 1.25, 1e-15);
@@ -169,12 +161,11 @@ static void what_is_not_given_follows_from_the_rest(void **state)
 }
 
 /* As in ParaDiS: 0 and below say that a length or a time is not given, below 0 a core energy. */
-static void what_is_not_positive_is_not_given(void **state)
+TEST(what_is_not_positive_is_not_given)
 {
     eqp_paradis_control c =
         control_good("maxSeg = 0\nrc = -3\nrTol = -2\nnextDT = 0\nminSeg = 0\nrann = 0\nEcore = -7\n");
 
-    (void)state;
     assert_true(isnan(c.max_seg) && isnan(c.core_radius) && isnan(c.tolerance) && isnan(c.next_dt) &&
                 isnan(c.min_seg) && isnan(c.annihilation) && isnan(c.core_energy));
     c = control_good("Ecore = 0\nMobScrew = 0\nMobEdge = 0\n");
@@ -182,26 +173,24 @@ static void what_is_not_positive_is_not_given(void **state)
 }
 
 /* A list may begin in a line of its own, behind comments; what is no list is left alone. */
-static void a_list_may_begin_in_the_next_line(void **state)
+TEST(a_list_may_begin_in_the_next_line)
 {
     eqp_paradis_control c =
         control_good("edotdir =\n\n  # of the load\n  [\n 0 0 2 ]\nrotationMatrix =\n[\n 1 0 0\n 0 1 0\n]\n"
                      "empty =\nrc = 3\n");
 
-    (void)state;
     assert_true(c.direction[0] == 0 && c.direction[2] == 2 && c.core_radius == 3);
     assert_string_equal(c.others, "rotationMatrix =\n[\n1 0 0\n0 1 0\n]\nempty =\n");
     eqp_paradis_control_free(&c);
 }
 
-static void other_keys_are_found(void **state)
+TEST(other_keys_are_found)
 {
     eqp_paradis_control c = control_good("rc = 1\nfmEnabled = 1 # on\nNAME = \"a b/c\"\nlist = [ 3 4 ]\nFMENABLED=0;\n"
                                          "xfmMPOrder = 7\nempty =\nlong = \"0123456789012345678901234567890123456789"
                                          "0123456789012345678901234567890\"\n");
     char value[EQP_PARADIS_NAME] = "unchanged";
 
-    (void)state;
     assert_false(eqp_paradis_control_find(&c, "fmMPOrder", value));
     assert_false(eqp_paradis_control_find(&c, "rc", value));
     assert_string_equal(value, "unchanged");
@@ -235,12 +224,11 @@ static void check_incomplete(const char *text, const double *box, const char *sa
     assert_memory_equal(&c, &before, sizeof c);
 }
 
-static void what_does_not_fit_together_is_named(void **state)
+TEST(what_does_not_fit_together_is_named)
 {
     static const double box[3] = {2000, 3000, 1300};
     eqp_paradis_control c;
 
-    (void)state;
     check_incomplete("rc = 1\n", NULL, "maxSeg: is required");
     check_incomplete("maxSeg = 1\n", NULL, "rc: is required");
     check_incomplete("rc = 1\nmaxSeg = 10\nminSeg = 5.1\n", NULL, "minSeg: 5.1 is more than half of maxSeg, 10");
@@ -278,12 +266,11 @@ static void refuse(const char *text, int code, const char *says)
     assert_true(n == -5 && strcmp(ignored.text, "unchanged") == 0);
 }
 
-static void keys_that_nobody_knows_have_an_end(void **state)
+TEST(keys_that_nobody_knows_have_an_end)
 {
     const size_t size = 3 << 20;
     char *text = calloc(size + 64, 1);
 
-    (void)state;
     for (size_t at = 0; at < size; at += 32) {
         memcpy(text + at, "some_key = 1                   \n", 32);
     }
@@ -291,11 +278,10 @@ static void keys_that_nobody_knows_have_an_end(void **state)
     free(text);
 }
 
-static void bad_values_name_the_line(void **state)
+TEST(bad_values_name_the_line)
 {
     char long_name[200] = "rc = 1\nmobilityLaw = ";
 
-    (void)state;
     refuse("\n\npois = 0.5\n", EQP_ERR_DATA, "line 3: pois: 0.5 is out of range");
     refuse("numXcells = 2\n", EQP_ERR_DATA, "line 1: numXcells: 2 is not from 3");
     refuse("numXcells = 4.5\n", EQP_ERR_FORMAT, "numXcells: '4.5' is not an integer");
@@ -327,11 +313,10 @@ static void bad_values_name_the_line(void **state)
                      EQP_ERR_IO);
 }
 
-static void what_is_written_comes_back_to_the_last_bit(void **state)
+TEST(what_is_written_comes_back_to_the_last_bit)
 {
     eqp_paradis_control c = control_good(usual), back;
 
-    (void)state;
     for (int completed = 0; completed < 2; completed++) {
         c.shear_modulus = 1e11 / 3;
         c.plastic_strain[4] = -1e-5 / 7;
@@ -357,14 +342,13 @@ static void what_is_written_comes_back_to_the_last_bit(void **state)
 }
 
 /* A file that names its network does so at both ends: cut anywhere in between, it is refused. */
-static void a_torn_file_is_refused(void **state)
+TEST(a_torn_file_is_refused)
 {
     eqp_paradis_control c = control_good(usual), back = eqp_paradis_control_defaults;
     char text[8192] = "", *first;
     eqp_message message = {""};
     FILE *file;
 
-    (void)state;
     strcpy(c.checksum, "0123456789abcdef");
     assert_int_equal(eqp_paradis_control_write(in_folder("whole"), &c, NULL), EQP_OK);
     assert_int_equal(eqp_paradis_control_read(in_folder("whole"), &back, NULL, NULL, NULL), EQP_OK);
@@ -389,7 +373,7 @@ static void a_torn_file_is_refused(void **state)
 }
 
 /* Real files, with the edges of the boxes that belong to them. */
-static void real_files_are_read(void **state)
+TEST(real_files_are_read)
 {
     static const struct {
         const char *name;
@@ -404,7 +388,6 @@ static void real_files_are_read(void **state)
     const char *data = getenv("EQUIPOISE_SHARED_DATA");
     int found = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
         const double box[3] = {real[i].box, real[i].box, real[i].box};
         eqp_paradis_control c = eqp_paradis_control_defaults;
@@ -432,25 +415,4 @@ static void real_files_are_read(void **state)
         print_message("no real parameters here\n");
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_file_replaces_what_it_names, files_clear),
-        cmocka_unit_test_setup(keys_of_mobility, files_clear),
-        cmocka_unit_test_setup(other_keys_are_counted_listed_and_kept, files_clear),
-        cmocka_unit_test_setup(what_is_not_understood_is_written_again, files_clear),
-        cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),
-        cmocka_unit_test_setup(what_is_not_positive_is_not_given, files_clear),
-        cmocka_unit_test_setup(a_list_may_begin_in_the_next_line, files_clear),
-        cmocka_unit_test_setup(other_keys_are_found, files_clear),
-        cmocka_unit_test_setup(what_does_not_fit_together_is_named, files_clear),
-        cmocka_unit_test_setup(bad_values_name_the_line, files_clear),
-        cmocka_unit_test_setup(a_torn_file_is_refused, files_clear),
-        cmocka_unit_test_setup(keys_that_nobody_knows_have_an_end, files_clear),
-        cmocka_unit_test_setup(what_is_written_comes_back_to_the_last_bit, files_clear),
-        cmocka_unit_test_setup(real_files_are_read, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -1,42 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A disk that is full at any byte, memory that ends at any allocation: the old file survives, no other file is left
- * next to it, one line says why. The limit on the size of files replaces the disk. */
+/* A disk that is full at any byte, memory that ends at any allocation: the old file survives, no other file is
+ * left next to it, one line says why. The limit on the size of files replaces the disk. */
 #include "paradis_files.h"
 
 #include "failing_malloc.h"
 
 #include <equipoise/more/vtk.h>
 
-#include <signal.h>
-#include <sys/resource.h>
 #include <zlib.h>
 
 enum { DATA, CONTROL, LINES, SERIES, KINDS, PAIR = KINDS, NODES = 400 };
 
-static const char old[] = "what was there before\n";
-
-static void limit_files(rlim_t most)
+static const network *model_network(void)
 {
-    struct rlimit limit;
+    static network made;
 
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-static network model_network; /* made before anything fails */
-
-static int disk_setup(void **state)
-{
-    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
-    model_network = network_loop(NODES);
-    return files_setup(state);
-}
-
-static int disk_teardown(void **state)
-{
-    network_free(&model_network);
-    return files_teardown(state);
+    if (made.n == 0) {
+        made = network_loop(NODES);
+    }
+    return &made;
 }
 
 static int write_lines(const char *path, eqp_message *message)
@@ -78,13 +60,13 @@ static int write_pair(const char *path, eqp_message *message)
 {
     eqp_paradis_writer *writer = NULL;
     char ctrl[2100];
-    int rc = eqp_paradis_write_begin(path, &model_network.header, 0, NULL, &writer, message);
+    int rc = eqp_paradis_write_begin(path, &model_network()->header, 0, NULL, &writer, message);
 
     snprintf(ctrl, sizeof ctrl, "%s.ctrl", path);
     rc = rc != EQP_OK ? rc : eqp_paradis_write_control(writer, ctrl, &eqp_paradis_control_defaults, message);
-    rc = rc != EQP_OK
-             ? rc
-             : eqp_paradis_write_nodes(writer, model_network.n, model_network.node, model_network.arm, message);
+    rc = rc != EQP_OK ? rc
+                      : eqp_paradis_write_nodes(writer, model_network()->n, model_network()->node, model_network()->arm,
+                                                message);
     if (rc == EQP_OK) {
         return eqp_paradis_write_finish(writer, message);
     }
@@ -98,7 +80,7 @@ static int write_some(int kind, const char *path, eqp_message *message)
     case PAIR:
         return write_pair(path, message);
     case DATA:
-        return network_write(path, &model_network, message);
+        return network_write(path, model_network(), message);
     case CONTROL:
         return eqp_paradis_control_write(path, &eqp_paradis_control_defaults, message);
     case LINES:
@@ -108,22 +90,8 @@ static int write_some(int kind, const char *path, eqp_message *message)
     }
 }
 
-/* The folder holds the old file and nothing else. */
-static void check_old(const char *path)
+TEST(the_old_file_survives_a_full_disk)
 {
-    char text[sizeof old + 1] = "";
-    FILE *file = fopen(path, "rb");
-
-    assert_non_null(file);
-    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old - 1);
-    fclose(file);
-    assert_string_equal(text, old);
-    assert_int_equal(files_in_folder(false), 1);
-}
-
-static void the_old_file_survives_a_full_disk(void **state)
-{
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const char *path = in_folder("a");
         eqp_message message = {"unchanged"};
@@ -135,7 +103,7 @@ static void the_old_file_survives_a_full_disk(void **state)
         assert_int_equal(stat(path, &status), 0);
         size = status.st_size;
         assert_true(size > 500);
-        save_text(path, old);
+        save_text(path, old_text);
         for (off_t room = 0; room < size; room += size / 19) {
             int rc;
 
@@ -157,7 +125,7 @@ static void the_old_file_survives_a_full_disk(void **state)
 }
 
 /* A network and its parameters are both replaced or none; and the network has its parameters with it. */
-static void a_pair_is_replaced_as_a_whole(void **state)
+TEST(a_pair_is_replaced_as_a_whole)
 {
     const char *path = in_folder("a"), *ctrl = in_folder("a.ctrl");
     char line[1000], own[1000];
@@ -166,7 +134,6 @@ static void a_pair_is_replaced_as_a_whole(void **state)
     off_t size = 0;
     int nsame = 0;
 
-    (void)state;
     assert_int_equal(write_pair(path, &message), EQP_OK);
     assert_int_equal(files_in_folder(false), 2);
     data = fopen(path, "r");
@@ -185,8 +152,8 @@ static void a_pair_is_replaced_as_a_whole(void **state)
     fclose(data);
     fclose(control);
     for (off_t room = 0; room < size; room += size / 23) {
-        save_text(path, old);
-        save_text(ctrl, old);
+        save_text(path, old_text);
+        save_text(ctrl, old_text);
         limit_files((rlim_t)room);
         assert_int_equal(write_pair(path, &message), EQP_ERR_IO);
         limit_files(RLIM_INFINITY);
@@ -195,11 +162,10 @@ static void a_pair_is_replaced_as_a_whole(void **state)
     }
 }
 
-static void what_cannot_be_a_file_is_refused(void **state)
+TEST(what_cannot_be_a_file_is_refused)
 {
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(mkdir(in_folder("inner"), 0700), 0);
     for (int kind = 0; kind < KINDS; kind++) {
         assert_int_equal(write_some(kind, in_folder("inner"), &message), EQP_ERR_IO);
@@ -212,14 +178,13 @@ static void what_cannot_be_a_file_is_refused(void **state)
 }
 
 /* A write that was begun and given up. */
-static void what_is_discarded_leaves_nothing(void **state)
+TEST(what_is_discarded_leaves_nothing)
 {
     eqp_paradis_writer *data;
     eqp_vtk_writer *lines;
 
-    (void)state;
-    save_text(in_folder("a"), old);
-    assert_int_equal(eqp_paradis_write_begin(in_folder("a"), &model_network.header, 0, NULL, &data, NULL), EQP_OK);
+    save_text(in_folder("a"), old_text);
+    assert_int_equal(eqp_paradis_write_begin(in_folder("a"), &model_network()->header, 0, NULL, &data, NULL), EQP_OK);
     eqp_paradis_write_discard(data);
     check_old(in_folder("a"));
     assert_int_equal(eqp_vtk_begin(in_folder("a"), 0, &lines, NULL), EQP_OK);
@@ -229,9 +194,9 @@ static void what_is_discarded_leaves_nothing(void **state)
     eqp_vtk_discard(NULL);
 }
 
-static void writers_survive_failing_allocations(void **state)
+TEST(writers_survive_failing_allocations)
 {
-    (void)state;
+    (void)model_network(); /* before anything fails */
     if (!failing_malloc_works) {
         skip();
     }
@@ -239,7 +204,7 @@ static void writers_survive_failing_allocations(void **state)
         const char *path = in_folder("a");
 
         files_in_folder(true);
-        save_text(path, old);
+        save_text(path, old_text);
         for (int64_t k = 0;; k++) {
             eqp_message message = {""};
             int rc;
@@ -275,11 +240,10 @@ static int read_some(int kind, const char *path, eqp_message *message)
     return rc;
 }
 
-static void readers_survive_failing_allocations(void **state)
+TEST(readers_survive_failing_allocations)
 {
     gzFile file;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -307,17 +271,4 @@ static void readers_survive_failing_allocations(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_old_file_survives_a_full_disk, files_clear),
-        cmocka_unit_test_setup(a_pair_is_replaced_as_a_whole, files_clear),
-        cmocka_unit_test_setup(what_cannot_be_a_file_is_refused, files_clear),
-        cmocka_unit_test_setup(what_is_discarded_leaves_nothing, files_clear),
-        cmocka_unit_test_setup(writers_survive_failing_allocations, files_clear),
-        cmocka_unit_test_setup(readers_survive_failing_allocations, files_clear),
-    };
-    return cmocka_run_group_tests(tests, disk_setup, disk_teardown);
 }

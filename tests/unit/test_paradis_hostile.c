@@ -27,9 +27,8 @@ static void change(const char *old, const char *new, int code, const char *says)
     check_refused(replaced(LINE_TEXT, old, new), code, says);
 }
 
-static void bad_headers_name_the_line(void **state)
+TEST(bad_headers_name_the_line)
 {
-    (void)state;
     change("Version =   5", "Version = 3", EQP_ERR_FORMAT, "line 1: dataFileVersion: 3");
     change("Version =   5", "Version = 5.0", EQP_ERR_FORMAT, "line 1: dataFileVersion");
     change("dataFileVersion", "dataVersion", EQP_ERR_FORMAT, "dataFileVersion is missing");
@@ -59,9 +58,8 @@ static void bad_headers_name_the_line(void **state)
     check_refused("", EQP_ERR_FORMAT, "ends before nodalData: empty");
 }
 
-static void bad_nodes_name_the_line_and_the_tag(void **state)
+TEST(bad_nodes_name_the_line_and_the_tag)
 {
-    (void)state;
     change("17.0", "NaN", EQP_ERR_DATA, "line 33: node 0,1: a coordinate is not finite");
     change("17.0", "1e999", EQP_ERR_DATA, "line 33: node 0,1: a coordinate");
     change("17.0", "-inf", EQP_ERR_DATA, "line 33: node 0,1: a coordinate");
@@ -88,9 +86,8 @@ static void bad_nodes_name_the_line_and_the_tag(void **state)
     change(" 0,1 17", "#velocity 1 2 3 4\n 0,1 17", EQP_ERR_FORMAT, "line 34: node 0,1: something follows");
 }
 
-static void networks_that_cannot_be_name_the_tag(void **state)
+TEST(networks_that_cannot_be_name_the_tag)
 {
-    (void)state;
     change("   3,2 0.6", "   0,1 0.6", EQP_ERR_FORMAT, "node 0,1: is its own neighbour");
     change("   3,2 0.6", "   0,5 0.6", EQP_ERR_FORMAT, "node 0,1: has two arms towards 0,5");
     change("3,2 0.6 0 -0.5", "3,2 0 0 0", EQP_ERR_FORMAT, "node 0,1: the Burgers vector is 0 towards 3,2");
@@ -101,12 +98,11 @@ static void networks_that_cannot_be_name_the_tag(void **state)
 }
 
 /* The sum is asked of free nodes only, up to what few digits leave; surfaces may end lines. */
-static void networks_that_can_be_are_taken(void **state)
+TEST(networks_that_can_be_are_taken)
 {
     const char *path = in_folder("net");
     network w;
 
-    (void)state;
     save_text(path, replaced(replaced(LINE_TEXT, "6 2 0", "6 2 7"), "3,2 0.6 0 -0.5", "3,2 0.6 0.1 -0.5"));
     w = network_good(path, 2);
     network_free(&w);
@@ -118,9 +114,8 @@ static void networks_that_can_be_are_taken(void **state)
     network_free(&w);
 }
 
-static void wrong_counts_are_found(void **state)
+TEST(wrong_counts_are_found)
 {
-    (void)state;
     change("Count =   3", "Count = 2", EQP_ERR_FORMAT, "line 38: more than the 2 nodes of nodeCount");
     change("Count =   3", "Count = 0", EQP_ERR_FORMAT, "line 30: more than the 0 nodes of nodeCount");
     change("Count =   3", "Count = 4", EQP_ERR_FORMAT, "the file ends after 3 of 4 nodes");
@@ -128,11 +123,10 @@ static void wrong_counts_are_found(void **state)
 }
 
 /* Wherever it ends before its last newline: some lines look like lines of other nodes, but the count does not agree. */
-static void a_truncated_file_is_never_whole(void **state)
+TEST(a_truncated_file_is_never_whole)
 {
     const char *whole = LINE_TEXT;
 
-    (void)state;
     for (size_t n = 0; n < strlen(whole); n++) {
         eqp_message message = {""};
         network w;
@@ -145,7 +139,7 @@ static void a_truncated_file_is_never_whole(void **state)
     }
 }
 
-static void a_truncated_packed_file_is_never_whole(void **state)
+TEST(a_truncated_packed_file_is_never_whole)
 {
     const char *path = in_folder("net");
     unsigned char packed[4096];
@@ -153,7 +147,6 @@ static void a_truncated_packed_file_is_never_whole(void **state)
     FILE *raw;
     size_t size;
 
-    (void)state;
     assert_non_null(file);
     assert_true(gzputs(file, LINE_TEXT) > 0);
     assert_int_equal(gzclose(file), Z_OK);
@@ -180,13 +173,12 @@ static void a_truncated_packed_file_is_never_whole(void **state)
     }
 }
 
-static void files_that_are_none_are_refused(void **state)
+TEST(files_that_are_none_are_refused)
 {
     eqp_paradis_reader *reader = NULL;
     eqp_message message;
     int fd;
 
-    (void)state;
     assert_int_equal(eqp_paradis_open(NULL, &reader, &message), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_paradis_open(in_folder("none"), &reader, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, "none: No such file"));
@@ -206,12 +198,11 @@ static void files_that_are_none_are_refused(void **state)
     assert_null(reader);
 }
 
-static void after_an_error_nothing_is_read(void **state)
+TEST(after_an_error_nothing_is_read)
 {
     eqp_paradis_reader *reader;
     eqp_paradis_block block = {.n = 77};
 
-    (void)state;
     save_text(in_folder("net"), replaced(LINE_TEXT, "17.0", "nan"));
     assert_int_equal(eqp_paradis_open(in_folder("net"), &reader, NULL), EQP_OK);
     assert_int_equal(eqp_paradis_next(reader, 0, &block, NULL), EQP_ERR_ARGUMENT);
@@ -220,20 +211,4 @@ static void after_an_error_nothing_is_read(void **state)
     assert_int_equal(eqp_paradis_next(reader, 3, &block, NULL), EQP_ERR_STATE);
     eqp_paradis_close(reader);
     eqp_paradis_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(bad_headers_name_the_line, files_clear),
-        cmocka_unit_test_setup(bad_nodes_name_the_line_and_the_tag, files_clear),
-        cmocka_unit_test_setup(networks_that_cannot_be_name_the_tag, files_clear),
-        cmocka_unit_test_setup(networks_that_can_be_are_taken, files_clear),
-        cmocka_unit_test_setup(wrong_counts_are_found, files_clear),
-        cmocka_unit_test_setup(a_truncated_file_is_never_whole, files_clear),
-        cmocka_unit_test_setup(a_truncated_packed_file_is_never_whole, files_clear),
-        cmocka_unit_test_setup(files_that_are_none_are_refused, files_clear),
-        cmocka_unit_test_setup(after_an_error_nothing_is_read, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

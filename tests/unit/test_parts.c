@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 static uint64_t draws;
 
@@ -19,14 +12,13 @@ static int below(int n)
     return (int)eqp_random_below(13, 1, draws++, (uint64_t)n);
 }
 
-static void loads_and_imbalance_are_those_of_the_definition(void **state)
+TEST(loads_and_imbalance_are_those_of_the_definition)
 {
     const double weight[5] = {1, 2, 3, 4, 5}, share[3] = {0.5, 0.25, 0.25};
     const int part[5] = {0, 0, 1, 1, 0};
     double load[3];
     eqp_part_loads loads;
 
-    (void)state;
     assert_int_equal(eqp_parts_load(5, weight, part, 3, NULL, load, &loads), EQP_OK);
     assert_true(load[0] == 8 && load[1] == 7 && load[2] == 0);
     assert_true(loads.total == 15 && loads.max == 8 && loads.mean == 5);
@@ -38,13 +30,12 @@ static void loads_and_imbalance_are_those_of_the_definition(void **state)
     assert_true(fabs(loads.imbalance - (7 / (15 * 0.25) - 1)) < 1e-12);
 }
 
-static void nothing_has_no_imbalance(void **state)
+TEST(nothing_has_no_imbalance)
 {
     const double weight[2] = {0, 0};
     const int part[2] = {0, 0}, outside[2] = {0, 3};
     eqp_part_loads loads = {.empty = -1};
 
-    (void)state;
     assert_int_equal(eqp_parts_load(0, NULL, NULL, 4, NULL, NULL, &loads), EQP_OK);
     assert_true(loads.imbalance == 0);
     assert_int_equal(loads.empty, 4);
@@ -55,9 +46,8 @@ static void nothing_has_no_imbalance(void **state)
     assert_int_equal(loads.empty, 2);
 }
 
-static void overlaps_add_up_to_the_weights_of_known_items(void **state)
+TEST(overlaps_add_up_to_the_weights_of_known_items)
 {
-    (void)state;
     for (int round = 0; round < 200; round++) {
         enum { N = 60, PARTS = 7 };
         int fresh[N], now[N];
@@ -113,9 +103,8 @@ static double most_kept(const double *table, int nparts, int *number, int at)
     return best;
 }
 
-static void relabelling_keeps_at_least_half_of_the_most(void **state)
+TEST(relabelling_keeps_at_least_half_of_the_most)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         int nparts = 1 + below(6), number[6], all[6], used[6] = {0};
         double table[36] = {0};
@@ -138,14 +127,13 @@ static void relabelling_keeps_at_least_half_of_the_most(void **state)
     }
 }
 
-static void a_renumbered_assignment_gets_its_old_numbers(void **state)
+TEST(a_renumbered_assignment_gets_its_old_numbers)
 {
     enum { N = 300, PARTS = 9 };
     int now[N], fresh[N], number[PARTS];
     int64_t count = 0;
     eqp_overlap *list = NULL;
 
-    (void)state;
     for (int i = 0; i < N; i++) {
         now[i] = i % PARTS;
         fresh[i] = (now[i] * 4 + 5) % PARTS;
@@ -158,12 +146,11 @@ static void a_renumbered_assignment_gets_its_old_numbers(void **state)
     free(list);
 }
 
-static void parts_without_overlap_keep_their_number(void **state)
+TEST(parts_without_overlap_keep_their_number)
 {
     const eqp_overlap one = {0, 2, 5};
     int number[5];
 
-    (void)state;
     assert_int_equal(eqp_parts_relabel(5, NULL, 1, &one, number), EQP_OK);
     assert_int_equal(number[0], 2);
     assert_int_equal(number[1], 1);
@@ -172,13 +159,12 @@ static void parts_without_overlap_keep_their_number(void **state)
     assert_int_equal(number[4], 4);
 }
 
-static void parts_of_unequal_share_do_not_change_places(void **state)
+TEST(parts_of_unequal_share_do_not_change_places)
 {
     const double share[4] = {0.1, 0.4, 0.1, 0.4};
     const eqp_overlap list[4] = {{0, 1, 100}, {1, 0, 100}, {0, 2, 1}, {1, 3, 1}};
     int number[4];
 
-    (void)state;
     assert_int_equal(eqp_parts_relabel(4, share, 4, list, number), EQP_OK);
     for (int p = 0; p < 4; p++) {
         assert_true(share[p] == share[number[p]]);
@@ -187,7 +173,7 @@ static void parts_of_unequal_share_do_not_change_places(void **state)
     assert_int_equal(number[1], 3);
 }
 
-static void wrong_overlaps_are_refused(void **state)
+TEST(wrong_overlaps_are_refused)
 {
     const eqp_overlap outside = {0, 5, 1}, negative = {0, 1, -1};
     const int fresh[1] = {5}, now[1] = {0};
@@ -195,7 +181,6 @@ static void wrong_overlaps_are_refused(void **state)
     int64_t count = -7;
     eqp_overlap *list = NULL;
 
-    (void)state;
     assert_int_equal(eqp_parts_relabel(2, NULL, 1, &outside, number), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_parts_relabel(2, NULL, 1, &negative, number), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_parts_relabel(0, NULL, 0, NULL, number), EQP_ERR_ARGUMENT);
@@ -203,19 +188,4 @@ static void wrong_overlaps_are_refused(void **state)
     assert_int_equal(eqp_overlaps_collect(1, fresh, now, NULL, 2, &count, &list), EQP_ERR_ARGUMENT);
     assert_int_equal(count, -7);
     assert_null(list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_and_imbalance_are_those_of_the_definition),
-        cmocka_unit_test(nothing_has_no_imbalance),
-        cmocka_unit_test(overlaps_add_up_to_the_weights_of_known_items),
-        cmocka_unit_test(relabelling_keeps_at_least_half_of_the_most),
-        cmocka_unit_test(a_renumbered_assignment_gets_its_old_numbers),
-        cmocka_unit_test(parts_without_overlap_keep_their_number),
-        cmocka_unit_test(parts_of_unequal_share_do_not_change_places),
-        cmocka_unit_test(wrong_overlaps_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

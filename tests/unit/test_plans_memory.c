@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* If any allocation fails, an assignment or plan returns EQP_ERR_MEMORY and changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/move.h>
 
 #include "failing_malloc.h"
+#include "unit.h"
 
 /* Small enough that the C library's sort takes no memory of its own. */
 enum { N = 12, PARTS = 3 };
@@ -50,9 +45,8 @@ static int no_cut(void)
     return first[PARTS] == 0;
 }
 
-static void cuts_survive_failing_allocations(void **state)
+TEST(cuts_survive_failing_allocations)
 {
-    (void)state;
     fail_one_by_one(cut, no_cut);
     assert_int_equal(first[PARTS], N);
 }
@@ -87,9 +81,8 @@ static int not_repaired(void)
     return result.moved == -1;
 }
 
-static void hypergraphs_and_repairs_survive_failing_allocations(void **state)
+TEST(hypergraphs_and_repairs_survive_failing_allocations)
 {
-    (void)state;
     fail_one_by_one(build, not_built);
     fail_one_by_one(repair, not_repaired);
     assert_true(result.moved > 0);
@@ -121,9 +114,8 @@ static int not_relabelled(void)
     return number[0] == -1 && number[1] == -1 && number[2] == -1;
 }
 
-static void relabelling_survives_failing_allocations(void **state)
+TEST(relabelling_survives_failing_allocations)
 {
-    (void)state;
     fail_one_by_one(collect, not_collected);
     fail_one_by_one(relabel, not_relabelled);
     assert_int_equal(number[0], 1);
@@ -142,20 +134,8 @@ static int no_move(void)
     return !plan;
 }
 
-static void plans_survive_failing_allocations(void **state)
+TEST(plans_survive_failing_allocations)
 {
-    (void)state;
     fail_one_by_one(plan_move, no_move);
     eqp_move_plan_free(plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuts_survive_failing_allocations),
-        cmocka_unit_test(hypergraphs_and_repairs_survive_failing_allocations),
-        cmocka_unit_test(relabelling_survives_failing_allocations),
-        cmocka_unit_test(plans_survive_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

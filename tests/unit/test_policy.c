@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/decide.h>
 
@@ -75,13 +69,12 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
     return run_until(options, n, fresh, ageing, price, trace, renewed, false);
 }
 
-static void text_names_the_mode(void **state)
+TEST(text_names_the_mode)
 {
     static const char *const wrong[] = {
         "", "Auto", "autos", "0", "-1", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "99999999999999999999", "never,"};
     eqp_policy_options o = options_of(EQP_POLICY_EVERY, 77), old;
 
-    (void)state;
     assert_int_equal(eqp_policy_options_parse("auto", &o), EQP_OK);
     assert_int_equal(o.mode, EQP_POLICY_AUTO);
     assert_int_equal(eqp_policy_options_parse("never", &o), EQP_OK);
@@ -102,13 +95,12 @@ static void text_names_the_mode(void **state)
     assert_same_options(&o, &old);
 }
 
-static void never_is_once_and_every_is_regular(void **state)
+TEST(never_is_once_and_every_is_regular)
 {
     eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), three = options_of(EQP_POLICY_EVERY, 3);
     eqp_policy_sample trace[20];
     bool renewed[20];
 
-    (void)state;
     assert_int_equal(run(&never, 20, 0.1, 0.5, 0.0, trace, renewed), 1);
     assert_true(renewed[0]);
     assert_int_equal(run(&three, 20, 0.0, 0.0, 100.0, trace, renewed), 7);
@@ -118,13 +110,12 @@ static void never_is_once_and_every_is_regular(void **state)
 }
 
 /* The loss after k steps is 0.01 (1 + ... + k); it reaches the price 0.55 at k = 10, so the period is 11. */
-static void auto_renews_when_the_loss_has_paid_for_it(void **state)
+TEST(auto_renews_when_the_loss_has_paid_for_it)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[50];
     bool renewed[50];
 
-    (void)state;
     o.settle = 1;
     /* 0.549: just below, so that rounding cannot decide. */
     assert_int_equal(run(&o, 50, 0.25, 0.01, 0.549, trace, renewed), 5);
@@ -133,14 +124,13 @@ static void auto_renews_when_the_loss_has_paid_for_it(void **state)
     }
 }
 
-static void an_expensive_map_is_renewed_less_often(void **state)
+TEST(an_expensive_map_is_renewed_less_often)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[300];
     bool renewed[300];
     int last = 301;
 
-    (void)state;
     for (double price = 0.1; price < 100.0; price *= 4.0) {
         int maps = run(&o, 300, 0.01, 0.01, price, trace, renewed);
 
@@ -150,23 +140,21 @@ static void an_expensive_map_is_renewed_less_often(void **state)
     assert_in_range(last, 1, 10);
 }
 
-static void an_imbalance_that_balancing_cannot_cure_is_left_alone(void **state)
+TEST(an_imbalance_that_balancing_cannot_cure_is_left_alone)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[1000];
     bool renewed[1000];
 
-    (void)state;
     assert_int_equal(run(&o, 1000, 3.0, 0.0, 0.001, trace, renewed), 1);
 }
 
-static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
+TEST(an_imbalance_within_the_tolerance_is_left_alone)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[100];
     bool renewed[100];
 
-    (void)state;
     o.imbalance_tol = 0.5;
     /* Over the tolerance from age 51 on, long after the loss has paid for a map that costs nothing. */
     assert_int_equal(run(&o, 100, 0.0, 0.0099, 0.0, trace, renewed), 2);
@@ -175,14 +163,13 @@ static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
     }
 }
 
-static void a_hiccup_that_is_over_is_no_reason(void **state)
+TEST(a_hiccup_that_is_over_is_no_reason)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false, 0.0},
                       hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
     assert_int_equal(eqp_policy_record(&policy, &hiccup), EQP_OK);
@@ -192,7 +179,7 @@ static void a_hiccup_that_is_over_is_no_reason(void **state)
     assert_false(eqp_policy_wants(&policy));
 }
 
-static void a_hiccup_right_after_balancing_hides_nothing(void **state)
+TEST(a_hiccup_right_after_balancing_hides_nothing)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
@@ -200,7 +187,6 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
                       bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     assert_int_equal(eqp_policy_record(&policy, &hiccup), EQP_OK);
     assert_int_equal(eqp_policy_record(&policy, &good), EQP_OK);
@@ -213,14 +199,13 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
     assert_true(eqp_policy_wants(&policy));
 }
 
-static void later_luck_does_not_move_the_mark(void **state)
+TEST(later_luck_does_not_move_the_mark)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
                       lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     for (int i = 0; i < o.settle; i++) {
         assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
@@ -230,13 +215,12 @@ static void later_luck_does_not_move_the_mark(void **state)
     assert_true(fabs(policy.reached - 0.2) < 1e-15);
 }
 
-static void without_work_there_is_no_imbalance(void **state)
+TEST(without_work_there_is_no_imbalance)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false, 0.0};
     eqp_policy policy;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
@@ -245,14 +229,13 @@ static void without_work_there_is_no_imbalance(void **state)
     }
 }
 
-static void a_policy_can_be_stored_and_goes_on(void **state)
+TEST(a_policy_can_be_stored_and_goes_on)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[60];
     bool renewed[60];
     eqp_policy policy, copy;
 
-    (void)state;
     (void)run(&o, 60, 0.02, 0.02, 0.9, trace, renewed);
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     for (int i = 0; i < 60; i++) {
@@ -264,13 +247,12 @@ static void a_policy_can_be_stored_and_goes_on(void **state)
 }
 
 /* A caller that prepares when told to is ready in time if the loss grows slowly, and idle most of the time. */
-static void a_new_map_is_announced(void **state)
+TEST(a_new_map_is_announced)
 {
     const eqp_policy_options automatic = options_of(EQP_POLICY_AUTO, 1), fourth = options_of(EQP_POLICY_EVERY, 4);
     const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1);
     const eqp_policy_options *const options[] = {&automatic, &fourth, &never};
 
-    (void)state;
     for (int o = 0; o < 3; o++) {
         eqp_policy policy;
         int age = 0, maps = 0, announced = 0;
@@ -319,12 +301,11 @@ static int run_work(const eqp_policy_options *options, int n, double first, doub
 }
 
 /* It loses 0.3 seconds in each step, which seconds do not show: they were as bad when the map was fresh. */
-static void a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map(void **state)
+TEST(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), rarely = options_of(EQP_POLICY_EVERY, 100);
 
-    (void)state;
     assert_int_equal(run_work(&o, 10, 0.31, 0.01, 2.9), 1);
     assert_int_equal(run_work(&o, 11, 0.31, 0.01, 2.9), 2);
     assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 2.9), 2);
@@ -336,22 +317,20 @@ static void a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map(void
 }
 
 /* A map costs what is lost in 3 steps. The next ones are asked for after 3, 6, 12, ... steps, at most 192. */
-static void a_promise_that_nothing_keeps_is_asked_for_less_and_less(void **state)
+TEST(a_promise_that_nothing_keeps_is_asked_for_less_and_less)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
 
-    (void)state;
     assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64) + 1, 0.31, 0.31, 0.899), 8);
     assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64 + 64 + 64) + 1, 0.31, 0.31, 0.899), 10);
     o.jump = 0.04; /* times 8 it is more than what is beyond the promise */
     assert_int_equal(run_work(&o, 1000, 0.31, 0.31, 1e9), 4);
 }
 
-static void a_jump_of_the_work_asks_at_any_price(void **state)
+TEST(a_jump_of_the_work_asks_at_any_price)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
 
-    (void)state;
     assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 1);
     o.jump = 0.31;
     assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 1e9), 1);
@@ -382,13 +361,12 @@ static void count_actions(const eqp_policy_options *options, bool repairable, do
 }
 
 /* A remedy is due once the sum of 1 %, 2 %, ... is its price: after k steps where k (k + 1) / 2 is 100 times that. */
-static void uneven_work_is_repaired_where_that_costs_less(void **state)
+TEST(uneven_work_is_repaired_where_that_costs_less)
 {
     const eqp_policy_options often = options_of(EQP_POLICY_AUTO, 1), repair = options_of(EQP_POLICY_REPAIR, 1),
                              never = options_of(EQP_POLICY_NEVER, 1);
     int actions[3];
 
-    (void)state;
     count_actions(&often, false, 0.0, actions);
     assert_int_equal(actions[EQP_REPAIR], 0);
     assert_int_equal(actions[EQP_RENEW], 1 + 399 / 21);
@@ -410,11 +388,10 @@ static void uneven_work_is_repaired_where_that_costs_less(void **state)
 }
 
 /* Losses that repairs have cured do not ask for a new map; losses that remain do. */
-static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
+TEST(seconds_that_repairs_do_not_cure_ask_for_a_map)
 {
     const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
 
-    (void)state;
     for (int cures = 0; cures < 2; cures++) {
         eqp_policy policy;
         eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true, 0.0};
@@ -462,11 +439,10 @@ static void count_actions_exchanging(double fresh, double repaired, int actions[
 
 /* If a step is mostly exchange, the first remedy is a new map. If a repair lengthens the exchange, the next step asks
  * for a map, and there is no second repair. */
-static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
+TEST(repairs_that_lengthen_the_exchange_are_not_made)
 {
     int actions[3];
 
-    (void)state;
     count_actions_exchanging(1.0, 1.0, actions);
     assert_int_equal(actions[EQP_RENEW], 1);
     assert_true(actions[EQP_REPAIR] > 20);
@@ -478,13 +454,12 @@ static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
     assert_true(actions[EQP_RENEW] > 5);
 }
 
-static void maps_without_a_promise_are_judged_by_their_first_step(void **state)
+TEST(maps_without_a_promise_are_judged_by_their_first_step)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false, 0.0};
     eqp_policy policy;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
@@ -496,13 +471,12 @@ static void maps_without_a_promise_are_judged_by_their_first_step(void **state)
     assert_true(eqp_policy_wants(&policy));
 }
 
-static void invalid_options_and_samples_are_refused(void **state)
+TEST(invalid_options_and_samples_are_refused)
 {
     eqp_policy_options good = eqp_policy_options_defaults(), o = good;
     eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 
-    (void)state;
     assert_int_equal(eqp_policy_init(&policy, &good), EQP_OK);
     assert_int_equal(eqp_policy_record(&policy, &ok), EQP_OK);
     old = policy;
@@ -529,31 +503,4 @@ static void invalid_options_and_samples_are_refused(void **state)
     /* the cost of a map is ignored in a step without one */
     bad[3].rebalanced = false;
     assert_int_equal(eqp_policy_record(&policy, &bad[3]), EQP_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_names_the_mode),
-        cmocka_unit_test(never_is_once_and_every_is_regular),
-        cmocka_unit_test(auto_renews_when_the_loss_has_paid_for_it),
-        cmocka_unit_test(an_expensive_map_is_renewed_less_often),
-        cmocka_unit_test(an_imbalance_that_balancing_cannot_cure_is_left_alone),
-        cmocka_unit_test(an_imbalance_within_the_tolerance_is_left_alone),
-        cmocka_unit_test(a_hiccup_that_is_over_is_no_reason),
-        cmocka_unit_test(a_hiccup_right_after_balancing_hides_nothing),
-        cmocka_unit_test(later_luck_does_not_move_the_mark),
-        cmocka_unit_test(without_work_there_is_no_imbalance),
-        cmocka_unit_test(a_policy_can_be_stored_and_goes_on),
-        cmocka_unit_test(a_new_map_is_announced),
-        cmocka_unit_test(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map),
-        cmocka_unit_test(a_promise_that_nothing_keeps_is_asked_for_less_and_less),
-        cmocka_unit_test(a_jump_of_the_work_asks_at_any_price),
-        cmocka_unit_test(uneven_work_is_repaired_where_that_costs_less),
-        cmocka_unit_test(seconds_that_repairs_do_not_cure_ask_for_a_map),
-        cmocka_unit_test(repairs_that_lengthen_the_exchange_are_not_made),
-        cmocka_unit_test(maps_without_a_promise_are_judged_by_their_first_step),
-        cmocka_unit_test(invalid_options_and_samples_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The policies `auto` and `gain` near the end of a run. */
-#include "numeric.h"
+
+#include "unit.h"
 
 #include <equipoise/more/decide.h>
 #include <equipoise/more/hindsight.h>
@@ -79,12 +80,11 @@ static double best_of(const made_up *of)
 
 /* Maps that age evenly, fast at first, and slowly at first; short runs and long ones; cheap maps and maps that cost as
  * much as ten steps. */
-static void both_are_near_the_best_schedule(void **state)
+TEST(both_are_near_the_best_schedule)
 {
     static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
     double worst[2] = {0.0, 0.0}, sum[2] = {0.0, 0.0};
     int n = 0;
-    (void)state;
 
     for (int steps = 12; steps <= MOST; steps = steps * 2 + 10) {
         for (double price = 0.01; price < 11.0; price *= 10.0) {
@@ -107,10 +107,9 @@ static void both_are_near_the_best_schedule(void **state)
 }
 
 /* An imbalance that has lasted is worth a map if the run lasts. */
-static void the_remaining_steps_decide(void **state)
+TEST(the_remaining_steps_decide)
 {
     static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
-    (void)state;
 
     for (int m = 0; m < 2; m++) {
         eqp_policy policy = policy_of(modes[m]);
@@ -156,10 +155,9 @@ static eqp_policy uneven(double repair_cost, double repair_reached)
     return policy;
 }
 
-static void gain_takes_the_best_remedy_so_far(void **state)
+TEST(gain_takes_the_best_remedy_so_far)
 {
     eqp_policy policy = uneven(0.1, 0.02);
-    (void)state;
 
     assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR); /* a tenth of a map, nearly as good */
     policy = uneven(0.1, 0.25);
@@ -184,11 +182,10 @@ static void gain_takes_the_best_remedy_so_far(void **state)
     assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR);
 }
 
-static void a_hiccup_is_no_gain(void **state)
+TEST(a_hiccup_is_no_gain)
 {
     eqp_policy policy = policy_of(EQP_POLICY_GAIN);
     eqp_policy_sample sample = step_of(0.03, EQP_RENEW, 0.1, 0.0);
-    (void)state;
 
     sample.work_imbalance = 0.0; /* work is not counted */
     record(&policy, sample);
@@ -209,11 +206,10 @@ static void a_hiccup_is_no_gain(void **state)
 }
 
 /* Whoever prepares a map while it computes is told before. */
-static void gain_announces_a_map(void **state)
+TEST(gain_announces_a_map)
 {
     eqp_policy policy = policy_of(EQP_POLICY_GAIN);
     int maps = 0, announced = 0, all = 0, age = 0;
-    (void)state;
 
     for (int t = 0; t < 200; t++) {
         const bool said = eqp_policy_may_want(&policy);
@@ -225,16 +221,4 @@ static void gain_announces_a_map(void **state)
         age = wants ? 0 : age + 1;
     }
     assert_true(maps >= 8 && announced == maps && all < 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_are_near_the_best_schedule),
-        cmocka_unit_test(the_remaining_steps_decide),
-        cmocka_unit_test(gain_takes_the_best_remedy_so_far),
-        cmocka_unit_test(a_hiccup_is_no_gain),
-        cmocka_unit_test(gain_announces_a_map),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise of measured seconds asks for no map, and does not hide for long that maps age. The noise is a counter stream.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "decide/noise.h"
+#include "unit.h"
 
 #include <equipoise/more/random.h>
 
@@ -112,11 +105,10 @@ static double regret(const world *w, int64_t steps)
     return 1.0 - best / seconds;
 }
 
-static void an_even_run_keeps_its_map(void **state)
+TEST(an_even_run_keeps_its_map)
 {
     static const double jitter[] = {0.0, 0.02, 0.1};
     static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
-    (void)state;
 
     for (int k = 0; k < 12; k++) {
         const world w = {.nranks = 8, .jitter = jitter[k % 3], .spikes = k / 3 % 2};
@@ -136,9 +128,8 @@ static void an_even_run_keeps_its_map(void **state)
     }
 }
 
-static void noise_does_not_hide_that_maps_age(void **state)
+TEST(noise_does_not_hide_that_maps_age)
 {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         const world few = {.nranks = 8, .growth = 0.002, .jitter = 0.1, .hot = k % 2, .clock = k / 2};
         const world many = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = k % 2, .clock = k / 2};
@@ -147,9 +138,8 @@ static void noise_does_not_hide_that_maps_age(void **state)
     }
 }
 
-static void without_noise_nothing_is_lost(void **state)
+TEST(without_noise_nothing_is_lost)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         const world w = {.nranks = 8, .growth = 0.002, .hot = k};
         assert_true(regret(&w, 2000) < 0.001);
@@ -157,14 +147,13 @@ static void without_noise_nothing_is_lost(void **state)
 }
 
 /* The load of one rank grows during every map; the noise of the remaining ranks equals its growth in 100 steps. */
-static void averages_find_a_hidden_rank(void **state)
+TEST(averages_find_a_hidden_rank)
 {
     const world w = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = true};
     double load[MOST_RANKS];
     eqp_rank_noise noise;
     double found = 0.0;
     int times = 0;
-    (void)state;
 
     assert_int_equal(eqp__rank_noise_create(w.nranks, &noise), EQP_OK);
     for (int64_t s = 0; s < 2000; s++) {
@@ -178,10 +167,9 @@ static void averages_find_a_hidden_rank(void **state)
     eqp__rank_noise_free(&noise);
 }
 
-static void one_rank_has_nothing_to_hide(void **state)
+TEST(one_rank_has_nothing_to_hide)
 {
     eqp_rank_noise noise;
-    (void)state;
 
     assert_int_equal(eqp__rank_noise_create(1, &noise), EQP_OK);
     for (int s = 0; s < 100; s++) {
@@ -192,11 +180,10 @@ static void one_rank_has_nothing_to_hide(void **state)
 }
 
 /* The smaller the rate, the later a map; with 1 all is believed that costs enough. */
-static void the_rate_of_false_alarms_is_the_callers(void **state)
+TEST(the_rate_of_false_alarms_is_the_callers)
 {
     static const double rate[] = {1.0, 1e-2, 1e-8};
     int maps[3] = {0};
-    (void)state;
 
     for (int k = 0; k < 3; k++) {
         eqp_policy_options options = eqp_policy_options_defaults();
@@ -218,10 +205,9 @@ static void the_rate_of_false_alarms_is_the_callers(void **state)
     assert_int_equal(maps[2], 1);
 }
 
-static void invalid_rates_are_refused(void **state)
+TEST(invalid_rates_are_refused)
 {
     static const double wrong[] = {0.0, -1.0, 1.5, NAN};
-    (void)state;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         eqp_policy_options options = eqp_policy_options_defaults();
@@ -231,21 +217,9 @@ static void invalid_rates_are_refused(void **state)
     }
 }
 
-static void normal_quantiles(void **state)
+TEST(normal_quantiles)
 {
-    (void)state;
     assert_true(fabs(eqp__normal_exceeded(0.5)) < 1e-9);
     assert_true(fabs(eqp__normal_exceeded(0.025) - 1.959963985) < 1e-8);
     assert_true(fabs(eqp__normal_exceeded(1e-7) - 5.199337582) < 1e-8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_even_run_keeps_its_map),     cmocka_unit_test(noise_does_not_hide_that_maps_age),
-        cmocka_unit_test(without_noise_nothing_is_lost), cmocka_unit_test(averages_find_a_hidden_rank),
-        cmocka_unit_test(one_rank_has_nothing_to_hide),  cmocka_unit_test(the_rate_of_false_alarms_is_the_callers),
-        cmocka_unit_test(invalid_rates_are_refused),     cmocka_unit_test(normal_quantiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
 #include <equipoise/more/random.h>
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 /* The published known-answer vectors of Philox4x32-10 (Random123, file kat_vectors). */
-static void matches_published_vectors(void **state)
+TEST(matches_published_vectors)
 {
     static const struct {
         uint64_t seed, stream, counter, bits[2];
@@ -25,7 +17,6 @@ static void matches_published_vectors(void **state)
          {UINT64_C(0x94fdccebd16cfe09), UINT64_C(0x24126ea15001e420)}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         uint64_t bits[2] = {0, 0};
         eqp_random_block(known[i].seed, known[i].stream, known[i].counter, bits);
@@ -36,13 +27,12 @@ static void matches_published_vectors(void **state)
 }
 
 /* A number depends on its place only, not on what was asked before. */
-static void is_independent_of_order(void **state)
+TEST(is_independent_of_order)
 {
     enum { N = 500 };
     uint64_t forward[N];
     double normal[N][2];
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++) {
         forward[i] = eqp_random_bits(7, i % 5, i);
         eqp_random_normal(7, i % 5, i, normal[i]);
@@ -56,9 +46,8 @@ static void is_independent_of_order(void **state)
 }
 
 /* Flipping one bit of seed, stream or counter flips about half of the output bits. */
-static void every_input_bit_matters(void **state)
+TEST(every_input_bit_matters)
 {
-    (void)state;
     for (int which = 0; which < 3; which++) {
         for (int bit = 0; bit < 64; bit++) {
             int flipped = 0;
@@ -89,11 +78,10 @@ static double chi_square_sigmas(const int *count, int cells, int total)
     return (chi - (cells - 1)) / sqrt(2.0 * (cells - 1));
 }
 
-static void uniform_fills_the_interval(void **state)
+TEST(uniform_fills_the_interval)
 {
     enum { N = 200000, CELLS = 256 };
 
-    (void)state;
     /* Along a stream and across streams, one after the other and in pairs. */
     for (int across = 0; across < 2; across++) {
         static int count[CELLS];
@@ -119,11 +107,10 @@ static void uniform_fills_the_interval(void **state)
     }
 }
 
-static void below_is_fair_and_in_range(void **state)
+TEST(below_is_fair_and_in_range)
 {
     enum { N = 60000 };
 
-    (void)state;
     assert_int_equal(eqp_random_below(1, 2, 3, 0), 0);
     assert_int_equal(eqp_random_below(1, 2, 3, 1), 0);
     for (int n = 2; n <= 37; n += 7) {
@@ -146,7 +133,7 @@ static void below_is_fair_and_in_range(void **state)
     }
 }
 
-static void normal_has_the_right_moments(void **state)
+TEST(normal_has_the_right_moments)
 {
     enum { N = 200000 };
     double m1 = 0.0;
@@ -155,7 +142,6 @@ static void normal_has_the_right_moments(void **state)
     double m4 = 0.0;
     double product = 0.0;
 
-    (void)state;
     for (uint64_t i = 0; i < N / 2; i++) {
         double z[2];
         eqp_random_normal(9, 4, i, z);
@@ -176,12 +162,11 @@ static void normal_has_the_right_moments(void **state)
     assert_true(fabs(product) < 6.0 * sqrt(2.0 / N));
 }
 
-static void a_sum_is_that_of_its_words(void **state)
+TEST(a_sum_is_that_of_its_words)
 {
     double word[101];
     uint64_t expected = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 101; i++) {
         uint64_t bits;
         word[i] = -1.5 * (double)i;
@@ -190,15 +175,4 @@ static void a_sum_is_that_of_its_words(void **state)
         expected += eqp_random_bits(bits, UINT64_MAX - 50 + i, 7);
     }
     assert_true(eqp_random_sum(3, NULL, 1, 2) == 0 && eqp_random_sum(-3, word, 1, 2) == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sum_is_that_of_its_words),   cmocka_unit_test(matches_published_vectors),
-        cmocka_unit_test(is_independent_of_order),      cmocka_unit_test(every_input_bit_matters),
-        cmocka_unit_test(uniform_fills_the_interval),   cmocka_unit_test(below_is_fair_and_in_range),
-        cmocka_unit_test(normal_has_the_right_moments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 #define MAX_N 400
 #define MAX_PARTS 20
@@ -35,9 +28,8 @@ static void check_result(int64_t n, const double *weight, int nparts, const doub
     assert_true(r->imbalance >= r->imbalance_floor - 1e-9);
 }
 
-static void fine_items_always_reach_the_tolerance(void **state)
+TEST(fine_items_always_reach_the_tolerance)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         double weight[MAX_N], share[MAX_PARTS], total = 0, biggest = 0, smallest = 1;
         int part[MAX_N], nparts = 1 + below(MAX_PARTS);
@@ -68,9 +60,8 @@ static void fine_items_always_reach_the_tolerance(void **state)
     }
 }
 
-static void coarse_items_come_near_the_best(void **state)
+TEST(coarse_items_come_near_the_best)
 {
-    (void)state;
     /* 3 n items that pair up perfectly: an optimum without imbalance exists, but plain moves cannot find it. */
     for (int round = 0; round < 100; round++) {
         double weight[3 * MAX_PARTS];
@@ -92,14 +83,13 @@ static void coarse_items_come_near_the_best(void **state)
     }
 }
 
-static void heavy_items_find_places_among_small_items(void **state)
+TEST(heavy_items_find_places_among_small_items)
 {
     enum { PARTS = 16, N = 2000 };
     double weight[N];
     int part[N];
     eqp_repair_result r;
 
-    (void)state;
     /* One heavy item per part, no two of which fit into one part; all start in random parts. */
     for (int i = 0; i < N; i++) {
         weight[i] = i % (N / PARTS) == 7 ? 60 + below(30) : 0.5;
@@ -111,13 +101,12 @@ static void heavy_items_find_places_among_small_items(void **state)
     assert_true(r.within);
 }
 
-static void a_balanced_assignment_is_left_alone(void **state)
+TEST(a_balanced_assignment_is_left_alone)
 {
     double weight[MAX_N];
     int part[MAX_N], before[MAX_N];
     eqp_repair_result r;
 
-    (void)state;
     for (int i = 0; i < MAX_N; i++) {
         weight[i] = 1 + 0.001 * (i % 7);
         before[i] = part[i] = i % 8;
@@ -128,13 +117,12 @@ static void a_balanced_assignment_is_left_alone(void **state)
     assert_memory_equal(part, before, sizeof part);
 }
 
-static void a_small_excess_moves_few_items(void **state)
+TEST(a_small_excess_moves_few_items)
 {
     double weight[MAX_N];
     int part[MAX_N];
     eqp_repair_result r;
 
-    (void)state;
     for (int i = 0; i < MAX_N; i++) {
         weight[i] = 1;
         part[i] = i / (MAX_N / 8);
@@ -148,13 +136,12 @@ static void a_small_excess_moves_few_items(void **state)
     assert_in_range(r.moved, 9, 10);
 }
 
-static void items_at_the_end_of_a_run_go_to_the_neighbour(void **state)
+TEST(items_at_the_end_of_a_run_go_to_the_neighbour)
 {
     double weight[90];
     int part[90];
     eqp_repair_result r;
 
-    (void)state;
     for (int i = 0; i < 90; i++) {
         weight[i] = 1;
         part[i] = i < 40 ? 0 : i < 60 ? 1 : 2;
@@ -167,7 +154,7 @@ static void items_at_the_end_of_a_run_go_to_the_neighbour(void **state)
     }
 }
 
-static void items_go_where_they_share_hyperedges(void **state)
+TEST(items_go_where_they_share_hyperedges)
 {
     /* Parts 0, 1, 2 alternate so that no item of part 0 has a neighbour with room; its items 0, 6, ... share an id with
      * part 2, which has as much room as part 1. */
@@ -178,7 +165,6 @@ static void items_go_where_they_share_hyperedges(void **state)
     eqp_hypergraph *graph = NULL;
     eqp_repair_result r;
 
-    (void)state;
     for (int i = 0; i < N; i++) {
         weight[i] = 1;
         part[i] = i < 30 ? 0 : i < 32 ? 3 : i < 46 ? 1 : 2;
@@ -200,9 +186,8 @@ static void items_go_where_they_share_hyperedges(void **state)
     eqp_hypergraph_free(graph);
 }
 
-static void no_part_stays_empty_where_items_suffice(void **state)
+TEST(no_part_stays_empty_where_items_suffice)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         double weight[MAX_N];
         int part[MAX_N], nparts = 1 + below(MAX_PARTS), n = 1 + below(2 * MAX_PARTS);
@@ -217,13 +202,12 @@ static void no_part_stays_empty_where_items_suffice(void **state)
     }
 }
 
-static void an_item_too_large_is_reported(void **state)
+TEST(an_item_too_large_is_reported)
 {
     const double weight[5] = {100, 1, 1, 1, 1};
     int part[5] = {0, 0, 1, 1, 1};
     eqp_repair_result r;
 
-    (void)state;
     assert_int_equal(eqp_repair(5, weight, NULL, 2, NULL, 0.02, part, &r), EQP_OK);
     assert_false(r.within);
     assert_true(fabs(r.imbalance_floor - (100 / 52.0 - 1)) < 1e-12);
@@ -232,26 +216,24 @@ static void an_item_too_large_is_reported(void **state)
     assert_int_equal(part[1], 1);
 }
 
-static void a_tiny_share_may_stay_empty(void **state)
+TEST(a_tiny_share_may_stay_empty)
 {
     const double weight[3] = {1, 1, 1}, share[2] = {0.999, 0.001};
     int part[3] = {0, 0, 0};
     eqp_repair_result r;
 
-    (void)state;
     assert_int_equal(eqp_repair(3, weight, NULL, 2, share, 0.02, part, &r), EQP_OK);
     assert_true(r.within);
     assert_int_equal(r.moved, 0);
     assert_int_equal(r.empty, 1);
 }
 
-static void the_same_input_gives_the_same_repair(void **state)
+TEST(the_same_input_gives_the_same_repair)
 {
     double weight[MAX_N];
     int start[MAX_N], one[MAX_N], two[MAX_N];
     eqp_repair_result r1, r2;
 
-    (void)state;
     for (int i = 0; i < MAX_N; i++) {
         weight[i] = 1 + below(5);
         start[i] = below(3);
@@ -265,7 +247,7 @@ static void the_same_input_gives_the_same_repair(void **state)
     assert_int_equal(r1.moved, r2.moved);
 }
 
-static void wrong_arguments_change_nothing(void **state)
+TEST(wrong_arguments_change_nothing)
 {
     const double weight[2] = {1, 1}, negative[2] = {1, -1};
     int part[2] = {0, 0}, outside[2] = {0, 2};
@@ -273,7 +255,6 @@ static void wrong_arguments_change_nothing(void **state)
     eqp_hypergraph *graph = NULL;
     const int64_t first[2] = {0, 0};
 
-    (void)state;
     assert_int_equal(eqp_hypergraph_create(1, NULL, first, NULL, &graph), EQP_OK);
     assert_int_equal(eqp_repair(2, negative, NULL, 2, NULL, 0.02, part, &r), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_repair(2, weight, NULL, 2, NULL, 0.02, outside, &r), EQP_ERR_ARGUMENT);
@@ -283,23 +264,4 @@ static void wrong_arguments_change_nothing(void **state)
     assert_int_equal(r.moved, -7);
     assert_int_equal(part[1], 0);
     eqp_hypergraph_free(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fine_items_always_reach_the_tolerance),
-        cmocka_unit_test(coarse_items_come_near_the_best),
-        cmocka_unit_test(heavy_items_find_places_among_small_items),
-        cmocka_unit_test(a_balanced_assignment_is_left_alone),
-        cmocka_unit_test(a_small_excess_moves_few_items),
-        cmocka_unit_test(items_at_the_end_of_a_run_go_to_the_neighbour),
-        cmocka_unit_test(items_go_where_they_share_hyperedges),
-        cmocka_unit_test(no_part_stays_empty_where_items_suffice),
-        cmocka_unit_test(an_item_too_large_is_reported),
-        cmocka_unit_test(a_tiny_share_may_stay_empty),
-        cmocka_unit_test(the_same_input_gives_the_same_repair),
-        cmocka_unit_test(wrong_arguments_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

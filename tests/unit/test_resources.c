@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "numeric.h"
+
+#include "unit.h"
 
 #include <equipoise/more/lazy_model.h>
 
@@ -26,11 +27,10 @@ static eqp_lazy_choice choice_of(const eqp_lazy_model *model, int nranks)
     return choice;
 }
 
-static void a_partitioner_by_hand(void **state)
+TEST(a_partitioner_by_hand)
 {
     eqp_lazy_model model = partitioner(0.4);
     eqp_lazy_choice choice = choice_of(&model, 64);
-    (void)state;
 
     /* Nothing ages: the present map stays. */
     assert_int_equal(choice.kind, EQP_LAZY_INLINE);
@@ -79,10 +79,9 @@ static void a_partitioner_by_hand(void **state)
 }
 
 /* A map that comes after the run has ended is none, however little it costs. */
-static void too_late_is_never(void **state)
+TEST(too_late_is_never)
 {
     eqp_lazy_model model = partitioner(0.4);
-    (void)state;
 
     model.spare = true;
     model.drift = 0.1;
@@ -159,11 +158,10 @@ static int64_t steps_of(const eqp_lazy_model *model)
     return t < 1 ? 1 : t;
 }
 
-static void the_choice_is_that_of_brute_force(void **state)
+TEST(the_choice_is_that_of_brute_force)
 {
     uint64_t seed = 11;
     int taken[EQP_LAZY_KINDS] = {0};
-    (void)state;
 
     for (int c = 0; c < 300; c++) {
         const eqp_lazy_model model = random_model(&seed);
@@ -208,11 +206,10 @@ static void the_choice_is_that_of_brute_force(void **state)
     }
 }
 
-static void extremes_are_modelled(void **state)
+TEST(extremes_are_modelled)
 {
     eqp_lazy_model model = partitioner(4.0);
     eqp_lazy_choice choice = choice_of(&model, 1); /* no rank can be given away */
-    (void)state;
 
     assert_int_equal(choice.kind, EQP_LAZY_INLINE);
     assert_true(choice.seconds[EQP_LAZY_BESIDE] == INFINITY);
@@ -233,12 +230,11 @@ static void extremes_are_modelled(void **state)
     assert_true(choice.seconds[EQP_LAZY_BESIDE] == INFINITY && choice.seconds[EQP_LAZY_INLINE] == 0.0);
 }
 
-static void wrong_models_are_refused(void **state)
+TEST(wrong_models_are_refused)
 {
     eqp_lazy_model wrong[7];
     eqp_lazy_choice choice = {.steps = 7};
     const eqp_lazy_model model = partitioner(4.0);
-    (void)state;
 
     for (int i = 0; i < 7; i++) {
         wrong[i] = model;
@@ -261,16 +257,4 @@ static void wrong_models_are_refused(void **state)
     assert_int_equal(eqp_lazy_choose(NULL, 4, &choice), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_lazy_choose(&model, 4, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(choice.steps, 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_partitioner_by_hand),
-        cmocka_unit_test(too_late_is_never),
-        cmocka_unit_test(the_choice_is_that_of_brute_force),
-        cmocka_unit_test(extremes_are_modelled),
-        cmocka_unit_test(wrong_models_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

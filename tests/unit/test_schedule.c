@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "schedule_world.h"
 
@@ -35,11 +28,10 @@ static void assert_sizes(const char *name, const eqp_schedule_options *options, 
     } while (0)
 
 /* Table 2.1 of the thesis: 800 iterations, 4 ranks, weights 1.5, 0.5, 1, 1. */
-static void sizes_of_the_published_table(void **state)
+TEST(sizes_of_the_published_table)
 {
     eqp_schedule_options o = eqp_schedule_options_defaults();
 
-    (void)state;
     o.weight = table_weights;
     SIZES("static", &o, 200, 200, 200, 200);
     SIZES("self", &o, 1, 1, 1, 1, 1, 1);
@@ -53,11 +45,10 @@ static void sizes_of_the_published_table(void **state)
 }
 
 /* Eq. 2.1 by hand, and its limits. */
-static void fixed_size_follows_the_formula(void **state)
+TEST(fixed_size_follows_the_formula)
 {
     eqp_schedule_options o = eqp_schedule_options_defaults();
 
-    (void)state;
     assert_true(fabs(eqp_schedule_fixed_size(800, 4, 1.0, 1.0) - 38.644) < 1e-3);
     assert_true(fabs(eqp_schedule_fixed_size(10000, 16, 2e-3, 0.5) - 1.65199) < 1e-5);
     assert_true(eqp_schedule_fixed_size(800, 4, 1e9, 1.0) == 200.0);
@@ -69,13 +60,12 @@ static void fixed_size_follows_the_formula(void **state)
     SIZES("fixed", &o, 39, 39, 39);
 }
 
-static void table_knows_its_rows(void **state)
+TEST(table_knows_its_rows)
 {
     static const char *const names[] = {
         "static", "self",  "fixed", "guided", "factoring",          "weighted-factoring", "adaptive-weighted-factoring",
         "awf-b",  "awf-c", "awf-d", "awf-e",  "adaptive-factoring", "fractiling",         "trapezoid"};
 
-    (void)state;
     assert_int_equal(eqp_schedule_method_count(), sizeof names / sizeof names[0]);
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_ptr_equal(eqp_schedule_method_find(names[i]), eqp_schedule_method_at(i));
@@ -129,12 +119,11 @@ static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t see
     seen_end(&s);
 }
 
-static void every_iteration_once(void **state)
+TEST(every_iteration_once)
 {
     static const int ranks[] = {1, 2, 3, 4, 7, 8, 16, 33, 64};
     uint64_t seed = 0;
 
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
             const int p = ranks[k];
@@ -161,11 +150,10 @@ static void every_iteration_once(void **state)
 }
 
 /* Rules for one pool depend on the remaining iterations, not on the requesting rank. */
-static void sizes_do_not_depend_on_who_asks(void **state)
+TEST(sizes_do_not_depend_on_who_asks)
 {
     static const char *const names[] = {"self", "fixed", "guided", "factoring", "trapezoid"};
 
-    (void)state;
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         eqp_schedule *turns = schedule_of(names[m], 12345, 7, NULL), *random = schedule_of(names[m], 12345, 7, NULL);
         eqp_schedule_chunk a, b;
@@ -182,13 +170,12 @@ static void sizes_do_not_depend_on_who_asks(void **state)
 }
 
 /* Weighted factoring with equal weights, and the adaptive methods before the first measurement, equal factoring. */
-static void equal_weights_are_factoring(void **state)
+TEST(equal_weights_are_factoring)
 {
     static const char *const names[] = {"weighted-factoring", "adaptive-weighted-factoring", "awf-b", "awf-d"};
     static const double equal[] = {3, 3, 3, 3, 3, 3};
     eqp_schedule_options o = eqp_schedule_options_defaults();
 
-    (void)state;
     o.weight = equal;
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         eqp_schedule *a = schedule_of("factoring", 9999, 6, NULL), *b = schedule_of(names[m], 9999, 6, &o);
@@ -218,12 +205,11 @@ static void assert_weights(const eqp_schedule *schedule, double first, double se
 }
 
 /* Eq. 2.4 to 2.10 by hand: 0.1 and 0.3 s an iteration, then (10 + 2 40) / (100 + 2 200) = 0.18 for the first. */
-static void weights_follow_time_steps(void **state)
+TEST(weights_follow_time_steps)
 {
     eqp_schedule *schedule = schedule_of("adaptive-weighted-factoring", 800, 2, NULL);
     eqp_schedule_chunk chunk;
 
-    (void)state;
     record(schedule, 0, 60, 4.0, 0, 9);
     record(schedule, 0, 40, 6.0, 0, 9);
     record(schedule, 1, 100, 30.0, 0, 9);
@@ -238,11 +224,10 @@ static void weights_follow_time_steps(void **state)
     eqp_schedule_free(schedule);
 }
 
-static void weights_follow_chunks(void **state)
+TEST(weights_follow_chunks)
 {
     static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
 
-    (void)state;
     for (int m = 0; m < 4; m++) {
         eqp_schedule *schedule = schedule_of(names[m], 800, 2, NULL);
         eqp_schedule_chunk chunk;
@@ -272,12 +257,11 @@ static void assert_four_weights(const eqp_schedule *schedule, double a, double b
 }
 
 /* Measured ranks redistribute the sum of their weights; the weights of unmeasured ranks stay. */
-static void measured_ranks_share_what_they_were_given(void **state)
+TEST(measured_ranks_share_what_they_were_given)
 {
     static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
     eqp_schedule_options options = eqp_schedule_options_defaults();
 
-    (void)state;
     options.weight = table_weights;
     for (int m = 0; m < 4; m++) {
         eqp_schedule *schedule = schedule_of(names[m], 800, 4, &options);
@@ -307,13 +291,12 @@ static void measured_ranks_share_what_they_were_given(void **state)
 }
 
 /* The second batch of table 2.1 with the first rank measured at its declared speed. */
-static void second_batch_knows_who_was_as_fast_as_said(void **state)
+TEST(second_batch_knows_who_was_as_fast_as_said)
 {
     eqp_schedule_options options = eqp_schedule_options_defaults();
     eqp_schedule *schedule;
     eqp_schedule_chunk chunk;
 
-    (void)state;
     options.weight = table_weights;
     schedule = schedule_of("awf-b", 800, 4, &options);
     for (int r = 0; r < 4; r++) {
@@ -327,12 +310,11 @@ static void second_batch_knows_who_was_as_fast_as_said(void **state)
 }
 
 /* Section 4.8: a given size of the first chunks measures weights, which weighted factoring keeps. */
-static void first_chunks_are_as_the_user_says(void **state)
+TEST(first_chunks_are_as_the_user_says)
 {
     static const char *const names[] = {"weighted-factoring", "awf-b", "awf-d", "awf-c", "awf-e"};
     static const int64_t second[] = {95, 95, 95, 60, 60};
 
-    (void)state;
     for (int m = 0; m < 5; m++) {
         const eqp_schedule_options options = {sizeof(eqp_schedule_options), NULL, 2.0, 20, 0.0, 0.0, 2};
         eqp_schedule *schedule = schedule_of(names[m], 800, 2, &options);
@@ -356,14 +338,13 @@ static void first_chunks_are_as_the_user_says(void **state)
 }
 
 /* Given weights apply to the first chunks; without a size nothing is measured, and factoring ignores the size. */
-static void first_chunks_follow_given_weights(void **state)
+TEST(first_chunks_follow_given_weights)
 {
     static const double weight[] = {3, 1};
     eqp_schedule_options options = {sizeof(eqp_schedule_options), weight, 2.0, 20, 0.0, 0.0, 2};
     eqp_schedule *schedule = schedule_of("weighted-factoring", 800, 2, &options);
     eqp_schedule_chunk chunk;
 
-    (void)state;
     assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
     assert_int_equal(chunk.count, 30);
     eqp_schedule_free(schedule);
@@ -380,13 +361,12 @@ static void first_chunks_follow_given_weights(void **state)
 }
 
 /* Reference implementation of eq. 2.11 to 2.16. */
-static void adaptive_factoring_follows_the_formula(void **state)
+TEST(adaptive_factoring_follows_the_formula)
 {
     eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
     eqp_schedule_chunk chunk;
     double mean[2], variance[2], d, t, left;
 
-    (void)state;
     for (int r = 0; r < 2; r++) {
         double sum = 0, squares = 0;
         assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
@@ -414,12 +394,11 @@ static void adaptive_factoring_follows_the_formula(void **state)
 }
 
 /* Without spread the rest is divided at once, in proportion to the speeds. */
-static void adaptive_factoring_without_spread_is_static(void **state)
+TEST(adaptive_factoring_without_spread_is_static)
 {
     eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
     eqp_schedule_chunk chunk;
 
-    (void)state;
     for (int r = 0; r < 2; r++) {
         assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
         record(schedule, r, chunk.count, (r == 0 ? 1.0 : 3.0) * (double)chunk.count, 0, 0);
@@ -434,11 +413,10 @@ static void adaptive_factoring_without_spread_is_static(void **state)
 }
 
 /* Refused times change nothing; a speed of 0 is refused. */
-static void bad_times_change_nothing(void **state)
+TEST(bad_times_change_nothing)
 {
     const double bad[] = {-1.0, -1e-300, NAN, INFINITY, -INFINITY, 1e308};
 
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         const eqp_schedule_method *method = eqp_schedule_method_at(m);
         eqp_schedule *good = schedule_of(method->name, 4000, 3, NULL),
@@ -469,11 +447,10 @@ static void bad_times_change_nothing(void **state)
     }
 }
 
-static void no_time_is_no_measurement(void **state)
+TEST(no_time_is_no_measurement)
 {
     eqp_schedule *schedule = schedule_of("awf-c", 800, 2, NULL);
 
-    (void)state;
     record(schedule, 0, 100, 0, 0, 0);
     record(schedule, 1, 100, 5, 0, 0);
     assert_weights(schedule, 1, 1);
@@ -482,7 +459,7 @@ static void no_time_is_no_measurement(void **state)
     eqp_schedule_free(schedule);
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
     const eqp_schedule_method *method = eqp_schedule_method_at(0);
     const eqp_schedule_options defaults = eqp_schedule_options_defaults();
@@ -491,7 +468,6 @@ static void bad_arguments_are_refused(void **state)
     eqp_schedule_options o = defaults;
     double weight[2] = {1, 1};
 
-    (void)state;
 #define REFUSED(m, n, p, opt)                                                                                          \
     do {                                                                                                               \
         assert_int_equal(eqp_schedule_create(m, n, p, opt, &schedule), EQP_ERR_ARGUMENT);                              \
@@ -528,12 +504,11 @@ static void bad_arguments_are_refused(void **state)
     eqp_schedule_free(NULL);
 }
 
-static void what_is_not_held_is_not_given(void **state)
+TEST(what_is_not_held_is_not_given)
 {
     eqp_schedule *schedule = schedule_of("guided", 100, 3, NULL);
     eqp_schedule_chunk chunk, moved = {-7, -7};
 
-    (void)state;
     assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 0, &moved), EQP_ERR_STATE);
     assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
     assert_int_equal(eqp_schedule_yield(schedule, 0, 0, 0, &moved), EQP_ERR_ARGUMENT);
@@ -556,9 +531,8 @@ static void what_is_not_held_is_not_given(void **state)
     eqp_schedule_free(schedule);
 }
 
-static void as_many_iterations_as_can_be_counted(void **state)
+TEST(as_many_iterations_as_can_be_counted)
 {
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, INT64_MAX, 3, NULL);
         int64_t left = INT64_MAX;
@@ -585,12 +559,11 @@ static uint64_t interleave(int64_t x, int64_t y)
     return key;
 }
 
-static void morton_order_is_that_of_interleaved_bits(void **state)
+TEST(morton_order_is_that_of_interleaved_bits)
 {
     static const int64_t shapes[][2] = {{0, 5}, {1, 1}, {4, 4}, {64, 64}, {37, 5}, {1, 100}, {100, 3}};
     static const int64_t four[16] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
 
-    (void)state;
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
         const int64_t width = shapes[k][0], n = width * shapes[k][1];
         int64_t *cell = calloc((size_t)n + 1, sizeof *cell);
@@ -611,12 +584,11 @@ static void morton_order_is_that_of_interleaved_bits(void **state)
 }
 
 /* 64 x 64 cells, 16 ranks: every chunk is a square, and each rank starts with its own part. */
-static void fractiles_are_tiles(void **state)
+TEST(fractiles_are_tiles)
 {
     eqp_schedule *schedule = schedule_of("fractiling", 4096, 16, NULL);
     eqp_schedule_chunk chunk;
 
-    (void)state;
     for (int i = 0; eqp_schedule_left(schedule) > 0; i++) {
         const int rank = i < 16 ? i : (int)eqp_random_below(9, (uint64_t)i, 0, 5);
         assert_int_equal(eqp_schedule_next(schedule, rank, &chunk), EQP_OK);
@@ -627,43 +599,12 @@ static void fractiles_are_tiles(void **state)
     eqp_schedule_free(schedule);
 }
 
-static void no_ranks_have_no_parts(void **state)
+TEST(no_ranks_have_no_parts)
 {
-    (void)state;
     assert_int_equal(eqp_schedule_part(10, 0, 0).count, 0);
     assert_int_equal(eqp_schedule_part(INT64_MIN, -1, 0).count, 0);
     assert_int_equal(eqp_schedule_part(-1, 2, 0).count, 0);
     assert_int_equal(eqp_schedule_part(10, 2, 2).count, 0);
     assert_int_equal(eqp_schedule_part(10, 2, INT32_MAX).count, 0);
     assert_int_equal(eqp_schedule_part(INT64_MAX, 2, 1).count, INT64_MAX / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_of_the_published_table),
-        cmocka_unit_test(fixed_size_follows_the_formula),
-        cmocka_unit_test(table_knows_its_rows),
-        cmocka_unit_test(every_iteration_once),
-        cmocka_unit_test(sizes_do_not_depend_on_who_asks),
-        cmocka_unit_test(equal_weights_are_factoring),
-        cmocka_unit_test(weights_follow_time_steps),
-        cmocka_unit_test(weights_follow_chunks),
-        cmocka_unit_test(measured_ranks_share_what_they_were_given),
-        cmocka_unit_test(second_batch_knows_who_was_as_fast_as_said),
-        cmocka_unit_test(first_chunks_are_as_the_user_says),
-        cmocka_unit_test(first_chunks_follow_given_weights),
-        cmocka_unit_test(adaptive_factoring_follows_the_formula),
-        cmocka_unit_test(adaptive_factoring_without_spread_is_static),
-        cmocka_unit_test(bad_times_change_nothing),
-        cmocka_unit_test(no_time_is_no_measurement),
-        cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(what_is_not_held_is_not_given),
-        cmocka_unit_test(as_many_iterations_as_can_be_counted),
-        cmocka_unit_test(morton_order_is_that_of_interleaved_bits),
-        cmocka_unit_test(fractiles_are_tiles),
-        cmocka_unit_test(no_ranks_have_no_parts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

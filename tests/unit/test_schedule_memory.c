@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every allocation fails in turn: the call returns a code and changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "schedule_world.h"
 
-static void creating_survives_no_memory(void **state)
+TEST(creating_survives_no_memory)
 {
     if (!failing_malloc_works) {
         skip();
     }
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int64_t k = 0;; k++) {
             eqp_schedule *schedule = NULL;
@@ -34,7 +27,7 @@ static void creating_survives_no_memory(void **state)
     }
 }
 
-static void simulating_survives_no_memory(void **state)
+TEST(simulating_survives_no_memory)
 {
     const eqp_schedule_stall stall = {1, 0.5, 2.0};
     eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
@@ -43,7 +36,6 @@ static void simulating_survives_no_memory(void **state)
     if (!failing_malloc_works) {
         skip();
     }
-    (void)state;
     machine.nstalls = 1;
     machine.stall = &stall;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
@@ -68,27 +60,15 @@ static void simulating_survives_no_memory(void **state)
     free(cost);
 }
 
-static void ordering_survives_no_memory(void **state)
+TEST(ordering_survives_no_memory)
 {
     int64_t cell[6] = {9, 9, 9, 9, 9, 9};
 
     if (!failing_malloc_works) {
         skip();
     }
-    (void)state;
     failing_malloc_start(0);
     assert_int_equal(eqp_schedule_morton(2, 3, cell), EQP_ERR_MEMORY);
     assert_true(failing_malloc_stop() > 0);
     assert_true(cell[0] == 9 && cell[5] == 9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creating_survives_no_memory),
-        cmocka_unit_test(simulating_survives_no_memory),
-        cmocka_unit_test(ordering_survives_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

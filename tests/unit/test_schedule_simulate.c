@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "schedule_world.h"
 #include "slow.h"
@@ -40,12 +33,11 @@ static void note(void *user, const eqp_schedule_event *event)
 
 /* All methods, 1 to 64 ranks, uneven costs, speeds and starts, stalls, chunks given away, with a counter and with a
  * master. */
-static void every_iteration_once(void **state)
+TEST(every_iteration_once)
 {
     static const int ranks[] = {1, 2, 5, 16, 64};
     uint64_t seed = 0;
 
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
             const int p = ranks[k];
@@ -94,11 +86,10 @@ static double list_makespan(int64_t n, int nranks, const double *cost)
     return last;
 }
 
-static void self_scheduling_is_list_scheduling(void **state)
+TEST(self_scheduling_is_list_scheduling)
 {
     const eqp_schedule_machine machine = free_machine();
 
-    (void)state;
     for (int p = 1; p <= 64; p = 2 * p + 1) {
         double *cost = costs_of(1000, (uint64_t)p);
         const double expected = list_makespan(1000, p, cost);
@@ -111,13 +102,12 @@ static void self_scheduling_is_list_scheduling(void **state)
 }
 
 /* Sums of blocks, and section 4.4 of the thesis, by hand. */
-static void static_chunks_are_blocks(void **state)
+TEST(static_chunks_are_blocks)
 {
     static const double cost[] = {1, 2, 3, 4, 5, 6, 7};
     const eqp_schedule_machine machine = free_machine();
     const eqp_schedule_outcome o = simulate("static", 7, 3, cost, NULL, &machine);
 
-    (void)state;
     assert_int_equal(o.chunks, 3);
     assert_true(o.makespan == 13 && o.cost == 39);
     assert_true(fabs(o.mean - 28.0 / 3) < 1e-12);
@@ -126,13 +116,12 @@ static void static_chunks_are_blocks(void **state)
 }
 
 /* Two messages and the assignment; the second rank waits until the counter is free. */
-static void handing_out_takes_time(void **state)
+TEST(handing_out_takes_time)
 {
     static const double cost[] = {10, 10};
     eqp_schedule_machine machine = free_machine();
     eqp_schedule_outcome o;
 
-    (void)state;
     machine.overhead = 1;
     machine.latency = 0.25;
     o = simulate("self", 2, 2, cost, NULL, &machine);
@@ -141,14 +130,13 @@ static void handing_out_takes_time(void **state)
     assert_true(fabs(o.makespan - 23) < 1e-12);
 }
 
-static void stalls_add_their_time_once(void **state)
+TEST(stalls_add_their_time_once)
 {
     static const double cost[] = {10, 10};
     const eqp_schedule_stall stall[] = {{1, 8, 3}, {1, 4, 2}, {1, 5, 2}, {0, 30, 5}, {1, 0, 1}};
     eqp_schedule_machine machine = free_machine();
     eqp_schedule_outcome o;
 
-    (void)state;
     machine.nstalls = 5;
     machine.stall = stall;
     o = simulate("static", 2, 2, cost, NULL, &machine);
@@ -156,13 +144,12 @@ static void stalls_add_their_time_once(void **state)
     assert_true(fabs(o.makespan - 17) < 1e-12 && fabs(o.mean - 13.5) < 1e-12);
 }
 
-static void who_stalls_gets_less(void **state)
+TEST(who_stalls_gets_less)
 {
     const eqp_schedule_stall stall = {0, 0.5, 1000};
     eqp_schedule_machine machine = free_machine();
     double cost[400];
 
-    (void)state;
     for (int i = 0; i < 400; i++) {
         cost[i] = 1;
     }
@@ -176,12 +163,11 @@ static void who_stalls_gets_less(void **state)
 }
 
 /* Lower bounds for every method: the mean, and the most expensive iteration. */
-static void makespan_is_within_its_bounds(void **state)
+TEST(makespan_is_within_its_bounds)
 {
     const eqp_schedule_machine machine = free_machine();
     double *cost = costs_of(3000, 42), sum = 0, most = 0;
 
-    (void)state;
     for (int i = 0; i < 3000; i++) {
         sum += cost[i];
         most = fmax(most, cost[i]);
@@ -196,13 +182,12 @@ static void makespan_is_within_its_bounds(void **state)
 }
 
 /* One chunk of static scheduling holds all the work; it is given away until no rank has two iterations left. */
-static void overrun_chunks_are_given_away(void **state)
+TEST(overrun_chunks_are_given_away)
 {
     eqp_schedule_machine machine = free_machine();
     double cost[800];
     eqp_schedule_outcome o;
 
-    (void)state;
     for (int i = 0; i < 800; i++) {
         cost[i] = i >= 200 && i < 400 ? 1 : 0;
     }
@@ -230,7 +215,7 @@ static void note_beginning(void *user, const eqp_schedule_event *event)
 
 /* Sections 3.6 and 3.7: chunks have the size of the rule, first from the rank's own part, then from the end of the
  * fullest part; by hand, with a slow last rank. */
-static void a_master_hands_out_parts(void **state)
+TEST(a_master_hands_out_parts)
 {
     static const int64_t guided[] = {200, 150, 113, 85};
     static const double speed[] = {1, 1, 1, 0.1}, few[] = {4, 4, 1, 1};
@@ -238,7 +223,6 @@ static void a_master_hands_out_parts(void **state)
     beginnings b = {0};
     double cost[800];
 
-    (void)state;
     for (int i = 0; i < 800; i++) {
         cost[i] = 1;
     }
@@ -268,7 +252,7 @@ static void a_master_hands_out_parts(void **state)
 }
 
 /* The weights of a first time step make the second one better; speeds 1 and 3, so 400 / 4 is the best. */
-static void adaptive_weights_learn_from_time_steps(void **state)
+TEST(adaptive_weights_learn_from_time_steps)
 {
     static const double speed[] = {1, 3, 1, 3};
     eqp_schedule_machine machine = free_machine();
@@ -276,7 +260,6 @@ static void adaptive_weights_learn_from_time_steps(void **state)
     eqp_schedule_outcome first, second;
     double cost[800];
 
-    (void)state;
     for (int i = 0; i < 800; i++) {
         cost[i] = 1;
     }
@@ -291,7 +274,7 @@ static void adaptive_weights_learn_from_time_steps(void **state)
     eqp_schedule_free(schedule);
 }
 
-static void bad_worlds_are_refused(void **state)
+TEST(bad_worlds_are_refused)
 {
     const double bad[] = {-1.0, NAN, INFINITY};
     double cost[3] = {1, 1, 1}, one[2] = {1, 1};
@@ -299,7 +282,6 @@ static void bad_worlds_are_refused(void **state)
     eqp_schedule *schedule = schedule_of("self", 3, 2, NULL);
     eqp_schedule_outcome o = {.chunks = -7};
 
-    (void)state;
 #define REFUSED(code, c, m)                                                                                            \
     do {                                                                                                               \
         assert_int_equal(eqp_schedule_simulate(schedule, c, m, &o), code);                                             \
@@ -347,11 +329,10 @@ static void bad_worlds_are_refused(void **state)
 }
 
 /* Extreme costs are not learned from, and no iteration is lost. */
-static void absurd_costs_lose_nothing(void **state)
+TEST(absurd_costs_lose_nothing)
 {
     static const double costs[] = {0, 5e-324, 1e-200, 1e200, 1e300};
 
-    (void)state;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int k = 0; k < 5; k++) {
             double cost[200];
@@ -368,30 +349,14 @@ static void absurd_costs_lose_nothing(void **state)
     }
 }
 
-static void many_iterations_on_many_ranks(void **state)
+TEST(many_iterations_on_many_ranks)
 {
     const int64_t n = slow_here() ? 20000 : 1000000;
     double *cost = costs_of(n, 77);
     const eqp_schedule_outcome a = simulate("self", n, 1024, cost, NULL, NULL);
     const eqp_schedule_outcome b = simulate("self", n, 1024, cost, NULL, NULL);
 
-    (void)state;
     assert_int_equal(a.chunks, n);
     assert_true(a.makespan == b.makespan && a.cov == b.cov && a.mean == b.mean);
     free(cost);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_iteration_once),          cmocka_unit_test(self_scheduling_is_list_scheduling),
-        cmocka_unit_test(static_chunks_are_blocks),      cmocka_unit_test(handing_out_takes_time),
-        cmocka_unit_test(stalls_add_their_time_once),    cmocka_unit_test(who_stalls_gets_less),
-        cmocka_unit_test(makespan_is_within_its_bounds), cmocka_unit_test(overrun_chunks_are_given_away),
-        cmocka_unit_test(a_master_hands_out_parts),      cmocka_unit_test(adaptive_weights_learn_from_time_steps),
-        cmocka_unit_test(bad_worlds_are_refused),        cmocka_unit_test(absurd_costs_lose_nothing),
-        cmocka_unit_test(many_iterations_on_many_ranks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

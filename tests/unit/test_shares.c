@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fraction of the work for each part of a run: by --share, and as learned from steps of ranks with known speeds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include <equipoise/more/models.h>
 
 #include "run/shares.h"
 #include "run_settings.h"
+#include "unit.h"
 #include "whatif/whatif.h"
 
 #define RANKS 4
@@ -38,11 +32,10 @@ static eqp_part_speeds declared(const eqp_share_options *choice)
     return (eqp_part_speeds){choice->nspeeds, choice->speed};
 }
 
-static void words_select_the_shares(void **state)
+TEST(words_select_the_shares)
 {
     eqp_share_options choice = choice_of("equal");
 
-    (void)state;
     assert_true(choice.kind == EQP_SHARE_EQUAL && choice.nspeeds == 0);
     assert_true(choice_of("measured").kind == EQP_SHARE_MEASURED);
     choice = choice_of("model");
@@ -62,14 +55,13 @@ static void words_select_the_shares(void **state)
     app_share_free(&choice);
 }
 
-static void a_wrong_word_changes_nothing(void **state)
+TEST(a_wrong_word_changes_nothing)
 {
     static const char *const wrong[] = {"",          "speed",       "speeds",       "speeds:",      "speeds:1,,2",
                                         "speeds:-1", "speeds:0",    "speeds:1,inf", "speeds:1,nan", "speeds:1;2",
                                         "equal:1",   "measured:",   "model:",       "model:linear", "speeds:1,2000",
                                         "Equal",     "speeds:0x1p1"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         eqp_share_options choice = {.nspeeds = 77};
         eqp_message message = {""};
@@ -135,9 +127,8 @@ static double with_a_cliff(int rank, double work)
     return work / (rank == 0 ? 0.5 : slow);
 }
 
-static void speeds_are_measured(void **state)
+TEST(speeds_are_measured)
 {
-    (void)state;
     assert_true(run("equal", 8.0, 5, constant_speeds) > 6.9);
     assert_true(run("measured", 8.0, 2, constant_speeds) < 1e-12);
     assert_true(run("model", 8.0, 2, constant_speeds) < 1e-6);
@@ -145,9 +136,8 @@ static void speeds_are_measured(void **state)
     assert_true(run("model:akima", 8.0, 3, constant_speeds) < 1e-6);
 }
 
-static void a_speed_that_depends_on_size_takes_a_model(void **state)
+TEST(a_speed_that_depends_on_size_takes_a_model)
 {
-    (void)state;
     assert_true(run("model", 16.0, 12, with_a_cliff) < 0.05);
     assert_true(run("model:akima", 16.0, 12, with_a_cliff) < 0.05);
     for (int maps = 10; maps < 14; maps++) { /* for ever */
@@ -181,9 +171,8 @@ static int count_maps(const char *word, bool automatic, int steps, double swing)
     return maps;
 }
 
-static void a_map_is_due_when_speeds_differ(void **state)
+TEST(a_map_is_due_when_speeds_differ)
 {
-    (void)state;
     assert_int_equal(count_maps("measured", true, 50, 0.0), 1); /* the first one knew nothing */
     assert_int_equal(count_maps("model", true, 50, 0.0), 1);
     assert_int_equal(count_maps("measured", false, 50, 0.0), 0);
@@ -193,13 +182,12 @@ static void a_map_is_due_when_speeds_differ(void **state)
 }
 
 /* A size is the work of one evaluation, however many a step takes. */
-static void sizes_are_per_evaluation(void **state)
+TEST(sizes_are_per_evaluation)
 {
     const eqp_share_options choice = choice_of("model");
     eqp_rank_shares *shares[2] = {NULL, NULL};
     eqp_rank_row row[RANKS];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares[k]), EQP_OK);
         for (int map = 0; map < 6; map++) {
@@ -223,12 +211,11 @@ static void sizes_are_per_evaluation(void **state)
 }
 
 /* Rows that say nothing leave the speeds as they are, and never make them useless. */
-static void invalid_times_are_ignored(void **state)
+TEST(invalid_times_are_ignored)
 {
     static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};
     const eqp_share_options choice = choice_of("measured");
 
-    (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         for (int which = 0; which < 2; which++) {
             eqp_rank_row row[RANKS] = {{0}};
@@ -249,14 +236,13 @@ static void invalid_times_are_ignored(void **state)
     }
 }
 
-static void equal_shares_learn_nothing(void **state)
+TEST(equal_shares_learn_nothing)
 {
     eqp_share_options choice = choice_of("speeds:1,3");
     eqp_rank_row row[RANKS] = {{0}};
     eqp_rank_shares *shares = NULL;
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(eqp__rank_shares_create(&choice, true, 3, &shares), EQP_ERR_ARGUMENT);
     assert_int_equal(app_share_check(&choice, 3, &message), EQP_ERR_ARGUMENT);
     assert_string_equal(message.text, "2 speeds do not divide 3 parts");
@@ -272,29 +258,12 @@ static void equal_shares_learn_nothing(void **state)
     app_share_free(&choice);
 }
 
-static void imbalance_is_relative_to_the_shares(void **state)
+TEST(imbalance_is_relative_to_the_shares)
 {
     static const double load[] = {1, 3, 1, 3}, none[] = {0, 0}, unlike[] = {0.5, 1.5};
     const eqp_part_speeds speeds = {2, unlike}, alike = {0, NULL};
 
-    (void)state;
     assert_true(is_near(eqp__part_imbalance(speeds, 4, load), 0.0, 1e-15));
     assert_true(is_near(eqp__part_imbalance(alike, 4, load), 0.5, 1e-15));
     assert_true(eqp__part_imbalance(speeds, 2, none) == 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_select_the_shares),
-        cmocka_unit_test(a_wrong_word_changes_nothing),
-        cmocka_unit_test(speeds_are_measured),
-        cmocka_unit_test(a_speed_that_depends_on_size_takes_a_model),
-        cmocka_unit_test(a_map_is_due_when_speeds_differ),
-        cmocka_unit_test(sizes_are_per_evaluation),
-        cmocka_unit_test(invalid_times_are_ignored),
-        cmocka_unit_test(equal_shares_learn_nothing),
-        cmocka_unit_test(imbalance_is_relative_to_the_shares),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

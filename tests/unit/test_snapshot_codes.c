@@ -26,7 +26,7 @@ static void rename_all(const char *path, int only, const char *from, const char 
     H5Fclose(file);
 }
 
-static void the_names_of_other_codes_are_read(void **state)
+TEST(the_names_of_other_codes_are_read)
 {
     static const char *const names[][4] = {{"Coordinates", "Velocity", "Mass", "ParticleIDs"},
                                            {"Coordinates", "Velocities", "DynamicalMasses", "ParticleIDs"},
@@ -37,7 +37,6 @@ static void the_names_of_other_codes_are_read(void **state)
     spec s = usual();
     particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
 
-    (void)state;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         save_spec(in_folder("a"), &s);
         for (int q = 0; q < 4; q++) {
@@ -51,7 +50,7 @@ static void the_names_of_other_codes_are_read(void **state)
 }
 
 /* Types 0, 1, 3 and 4 of usual() have particles. */
-static void types_without_places_are_left_out(void **state)
+TEST(types_without_places_are_left_out)
 {
     spec s = usual();
     const int64_t left[6] = {3, 4, 0, 0, 1, 0};
@@ -59,7 +58,6 @@ static void types_without_places_are_left_out(void **state)
     particles p = particles_new(8);
     eqp_snapshot *opened;
 
-    (void)state;
     save_spec(in_folder("a"), &s);
     rename_all(in_folder("a"), 3, "Coordinates", NULL);
     rename_all(in_folder("a"), 3, "ParticleIDs", "TracerID");
@@ -81,9 +79,8 @@ static void types_without_places_are_left_out(void **state)
     particles_free(&whole);
 }
 
-static void velocities_and_masses_may_be_missing(void **state)
+TEST(velocities_and_masses_may_be_missing)
 {
-    (void)state;
     for (int k = 1; k < 4; k++) {
         const bool no_velocities = k & 1, no_masses = k & 2;
         spec s = usual();
@@ -113,11 +110,10 @@ static void velocities_and_masses_may_be_missing(void **state)
 }
 
 /* The second file of a set may hold tracers only. */
-static void a_file_of_tracers_belongs_to_its_set(void **state)
+TEST(a_file_of_tracers_belongs_to_its_set)
 {
     eqp_snapshot *opened;
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         spec s = usual();
 
@@ -135,7 +131,7 @@ static void a_file_of_tracers_belongs_to_its_set(void **state)
     eqp_snapshot_close(opened);
 }
 
-static void packed_files_give_the_same_particles(void **state)
+TEST(packed_files_give_the_same_particles)
 {
     spec s = usual();
     particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
@@ -143,7 +139,6 @@ static void packed_files_give_the_same_particles(void **state)
     struct stat status;
     FILE *file;
 
-    (void)state;
     save_spec(in_folder("a"), &s);
     assert_int_equal(stat(in_folder("a"), &status), 0);
     image = malloc((size_t)status.st_size);
@@ -161,9 +156,8 @@ static void packed_files_give_the_same_particles(void **state)
 
 /* SWIFT: Time is the age, the scale factor is a separate attribute, a flag marks cosmological runs, and velocities are
  * peculiar. */
-static void the_scale_factor_may_stand_beside_the_time(void **state)
+TEST(the_scale_factor_may_stand_beside_the_time)
 {
-    (void)state;
     for (int64_t comoving = 0; comoving < 2; comoving++) {
         spec s = usual();
         const double a = 0.25, omega = 0.3, kiloparsec = 3.08567758e21;
@@ -243,14 +237,13 @@ static spec piece_of(int k)
     return s;
 }
 
-static void a_virtual_file_is_read_through_its_pieces(void **state)
+TEST(a_virtual_file_is_read_through_its_pieces)
 {
     const int64_t counts[6] = {0, 8};
     const double mass[6] = {0, 2.5};
     particles whole = model_particles(1, 6, counts, mass, 1, false);
     spec s;
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         s = piece_of(k);
         save_spec(in_folder(k ? "p.1" : "p.0"), &s);
@@ -270,7 +263,7 @@ static void a_virtual_file_is_read_through_its_pieces(void **state)
 }
 
 /* A chunk compressed by a missing filter: the message names well-known filters and gives the number of unknown ones. */
-static void a_filter_that_is_not_there_is_named(void **state)
+TEST(a_filter_that_is_not_there_is_named)
 {
     static const struct {
         int number;
@@ -279,7 +272,6 @@ static void a_filter_that_is_not_there_is_named(void **state)
                   {32001, "filter 32001 (Blosc)"},
                   {399, "filter 399 is not available"}};
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         const hsize_t shape[] = {4, 3};
         spec s = usual();
@@ -305,13 +297,12 @@ static void a_filter_that_is_not_there_is_named(void **state)
 }
 
 /* Attributes that are scalars where GADGET has an entry for each type, and a link that leads to another file. */
-static void scalars_and_links_are_named(void **state)
+TEST(scalars_and_links_are_named)
 {
     spec s = usual();
     hid_t file, header;
     int64_t n = 4;
 
-    (void)state;
     s.without = "NumPart_ThisFile";
     save_spec(in_folder("a"), &s);
     file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -338,20 +329,4 @@ static void scalars_and_links_are_named(void **state)
     H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(file);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "another file, which is not read: give part.1.hdf5");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_names_of_other_codes_are_read, files_clear),
-        cmocka_unit_test_setup(types_without_places_are_left_out, files_clear),
-        cmocka_unit_test_setup(a_file_of_tracers_belongs_to_its_set, files_clear),
-        cmocka_unit_test_setup(velocities_and_masses_may_be_missing, files_clear),
-        cmocka_unit_test_setup(the_scale_factor_may_stand_beside_the_time, files_clear),
-        cmocka_unit_test_setup(packed_files_give_the_same_particles, files_clear),
-        cmocka_unit_test_setup(a_virtual_file_is_read_through_its_pieces, files_clear),
-        cmocka_unit_test_setup(a_filter_that_is_not_there_is_named, files_clear),
-        cmocka_unit_test_setup(scalars_and_links_are_named, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

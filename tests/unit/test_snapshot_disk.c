@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A full disk, at any byte: the old file survives, no other file is left, one line says so, and the next attempt works.
- * A limit on file sizes simulates the disk. */
+/* A full disk, at any byte: the old file survives, no other file is left, one line says so, and the next attempt
+ * works. A limit on file sizes simulates the disk. */
 #include "snapshot_files.h"
 
 #include <hdf5.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { N = 900 };
-
-static const char old[] = "what was there before\n";
-
-static void limit_files(rlim_t most)
-{
-    struct rlimit limit;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-static int disk_setup(void **state)
-{
-    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
-    return files_setup(state);
-}
-
-/* The folder holds the old file only. */
-static void check_old(const char *path)
-{
-    char text[sizeof old + 1] = "";
-    FILE *file = fopen(path, "rb");
-
-    assert_non_null(file);
-    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old - 1);
-    fclose(file);
-    assert_string_equal(text, old);
-    assert_int_equal(files_in_folder(false), 1);
-}
 
 static eqp_snapshot_layout some_layout(int nfiles)
 {
@@ -103,9 +71,8 @@ static int write_some(int what, const char *path, eqp_message *message)
                        : write_series(path, message);
 }
 
-static void the_old_file_survives_a_full_disk(void **state)
+TEST(the_old_file_survives_a_full_disk)
 {
-    (void)state;
     for (int what = 0; what < 3; what++) {
         const char *path = in_folder("a");
         struct stat status;
@@ -115,7 +82,7 @@ static void the_old_file_survives_a_full_disk(void **state)
         assert_int_equal(write_some(what, path, &message), EQP_OK);
         assert_int_equal(stat(path, &status), 0);
         size = status.st_size;
-        save_text(path, old);
+        save_text(path, old_text);
         for (off_t room = 0; room < size; room += size / 19) {
             int rc;
 
@@ -137,9 +104,8 @@ static void the_old_file_survives_a_full_disk(void **state)
     }
 }
 
-static void no_file_of_several_is_left(void **state)
+TEST(no_file_of_several_is_left)
 {
-    (void)state;
     for (rlim_t room = 0; room < 19000; room += 1900) {
         eqp_message message = {""};
         int rc;
@@ -153,13 +119,12 @@ static void no_file_of_several_is_left(void **state)
 }
 
 /* HDF5 prints no errors at exit, and no open descriptor keeps the disk space in use. */
-static void a_failed_write_leaves_nothing_open(void **state)
+TEST(a_failed_write_leaves_nothing_open)
 {
     struct stat status;
     int result;
     pid_t child;
 
-    (void)state;
     fflush(NULL);
     child = fork();
     assert_true(child >= 0);
@@ -183,18 +148,17 @@ static void a_failed_write_leaves_nothing_open(void **state)
     assert_int_equal(status.st_size, 0);
 }
 
-static void a_folder_that_takes_nothing_is_named(void **state)
+TEST(a_folder_that_takes_nothing_is_named)
 {
     eqp_message message = {""};
     const char *folder = in_folder("closed"), *path = in_folder("closed/a");
 
-    (void)state;
     if (geteuid() == 0) {
         print_message("root may write everywhere\n");
         skip();
     }
     assert_int_equal(mkdir(folder, 0700), 0);
-    save_text(path, old);
+    save_text(path, old_text);
     assert_int_equal(chmod(folder, 0500), 0);
     for (int what = 0; what < 2; what++) {
         assert_int_equal(write_some(what, path, &message), EQP_ERR_IO);
@@ -205,11 +169,10 @@ static void a_folder_that_takes_nothing_is_named(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_target_that_is_no_file_is_refused(void **state)
+TEST(a_target_that_is_no_file_is_refused)
 {
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(mkdir(in_folder("inner"), 0700), 0);
     for (int what = 0; what < 3; what++) {
         assert_int_equal(write_some(what, in_folder("inner"), &message), EQP_ERR_IO);
@@ -217,16 +180,4 @@ static void a_target_that_is_no_file_is_refused(void **state)
     }
     assert_int_equal(files_in_folder(false), 1);
     assert_int_equal(rmdir(in_folder("inner")), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_old_file_survives_a_full_disk, files_clear),
-        cmocka_unit_test_setup(no_file_of_several_is_left, files_clear),
-        cmocka_unit_test_setup(a_failed_write_leaves_nothing_open, files_clear),
-        cmocka_unit_test_setup(a_folder_that_takes_nothing_is_named, files_clear),
-        cmocka_unit_test_setup(a_target_that_is_no_file_is_refused, files_clear),
-    };
-    return cmocka_run_group_tests(tests, disk_setup, files_teardown);
 }

@@ -2,11 +2,8 @@
 /* GADGET formats 1 and 2: every variant gives the same particles, every slice those of the whole. */
 #include "gadget_files.h"
 
-#include <math.h>
-
-static void every_variant_gives_the_same_particles(void **state)
+TEST(every_variant_gives_the_same_particles)
 {
-    (void)state;
     for (int variant = 0; variant < 32; variant++) {
         spec s = mixed;
         particles whole;
@@ -31,9 +28,8 @@ static void every_variant_gives_the_same_particles(void **state)
     }
 }
 
-static void headers_of_gadget_4_give_the_same_particles(void **state)
+TEST(headers_of_gadget_4_give_the_same_particles)
 {
-    (void)state;
     for (int variant = 0; variant < 48; variant++) {
         spec s = mixed;
         particles whole;
@@ -63,9 +59,8 @@ static void headers_of_gadget_4_give_the_same_particles(void **state)
 }
 
 /* A mass in the header has precedence, whether the block holds all masses or the missing ones only. */
-static void masses_of_the_header_come_before_those_of_the_block(void **state)
+TEST(masses_of_the_header_come_before_those_of_the_block)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         spec s = mixed;
         particles whole;
@@ -86,11 +81,10 @@ static void masses_of_the_header_come_before_those_of_the_block(void **state)
     }
 }
 
-static void all_masses_may_stand_in_the_header_or_none(void **state)
+TEST(all_masses_may_stand_in_the_header_or_none)
 {
     static const double table[2][TYPES] = {{1, 2, 0, 4, 5, 0}, {0}};
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         spec s = mixed;
         particles whole;
@@ -103,13 +97,12 @@ static void all_masses_may_stand_in_the_header_or_none(void **state)
     }
 }
 
-static void ids_that_are_not_there_follow_the_order(void **state)
+TEST(ids_that_are_not_there_follow_the_order)
 {
     spec s = mixed;
     particles whole = model_particles(1, TYPES, s.n, s.mass, 0, false);
     eqp_snapshot *opened;
 
-    (void)state;
     s.format = 2;
     s.id = 0;
     save_spec(in_folder("a"), &s);
@@ -128,12 +121,11 @@ static void ids_that_are_not_there_follow_the_order(void **state)
 }
 
 /* Missing velocities are 0, missing masses equal, and the note names the last block. */
-static void last_blocks_may_be_missing(void **state)
+TEST(last_blocks_may_be_missing)
 {
     static const char *const last[] = {"POS:", "VEL:", "ID:"};
     const size_t end[] = {VEL - 4, ID - 4, MASS - 4};
 
-    (void)state;
     for (int variant = 0; variant < 12; variant++) {
         const int blocks = variant % 3;
         spec s = mixed;
@@ -171,12 +163,11 @@ static void last_blocks_may_be_missing(void **state)
     }
 }
 
-static void several_files_are_one_snapshot(void **state)
+TEST(several_files_are_one_snapshot)
 {
     static const char *const given[] = {"snap_007.0", "snap_007.2", "snap_007"};
     particles whole = model_particles(3, TYPES, three[0], mixed.mass, 1, false);
 
-    (void)state;
     save_set("snap_007.%d", 3, three, mixed);
     for (int k = 0; k < 3; k++) {
         eqp_snapshot *s;
@@ -191,13 +182,12 @@ static void several_files_are_one_snapshot(void **state)
     particles_free(&whole);
 }
 
-static void velocities_of_cosmological_files_are_peculiar(void **state)
+TEST(velocities_of_cosmological_files_are_peculiar)
 {
     static const struct {
         double time, redshift, omega0, factor;
     } c[] = {{0.25, 3, 0.3, 0.5}, {0.25, 3, 0, 0.5}, {0.25, 0, 0.3, 1}, {1, 0, 0.3, 1}, {2, 0, 0, 1}, {0, 0, 0.3, 1}};
 
-    (void)state;
     for (int k = 0; k < 6; k++) {
         spec s = mixed;
         particles p = particles_new(10);
@@ -222,14 +212,13 @@ static void velocities_of_cosmological_files_are_peculiar(void **state)
     }
 }
 
-static void more_particles_than_a_buffer_holds(void **state)
+TEST(more_particles_than_a_buffer_holds)
 {
     static const int64_t cut[] = {0, 1, 16383, 16384, 16385, 30000, 40000, 40001};
     spec s = mixed;
     particles whole;
     eqp_snapshot *opened;
 
-    (void)state;
     memcpy(s.n, (int64_t[]){20000, 0, 20001, 0, 0, 0}, sizeof s.n);
     memcpy(s.total, s.n, sizeof s.n);
     save_spec(in_folder("a"), &s);
@@ -260,7 +249,7 @@ static void put_at(FILE *file, off_t at, uint64_t value, int width)
 }
 
 /* Lengths beyond 32 bits. The file is sparse and takes no disk space. */
-static void records_beyond_4_gigabytes_are_found(void **state)
+TEST(records_beyond_4_gigabytes_are_found)
 {
     const int64_t n = 360000000, lengths[] = {12 * n, 12 * n, 4 * n};
     spec s = {.n = {0, n}, .mass = {0, 1}, .total = {0, n}, .nfiles = 1};
@@ -270,7 +259,6 @@ static void records_beyond_4_gigabytes_are_found(void **state)
     particles p = particles_new(1);
     eqp_snapshot *opened;
 
-    (void)state;
     assert_non_null(file);
     s.format = 1;
     put_record(&head, &s, "HEAD", &header);
@@ -301,13 +289,12 @@ static void records_beyond_4_gigabytes_are_found(void **state)
 }
 
 /* Equal ids, and floats whose squares overflow. */
-static void equal_ids_and_large_numbers_are_read_as_they_stand(void **state)
+TEST(equal_ids_and_large_numbers_are_read_as_they_stand)
 {
     bytes file = file_of(&mixed), number = {0};
     particles p = particles_new(10);
     eqp_snapshot *s;
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         memcpy(file.p + ID + 4 * i, "\7\0\0", 4);
     }
@@ -325,22 +312,4 @@ static void equal_ids_and_large_numbers_are_read_as_they_stand(void **state)
     particles_free(&p);
     free(number.p);
     free(file.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_variant_gives_the_same_particles, files_clear),
-        cmocka_unit_test_setup(headers_of_gadget_4_give_the_same_particles, files_clear),
-        cmocka_unit_test_setup(masses_of_the_header_come_before_those_of_the_block, files_clear),
-        cmocka_unit_test_setup(all_masses_may_stand_in_the_header_or_none, files_clear),
-        cmocka_unit_test_setup(ids_that_are_not_there_follow_the_order, files_clear),
-        cmocka_unit_test_setup(last_blocks_may_be_missing, files_clear),
-        cmocka_unit_test_setup(several_files_are_one_snapshot, files_clear),
-        cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
-        cmocka_unit_test_setup(more_particles_than_a_buffer_holds, files_clear),
-        cmocka_unit_test_setup(records_beyond_4_gigabytes_are_found, files_clear),
-        cmocka_unit_test_setup(equal_ids_and_large_numbers_are_read_as_they_stand, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -2,13 +2,10 @@
 /* GADGET formats 1 and 2: every damage is refused and named. */
 #include "gadget_files.h"
 
-#include <math.h>
-
-static void a_set_that_does_not_fit_together_is_refused(void **state)
+TEST(a_set_that_does_not_fit_together_is_refused)
 {
     spec s = mixed;
 
-    (void)state;
     save_set("a.%d", 3, three, mixed);
     unlink(in_folder("a.1"));
     refuse_open(in_folder("a.2"), EQP_ERR_IO, "a.1");
@@ -29,9 +26,8 @@ static void a_set_that_does_not_fit_together_is_refused(void **state)
     refuse_open(in_folder("d.0"), EQP_ERR_IO, "d.1");
 }
 
-static void truncation_anywhere_is_refused(void **state)
+TEST(truncation_anywhere_is_refused)
 {
-    (void)state;
     for (int format = 1; format <= 2; format++) {
         spec s = mixed;
 
@@ -42,11 +38,10 @@ static void truncation_anywhere_is_refused(void **state)
     }
 }
 
-static void damaged_records_are_refused(void **state)
+TEST(damaged_records_are_refused)
 {
     bytes file = file_of(&mixed);
 
-    (void)state;
     /* The length after the header, after the positions, before the velocities. */
     for (int k = 0; k < 3; k++) {
         size_t at = k == 0 ? 260 : k == 1 ? 264 + 4 + 120 : 264 + 128;
@@ -61,11 +56,10 @@ static void damaged_records_are_refused(void **state)
     free(file.p);
 }
 
-static void counts_that_lie_are_refused(void **state)
+TEST(counts_that_lie_are_refused)
 {
     static const int64_t lie[] = {2, 4, INT32_MAX, (int64_t)1 << 31, UINT32_MAX};
 
-    (void)state;
     for (int k = 0; k < 5; k++) {
         spec s = mixed;
         bytes file = file_of(&s), header;
@@ -90,11 +84,10 @@ static void counts_that_lie_are_refused(void **state)
     }
 }
 
-static void totals_are_checked_if_they_are_given(void **state)
+TEST(totals_are_checked_if_they_are_given)
 {
     spec s = mixed;
 
-    (void)state;
     s.total[1] = 77;
     save_spec(in_folder("a"), &s);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "77");
@@ -104,18 +97,17 @@ static void totals_are_checked_if_they_are_given(void **state)
     eqp_snapshot_close(open_good(in_folder("a")));
 }
 
-static void no_particles_is_an_error(void **state)
+TEST(no_particles_is_an_error)
 {
     spec s = mixed;
 
-    (void)state;
     memset(s.n, 0, sizeof s.n);
     memset(s.total, 0, sizeof s.total);
     save_spec(in_folder("a"), &s);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no particles");
 }
 
-static void values_that_cannot_be_used_are_named(void **state)
+TEST(values_that_cannot_be_used_are_named)
 {
     static const struct {
         size_t at;
@@ -128,7 +120,6 @@ static void values_that_cannot_be_used_are_named(void **state)
                {MASS + 4 * 2, NAN, "particle 2: mass is not a number"},
                {MASS + 4 * 3, -1, "particle 7: mass is negative"}};
 
-    (void)state;
     for (int k = 0; k < 6; k++) {
         bytes file = file_of(&mixed), number = {0};
 
@@ -141,14 +132,13 @@ static void values_that_cannot_be_used_are_named(void **state)
     }
 }
 
-static void a_slice_beside_a_bad_value_is_good(void **state)
+TEST(a_slice_beside_a_bad_value_is_good)
 {
     bytes file = file_of(&mixed), number = {0};
     particles p = particles_new(4);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
     eqp_snapshot *s;
 
-    (void)state;
     put_real(&number, (double)NAN, 4, false);
     memcpy(file.p + POS + 12 * 4, number.p, 4);
     save(in_folder("a"), &file);
@@ -164,11 +154,10 @@ static void a_slice_beside_a_bad_value_is_good(void **state)
     free(file.p);
 }
 
-static void a_header_with_impossible_numbers_is_refused(void **state)
+TEST(a_header_with_impossible_numbers_is_refused)
 {
     spec s = mixed;
 
-    (void)state;
     s.time = (double)NAN;
     save_spec(in_folder("a"), &s);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "time");
@@ -182,13 +171,12 @@ static void a_header_with_impossible_numbers_is_refused(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "files");
 }
 
-static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
     particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
     eqp_snapshot *s;
 
-    (void)state;
     save_spec(in_folder("a"), &mixed);
     s = open_good(in_folder("a"));
     for (off_t length = MASS; length >= 0; length -= 13) {
@@ -204,11 +192,10 @@ static void a_file_that_shrinks_after_opening_is_an_error(void **state)
     particles_free(&p);
 }
 
-static void millions_of_empty_blocks_are_refused(void **state)
+TEST(millions_of_empty_blocks_are_refused)
 {
     bytes file = file_of(&mixed);
 
-    (void)state;
     for (int i = 0; i < 5000; i++) {
         put_word(&file, 0, 8, false);
     }
@@ -217,13 +204,12 @@ static void millions_of_empty_blocks_are_refused(void **state)
     free(file.p);
 }
 
-static void ranges_outside_the_snapshot_are_refused(void **state)
+TEST(ranges_outside_the_snapshot_are_refused)
 {
     static const int64_t bad[][2] = {{-1, 1}, {0, 11}, {10, 1}, {11, 0}, {5, -1}, {1, INT64_MAX}, {INT64_MAX, 1}};
     eqp_snapshot_arrays none = {0};
     eqp_snapshot *s;
 
-    (void)state;
     save_spec(in_folder("a"), &mixed);
     s = open_good(in_folder("a"));
     for (int k = 0; k < 7; k++) {
@@ -233,23 +219,4 @@ static void ranges_outside_the_snapshot_are_refused(void **state)
     assert_int_equal(eqp_snapshot_read(s, 0, 10, &none, NULL), EQP_OK);
     assert_int_equal(eqp_snapshot_read(s, 0, 10, NULL, NULL), EQP_ERR_ARGUMENT);
     eqp_snapshot_close(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_set_that_does_not_fit_together_is_refused, files_clear),
-        cmocka_unit_test_setup(truncation_anywhere_is_refused, files_clear),
-        cmocka_unit_test_setup(damaged_records_are_refused, files_clear),
-        cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
-        cmocka_unit_test_setup(totals_are_checked_if_they_are_given, files_clear),
-        cmocka_unit_test_setup(no_particles_is_an_error, files_clear),
-        cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
-        cmocka_unit_test_setup(a_slice_beside_a_bad_value_is_good, files_clear),
-        cmocka_unit_test_setup(a_header_with_impossible_numbers_is_refused, files_clear),
-        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
-        cmocka_unit_test_setup(millions_of_empty_blocks_are_refused, files_clear),
-        cmocka_unit_test_setup(ranges_outside_the_snapshot_are_refused, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -2,15 +2,12 @@
 /* Reading GADGET HDF5: variants of the layout, and damaged files, written here by HDF5. */
 #include "snapshot_hdf5_files.h"
 
-#include <math.h>
-
-static void every_variant_gives_the_same_particles(void **state)
+TEST(every_variant_gives_the_same_particles)
 {
     const hid_t reals[] = {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE};
     const hid_t ids[] = {H5T_STD_U32LE, H5T_STD_I32BE, H5T_STD_U64BE, H5T_STD_I64LE, -1};
     const hid_t counts[] = {H5T_STD_I32LE, H5T_STD_U32BE, H5T_STD_I64LE, H5T_STD_U64LE};
 
-    (void)state;
     for (int variant = 0; variant < 20; variant++) {
         spec s = usual();
         particles whole;
@@ -33,11 +30,10 @@ static void every_variant_gives_the_same_particles(void **state)
     }
 }
 
-static void the_number_of_types_is_free(void **state)
+TEST(the_number_of_types_is_free)
 {
     static const int ntypes[] = {1, 2, 7, 8};
 
-    (void)state;
     for (int k = 0; k < 4; k++) {
         spec s = usual();
         particles whole;
@@ -55,13 +51,12 @@ static void the_number_of_types_is_free(void **state)
     }
 }
 
-static void all_but_the_counts_may_be_missing_in_the_header(void **state)
+TEST(all_but_the_counts_may_be_missing_in_the_header)
 {
     static const double no_mass[MOST_TYPES];
     spec s = usual();
     particles whole = model_particles(1, s.ntypes, s.n, no_mass, 1, false);
 
-    (void)state;
     s.bare = true;
     save_spec(in_folder("a"), &s);
     check_slices(in_folder("a"), &whole);
@@ -89,13 +84,12 @@ static void save_set(const char *pattern, spec s)
     }
 }
 
-static void several_files_are_one_snapshot(void **state)
+TEST(several_files_are_one_snapshot)
 {
     static const char *const given[] = {"snap_007.0.hdf5", "snap_007.1.hdf5", "snap_007.2.hdf5", "snap_007"};
     spec s = usual();
     particles whole = model_particles(3, 6, three[0], s.mass, 1, false);
 
-    (void)state;
     save_set("snap_007.%d.hdf5", s);
     for (int k = 0; k < 4; k++) {
         check_slices(in_folder(given[k]), &whole);
@@ -105,9 +99,8 @@ static void several_files_are_one_snapshot(void **state)
     particles_free(&whole);
 }
 
-static void a_missing_file_of_the_set_is_named(void **state)
+TEST(a_missing_file_of_the_set_is_named)
 {
-    (void)state;
     save_set("snap_007.%d.hdf5", usual());
     unlink(in_folder("snap_007.1.hdf5"));
     refuse_open(in_folder("snap_007.0.hdf5"), EQP_ERR_IO, "snap_007.1.hdf5");
@@ -116,7 +109,7 @@ static void a_missing_file_of_the_set_is_named(void **state)
     refuse_open(in_folder("snap_007.0.hdf5"), EQP_ERR_FORMAT, "snap_007.1.hdf5");
 }
 
-static void what_is_missing_is_named(void **state)
+TEST(what_is_missing_is_named)
 {
     static const struct {
         const char *name;
@@ -126,7 +119,6 @@ static void what_is_missing_is_named(void **state)
     spec s;
     hid_t file;
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         s = usual();
         s.without = missing[k].name;
@@ -146,7 +138,7 @@ static void what_is_missing_is_named(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no group Header");
 }
 
-static void shapes_and_types_are_checked(void **state)
+TEST(shapes_and_types_are_checked)
 {
     static const double zeros[64];
     const struct {
@@ -160,7 +152,6 @@ static void shapes_and_types_are_checked(void **state)
                {"Coordinates", 4, 3, H5T_STD_I32LE, "floating-point"}, {"Velocities", 4, 4, H5T_IEEE_F32LE, "shape"},
                {"ParticleIDs", 4, 1, H5T_IEEE_F64LE, "integers"},      {"ParticleIDs", 3, 1, H5T_STD_I64LE, "shape"}};
 
-    (void)state;
     for (int k = 0; k < 8; k++) {
         spec s = usual();
 
@@ -170,12 +161,11 @@ static void shapes_and_types_are_checked(void **state)
     }
 }
 
-static void attributes_of_the_wrong_kind_are_refused(void **state)
+TEST(attributes_of_the_wrong_kind_are_refused)
 {
     static const char *const name[] = {"NumPart_ThisFile", "NumPart_Total", "MassTable", "Time"};
     static const double number[4] = {1, 1, 1, 1};
 
-    (void)state;
     for (int k = 0; k < 4; k++) {
         spec s = usual();
         hid_t file, header, string = H5Tcopy(H5T_C_S1);
@@ -198,11 +188,10 @@ static void attributes_of_the_wrong_kind_are_refused(void **state)
 }
 
 /* The header and the shapes agree on counts that the bytes stored cannot hold. */
-static void counts_that_lie_are_refused(void **state)
+TEST(counts_that_lie_are_refused)
 {
     static const int64_t lie[] = {(int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX, -1, 5, 3};
 
-    (void)state;
     for (int k = 0; k < 6; k++) {
         for (int packed = 0; packed < 2; packed++) {
             spec s = usual();
@@ -228,11 +217,10 @@ static void counts_that_lie_are_refused(void **state)
     }
 }
 
-static void totals_are_checked(void **state)
+TEST(totals_are_checked)
 {
     spec s = usual();
 
-    (void)state;
     s.total[1] = 77;
     save_spec(in_folder("a"), &s);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "77");
@@ -244,12 +232,11 @@ static void totals_are_checked(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "4294967300");
 }
 
-static void values_that_cannot_be_used_are_named(void **state)
+TEST(values_that_cannot_be_used_are_named)
 {
     double number[12] = {0};
     spec s = usual();
 
-    (void)state;
     save_spec(in_folder("a"), &s);
     number[7] = (double)NAN;
     replace(in_folder("a"), &s, "Coordinates", 4, 3, H5T_IEEE_F32LE, number);
@@ -265,7 +252,7 @@ static void values_that_cannot_be_used_are_named(void **state)
     refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 6: mass is negative");
 }
 
-static void ids_keep_their_bits(void **state)
+TEST(ids_keep_their_bits)
 {
     static const uint64_t big[4] = {UINT64_MAX, (uint64_t)1 << 63, 0, ((uint64_t)1 << 53) + 1};
     spec s = usual();
@@ -273,7 +260,6 @@ static void ids_keep_their_bits(void **state)
     hid_t file, dataset;
     eqp_snapshot *opened;
 
-    (void)state;
     s.id = H5T_STD_U64LE;
     save_spec(in_folder("a"), &s);
     file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -289,7 +275,7 @@ static void ids_keep_their_bits(void **state)
 }
 
 /* An exponent in the file has precedence over 1/2, a comoving flag over the comparison of time and redshift. */
-static void velocities_of_cosmological_files_are_peculiar(void **state)
+TEST(velocities_of_cosmological_files_are_peculiar)
 {
     static const struct {
         const char *exponent;
@@ -303,7 +289,6 @@ static void velocities_of_cosmological_files_are_peculiar(void **state)
              {NULL, 0, 0, 1},
              {NULL, 0, 1, 0.5}};
 
-    (void)state;
     for (int k = 0; k < 6; k++) {
         spec s = usual();
         particles p = particles_new(10);
@@ -382,9 +367,8 @@ static int find_borders(const char *path, const spec *s, size_t border[64])
 }
 
 /* Truncates at every border of a dataset, one byte to either side, and at 200 random lengths. */
-static void truncation_is_refused_and_nothing_is_printed(void **state)
+TEST(truncation_is_refused_and_nothing_is_printed)
 {
-    (void)state;
     for (int packed = 0; packed < 2; packed++) {
         spec s = usual();
         size_t border[64], size;
@@ -422,14 +406,13 @@ static void truncation_is_refused_and_nothing_is_printed(void **state)
     }
 }
 
-static void a_file_that_changes_after_opening_is_an_error(void **state)
+TEST(a_file_that_changes_after_opening_is_an_error)
 {
     spec s = usual();
     particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
     eqp_snapshot *opened;
 
-    (void)state;
     save_spec(in_folder("a"), &s);
     opened = open_good(in_folder("a"));
     assert_int_equal(truncate(in_folder("a"), 5000), 0);
@@ -446,12 +429,11 @@ static void a_file_that_changes_after_opening_is_an_error(void **state)
     particles_free(&p);
 }
 
-static void a_user_block_before_the_signature_is_passed_over(void **state)
+TEST(a_user_block_before_the_signature_is_passed_over)
 {
     spec s = usual();
     hid_t properties = H5Pcreate(H5P_FILE_CREATE), file;
 
-    (void)state;
     H5Pset_userblock(properties, 1024);
     file = H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, properties, H5P_DEFAULT);
     put_header(&s, file);
@@ -473,13 +455,12 @@ static herr_t count_calls(hid_t stack, void *user)
 }
 
 /* Error printing is off inside calls and restored afterwards. */
-static void the_callers_error_reports_stay_as_they_were(void **state)
+TEST(the_callers_error_reports_stay_as_they_were)
 {
     H5E_auto2_t before;
     void *user;
     int calls = 0;
 
-    (void)state;
     H5Eget_auto2(H5E_DEFAULT, &before, &user);
     H5Eset_auto2(H5E_DEFAULT, count_calls, &calls);
     save_text(in_folder("a"), "\x89HDF\r\n\x1a\n and no more");
@@ -490,7 +471,7 @@ static void the_callers_error_reports_stay_as_they_were(void **state)
     H5Eset_auto2(H5E_DEFAULT, before, user);
 }
 
-static void large_chunks_are_read_in_slices(void **state)
+TEST(large_chunks_are_read_in_slices)
 {
     static const double no_mass[6];
     const int64_t n = 100000, counts[6] = {0, n};
@@ -500,7 +481,6 @@ static void large_chunks_are_read_in_slices(void **state)
     hid_t file, group, properties, space, dataset;
     double *x = malloc(3 * (size_t)n * sizeof *x);
 
-    (void)state;
     assert_non_null(x);
     memcpy(s.n, counts, sizeof counts);
     memcpy(s.total, counts, sizeof counts);
@@ -536,29 +516,4 @@ static void large_chunks_are_read_in_slices(void **state)
     eqp_snapshot_close(opened);
     particles_free(&whole);
     free(x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_variant_gives_the_same_particles, files_clear),
-        cmocka_unit_test_setup(the_number_of_types_is_free, files_clear),
-        cmocka_unit_test_setup(all_but_the_counts_may_be_missing_in_the_header, files_clear),
-        cmocka_unit_test_setup(several_files_are_one_snapshot, files_clear),
-        cmocka_unit_test_setup(a_missing_file_of_the_set_is_named, files_clear),
-        cmocka_unit_test_setup(what_is_missing_is_named, files_clear),
-        cmocka_unit_test_setup(shapes_and_types_are_checked, files_clear),
-        cmocka_unit_test_setup(attributes_of_the_wrong_kind_are_refused, files_clear),
-        cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
-        cmocka_unit_test_setup(totals_are_checked, files_clear),
-        cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
-        cmocka_unit_test_setup(ids_keep_their_bits, files_clear),
-        cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
-        cmocka_unit_test_setup(truncation_is_refused_and_nothing_is_printed, files_clear),
-        cmocka_unit_test_setup(a_file_that_changes_after_opening_is_an_error, files_clear),
-        cmocka_unit_test_setup(a_user_block_before_the_signature_is_passed_over, files_clear),
-        cmocka_unit_test_setup(the_callers_error_reports_stay_as_they_were, files_clear),
-        cmocka_unit_test_setup(large_chunks_are_read_in_slices, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

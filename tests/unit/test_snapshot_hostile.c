@@ -43,12 +43,11 @@ static void save_whole(const char *path)
 }
 
 /* The target of each link is a valid snapshot, which would be read if the link were followed. */
-static void links_out_of_the_file_are_not_followed(void **state)
+TEST(links_out_of_the_file_are_not_followed)
 {
     static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
     hid_t file, group;
 
-    (void)state;
     save_whole(in_folder("other"));
     for (int k = 0; k < 4; k += memcheck_here() ? 3 : 1) {
         char place[64];
@@ -71,11 +70,10 @@ static void links_out_of_the_file_are_not_followed(void **state)
 }
 
 /* A link within the file may lead through one that leaves it. */
-static void links_over_links_out_of_the_file_are_not_followed(void **state)
+TEST(links_over_links_out_of_the_file_are_not_followed)
 {
     hid_t file, group;
 
-    (void)state;
     save_whole(in_folder("other"));
     group = open_without("Coordinates", &file);
     assert_true(H5Lcreate_external("other", "/", file, "over", H5P_DEFAULT, H5P_DEFAULT) >= 0);
@@ -105,13 +103,12 @@ static void check_whole(const char *path, const particles *whole)
     eqp_snapshot_close(s);
 }
 
-static void links_within_the_file_are_followed(void **state)
+TEST(links_within_the_file_are_followed)
 {
     hid_t file, group;
     spec s = usual();
     particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
 
-    (void)state;
     save_whole(in_folder("a"));
     group = open_again(&file);
     assert_true(H5Lmove(group, "Coordinates", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
@@ -144,12 +141,11 @@ static void put_coordinates(hid_t group, hid_t type, int ndims, const hsize_t *d
     H5Sclose(space);
 }
 
-static void numbers_in_other_files_are_not_read(void **state)
+TEST(numbers_in_other_files_are_not_read)
 {
     static const hsize_t shape[2] = {4, 3}, any[2] = {H5S_UNLIMITED, 3};
     hid_t file, group, properties, space;
 
-    (void)state;
     save_part(in_folder("raw"), (const unsigned char *)zeros, 96);
     group = open_without("Coordinates", &file);
     properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -231,11 +227,10 @@ static hid_t other_type(int k)
     return type;
 }
 
-static void every_other_type_of_dataset_is_refused(void **state)
+TEST(every_other_type_of_dataset_is_refused)
 {
     static const char *const name[] = {"Coordinates", "ParticleIDs"};
 
-    (void)state;
     for (int k = 0; k < 2 * OTHER_TYPES; k++) {
         if (memcheck_here() && k % 2 != k / 2 % 2) {
             continue;
@@ -275,9 +270,8 @@ static const char *const attributes[] = {"NumPart_ThisFile",
 
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
-static void every_other_type_of_attribute_is_refused(void **state)
+TEST(every_other_type_of_attribute_is_refused)
 {
-    (void)state;
     for (int a = 0; a < ATTRIBUTES; a++) {
         for (int k = memcheck_here() ? a : 0; k < OTHER_TYPES - 2; k += memcheck_here() ? ATTRIBUTES : 1) {
             hid_t file, header = open_header_without(attributes[a], &file), type = other_type(k);
@@ -295,9 +289,8 @@ static void every_other_type_of_attribute_is_refused(void **state)
 }
 
 /* No numbers, too many, and a number other than that of the types. */
-static void every_other_length_of_attribute_is_refused(void **state)
+TEST(every_other_length_of_attribute_is_refused)
 {
-    (void)state;
     for (int a = 0; a < ATTRIBUTES; a++) {
         for (int k = memcheck_here() ? a % 4 : 0; k < 4; k += memcheck_here() ? 4 : 1) {
             hid_t file, header = open_header_without(attributes[a], &file), attribute, space;
@@ -319,7 +312,7 @@ static void every_other_length_of_attribute_is_refused(void **state)
     }
 }
 
-static void every_other_shape_of_dataset_is_refused(void **state)
+TEST(every_other_shape_of_dataset_is_refused)
 {
     static const struct {
         int ndims;
@@ -328,7 +321,6 @@ static void every_other_shape_of_dataset_is_refused(void **state)
                  {2, {3, 4}}, {2, {4, 1}}, {3, {4, 3, 1}}, {3, {1, 4, 3}}, {4, {2, 2, 3, 1}}};
     hid_t file, group, space, dataset;
 
-    (void)state;
     for (int k = 0; k < (int)(sizeof shape / sizeof *shape); k += memcheck_here() ? 3 : 1) {
         group = open_without("Coordinates", &file);
         put_coordinates(group, H5T_IEEE_F64LE, shape[k].ndims, shape[k].dimension, NULL, H5P_DEFAULT, zeros);
@@ -346,11 +338,10 @@ static void every_other_shape_of_dataset_is_refused(void **state)
     }
 }
 
-static void objects_of_another_kind_are_refused(void **state)
+TEST(objects_of_another_kind_are_refused)
 {
     hid_t file, group, type, space;
 
-    (void)state;
     group = open_without("Coordinates", &file);
     H5Gclose(H5Gcreate2(group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     close_again(file, group);
@@ -421,11 +412,10 @@ static void save_claim(int64_t n, hid_t properties, bool first_chunk_only)
     assert_true(H5Fclose(file) >= 0);
 }
 
-static void shapes_without_bytes_are_refused(void **state)
+TEST(shapes_without_bytes_are_refused)
 {
     static const int64_t claim[] = {5, 1000, (int64_t)1 << 31, (int64_t)1 << 40};
 
-    (void)state;
     for (int k = 0; k < 12; k += memcheck_here() ? 5 : 1) {
         hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
         struct stat status;
@@ -445,12 +435,11 @@ static void shapes_without_bytes_are_refused(void **state)
 }
 
 /* Wide chunks hold more bytes than the shape needs, and yet one chunk is missing. */
-static void a_missing_chunk_is_found(void **state)
+TEST(a_missing_chunk_is_found)
 {
     for (int k = 0; k < 2; k++) {
         hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
 
-        (void)state;
         H5Pset_chunk(properties, 2, (hsize_t[]){4, 9});
         if (k > 0) {
             H5Pset_deflate(properties, 1);
@@ -464,12 +453,11 @@ static void a_missing_chunk_is_found(void **state)
 }
 
 /* The test writes no data: HDF5 would write out of bounds. */
-static void filters_in_a_wrong_order_are_refused(void **state)
+TEST(filters_in_a_wrong_order_are_refused)
 {
     static const hsize_t shape[2] = {4, 3};
     static const unsigned char few[64];
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
         hid_t space = H5Screate_simple(2, shape, NULL), dataset;
@@ -493,12 +481,11 @@ static void filters_in_a_wrong_order_are_refused(void **state)
 }
 
 /* HDF5 trusts the size of the chunk in the file and reads past its end. */
-static void chunks_shorter_than_they_should_be_are_refused(void **state)
+TEST(chunks_shorter_than_they_should_be_are_refused)
 {
     static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
     static const unsigned char few[64];
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
         hid_t space = H5Screate_simple(2, shape, most), dataset;
@@ -523,11 +510,10 @@ static void chunks_shorter_than_they_should_be_are_refused(void **state)
 }
 
 /* HDF5 would decompress a chunk of 1.5 GiB for 4 particles. */
-static void chunks_far_larger_than_the_file_are_refused(void **state)
+TEST(chunks_far_larger_than_the_file_are_refused)
 {
     static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
 
-    (void)state;
     for (int k = 0; k < 2; k++) {
         hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
         hid_t space = H5Screate_simple(2, shape, most), dataset;
@@ -547,12 +533,11 @@ static void chunks_far_larger_than_the_file_are_refused(void **state)
     }
 }
 
-static void every_usual_filter_is_read(void **state)
+TEST(every_usual_filter_is_read)
 {
     spec s = usual();
     particles whole;
 
-    (void)state;
     s.mass[1] = 0;
     whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
     for (int k = 0; k < 5; k++) {
@@ -585,26 +570,4 @@ static void every_usual_filter_is_read(void **state)
         (memcheck_here() ? check_whole : check_slices)(in_folder("a"), &whole);
     }
     particles_free(&whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(links_out_of_the_file_are_not_followed, files_clear),
-        cmocka_unit_test_setup(links_over_links_out_of_the_file_are_not_followed, files_clear),
-        cmocka_unit_test_setup(links_within_the_file_are_followed, files_clear),
-        cmocka_unit_test_setup(numbers_in_other_files_are_not_read, files_clear),
-        cmocka_unit_test_setup(every_other_type_of_dataset_is_refused, files_clear),
-        cmocka_unit_test_setup(every_other_type_of_attribute_is_refused, files_clear),
-        cmocka_unit_test_setup(every_other_length_of_attribute_is_refused, files_clear),
-        cmocka_unit_test_setup(every_other_shape_of_dataset_is_refused, files_clear),
-        cmocka_unit_test_setup(objects_of_another_kind_are_refused, files_clear),
-        cmocka_unit_test_setup(shapes_without_bytes_are_refused, files_clear),
-        cmocka_unit_test_setup(a_missing_chunk_is_found, files_clear),
-        cmocka_unit_test_setup(filters_in_a_wrong_order_are_refused, files_clear),
-        cmocka_unit_test_setup(chunks_shorter_than_they_should_be_are_refused, files_clear),
-        cmocka_unit_test_setup(chunks_far_larger_than_the_file_are_refused, files_clear),
-        cmocka_unit_test_setup(every_usual_filter_is_read, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

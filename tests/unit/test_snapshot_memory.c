@@ -78,11 +78,10 @@ static void fail_one_by_one(const char *path)
     }
 }
 
-static void opening_and_reading_survive_failing_allocations(void **state)
+TEST(opening_and_reading_survive_failing_allocations)
 {
     bytes gadget = gadget_file(), tipsy = tipsy_file();
 
-    (void)state;
     save(in_folder("gadget"), &gadget);
     save(in_folder("tipsy"), &tipsy);
     save_text(in_folder("text"), "1 2 3 4 5 6 7\n1 2 3 4 5 6 7\n");
@@ -191,9 +190,8 @@ static void fail_call_one_by_one(int (*call)(eqp_message *message))
     }
 }
 
-static void hdf5_files_survive_our_failing_allocations(void **state)
+TEST(hdf5_files_survive_our_failing_allocations)
 {
-    (void)state;
     if (!failing_malloc_only_ours()) {
         skip();
     }
@@ -201,15 +199,6 @@ static void hdf5_files_survive_our_failing_allocations(void **state)
     fail_call_one_by_one(read_snapshot);
     fail_call_one_by_one(write_table);
     fail_call_one_by_one(write_xdmf);
-    /* No temporary file is left: three files of the first test, two snapshots, a table and an XDMF file. */
-    assert_int_equal(files_in_folder(false), 3 + NFILES + 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_and_reading_survive_failing_allocations),
-        cmocka_unit_test(hdf5_files_survive_our_failing_allocations),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+    /* No temporary file is left: two snapshots, a table and an XDMF file. */
+    assert_int_equal(files_in_folder(false), NFILES + 2);
 }

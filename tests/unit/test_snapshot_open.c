@@ -2,14 +2,11 @@
 /* Files that are not snapshots, and real snapshots. */
 #include "snapshot_files.h"
 
-#include <math.h>
-
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
     eqp_snapshot *s = NULL;
     struct stat status;
 
-    (void)state;
     assert_int_equal(eqp_snapshot_open(NULL, &s, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_snapshot_open("a", NULL, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_snapshot_open("", &s, NULL), EQP_ERR_IO);
@@ -23,25 +20,22 @@ static void what_is_no_file_is_refused(void **state)
 }
 
 /* The pipe has no writer: a blocking open would run into the time limit of the test. */
-static void a_pipe_is_refused_without_waiting(void **state)
+TEST(a_pipe_is_refused_without_waiting)
 {
-    (void)state;
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
     refuse_open(in_folder("pipe"), EQP_ERR_IO, "not a regular file");
     assert_int_equal(mkfifo(in_folder("snap.0"), 0600), 0);
     refuse_open(in_folder("snap"), EQP_ERR_IO, "not a regular file");
 }
 
-static void a_folder_in_place_of_a_file_of_a_set_is_refused(void **state)
+TEST(a_folder_in_place_of_a_file_of_a_set_is_refused)
 {
-    (void)state;
     assert_int_equal(mkdir(in_folder("snap.0.hdf5"), 0700), 0);
     refuse_open(in_folder("snap"), EQP_ERR_IO, "is a directory");
 }
 
-static void an_unreadable_file_is_refused(void **state)
+TEST(an_unreadable_file_is_refused)
 {
-    (void)state;
     if (geteuid() == 0) {
         print_message("root may read everything\n");
         skip();
@@ -51,20 +45,18 @@ static void an_unreadable_file_is_refused(void **state)
     refuse_open(in_folder("a"), EQP_ERR_IO, "ermission");
 }
 
-static void an_empty_file_is_refused(void **state)
+TEST(an_empty_file_is_refused)
 {
-    (void)state;
     save_text(in_folder("a"), "");
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "empty");
 }
 
 /* Random bytes of every length up to beyond all headers. */
-static void unknown_bytes_are_refused(void **state)
+TEST(unknown_bytes_are_refused)
 {
     unsigned char junk[700];
     uint32_t word = 12345;
 
-    (void)state;
     for (int i = 0; i < (int)sizeof junk; i++) {
         word = word * 1664525 + 1013904223;
         junk[i] = (unsigned char)(word >> 24);
@@ -76,11 +68,10 @@ static void unknown_bytes_are_refused(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no known format");
 }
 
-static void the_name_says_nothing(void **state)
+TEST(the_name_says_nothing)
 {
     static const char *const name[] = {"a.hdf5", "b.dat", "c.tipsy", "d", "e.0", "f g"};
 
-    (void)state;
     for (int k = 0; k < 6; k++) {
         eqp_snapshot *s;
 
@@ -91,20 +82,18 @@ static void the_name_says_nothing(void **state)
     }
 }
 
-static void a_name_with_control_characters_gives_one_line(void **state)
+TEST(a_name_with_control_characters_gives_one_line)
 {
-    (void)state;
     refuse_open(in_folder("a\nb\x1b[31m"), EQP_ERR_IO, "a?b?[31m: No such file");
 }
 
-static void what_other_formats_do_not_have_is_unknown(void **state)
+TEST(what_other_formats_do_not_have_is_unknown)
 {
     double value[1];
     eqp_attribute attribute = {.name = "step", .kind = EQP_KIND_INT64, .integer = 77};
     eqp_column column = {"Potential", EQP_KIND_DOUBLE, 1};
     eqp_snapshot *s;
 
-    (void)state;
     save_text(in_folder("a"), "1 2 3 4 5 6 7\n");
     s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_attribute(s, &attribute, NULL), EQP_ERR_UNKNOWN);
@@ -181,12 +170,11 @@ static void check_real_file(const char *path, int k)
     eqp_snapshot_close(s);
 }
 
-static void real_files_have_the_particles_and_masses_they_should(void **state)
+TEST(real_files_have_the_particles_and_masses_they_should)
 {
     const char *data = getenv("EQUIPOISE_SHARED_DATA");
     int found = 0;
 
-    (void)state;
     for (int k = 0; k < (int)(sizeof real_files / sizeof *real_files); k++) {
         char path[4096];
 
@@ -202,21 +190,4 @@ static void real_files_have_the_particles_and_masses_they_should(void **state)
     if (found == 0) {
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_no_file_is_refused, files_clear),
-        cmocka_unit_test_setup(a_pipe_is_refused_without_waiting, files_clear),
-        cmocka_unit_test_setup(a_folder_in_place_of_a_file_of_a_set_is_refused, files_clear),
-        cmocka_unit_test_setup(an_unreadable_file_is_refused, files_clear),
-        cmocka_unit_test_setup(an_empty_file_is_refused, files_clear),
-        cmocka_unit_test_setup(unknown_bytes_are_refused, files_clear),
-        cmocka_unit_test_setup(the_name_says_nothing, files_clear),
-        cmocka_unit_test_setup(a_name_with_control_characters_gives_one_line, files_clear),
-        cmocka_unit_test_setup(what_other_formats_do_not_have_is_unknown, files_clear),
-        cmocka_unit_test(real_files_have_the_particles_and_masses_they_should),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -105,9 +105,8 @@ static void check_table(const char *path, const table *t)
     particles_free(&p);
 }
 
-static void tables_are_read_by_their_names(void **state)
+TEST(tables_are_read_by_their_names)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
         save_text(in_folder("a"), tables[k].text);
         check_table(in_folder("a"), &tables[k]);
@@ -115,9 +114,8 @@ static void tables_are_read_by_their_names(void **state)
 }
 
 /* Compressed files give the same particles; truncated ones are refused. */
-static void packed_tables_are_read(void **state)
+TEST(packed_tables_are_read)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k += 7) {
         save_packed_text(in_folder("a"), tables[k].text);
         check_table(in_folder("a"), &tables[k]);
@@ -127,14 +125,13 @@ static void packed_tables_are_read(void **state)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is empty");
 }
 
-static void slices_of_packed_text_are_those_of_the_whole(void **state)
+TEST(slices_of_packed_text_are_those_of_the_whole)
 {
     enum { N = 3000 };
     particles p = particles_new(10);
     char *text = malloc(N * 64), *at = text;
     eqp_snapshot *s;
 
-    (void)state;
     assert_non_null(text);
     at += sprintf(at, "z y x\n");
     for (int i = 0; i < N; i++) {
@@ -154,7 +151,7 @@ static void slices_of_packed_text_are_those_of_the_whole(void **state)
     particles_free(&p);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
     static const struct {
         const char *text, *what;
@@ -206,7 +203,6 @@ static void what_is_wrong_is_named(void **state)
                       "1\0",
                       4, "UTF-16"}};
 
-    (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         eqp_message message = {""};
         int rc;
@@ -221,15 +217,4 @@ static void what_is_wrong_is_named(void **state)
         save_part(in_folder("a"), (const unsigned char *)strangers[k].sign, strangers[k].bytes);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, strangers[k].what);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tables_are_read_by_their_names, files_clear),
-        cmocka_unit_test_setup(packed_tables_are_read, files_clear),
-        cmocka_unit_test_setup(slices_of_packed_text_are_those_of_the_whole, files_clear),
-        cmocka_unit_test_setup(what_is_wrong_is_named, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -41,9 +41,8 @@ static bytes file_of(int64_t n, bool with_id)
     return b;
 }
 
-static void both_layouts_give_the_same_particles(void **state)
+TEST(both_layouts_give_the_same_particles)
 {
-    (void)state;
     for (int with_id = 0; with_id < 2; with_id++) {
         const int64_t counts[TYPES] = {0, 12};
         particles whole = model_particles(1, TYPES, counts, no_mass, with_id, false);
@@ -62,7 +61,7 @@ static void both_layouts_give_the_same_particles(void **state)
     }
 }
 
-static void comments_blanks_and_further_columns_are_passed_over(void **state)
+TEST(comments_blanks_and_further_columns_are_passed_over)
 {
     static const char *const between[] = {
         "\n", "\n\n  \t\n", "  # comment\n", " 8 nine \"10\"\n#\n", "\r\n", "\n   # 1 2 3 4 5 6 7 8\n", "# 8\n"};
@@ -70,7 +69,6 @@ static void comments_blanks_and_further_columns_are_passed_over(void **state)
     particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
     bytes b = {0};
 
-    (void)state;
     put_text(&b, "# m x y z vx vy vz, \xc3\xa4\n\n");
     for (int64_t i = 0; i < 14; i++) {
         if (i % 3 == 0) {
@@ -85,13 +83,12 @@ static void comments_blanks_and_further_columns_are_passed_over(void **state)
     particles_free(&whole);
 }
 
-static void numbers_may_have_any_usual_form(void **state)
+TEST(numbers_may_have_any_usual_form)
 {
     static const double want[] = {1, 0.5, -2500, 0.125, 3, 0, 1e300};
     eqp_snapshot *s;
     particles p = particles_new(1);
 
-    (void)state;
     save_text(in_folder("a"), "+1 .5 -2.5D+03 1.25d-1 3. -0 1e300");
     s = open_good(in_folder("a"));
     read_good(s, 0, &p);
@@ -102,7 +99,7 @@ static void numbers_may_have_any_usual_form(void **state)
     particles_free(&p);
 }
 
-static void slices_of_many_lines_start_where_they_should(void **state)
+TEST(slices_of_many_lines_start_where_they_should)
 {
     static const int64_t cut[] = {0, 1, 1023, 1024, 1025, 2048, 3000, 4100, 5000};
     const int64_t counts[TYPES] = {0, 5000};
@@ -110,7 +107,6 @@ static void slices_of_many_lines_start_where_they_should(void **state)
     bytes file = file_of(5000, true);
     eqp_snapshot *s;
 
-    (void)state;
     save(in_folder("a"), &file);
     s = open_good(in_folder("a"));
     for (int k = 7; k >= 0; k--) {
@@ -128,23 +124,21 @@ static void slices_of_many_lines_start_where_they_should(void **state)
     particles_free(&whole);
 }
 
-static void truncation_anywhere_is_refused_where_the_header_counts(void **state)
+TEST(truncation_anywhere_is_refused_where_the_header_counts)
 {
     bytes file = file_of(4, true);
 
-    (void)state;
     save(in_folder("a"), &file);
     refuse_truncations(in_folder("a"), 1);
     free(file.p);
 }
 
 /* Without a count, truncation is detected within a line only, and not within its last number. */
-static void truncation_within_a_line_is_refused(void **state)
+TEST(truncation_within_a_line_is_refused)
 {
     bytes file = {0};
     int refused = 0;
 
-    (void)state;
     put_text(&file, "1 2 3 4 5 6 77\n1 2 3 4 5 6 77\n");
     for (size_t n = 0; n < file.n; n++) {
         eqp_message message = {""};
@@ -162,7 +156,7 @@ static void truncation_within_a_line_is_refused(void **state)
     free(file.p);
 }
 
-static void what_is_wrong_is_named_with_its_line(void **state)
+TEST(what_is_wrong_is_named_with_its_line)
 {
     static const struct {
         const char *text, *what;
@@ -199,7 +193,6 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"0\n2\n0\n0 1 2 3 4 5 6 7\n0.5 1 2 3 4 5 6 7\n", "line 5: column 1 is not an integer", EQP_ERR_FORMAT},
     };
 
-    (void)state;
     for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
         save_text(in_folder("a"), bad[k].text);
         refuse_read(in_folder("a"), bad[k].code, bad[k].what);
@@ -214,12 +207,11 @@ static void put_long_line(bytes *b, int columns, const char *end)
     put_text(b, end);
 }
 
-static void lines_without_end_are_refused(void **state)
+TEST(lines_without_end_are_refused)
 {
     bytes b = {0};
     eqp_snapshot *s;
 
-    (void)state;
     put_long_line(&b, 100000, "");
     save(in_folder("a"), &b);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "longer than");
@@ -235,11 +227,10 @@ static void lines_without_end_are_refused(void **state)
     free(b.p);
 }
 
-static void a_zero_byte_behind_the_start_is_refused(void **state)
+TEST(a_zero_byte_behind_the_start_is_refused)
 {
     bytes file = file_of(200, false);
 
-    (void)state;
     assert_true(file.n > 5000);
     file.p[5000] = '\0';
     save(in_folder("a"), &file);
@@ -247,13 +238,12 @@ static void a_zero_byte_behind_the_start_is_refused(void **state)
     free(file.p);
 }
 
-static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
     bytes file = file_of(2000, false);
     eqp_snapshot_arrays none = {0};
     eqp_snapshot *s;
 
-    (void)state;
     save(in_folder("a"), &file);
     s = open_good(in_folder("a"));
     save_part(in_folder("a"), file.p, file.n / 2);
@@ -263,21 +253,4 @@ static void a_file_that_shrinks_after_opening_is_an_error(void **state)
     assert_int_equal(eqp_snapshot_read(s, 0, 1, &none, NULL), EQP_ERR_IO);
     eqp_snapshot_close(s);
     free(file.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(both_layouts_give_the_same_particles, files_clear),
-        cmocka_unit_test_setup(comments_blanks_and_further_columns_are_passed_over, files_clear),
-        cmocka_unit_test_setup(numbers_may_have_any_usual_form, files_clear),
-        cmocka_unit_test_setup(slices_of_many_lines_start_where_they_should, files_clear),
-        cmocka_unit_test_setup(truncation_anywhere_is_refused_where_the_header_counts, files_clear),
-        cmocka_unit_test_setup(truncation_within_a_line_is_refused, files_clear),
-        cmocka_unit_test_setup(what_is_wrong_is_named_with_its_line, files_clear),
-        cmocka_unit_test_setup(lines_without_end_are_refused, files_clear),
-        cmocka_unit_test_setup(a_zero_byte_behind_the_start_is_refused, files_clear),
-        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -2,8 +2,6 @@
 /* TIPSY in both byte orders, with any pad word. */
 #include "snapshot_files.h"
 
-#include <math.h>
-
 #include "io/tipsy.h"
 
 enum { TYPES = 6, KINDS = 3 };
@@ -48,11 +46,10 @@ static bytes file_of(bool big, uint32_t pad)
     return file_in(big, pad, 0);
 }
 
-static void doubles_and_short_headers_are_told_by_the_size(void **state)
+TEST(doubles_and_short_headers_are_told_by_the_size)
 {
     particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
 
-    (void)state;
     for (int variant = 0; variant < 12; variant++) {
         const bool is_short = variant & 2;
         bytes file = file_in(variant & 1, 0, variant / 4);
@@ -73,12 +70,11 @@ static void doubles_and_short_headers_are_told_by_the_size(void **state)
     particles_free(&whole);
 }
 
-static void both_byte_orders_and_any_pad_give_the_same_particles(void **state)
+TEST(both_byte_orders_and_any_pad_give_the_same_particles)
 {
     static const uint32_t pad[] = {0, 1, 0x7f26, 0xffffffff, 0x01000000};
     particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
 
-    (void)state;
     for (int k = 0; k < 10; k++) {
         bytes file = file_of(k % 2, pad[k / 2]);
         eqp_snapshot *s;
@@ -96,9 +92,8 @@ static void both_byte_orders_and_any_pad_give_the_same_particles(void **state)
     particles_free(&whole);
 }
 
-static void truncation_anywhere_is_refused(void **state)
+TEST(truncation_anywhere_is_refused)
 {
-    (void)state;
     for (int big = 0; big < 2; big++) {
         bytes file = file_of(big, 0x12345678);
 
@@ -108,11 +103,10 @@ static void truncation_anywhere_is_refused(void **state)
     }
 }
 
-static void counts_that_lie_are_refused(void **state)
+TEST(counts_that_lie_are_refused)
 {
     static const int64_t dark[] = {0, 4, 6, INT32_MAX, (int64_t)UINT32_MAX - 5};
 
-    (void)state;
     for (int k = 0; k < 5; k++) {
         bytes file = file_of(true, 0), header = header_of(true, 5 + dark[k], 2, dark[k], 3, 0);
 
@@ -124,14 +118,13 @@ static void counts_that_lie_are_refused(void **state)
     }
 }
 
-static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
     bytes file = file_of(true, 0);
     particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
     eqp_snapshot *s;
 
-    (void)state;
     save(in_folder("a"), &file);
     s = open_good(in_folder("a"));
     for (off_t length = (off_t)file.n - 1; length >= 0; length -= 13) {
@@ -143,28 +136,26 @@ static void a_file_that_shrinks_after_opening_is_an_error(void **state)
     free(file.p);
 }
 
-static void a_longer_file_is_refused(void **state)
+TEST(a_longer_file_is_refused)
 {
     bytes file = file_of(false, 0);
 
-    (void)state;
     put_word(&file, 0, 1, false);
     save(in_folder("a"), &file);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "damaged");
     free(file.p);
 }
 
-static void no_particles_is_an_error(void **state)
+TEST(no_particles_is_an_error)
 {
     bytes file = header_of(true, 0, 0, 0, 0, 0);
 
-    (void)state;
     save(in_folder("a"), &file);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no particles");
     free(file.p);
 }
 
-static void values_that_cannot_be_used_are_named(void **state)
+TEST(values_that_cannot_be_used_are_named)
 {
     static const struct {
         int64_t particle;
@@ -175,7 +166,6 @@ static void values_that_cannot_be_used_are_named(void **state)
                {6, 32 + 2 * 48 + 4 * 36 + 4, NAN, "particle 6: x is not a number"},
                {9, 32 + 2 * 48 + 5 * 36 + 2 * 44 + 24, INFINITY, "particle 9: vz is infinite"}};
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         bytes file = file_of(true, 0), number = {0};
 
@@ -189,7 +179,7 @@ static void values_that_cannot_be_used_are_named(void **state)
 }
 
 /* Files of this size cannot be written here, so their headers are parsed alone. */
-static void the_pad_holds_the_upper_bits_of_large_counts(void **state)
+TEST(the_pad_holds_the_upper_bits_of_large_counts)
 {
     const int64_t high = (int64_t)1 << 32, dark = high + 7, n = dark + 2 + 3;
     const int64_t size = 32 + 2 * 48 + dark * 36 + 3 * 44;
@@ -197,7 +187,6 @@ static void the_pad_holds_the_upper_bits_of_large_counts(void **state)
     bytes header = header_of(true, n - high, 2, dark - high, 3, 0x00010001);
     eqp__tipsy found;
 
-    (void)state;
     assert_true(eqp__tipsy_parse(header.p, size, &found));
     assert_true(found.big);
     assert_int_equal(found.n[0], 2);
@@ -211,13 +200,12 @@ static void the_pad_holds_the_upper_bits_of_large_counts(void **state)
 }
 
 /* 2^31 gas and as many dark particles: the lower 32 bits of the total are 0. */
-static void the_pad_is_believed_where_the_sum_fails_without_it(void **state)
+TEST(the_pad_is_believed_where_the_sum_fails_without_it)
 {
     const int64_t half = (int64_t)1 << 31;
     bytes header = header_of(false, 0, half, half, 0, 0x00000001);
     eqp__tipsy found;
 
-    (void)state;
     assert_true(eqp__tipsy_parse(header.p, 100, &found));
     assert_false(found.big);
     assert_int_equal(found.n[0], half);
@@ -226,21 +214,4 @@ static void the_pad_is_believed_where_the_sum_fails_without_it(void **state)
     header.p[28] = 2;
     assert_false(eqp__tipsy_parse(header.p, 100, &found));
     free(header.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(both_byte_orders_and_any_pad_give_the_same_particles, files_clear),
-        cmocka_unit_test_setup(doubles_and_short_headers_are_told_by_the_size, files_clear),
-        cmocka_unit_test_setup(truncation_anywhere_is_refused, files_clear),
-        cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
-        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
-        cmocka_unit_test_setup(a_longer_file_is_refused, files_clear),
-        cmocka_unit_test_setup(no_particles_is_an_error, files_clear),
-        cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
-        cmocka_unit_test(the_pad_holds_the_upper_bits_of_large_counts),
-        cmocka_unit_test(the_pad_is_believed_where_the_sum_fails_without_it),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -3,7 +3,6 @@
 #include "snapshot_files.h"
 
 #include <hdf5.h>
-#include <math.h>
 
 enum { N = 23 };
 
@@ -106,12 +105,11 @@ static eqp_snapshot_layout some_layout(void)
     return l;
 }
 
-static void what_is_written_is_read_to_the_bit(void **state)
+TEST(what_is_written_is_read_to_the_bit)
 {
     static const int64_t cut[] = {0, 0, 3, 5, 6, 20, 23};
     eqp_snapshot_layout l = some_layout();
 
-    (void)state;
     for (int nfiles = 0; nfiles <= 8; nfiles += 4) {
         const char *name = nfiles > 1 ? "out" : "out.hdf5";
         eqp_snapshot_writer *writer;
@@ -139,9 +137,8 @@ static void what_is_written_is_read_to_the_bit(void **state)
     }
 }
 
-static void any_number_of_types(void **state)
+TEST(any_number_of_types)
 {
-    (void)state;
     for (int ntypes = 1; ntypes <= EQP_SNAPSHOT_TYPES; ntypes += 5) {
         eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
         particles whole;
@@ -160,13 +157,12 @@ static void any_number_of_types(void **state)
     }
 }
 
-static void more_rows_than_a_buffer_holds(void **state)
+TEST(more_rows_than_a_buffer_holds)
 {
     eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
     particles whole, back;
     eqp_snapshot *s;
 
-    (void)state;
     l.type_n[1] = 40000;
     whole = noisy_particles(&l);
     back = particles_new(whole.n);
@@ -182,14 +178,13 @@ static void more_rows_than_a_buffer_holds(void **state)
     particles_free(&whole);
 }
 
-static void velocities_and_ids_may_be_left_out(void **state)
+TEST(velocities_and_ids_may_be_left_out)
 {
     eqp_snapshot_writer *writer;
     eqp_snapshot_layout l = some_layout();
     particles whole = noisy_particles(&l);
     eqp_snapshot_arrays a = particles_arrays(&whole);
 
-    (void)state;
     a.vx = a.vy = a.vz = NULL;
     a.id = NULL;
     writer = begin(in_folder("a"), &l);
@@ -203,7 +198,7 @@ static void velocities_and_ids_may_be_left_out(void **state)
     particles_free(&whole);
 }
 
-static void cosmological_files_store_u(void **state)
+TEST(cosmological_files_store_u)
 {
     eqp_snapshot_layout l = some_layout();
     particles whole = noisy_particles(&l);
@@ -212,7 +207,6 @@ static void cosmological_files_store_u(void **state)
     particles back = particles_new(N);
     hid_t file, dataset;
 
-    (void)state;
     l.time = 0.25;
     l.redshift = 3;
     write_whole(in_folder("a"), &l, &whole);
@@ -233,7 +227,7 @@ static void cosmological_files_store_u(void **state)
     particles_free(&whole);
 }
 
-static void further_columns_and_numbers_come_back(void **state)
+TEST(further_columns_and_numbers_come_back)
 {
     static const eqp_column column[] = {
         {"Potential", EQP_KIND_DOUBLE, 1}, {"Acceleration", EQP_KIND_DOUBLE, 3}, {"Tag", EQP_KIND_INT64, 2}};
@@ -251,7 +245,6 @@ static void further_columns_and_numbers_come_back(void **state)
     eqp_snapshot_writer *writer;
     eqp_snapshot *s;
 
-    (void)state;
     for (int64_t i = 0; i < N; i++) {
         for (int c = 0; c < 4; c++) {
             a[c][i] = noisy(1000 + 4 * i + c);
@@ -315,14 +308,13 @@ static void further_columns_and_numbers_come_back(void **state)
     particles_free(&whole);
 }
 
-static void the_old_file_survives_until_the_new_one_is_whole(void **state)
+TEST(the_old_file_survives_until_the_new_one_is_whole)
 {
     eqp_snapshot_layout l = some_layout();
     particles whole = noisy_particles(&l);
     eqp_message message = {""};
     eqp_snapshot_writer *writer;
 
-    (void)state;
     save_text(in_folder("a"), "old");
     writer = begin(in_folder("a"), &l);
     write_part(writer, &whole, 0, 10, NULL);
@@ -345,12 +337,11 @@ static void the_old_file_survives_until_the_new_one_is_whole(void **state)
     particles_free(&whole);
 }
 
-static void a_target_that_cannot_be_written_leaves_nothing(void **state)
+TEST(a_target_that_cannot_be_written_leaves_nothing)
 {
     eqp_snapshot_layout l = some_layout();
     eqp_message message = {""};
 
-    (void)state;
     assert_int_equal(begin_bad(in_folder("missing/a"), &l, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, "No such file"));
     assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
@@ -365,13 +356,12 @@ static void a_target_that_cannot_be_written_leaves_nothing(void **state)
 }
 
 /* One writer finishes while the other is writing: each file has its own particles. */
-static void two_writers_of_one_name_do_not_mix(void **state)
+TEST(two_writers_of_one_name_do_not_mix)
 {
     eqp_snapshot_layout l = some_layout();
     particles whole = noisy_particles(&l), other = noisy_particles(&l);
     eqp_snapshot_writer *one = begin(in_folder("a"), &l), *two = begin(in_folder("a"), &l);
 
-    (void)state;
     for (int64_t i = 0; i < N; i++) {
         other.column[1][i] = -1;
         other.id[i] = 7;
@@ -390,7 +380,7 @@ static void two_writers_of_one_name_do_not_mix(void **state)
     particles_free(&whole);
 }
 
-static void what_does_not_fit_the_layout_is_refused(void **state)
+TEST(what_does_not_fit_the_layout_is_refused)
 {
     static const eqp_column bad[] = {{"a/b", EQP_KIND_DOUBLE, 1},
                                      {"", EQP_KIND_DOUBLE, 1},
@@ -404,7 +394,6 @@ static void what_does_not_fit_the_layout_is_refused(void **state)
     eqp_snapshot_arrays a = particles_arrays(&whole);
     eqp_snapshot_writer *writer;
 
-    (void)state;
     writer = begin(in_folder("a"), &l);
     assert_int_equal(eqp_snapshot_write_slice(writer, -1, &a, NULL, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_snapshot_write_slice(writer, N + 1, &a, NULL, NULL), EQP_ERR_ARGUMENT);
@@ -437,7 +426,7 @@ static void what_does_not_fit_the_layout_is_refused(void **state)
 }
 
 /* Attributes that readers of other projects require. */
-static void the_header_is_complete(void **state)
+TEST(the_header_is_complete)
 {
     static const char *const name[] = {"NumPart_ThisFile",
                                        "NumPart_Total",
@@ -460,7 +449,6 @@ static void the_header_is_complete(void **state)
     particles whole = noisy_particles(&l);
     hid_t file, header, ids, type;
 
-    (void)state;
     write_whole(in_folder("a"), &l, &whole);
     particles_free(&whole);
     file = H5Fopen(in_folder("a"), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -480,7 +468,7 @@ static void the_header_is_complete(void **state)
     H5Fclose(file);
 }
 
-static void tables_hold_what_was_written(void **state)
+TEST(tables_hold_what_was_written)
 {
     static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
     uint64_t id[N], id_back[N];
@@ -489,7 +477,6 @@ static void tables_hold_what_was_written(void **state)
     hid_t file, dataset, space;
     eqp_table_writer *writer;
 
-    (void)state;
     for (int64_t i = 0; i < N; i++) {
         id[i] = UINT64_MAX - (uint64_t)i;
         for (int c = 0; c < 3; c++) {
@@ -535,13 +522,12 @@ static void tables_hold_what_was_written(void **state)
     H5Fclose(file);
 }
 
-static void a_table_may_be_empty_or_given_up(void **state)
+TEST(a_table_may_be_empty_or_given_up)
 {
     static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}};
     eqp_message message = {""};
     eqp_table_writer *writer;
 
-    (void)state;
     assert_int_equal(eqp_table_write_begin(in_folder("a"), 0, 1, column, &writer, NULL), EQP_OK);
     assert_int_equal(eqp_table_write_finish(writer, NULL), EQP_OK);
     assert_int_equal(files_in_folder(false), 1);
@@ -612,14 +598,13 @@ static void check_balance(const char *text)
     assert_int_equal(depth, 0);
 }
 
-static void xdmf_refers_to_what_is_there(void **state)
+TEST(xdmf_refers_to_what_is_there)
 {
     static const eqp_column column[] = {{"Potential", EQP_KIND_DOUBLE, 1}};
     eqp_snapshot_layout l = some_layout(), several = some_layout();
     const eqp_snapshot_frame frame[] = {{in_folder("a.hdf5"), &l}, {in_folder("b"), &several}};
     char *text;
 
-    (void)state;
     l.ncolumns = 1;
     l.column = column;
     several.nfiles = 2;
@@ -643,14 +628,13 @@ static void xdmf_refers_to_what_is_there(void **state)
     free(text);
 }
 
-static void xdmf_escapes_names_and_keeps_the_old_file(void **state)
+TEST(xdmf_escapes_names_and_keeps_the_old_file)
 {
     eqp_snapshot_layout l = some_layout();
     eqp_snapshot_frame frame = {in_folder("a<&>.hdf5"), &l};
     eqp_message message = {""};
     char *text;
 
-    (void)state;
     assert_int_equal(eqp_snapshot_write_xdmf(in_folder("a.xmf"), 1, &frame, NULL), EQP_OK);
     text = load_text(in_folder("a.xmf"));
     assert_non_null(strstr(text, ">a&lt;&amp;&gt;.hdf5:/PartType0/"));
@@ -661,26 +645,4 @@ static void xdmf_escapes_names_and_keeps_the_old_file(void **state)
     assert_non_null(strstr(message.text, "folder"));
     assert_int_equal(eqp_snapshot_write_xdmf(in_folder("a.xmf"), 0, &frame, NULL), EQP_ERR_ARGUMENT);
     assert_int_equal(files_in_folder(false), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_written_is_read_to_the_bit, files_clear),
-        cmocka_unit_test_setup(any_number_of_types, files_clear),
-        cmocka_unit_test_setup(more_rows_than_a_buffer_holds, files_clear),
-        cmocka_unit_test_setup(velocities_and_ids_may_be_left_out, files_clear),
-        cmocka_unit_test_setup(cosmological_files_store_u, files_clear),
-        cmocka_unit_test_setup(further_columns_and_numbers_come_back, files_clear),
-        cmocka_unit_test_setup(the_old_file_survives_until_the_new_one_is_whole, files_clear),
-        cmocka_unit_test_setup(a_target_that_cannot_be_written_leaves_nothing, files_clear),
-        cmocka_unit_test_setup(two_writers_of_one_name_do_not_mix, files_clear),
-        cmocka_unit_test_setup(what_does_not_fit_the_layout_is_refused, files_clear),
-        cmocka_unit_test_setup(the_header_is_complete, files_clear),
-        cmocka_unit_test_setup(tables_hold_what_was_written, files_clear),
-        cmocka_unit_test_setup(a_table_may_be_empty_or_given_up, files_clear),
-        cmocka_unit_test_setup(xdmf_refers_to_what_is_there, files_clear),
-        cmocka_unit_test_setup(xdmf_escapes_names_and_keeps_the_old_file, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -13,12 +13,11 @@ static eqp_speeds *create(eqp_speeds_kind kind, int nranks, double n)
     return speeds;
 }
 
-static void what_is_no_model_is_refused(void **state)
+TEST(what_is_no_model_is_refused)
 {
     static const double wrong[] = {-1.0, NAN, INFINITY, EQP_SPEEDS_ITEMS * 2.0, 1e-300};
     eqp_speeds *speeds = NULL, *kept;
 
-    (void)state;
     assert_int_equal(eqp_speeds_create((eqp_speeds_kind)3, 2, 10.0, &speeds), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_speeds_create((eqp_speeds_kind)-1, 2, 10.0, &speeds), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, 0, 10.0, &speeds), EQP_ERR_ARGUMENT);
@@ -33,13 +32,12 @@ static void what_is_no_model_is_refused(void **state)
     eqp_speeds_free(NULL);
 }
 
-static void kinds_have_names(void **state)
+TEST(kinds_have_names)
 {
     static const char *const wrong[] = {"", "Akima", "akima ", "linear", "constant|piecewise"};
     char all[64] = "";
     eqp_speeds_kind kind = EQP_SPEEDS_AKIMA;
 
-    (void)state;
     for (int k = 0; k < KINDS; k++) {
         (void)snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k ? "|" : "",
                        eqp_speeds_kind_name(kinds[k]));
@@ -54,7 +52,7 @@ static void kinds_have_names(void **state)
     assert_int_equal(kind, EQP_SPEEDS_AKIMA);
 }
 
-static void bad_measurements_change_nothing(void **state)
+TEST(bad_measurements_change_nothing)
 {
     static const struct {
         int rank;
@@ -83,7 +81,6 @@ static void bad_measurements_change_nothing(void **state)
     eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
     double speed = -7.0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(eqp_speeds_add(speeds, wrong[i].rank, wrong[i].size, wrong[i].seconds), wrong[i].code);
     }
@@ -106,12 +103,11 @@ static void bad_measurements_change_nothing(void **state)
     eqp_speeds_free(speeds);
 }
 
-static void without_a_measurement_shares_are_equal(void **state)
+TEST(without_a_measurement_shares_are_equal)
 {
     int64_t share[3];
     eqp_speeds_result result;
 
-    (void)state;
     for (int k = 0; k < KINDS; k++) {
         eqp_speeds *speeds = create(kinds[k], 3, 11);
 
@@ -123,12 +119,11 @@ static void without_a_measurement_shares_are_equal(void **state)
     }
 }
 
-static void one_rank_gets_all_and_no_items_are_none(void **state)
+TEST(one_rank_gets_all_and_no_items_are_none)
 {
     int64_t share[3] = {-1, -1, -1};
     eqp_speeds_result result;
 
-    (void)state;
     for (int k = 0; k < KINDS; k++) {
         eqp_speeds *one = create(kinds[k], 1, 1000), *none = create(kinds[k], 3, 0);
 
@@ -146,11 +141,10 @@ static void one_rank_gets_all_and_no_items_are_none(void **state)
     }
 }
 
-static void with_fewer_items_than_ranks_the_fastest_get_them(void **state)
+TEST(with_fewer_items_than_ranks_the_fastest_get_them)
 {
     int64_t share[5];
 
-    (void)state;
     for (int k = 0; k < KINDS; k++) {
         eqp_speeds *speeds = create(kinds[k], 5, 2);
 
@@ -166,12 +160,11 @@ static void with_fewer_items_than_ranks_the_fastest_get_them(void **state)
     }
 }
 
-static void an_unknown_rank_is_as_fast_as_the_mean(void **state)
+TEST(an_unknown_rank_is_as_fast_as_the_mean)
 {
     double speed;
     int64_t share[3];
 
-    (void)state;
     for (int k = 0; k < KINDS; k++) {
         eqp_speeds *speeds = create(kinds[k], 3, 90);
 
@@ -185,12 +178,11 @@ static void an_unknown_rank_is_as_fast_as_the_mean(void **state)
     }
 }
 
-static void a_model_forgets_the_oldest_point(void **state)
+TEST(a_model_forgets_the_oldest_point)
 {
     eqp_speeds *speeds = create(EQP_SPEEDS_PIECEWISE, 1, 1e6);
     double speed;
 
-    (void)state;
     for (int i = 1; i <= 2 * EQP_SPEEDS_POINTS; i++) {
         assert_int_equal(eqp_speeds_add(speeds, 0, 10 * i, i), EQP_OK);
         assert_int_equal(eqp_speeds_points(speeds, 0), i < EQP_SPEEDS_POINTS ? i : EQP_SPEEDS_POINTS);
@@ -203,13 +195,12 @@ static void a_model_forgets_the_oldest_point(void **state)
     eqp_speeds_free(speeds);
 }
 
-static void weighted_items_need_not_be_whole(void **state)
+TEST(weighted_items_need_not_be_whole)
 {
     eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 2.5);
     double size[2];
     int64_t share[2];
 
-    (void)state;
     assert_int_equal(eqp_speeds_add(speeds, 0, 1.25, 1), EQP_OK);
     assert_int_equal(eqp_speeds_add(speeds, 1, 1.25, 4), EQP_OK);
     assert_int_equal(eqp_speeds_divide(speeds, size, NULL), EQP_OK);
@@ -223,11 +214,10 @@ static void weighted_items_need_not_be_whole(void **state)
 }
 
 /* Sizes and speeds at their limits: still all items and equal times. */
-static void extremes_are_divided(void **state)
+TEST(extremes_are_divided)
 {
     static const double n[] = {EQP_SPEEDS_SMALLEST, 1.0, EQP_SPEEDS_ITEMS};
 
-    (void)state;
     for (int k = 0; k < 3 * KINDS; k++) {
         eqp_speeds *speeds = create(kinds[k % KINDS], 3, n[k / KINDS]);
         eqp_speeds_result result;
@@ -247,11 +237,10 @@ static void extremes_are_divided(void **state)
     }
 }
 
-static void rounding_gives_the_largest_remainders_one_more(void **state)
+TEST(rounding_gives_the_largest_remainders_one_more)
 {
     int64_t share[4] = {-1, -1, -1, -1};
 
-    (void)state;
     assert_int_equal(eqp_speeds_round(10, 4, (const double[]){1.6, 2.7, 3.3, 2.4}, share), EQP_OK);
     assert_true(share[0] == 2 && share[1] == 3 && share[2] == 3 && share[3] == 2);
     /* Equal remainders: the lower ranks. */
@@ -273,13 +262,12 @@ static void rounding_gives_the_largest_remainders_one_more(void **state)
     assert_true(share[0] == 77);
 }
 
-static void rounding_adds_up_and_stays_within_one_item(void **state)
+TEST(rounding_adds_up_and_stays_within_one_item)
 {
     uint64_t seed = 5;
     double size[MOST_RANKS];
     int64_t share[MOST_RANKS];
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         const int nranks = 1 + (int)(noise(&seed) * MOST_RANKS);
         const int64_t n = i % 7 == 0 ? (int64_t)EQP_SPEEDS_ITEMS : (int64_t)(noise(&seed) * 1000.0);
@@ -299,11 +287,10 @@ static void rounding_adds_up_and_stays_within_one_item(void **state)
     }
 }
 
-static void spread_is_the_largest_relative_difference(void **state)
+TEST(spread_is_the_largest_relative_difference)
 {
     double spread = -7.0;
 
-    (void)state;
     assert_int_equal(eqp_speeds_spread(3, (const double[]){2, 5, 4}, &spread), EQP_OK);
     assert_near(spread, 1.5, 1e-15);
     assert_int_equal(eqp_speeds_spread(3, (const double[]){0, 5, 4}, &spread), EQP_OK);
@@ -318,25 +305,4 @@ static void spread_is_the_largest_relative_difference(void **state)
     assert_int_equal(eqp_speeds_spread(2, (const double[]){1, INFINITY}, &spread), EQP_ERR_DATA);
     assert_int_equal(eqp_speeds_spread(0, (const double[]){1}, &spread), EQP_ERR_ARGUMENT);
     assert_true(spread == -7.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_model_is_refused),
-        cmocka_unit_test(kinds_have_names),
-        cmocka_unit_test(bad_measurements_change_nothing),
-        cmocka_unit_test(without_a_measurement_shares_are_equal),
-        cmocka_unit_test(one_rank_gets_all_and_no_items_are_none),
-        cmocka_unit_test(with_fewer_items_than_ranks_the_fastest_get_them),
-        cmocka_unit_test(an_unknown_rank_is_as_fast_as_the_mean),
-        cmocka_unit_test(a_model_forgets_the_oldest_point),
-        cmocka_unit_test(weighted_items_need_not_be_whole),
-        cmocka_unit_test(extremes_are_divided),
-        cmocka_unit_test(rounding_gives_the_largest_remainders_one_more),
-        cmocka_unit_test(rounding_adds_up_and_stays_within_one_item),
-        cmocka_unit_test(spread_is_the_largest_relative_difference),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,29 +80,26 @@ static int divide_random_models(eqp_speeds_kind kind)
     return by_hybrj;
 }
 
-static void constant_models_take_equal_times(void **state)
+TEST(constant_models_take_equal_times)
 {
-    (void)state;
     assert_int_equal(divide_random_models(EQP_SPEEDS_CONSTANT), 0);
 }
 
-static void piecewise_models_take_equal_times(void **state)
+TEST(piecewise_models_take_equal_times)
 {
-    (void)state;
     assert_int_equal(divide_random_models(EQP_SPEEDS_PIECEWISE), 0);
 }
 
 /* Arbitrary points are hard for hybrj: both solvers must occur. */
-static void akima_models_take_equal_times(void **state)
+TEST(akima_models_take_equal_times)
 {
     int by_hybrj = divide_random_models(EQP_SPEEDS_AKIMA);
 
-    (void)state;
     print_message("hybrj found %d of %d divisions\n", by_hybrj, some(MODELS));
     assert_in_range(by_hybrj, some(MODELS) / 10, some(MODELS) - some(MODELS) / 10);
 }
 
-static void too_many_ranks_for_the_jacobian_are_bisected(void **state)
+TEST(too_many_ranks_for_the_jacobian_are_bisected)
 {
     enum { NRANKS = EQP_SPEEDS_HYBRJ_RANKS + 1 };
     static double size[NRANKS];
@@ -110,7 +107,6 @@ static void too_many_ranks_for_the_jacobian_are_bisected(void **state)
     eqp_speeds *speeds = NULL;
     double sum = 0.0;
 
-    (void)state;
     assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds), EQP_OK);
     for (int r = 0; r < NRANKS; r++) {
         assert_int_equal(eqp_speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)), EQP_OK);
@@ -128,12 +124,11 @@ static void too_many_ranks_for_the_jacobian_are_bisected(void **state)
 }
 
 /* Both solvers are exact, so they agree; bisection does not use the Jacobian. */
-static void hybrj_and_bisection_find_the_same_division(void **state)
+TEST(hybrj_and_bisection_find_the_same_division)
 {
     uint64_t seed = 3;
     int compared = 0;
 
-    (void)state;
     for (int i = 0; i < some(200); i++) {
         eqp_speeds *akima = NULL;
         eqp_speeds_result result;
@@ -188,13 +183,12 @@ static int make_shaped(uint64_t *seed, eqp__speed_point *point)
     return n;
 }
 
-static void points_of_the_right_shape_are_never_moved(void **state)
+TEST(points_of_the_right_shape_are_never_moved)
 {
     uint64_t seed = 11;
     eqp__speed_point point[EQP_SPEEDS_POINTS];
     eqp__curve curve;
 
-    (void)state;
     for (int i = 0; i < some(2000); i++) {
         const int n = make_shaped(&seed, point);
 
@@ -226,13 +220,12 @@ static void assert_shape(const eqp__curve *c)
     }
 }
 
-static void points_of_any_shape_are_moved_into_the_right_one(void **state)
+TEST(points_of_any_shape_are_moved_into_the_right_one)
 {
     uint64_t seed = 12;
     eqp__speed_point point[EQP_SPEEDS_POINTS];
     eqp__curve curve;
 
-    (void)state;
     for (int i = 0; i < some(2000); i++) {
         const int n = 1 + (int)(noise(&seed) * EQP_SPEEDS_POINTS);
 
@@ -264,14 +257,13 @@ static void assert_knots_stay(const eqp__curve *before, const eqp__curve *after)
 }
 
 /* Points that fall in steps, with many plateaus: the shape of section 5.2 is kept. */
-static void plateaus_go_on_within_the_shape(void **state)
+TEST(plateaus_go_on_within_the_shape)
 {
     uint64_t seed = 15;
     eqp__speed_point point[EQP_SPEEDS_POINTS];
     eqp__curve curve;
     int longer = 0, full = 0;
 
-    (void)state;
     for (int i = 0; i < some(2000); i++) {
         const int n = 1 + (int)(noise(&seed) * EQP_SPEEDS_POINTS);
 
@@ -291,13 +283,12 @@ static void plateaus_go_on_within_the_shape(void **state)
     assert_true(longer > some(1000) && full > some(100));
 }
 
-static void splines_stay_positive_where_plateaus_go_on(void **state)
+TEST(splines_stay_positive_where_plateaus_go_on)
 {
     uint64_t seed = 16;
     eqp__speed_point point[EQP_SPEEDS_POINTS];
     eqp__curve curve;
 
-    (void)state;
     for (int i = 0; i < some(1000); i++) {
         const int n = 1 + (int)(noise(&seed) * 30.0);
 
@@ -315,11 +306,10 @@ static void splines_stay_positive_where_plateaus_go_on(void **state)
 }
 
 /* A fall between two plateaus takes the middle half; next to a slope, seven eighths; a gentle fall is unchanged. */
-static void plateaus_go_on_beside_falls_only(void **state)
+TEST(plateaus_go_on_beside_falls_only)
 {
     eqp__curve curve;
 
-    (void)state;
     eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{100, 50}, {180, 10}});
     eqp__curve_extend_plateaus(&curve);
     assert_near(eqp__curve_speed(&curve, 120, NULL), 50.0, 1e-12);
@@ -341,25 +331,23 @@ static void plateaus_go_on_beside_falls_only(void **state)
 }
 
 /* Noise on a slow plateau, where the larger size is faster: points measured before the fall stay. */
-static void noise_of_a_plateau_moves_no_older_point(void **state)
+TEST(noise_of_a_plateau_moves_no_older_point)
 {
     const eqp__speed_point point[] = {{1000, 300}, {3000, 50.2}, {2000, 50.0}};
     eqp__curve curve;
 
-    (void)state;
     eqp__curve_piecewise(&curve, 3, point);
     assert_near(eqp__curve_speed(&curve, 1000, NULL), 300.0, 1e-12);
     assert_near(eqp__curve_speed(&curve, 2000, NULL), 50.0, 1e-12);
     assert_near(eqp__curve_speed(&curve, 3000, NULL), 50.0, 1e-12);
 }
 
-static void splines_pass_through_their_points_smooth_and_positive(void **state)
+TEST(splines_pass_through_their_points_smooth_and_positive)
 {
     uint64_t seed = 13;
     eqp__speed_point point[EQP_SPEEDS_POINTS];
     eqp__curve curve;
 
-    (void)state;
     for (int i = 0; i < some(200); i++) {
         const int n = 1 + (int)(noise(&seed) * 20.0);
         const double items = 30.0 * noise(&seed);
@@ -393,11 +381,10 @@ static void splines_pass_through_their_points_smooth_and_positive(void **state)
 /* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
  * and does not overshoot next to two flat pieces. */
 /* Speeds at opposite limits at neighbouring knots: every division terminates, and no speed is 0. */
-static void speeds_may_be_orders_apart(void **state)
+TEST(speeds_may_be_orders_apart)
 {
     uint64_t seed = 17;
 
-    (void)state;
     for (int world = 0; world < some(2000); world++) {
         const int nranks = 1 + (int)(noise(&seed) * 4.0), npoints = 1 + (int)(noise(&seed) * 8.0);
         const double decades = 59.0 * noise(&seed), n = 1.0 + floor(1000.0 * noise(&seed));
@@ -425,12 +412,11 @@ static void speeds_may_be_orders_apart(void **state)
     }
 }
 
-static void a_spline_is_straight_where_its_points_are(void **state)
+TEST(a_spline_is_straight_where_its_points_are)
 {
     const eqp__speed_point point[] = {{1, 10}, {2, 12}, {3, 14}, {4, 16}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};
     eqp__curve curve;
 
-    (void)state;
     eqp__curve_akima(&curve, 8, point, 9);
     for (double u = 0.0; u <= 1.0; u += 0.125) {
         assert_near(eqp__curve_speed(&curve, 2.0 + u, NULL), 12.0 + 2.0 * u, 1e-12);
@@ -440,13 +426,12 @@ static void a_spline_is_straight_where_its_points_are(void **state)
 }
 
 /* Brute force: the first size on a fine grid that takes the time. */
-static void the_size_of_a_time_is_the_first_one(void **state)
+TEST(the_size_of_a_time_is_the_first_one)
 {
     uint64_t seed = 14;
     eqp__speed_point point[8];
     eqp__curve curve;
 
-    (void)state;
     for (int i = 0; i < some(200); i++) {
         for (int k = 0; k < 8; k++) {
             point[k] = (eqp__speed_point){1.0 + k, exp(3.0 * noise(&seed))};
@@ -466,27 +451,4 @@ static void the_size_of_a_time_is_the_first_one(void **state)
         }
         assert_in_range((int64_t)((size - x) / step * 1000.0 + 1000.0), 999, 2001);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constant_models_take_equal_times),
-        cmocka_unit_test(piecewise_models_take_equal_times),
-        cmocka_unit_test(akima_models_take_equal_times),
-        cmocka_unit_test(too_many_ranks_for_the_jacobian_are_bisected),
-        cmocka_unit_test(hybrj_and_bisection_find_the_same_division),
-        cmocka_unit_test(points_of_the_right_shape_are_never_moved),
-        cmocka_unit_test(points_of_any_shape_are_moved_into_the_right_one),
-        cmocka_unit_test(plateaus_go_on_within_the_shape),
-        cmocka_unit_test(splines_stay_positive_where_plateaus_go_on),
-        cmocka_unit_test(plateaus_go_on_beside_falls_only),
-        cmocka_unit_test(noise_of_a_plateau_moves_no_older_point),
-        cmocka_unit_test(splines_pass_through_their_points_smooth_and_positive),
-        cmocka_unit_test(speeds_may_be_orders_apart),
-        cmocka_unit_test(a_spline_is_straight_where_its_points_are),
-        cmocka_unit_test(the_size_of_a_time_is_the_first_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

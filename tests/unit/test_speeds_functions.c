@@ -5,11 +5,10 @@
 
 #include <locale.h>
 
-static void points_are_read_and_joined_by_lines(void **state)
+TEST(points_are_read_and_joined_by_lines)
 {
     eqp_speeds_functions *f = declare("# two ranks\n\n0 100 50\r\n0\t200   25 # slower\n  1 0 1e1\n1 10 2.5e+1");
 
-    (void)state;
     assert_int_equal(eqp_speeds_functions_ranks(f), 2);
     assert_true(declared_seconds(f, 0, 0) == 0.0);
     assert_near(declared_seconds(f, 0, 50), 1.0, 1e-15);
@@ -22,12 +21,11 @@ static void points_are_read_and_joined_by_lines(void **state)
     eqp_speeds_functions_free(NULL);
 }
 
-static void questions_beyond_the_functions_are_refused(void **state)
+TEST(questions_beyond_the_functions_are_refused)
 {
     eqp_speeds_functions *f = declare("0 1 1\n");
     double seconds = -7.0;
 
-    (void)state;
     assert_int_equal(eqp_speeds_functions_seconds(f, 1, 1, &seconds), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_speeds_functions_seconds(f, -1, 1, &seconds), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_speeds_functions_seconds(f, 0, -1, &seconds), EQP_ERR_ARGUMENT);
@@ -37,7 +35,7 @@ static void questions_beyond_the_functions_are_refused(void **state)
     eqp_speeds_functions_free(f);
 }
 
-static void hostile_texts_are_refused_with_a_line(void **state)
+TEST(hostile_texts_are_refused_with_a_line)
 {
     static const struct {
         const char *text;
@@ -76,7 +74,6 @@ static void hostile_texts_are_refused_with_a_line(void **state)
     };
     eqp_speeds_functions *functions = NULL;
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         eqp_message message = {""};
         const int64_t length = (int64_t)strlen(wrong[i].text);
@@ -93,12 +90,11 @@ static void hostile_texts_are_refused_with_a_line(void **state)
     assert_null(functions);
 }
 
-static void a_text_may_end_anywhere(void **state)
+TEST(a_text_may_end_anywhere)
 {
     static const char whole[] = "0 10 1.5\n0 20 2\n1 10 3 # end\n";
     eqp_speeds_functions *f;
 
-    (void)state;
     for (int64_t length = 0; length < (int64_t)sizeof whole; length++) {
         eqp_message message = {""};
         char *copy = malloc((size_t)length + 1);
@@ -114,12 +110,11 @@ static void a_text_may_end_anywhere(void **state)
     }
 }
 
-static void numbers_do_not_depend_on_the_locale(void **state)
+TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
     eqp_speeds_functions *f;
 
-    (void)state;
     /* Any available locale with a decimal comma; else the C locale. */
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !setlocale(LC_ALL, names[i]); i++) {
     }
@@ -129,14 +124,13 @@ static void numbers_do_not_depend_on_the_locale(void **state)
     eqp_speeds_functions_free(f);
 }
 
-static void files_are_read_or_refused(void **state)
+TEST(files_are_read_or_refused)
 {
     char path[] = "/tmp/equipoise-speeds-XXXXXX";
     const int file = mkstemp(path);
     eqp_speeds_functions *f = NULL;
     eqp_message message = {""};
 
-    (void)state;
     assert_true(file >= 0);
     assert_int_equal(write(file, "0 1 2\n", 6), 6);
     close(file);
@@ -153,12 +147,11 @@ static void files_are_read_or_refused(void **state)
     assert_null(f);
 }
 
-static void reading_survives_failing_allocations(void **state)
+TEST(reading_survives_failing_allocations)
 {
     static const char text[] = "0 1 1\n0 2 1\n1 1 1\n2 1 1\n";
     int64_t k = 0;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -180,9 +173,8 @@ static void reading_survives_failing_allocations(void **state)
     assert_true(k >= 4);
 }
 
-static void dividing_survives_failing_allocations(void **state)
+TEST(dividing_survives_failing_allocations)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -211,20 +203,4 @@ static void dividing_survives_failing_allocations(void **state)
         }
         assert_true(k >= (kind == EQP_SPEEDS_AKIMA ? 10 : 7));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_are_read_and_joined_by_lines),
-        cmocka_unit_test(questions_beyond_the_functions_are_refused),
-        cmocka_unit_test(hostile_texts_are_refused_with_a_line),
-        cmocka_unit_test(a_text_may_end_anywhere),
-        cmocka_unit_test(numbers_do_not_depend_on_the_locale),
-        cmocka_unit_test(files_are_read_or_refused),
-        cmocka_unit_test(reading_survives_failing_allocations),
-        cmocka_unit_test(dividing_survives_failing_allocations),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

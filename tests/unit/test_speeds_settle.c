@@ -22,12 +22,11 @@ static int most_of(int n)
     return slow_here() ? n / 10 - n / 100 : n;
 }
 
-static void the_constant_model_swings_for_ever_at_the_cliff(void **state)
+TEST(the_constant_model_swings_for_ever_at_the_cliff)
 {
     eqp_speeds_functions *functions = declare(cliff);
     int64_t share[4], first[4], second[4], third[4];
 
-    (void)state;
     assert_int_equal(iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER, share), 0);
     /* The model depends on the last shares only: once they repeat, they always do. */
     (void)iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER - 2, first);
@@ -38,12 +37,11 @@ static void the_constant_model_swings_for_ever_at_the_cliff(void **state)
     eqp_speeds_functions_free(functions);
 }
 
-static void both_partial_models_settle_at_the_cliff(void **state)
+TEST(both_partial_models_settle_at_the_cliff)
 {
     eqp_speeds_functions *functions = declare(cliff);
     int64_t share[4];
 
-    (void)state;
     for (eqp_speeds_kind kind = EQP_SPEEDS_PIECEWISE; kind <= EQP_SPEEDS_AKIMA; kind++) {
         const int iterations = iterations_until(functions, kind, ROWS, 0.05, FOREVER, share);
 
@@ -53,12 +51,11 @@ static void both_partial_models_settle_at_the_cliff(void **state)
     eqp_speeds_functions_free(functions);
 }
 
-static void without_the_cliff_all_models_settle_at_once(void **state)
+TEST(without_the_cliff_all_models_settle_at_once)
 {
     eqp_speeds_functions *functions = declare(cliff);
     int64_t share[3][4];
 
-    (void)state;
     /* 8,000 rows fit into every memory, so the first measurement suffices. */
     for (int kind = 0; kind < 3; kind++) {
         assert_int_equal(iterations_until(functions, (eqp_speeds_kind)kind, 8000, 0.05, FOREVER, share[kind]), 2);
@@ -68,12 +65,11 @@ static void without_the_cliff_all_models_settle_at_once(void **state)
 }
 
 /* Random flat functions: the three models give the same shares in every iteration. */
-static void models_agree_where_speed_is_flat(void **state)
+TEST(models_agree_where_speed_is_flat)
 {
     uint64_t seed = 21;
     int64_t share[3][MOST_RANKS];
 
-    (void)state;
     for (int i = 0; i < some(200); i++) {
         const int nranks = 1 + (int)(noise(&seed) * MOST_RANKS);
         const int64_t n = (int64_t)(noise(&seed) * 1e5);
@@ -197,7 +193,7 @@ static bool is_divisible_by_trial(int64_t n, double *const times[3], double tole
     return false;
 }
 
-static void is_divisible_agrees_with_brute_force(void **state)
+TEST(is_divisible_agrees_with_brute_force)
 {
     enum { CASES = 150, MOST = 150 };
     static double room[3][MOST + 1];
@@ -205,7 +201,6 @@ static void is_divisible_agrees_with_brute_force(void **state)
     uint64_t seed = 23;
     int divisible = 0;
 
-    (void)state;
     for (int i = 0; i < some(CASES); i++) {
         const int64_t n = 30 + (int64_t)((MOST - 30) * noise(&seed));
         eqp_speeds_functions *functions = make_cliff(&seed, 3, (double)n, 0.01);
@@ -262,11 +257,10 @@ static void print_tally(double narrow, const tally *t)
                   LIMIT, t->at_all[0], t->at_all[1], t->at_all[2]);
 }
 
-static void partial_models_settle_at_random_cliffs(void **state)
+TEST(partial_models_settle_at_random_cliffs)
 {
     tally sum = {0};
 
-    (void)state;
     add_cliffs(0.1, 22, &sum);
     print_tally(0.1, &sum);
     assert_int_equal(sum.cliffs, some(CLIFFS));
@@ -279,11 +273,10 @@ static void partial_models_settle_at_random_cliffs(void **state)
 
 /* Steeper falls need more iterations, as each one halves the unknown range. Several seeds are used, since a rule may
  * suit one by chance. */
-static void most_partial_models_settle_at_steep_cliffs(void **state)
+TEST(most_partial_models_settle_at_steep_cliffs)
 {
     tally sum = {0};
 
-    (void)state;
     add_cliffs(0.01, 22, &sum);
     print_tally(0.01, &sum);
     assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= most_of(284));
@@ -299,12 +292,11 @@ static void most_partial_models_settle_at_steep_cliffs(void **state)
 }
 
 /* A fall within one item: no shares take equal times. Both models try the item that does not fit, and then avoid it. */
-static void an_item_that_does_not_fit_is_left_to_others(void **state)
+TEST(an_item_that_does_not_fit_is_left_to_others)
 {
     eqp_speeds_functions *functions = declare("0 1000 100\n0 1001 5\n1 1 100\n");
     int64_t share[2];
 
-    (void)state;
     for (eqp_speeds_kind kind = EQP_SPEEDS_PIECEWISE; kind <= EQP_SPEEDS_AKIMA; kind++) {
         assert_in_range(iterations_until(functions, kind, 3000, 0.05, LIMIT, share), 2, 20);
         assert_true(share[0] == 1000 && share[1] == 2000);
@@ -313,9 +305,8 @@ static void an_item_that_does_not_fit_is_left_to_others(void **state)
 }
 
 /* Another job slows a rank with many points: the model follows at once. */
-static void a_rank_that_becomes_slow_is_believed(void **state)
+TEST(a_rank_that_becomes_slow_is_believed)
 {
-    (void)state;
     for (eqp_speeds_kind kind = EQP_SPEEDS_CONSTANT; kind <= EQP_SPEEDS_AKIMA; kind++) {
         eqp_speeds *speeds = NULL;
         double speed;
@@ -329,21 +320,4 @@ static void a_rank_that_becomes_slow_is_believed(void **state)
         assert_near(speed, 10.0, 1e-12);
         eqp_speeds_free(speeds);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_constant_model_swings_for_ever_at_the_cliff),
-        cmocka_unit_test(both_partial_models_settle_at_the_cliff),
-        cmocka_unit_test(without_the_cliff_all_models_settle_at_once),
-        cmocka_unit_test(models_agree_where_speed_is_flat),
-        cmocka_unit_test(is_divisible_agrees_with_brute_force),
-        cmocka_unit_test(partial_models_settle_at_random_cliffs),
-        cmocka_unit_test(most_partial_models_settle_at_steep_cliffs),
-        cmocka_unit_test(an_item_that_does_not_fit_is_left_to_others),
-        cmocka_unit_test(a_rank_that_becomes_slow_is_believed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

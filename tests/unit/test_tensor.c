@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rectilinear parts: grids, walls, and the part of a point. */
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
@@ -15,6 +8,7 @@
 
 #include "failing_malloc.h"
 #include "methods/tensor/tensor.h"
+#include "unit.h"
 
 enum { MOST = 3000, MOST_PARTS = 64, MOST_WALLS = MOST_PARTS + 6 };
 
@@ -118,9 +112,8 @@ static double largest_load(const int grid[3], const double *wall, const double *
 static const int grids[][3] = {{1, 1, 1}, {2, 2, 2}, {13, 1, 1}, {1, 1, 8}, {4, 1, 3}, {4, 4, 4}};
 enum { GRIDS = sizeof grids / sizeof grids[0] };
 
-static void walls_ascend_around_all_items(void **state)
+TEST(walls_ascend_around_all_items)
 {
-    (void)state;
     for (int c = 0; c < KINDS * WEIGHTS * GRIDS; c++) {
         const int *grid = grids[c % GRIDS];
         make_world(c % 7 == 0 ? 1 : MOST / 4, (enum kind)(c / GRIDS % KINDS), (enum weights)(c / GRIDS / KINDS));
@@ -151,11 +144,10 @@ static int find_slowly(const int grid[3], const double *wall, const double *x)
     return at[0] + grid[0] * (at[1] + grid[1] * at[2]);
 }
 
-static void every_point_lies_in_the_part_that_is_found(void **state)
+TEST(every_point_lies_in_the_part_that_is_found)
 {
     static const double outside[][3] = {{-9, -9, -9}, {9, 9, 9}, {-INFINITY, 0, INFINITY}};
 
-    (void)state;
     for (int g = 0; g < GRIDS; g++) {
         make_world(MOST / 4, (enum kind)(g % 3), RANDOM);
         assert_int_equal(cut(grids[g], NULL), EQP_OK);
@@ -174,11 +166,10 @@ static void every_point_lies_in_the_part_that_is_found(void **state)
 }
 
 /* The part behind a face has a number that differs by the stride of the axis. */
-static void faces_meet_face_to_face(void **state)
+TEST(faces_meet_face_to_face)
 {
     const int grid[3] = {4, 3, 2}, stride[3] = {1, 4, 12};
 
-    (void)state;
     make_world(MOST, CLUMP, RANDOM);
     assert_int_equal(cut(grid, NULL), EQP_OK);
     for (int64_t i = 0; i < w.n; i++) {
@@ -240,9 +231,8 @@ static double best_of_all(const eqp__tensor *t, int slab, int i)
     return best;
 }
 
-static void walls_of_one_axis_are_the_best_there_are(void **state)
+TEST(walls_of_one_axis_are_the_best_there_are)
 {
-    (void)state;
     for (int c = 0; c < 60; c++) {
         const int grid[3] = {2 + c % 3, 1 + c / 3 % 3, 1 + c / 9 % 2}, nparts = grid[0] * grid[1] * grid[2];
         double share[MOST_PARTS], total = 0;
@@ -264,7 +254,7 @@ static void walls_of_one_axis_are_the_best_there_are(void **state)
     }
 }
 
-static void along_a_line_no_cut_of_the_bins_is_better(void **state)
+TEST(along_a_line_no_cut_of_the_bins_is_better)
 {
     const int grid[3] = {1, 7, 1};
     double load[512 * 4] = {0}, bottleneck;
@@ -272,7 +262,6 @@ static void along_a_line_no_cut_of_the_bins_is_better(void **state)
     const eqp__tensor_sum alone = {NULL, NULL};
     eqp__tensor t;
 
-    (void)state;
     make_world(MOST, CLUMP, EQUAL);
     assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t), EQP_OK);
     assert_int_equal(eqp__tensor_cut(&t, &w.items, &alone, w.wall), EQP_OK);
@@ -288,12 +277,11 @@ static void along_a_line_no_cut_of_the_bins_is_better(void **state)
 }
 
 /* On a lattice of 16 x 16 places, every pair of walls through it. */
-static void small_grids_come_near_the_best_of_all_walls(void **state)
+TEST(small_grids_come_near_the_best_of_all_walls)
 {
     const int grid[3] = {2, 2, 1};
     double best = INFINITY, middle;
 
-    (void)state;
     make_world(MOST / 10, LATTICE, RANDOM);
     for (int x = 0; x < 17; x++) {
         for (int y = 0; y < 17; y++) {
@@ -308,9 +296,8 @@ static void small_grids_come_near_the_best_of_all_walls(void **state)
     assert_true(found <= 1.1 * best && found <= 1.02 * middle);
 }
 
-static void rounds_make_no_part_heavier(void **state)
+TEST(rounds_make_no_part_heavier)
 {
-    (void)state;
     for (int c = 0; c < 18; c++) {
         const int *grid = grids[1 + c % (GRIDS - 1)];
         const eqp__tensor_sum alone = {NULL, NULL};
@@ -333,12 +320,11 @@ static void rounds_make_no_part_heavier(void **state)
     }
 }
 
-static void spread_items_are_divided_evenly(void **state)
+TEST(spread_items_are_divided_evenly)
 {
     const int grid[3] = {2, 2, 2}, line[3] = {4, 1, 1};
     const double share[4] = {0.1, 0.2, 0.3, 0.4};
 
-    (void)state;
     for (int weights = RANDOM; weights <= ZERO; weights++) {
         make_world(MOST, SPREAD, (enum weights)weights);
         assert_int_equal(cut(grid, NULL), EQP_OK);
@@ -353,11 +339,10 @@ static void spread_items_are_divided_evenly(void **state)
     }
 }
 
-static void the_order_of_items_changes_no_bit(void **state)
+TEST(the_order_of_items_changes_no_bit)
 {
     double wall[MOST_WALLS];
 
-    (void)state;
     make_world(MOST, CLUMP, RANDOM);
     assert_int_equal(cut(grids[5], NULL), EQP_OK);
     memcpy(wall, w.wall, sizeof wall);
@@ -385,11 +370,10 @@ static void check_grid(int nparts, double x, double y, double z, int a, int b, i
     assert_int_equal(grid[2], c);
 }
 
-static void grids_follow_the_shape_of_the_box(void **state)
+TEST(grids_follow_the_shape_of_the_box)
 {
     int grid[3] = {0, 5, 0};
 
-    (void)state;
     check_grid(1, 1, 1, 1, 1, 1, 1);
     check_grid(2, 1, 1, 1, 2, 1, 1);
     check_grid(8, 1, 1, 1, 2, 2, 2);
@@ -405,7 +389,7 @@ static void grids_follow_the_shape_of_the_box(void **state)
     assert_int_equal(grid[1], 5);
 }
 
-static void what_is_no_grid_is_refused(void **state)
+TEST(what_is_no_grid_is_refused)
 {
     static const int bad[][3] = {{3, 0, 0}, {2, 2, 1}, {0, 16, 0}, {-1, 0, 0}, {2, 2, 4}};
     static const double cube[3] = {1, 1, 1};
@@ -413,7 +397,6 @@ static void what_is_no_grid_is_refused(void **state)
     int grid[3] = {0, 0, 0};
     const double wall[6] = {0, 1, 0, 1, 0, 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         memcpy(grid, bad[i], sizeof grid);
         assert_int_equal(eqp_tensor_grid(8, cube, grid), EQP_ERR_ARGUMENT);
@@ -432,12 +415,11 @@ static void what_is_no_grid_is_refused(void **state)
     assert_int_equal(eqp_tensor_find(grids[0], wall, NULL), EQP_ERR_ARGUMENT);
 }
 
-static void failing_allocations_leave_nothing_behind(void **state)
+TEST(failing_allocations_leave_nothing_behind)
 {
     const int grid[3] = {2, 2, 1};
     const double share[4] = {0.1, 0.2, 0.3, 0.4};
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -451,23 +433,4 @@ static void failing_allocations_leave_nothing_behind(void **state)
         }
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walls_ascend_around_all_items),
-        cmocka_unit_test(every_point_lies_in_the_part_that_is_found),
-        cmocka_unit_test(faces_meet_face_to_face),
-        cmocka_unit_test(walls_of_one_axis_are_the_best_there_are),
-        cmocka_unit_test(along_a_line_no_cut_of_the_bins_is_better),
-        cmocka_unit_test(small_grids_come_near_the_best_of_all_walls),
-        cmocka_unit_test(rounds_make_no_part_heavier),
-        cmocka_unit_test(spread_items_are_divided_evenly),
-        cmocka_unit_test(the_order_of_items_changes_no_bit),
-        cmocka_unit_test(grids_follow_the_shape_of_the_box),
-        cmocka_unit_test(what_is_no_grid_is_refused),
-        cmocka_unit_test(failing_allocations_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

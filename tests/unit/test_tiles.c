@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tiles: trees of cuts through pairs of targets and sources. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
@@ -14,6 +7,7 @@
 
 #include "failing_malloc.h"
 #include "methods/tiles/tiles.h"
+#include "unit.h"
 
 enum { MOST = 16500 };
 
@@ -156,13 +150,12 @@ static eqp_tiles *cut(int nparts, const double *share, enum eqp_tiles_shape shap
     return tree;
 }
 
-static void cuts_are_those_of_sorting(void **state)
+TEST(cuts_are_those_of_sorting)
 {
     const int64_t number[] = {0, 1, 2, 7, 60, 777, 4000};
     const int parts[] = {1, 2, 3, 7, 16, 53};
     double share[64];
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         for (size_t a = 0; a < sizeof number / sizeof number[0]; a++) {
             for (size_t b = 0; b < sizeof parts / sizeof parts[0]; b++) {
@@ -184,9 +177,8 @@ static void cuts_are_those_of_sorting(void **state)
 
 /* With this many items a sample locates the first cuts, for items ordered along x, and for few items with nearly all
  * the weight. */
-static void cuts_of_many_items_are_those_of_sorting(void **state)
+TEST(cuts_of_many_items_are_those_of_sorting)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         for (int heavy = 0; heavy < 2; heavy++) {
             make_world(MOST, (enum kind)kind);
@@ -201,9 +193,8 @@ static void cuts_of_many_items_are_those_of_sorting(void **state)
     }
 }
 
-static void small_items_are_balanced(void **state)
+TEST(small_items_are_balanced)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         for (int shape = EQP_TILES_FREE; shape <= EQP_TILES_JAGGED; shape++) {
             eqp_tiles_result result;
@@ -220,11 +211,10 @@ static void small_items_are_balanced(void **state)
     }
 }
 
-static void a_heavy_item_does_not_unbalance_the_others(void **state)
+TEST(a_heavy_item_does_not_unbalance_the_others)
 {
     eqp_tiles_result result;
 
-    (void)state;
     make_world(3000, SPREAD);
     w.items.weight = w.weight;
     w.weight[1234] = 400; /* twice the mean of the ten parts */
@@ -244,11 +234,10 @@ static void a_heavy_item_does_not_unbalance_the_others(void **state)
     eqp_tiles_free(tree);
 }
 
-static void weights_of_zero_count_alike(void **state)
+TEST(weights_of_zero_count_alike)
 {
     eqp_tiles_result result;
 
-    (void)state;
     make_world(1000, SPREAD);
     eqp_tiles *tree = cut(9, NULL, EQP_TILES_FREE, 0, 0.02, &result);
     memcpy(w.other, w.part, sizeof w.part);
@@ -261,9 +250,8 @@ static void weights_of_zero_count_alike(void **state)
     eqp_tiles_free(tree);
 }
 
-static void search_agrees_with_parts(void **state)
+TEST(search_agrees_with_parts)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         eqp_tiles_result result;
         int64_t wrong = 0;
@@ -296,13 +284,12 @@ static int64_t shared_by_halves(const eqp_tiles *tree)
     return count[0] + count[1] + count[2];
 }
 
-static void directions_follow_what_is_wide_and_what_is_dear(void **state)
+TEST(directions_follow_what_is_wide_and_what_is_dear)
 {
     eqp_tiles *tree = NULL;
     eqp_tiles_options options = {sizeof(eqp_tiles_options), 2, NULL, INFINITY, 1, EQP_TILES_FREE, 0};
     int count[9];
 
-    (void)state;
     make_world(2000, SPREAD);
     for (int64_t i = 0; i < 2000; i++) {
         /* Few targets, whose sources are far and wide along y. */
@@ -330,9 +317,8 @@ static void directions_follow_what_is_wide_and_what_is_dear(void **state)
     }
 }
 
-static void jagged_parts_are_strips_of_targets(void **state)
+TEST(jagged_parts_are_strips_of_targets)
 {
-    (void)state;
     for (int columns = 1; columns <= 12; columns++) {
         eqp_tiles_result result;
         int count[9];
@@ -347,9 +333,8 @@ static void jagged_parts_are_strips_of_targets(void **state)
     }
 }
 
-static void columns_follow_how_far_sources_are(void **state)
+TEST(columns_follow_how_far_sources_are)
 {
-    (void)state;
     for (int far = 0; far < 2; far++) {
         eqp_tiles_result result;
         make_world(4000, SPREAD);
@@ -361,11 +346,10 @@ static void columns_follow_how_far_sources_are(void **state)
     }
 }
 
-static void unchanged_items_keep_their_parts(void **state)
+TEST(unchanged_items_keep_their_parts)
 {
     double share[64];
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         eqp_tiles_result result;
         make_world(3000, (enum kind)kind);
@@ -380,9 +364,8 @@ static void unchanged_items_keep_their_parts(void **state)
     }
 }
 
-static void drifted_items_are_balanced_again(void **state)
+TEST(drifted_items_are_balanced_again)
 {
-    (void)state;
     for (int shape = EQP_TILES_FREE; shape <= EQP_TILES_JAGGED; shape++) {
         eqp_tiles_result result;
         int before[9], after[9];
@@ -410,11 +393,10 @@ static void drifted_items_are_balanced_again(void **state)
     }
 }
 
-static void one_heavy_corner_does_not_move_all_cuts(void **state)
+TEST(one_heavy_corner_does_not_move_all_cuts)
 {
     eqp_tiles_result result;
 
-    (void)state;
     make_world(6000, SPREAD);
     for (int64_t i = 0; i < 6000; i++) {
         w.weight[i] = 1;
@@ -439,12 +421,11 @@ static void one_heavy_corner_does_not_move_all_cuts(void **state)
     eqp_tiles_free(tree);
 }
 
-static void extreme_positions_and_weights_are_cut_too(void **state)
+TEST(extreme_positions_and_weights_are_cut_too)
 {
     const double size[] = {1e308, 1e-308, 5e-324, 1e150};
     eqp_tiles_result result;
 
-    (void)state;
     for (size_t k = 0; k < sizeof size / sizeof size[0]; k++) {
         make_world(600, SPREAD);
         for (int64_t i = 0; i < 1800; i++) {
@@ -459,7 +440,7 @@ static void extreme_positions_and_weights_are_cut_too(void **state)
     }
 }
 
-static void wrong_arguments_change_nothing(void **state)
+TEST(wrong_arguments_change_nothing)
 {
     const eqp_tiles_options good = {sizeof(eqp_tiles_options), 3, NULL, 0.1, 1, EQP_TILES_JAGGED, 0};
     const double falling[3] = {0.5, 0.6, -0.1};
@@ -467,7 +448,6 @@ static void wrong_arguments_change_nothing(void **state)
     eqp_tiles *tree = NULL;
     eqp_tiles_result result = {.repaired = -3};
 
-    (void)state;
     make_world(10, SPREAD);
     for (int k = 0; k < 9; k++) {
         bad[k] = good;
@@ -507,14 +487,13 @@ static void wrong_arguments_change_nothing(void **state)
     eqp_tiles_free(NULL);
 }
 
-static void failing_allocations_change_nothing(void **state)
+TEST(failing_allocations_change_nothing)
 {
     const double share[3] = {0.5, 0.25, 0.25};
     const eqp_tiles_options options = {sizeof(eqp_tiles_options), 3, share, 0.001, 1, EQP_TILES_JAGGED, 0};
     eqp_tiles *tree = NULL;
     int64_t k = 0;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -536,26 +515,4 @@ static void failing_allocations_change_nothing(void **state)
         assert_true(k > 3);
     }
     eqp_tiles_free(tree);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuts_are_those_of_sorting),
-        cmocka_unit_test(cuts_of_many_items_are_those_of_sorting),
-        cmocka_unit_test(small_items_are_balanced),
-        cmocka_unit_test(a_heavy_item_does_not_unbalance_the_others),
-        cmocka_unit_test(weights_of_zero_count_alike),
-        cmocka_unit_test(search_agrees_with_parts),
-        cmocka_unit_test(directions_follow_what_is_wide_and_what_is_dear),
-        cmocka_unit_test(jagged_parts_are_strips_of_targets),
-        cmocka_unit_test(columns_follow_how_far_sources_are),
-        cmocka_unit_test(unchanged_items_keep_their_parts),
-        cmocka_unit_test(drifted_items_are_balanced_again),
-        cmocka_unit_test(one_heavy_corner_does_not_move_all_cuts),
-        cmocka_unit_test(extreme_positions_and_weights_are_cut_too),
-        cmocka_unit_test(wrong_arguments_change_nothing),
-        cmocka_unit_test(failing_allocations_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* Traces of other codes: what each format says comes out alike, and what cannot be is told with its place. Files that
  * are damaged in many ways are in the corpus of the fuzz target traces. */
 #include "snapshot_files.h"
-#include "unit.h"
 
 #include "ids.h"
 #include "trace.h"
@@ -526,6 +525,3 @@ TEST(crafted_numbers_do_not_collide)
     }
     assert_true(work[0] < 6 * 10000 && 2 * work[1] < 5 * work[0]);
 }
-
-static CMFixtureFunction unit_setup = files_setup;
-static CMFixtureFunction unit_teardown = files_teardown;

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units: every interaction is in exactly one, and they are as large as they should be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "slow.h"
+#include "unit.h"
 #include "units_world.h"
 
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
@@ -50,9 +45,8 @@ static void assert_units_cover(const struct world *w, const eqp_units *units)
     free(weight);
 }
 
-static void every_interaction_is_in_exactly_one_unit(void **state)
+TEST(every_interaction_is_in_exactly_one_unit)
 {
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int weighted = 0; weighted < 2; weighted++) {
             for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
@@ -71,13 +65,12 @@ static void every_interaction_is_in_exactly_one_unit(void **state)
 }
 
 /* A split into more cells than a linear search takes must agree with brute force over the centroids. */
-static void the_nearest_centroid_decides(void **state)
+TEST(the_nearest_centroid_decides)
 {
     struct world w = world_create(3, slow_here() ? 1000 : 3000);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t most = 0;
 
-    (void)state;
     options.units = 300;
     eqp_units *units = create(&w, &options);
     for (int64_t i = 0; i < w.n; i++) {
@@ -111,14 +104,13 @@ static void the_nearest_centroid_decides(void **state)
     world_free(&w);
 }
 
-static void light_owners_are_merged_along_the_curve(void **state)
+TEST(light_owners_are_merged_along_the_curve)
 {
     const int64_t wanted = slow_here() ? 25 : 100;
     struct world w = world_create(40 * wanted, 10);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *owner;
 
-    (void)state;
     options.units = wanted;
     eqp_units *units = create(&w, &options);
     double target = eqp_units_target_weight(units);
@@ -147,9 +139,8 @@ static void light_owners_are_merged_along_the_curve(void **state)
     world_free(&w);
 }
 
-static void heavy_owners_are_split_to_the_bound(void **state)
+TEST(heavy_owners_are_split_to_the_bound)
 {
-    (void)state;
     for (int s = 2; s < NSTRATEGIES; s++) { /* adaptive, stride */
         for (int t = 0; t < 3; t++) {
             const int64_t wanted = slow_here() ? 250 : 1000;
@@ -176,13 +167,12 @@ static void heavy_owners_are_split_to_the_bound(void **state)
 }
 
 /* One heavy owner between light ones: it may stand in the middle of their unit, and is not part of it. */
-static void a_heavy_owner_between_light_ones_stands_alone(void **state)
+TEST(a_heavy_owner_between_light_ones_stands_alone)
 {
     struct world w = world_create(21, 10);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t first, count, left, right;
 
-    (void)state;
     for (int64_t i = 0; i < w.n; i++) {
         w.total[i] = i == 10 ? 110 : 1;
     }
@@ -199,12 +189,11 @@ static void a_heavy_owner_between_light_ones_stands_alone(void **state)
     world_free(&w);
 }
 
-static void the_unit_size_follows_from_imbalance_and_parts(void **state)
+TEST(the_unit_size_follows_from_imbalance_and_parts)
 {
     struct world w = world_create(slow_here() ? 75 : 300, 40);
     eqp_units_options options = eqp_units_options_defaults();
 
-    (void)state;
     options.nparts = slow_here() ? 4 : 16;
     options.imbalance = 0.05;
     eqp_units *units = create(&w, &options);
@@ -229,9 +218,8 @@ static void the_unit_size_follows_from_imbalance_and_parts(void **state)
     world_free(&w);
 }
 
-static void a_rate_gives_units_per_interaction(void **state)
+TEST(a_rate_gives_units_per_interaction)
 {
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(slow_here() ? 100 : 400, 40);
         eqp_units_options options = eqp_units_options_defaults();
@@ -274,14 +262,13 @@ static double spread(const eqp_sizes *s)
     return sqrt(s->sum_squares / (double)s->n - mean * mean) / mean;
 }
 
-static void adaptive_sampling_cuts_the_tail(void **state)
+TEST(adaptive_sampling_cuts_the_tail)
 {
     struct world w = world_create(slow_here() ? 40 : 200, slow_here() ? 80 : 120);
     const double most = slow_here() ? 0.7 : 0.5;
     double k[NSTRATEGIES], theta[NSTRATEGIES];
     eqp_sizes sizes[NSTRATEGIES];
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         sizes[s] = sizes_at(&w, strategies[s], slow_here() ? 200 : 1500);
         assert_true(sizes[s].sum == (double)world_interactions(&w));
@@ -297,13 +284,12 @@ static void adaptive_sampling_cuts_the_tail(void **state)
     world_free(&w);
 }
 
-static void pins_are_the_smallest_keys_of_all_that_a_unit_touches(void **state)
+TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
 {
     struct world w = world_create(40, slow_here() ? 20 : 60);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
-    (void)state;
     options.max_pins = 9;
     options.units = 60;
     eqp_units *units = create(&w, &options);
@@ -347,13 +333,12 @@ static void pins_are_the_smallest_keys_of_all_that_a_unit_touches(void **state)
     world_free(&w);
 }
 
-static void without_pins_light_owners_are_not_enumerated(void **state)
+TEST(without_pins_light_owners_are_not_enumerated)
 {
     struct world w = world_create(500, 10);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
-    (void)state;
     options.units = 20;
     options.max_pins = 0;
     eqp_units *units = create(&w, &options);
@@ -365,9 +350,8 @@ static void without_pins_light_owners_are_not_enumerated(void **state)
     world_free(&w);
 }
 
-static void the_same_units_for_any_batches_and_every_dimension(void **state)
+TEST(the_same_units_for_any_batches_and_every_dimension)
 {
-    (void)state;
     for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
         struct world w = world_create(20, slow_here() ? 25 : 100);
         eqp_units_options options = eqp_units_options_defaults();
@@ -394,11 +378,10 @@ static void the_same_units_for_any_batches_and_every_dimension(void **state)
     }
 }
 
-static void the_seed_matters(void **state)
+TEST(the_seed_matters)
 {
     struct world w = world_create(30, slow_here() ? 40 : 100);
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
@@ -415,13 +398,12 @@ static void the_seed_matters(void **state)
     world_free(&w);
 }
 
-static void a_centroid_is_the_mean_of_the_particles(void **state)
+TEST(a_centroid_is_the_mean_of_the_particles)
 {
     const double p[] = {0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 12};
     const double origin[] = {1, 1, 1};
     double c[3];
 
-    (void)state;
     assert_int_equal(eqp_centroid(2, 3, p, NULL, c), EQP_OK);
     assert_true(c[0] == 2 && c[1] == 0 && c[2] == 0);
     assert_int_equal(eqp_centroid(4, 3, p, origin, c), EQP_OK);
@@ -431,24 +413,4 @@ static void a_centroid_is_the_mean_of_the_particles(void **state)
     assert_int_equal(eqp_centroid(1, 3, p, NULL, c), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_centroid(5, 3, p, NULL, c), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_centroid(2, 9, p, NULL, c), EQP_ERR_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_interaction_is_in_exactly_one_unit),
-        cmocka_unit_test(the_nearest_centroid_decides),
-        cmocka_unit_test(light_owners_are_merged_along_the_curve),
-        cmocka_unit_test(heavy_owners_are_split_to_the_bound),
-        cmocka_unit_test(a_heavy_owner_between_light_ones_stands_alone),
-        cmocka_unit_test(the_unit_size_follows_from_imbalance_and_parts),
-        cmocka_unit_test(a_rate_gives_units_per_interaction),
-        cmocka_unit_test(adaptive_sampling_cuts_the_tail),
-        cmocka_unit_test(pins_are_the_smallest_keys_of_all_that_a_unit_touches),
-        cmocka_unit_test(without_pins_light_owners_are_not_enumerated),
-        cmocka_unit_test(the_same_units_for_any_batches_and_every_dimension),
-        cmocka_unit_test(the_seed_matters),
-        cmocka_unit_test(a_centroid_is_the_mean_of_the_particles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

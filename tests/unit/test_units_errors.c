@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units at the edge: nothing there, everything in one place, mistakes of the caller, no memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "slow.h"
+#include "unit.h"
 #include "units_world.h"
 
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
@@ -20,12 +15,11 @@ static int create(struct world *w, const eqp_units_options *options, eqp_units *
     return eqp_units_create_serial(w->n, w->id, world_enumerate, w, options, units);
 }
 
-static void no_owners_give_no_units(void **state)
+TEST(no_owners_give_no_units)
 {
     struct world w = world_create(0, 1);
     const int64_t *first, *list;
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
@@ -40,9 +34,8 @@ static void no_owners_give_no_units(void **state)
     world_free(&w);
 }
 
-static void owners_without_interactions_still_have_a_unit(void **state)
+TEST(owners_without_interactions_still_have_a_unit)
 {
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int kind = 0; kind < 3; kind++) {
             struct world w = world_create(30, 50);
@@ -74,11 +67,10 @@ static void owners_without_interactions_still_have_a_unit(void **state)
     }
 }
 
-static void one_interaction_is_one_unit(void **state)
+TEST(one_interaction_is_one_unit)
 {
     struct world w = world_create(1, 1);
 
-    (void)state;
     w.total[0] = 1;
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
@@ -95,9 +87,8 @@ static void one_interaction_is_one_unit(void **state)
     world_free(&w);
 }
 
-static void identical_centroids_make_one_unit_and_an_end(void **state)
+TEST(identical_centroids_make_one_unit_and_an_end)
 {
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(4, 500);
         eqp_units_options options = eqp_units_options_defaults();
@@ -134,11 +125,10 @@ static int lattice(void *user, int64_t owner, eqp_sink *sink)
     return EQP_OK;
 }
 
-static void equal_places_are_never_torn(void **state)
+TEST(equal_places_are_never_torn)
 {
     const int64_t id[] = {40, 41};
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
@@ -151,9 +141,8 @@ static void equal_places_are_never_torn(void **state)
     }
 }
 
-static void the_callbacks_code_comes_back(void **state)
+TEST(the_callbacks_code_comes_back)
 {
-    (void)state;
     for (int64_t owner = 0; owner < 20; owner += 19) {
         struct world w = world_create(20, 100);
         eqp_units_options options = eqp_units_options_defaults();
@@ -207,13 +196,12 @@ static int split_batch(eqp_batch batch)
     return code;
 }
 
-static void bad_batches_are_refused_even_if_the_callback_looks_away(void **state)
+TEST(bad_batches_are_refused_even_if_the_callback_looks_away)
 {
     double w[] = {1, 2, 1};
     double c[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
     const int64_t pin[] = {3, -1, 7};
 
-    (void)state;
     assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_OK);
     assert_int_equal(weigh_batch((eqp_batch){.n = 0}, 20), EQP_OK);
     assert_int_equal(weigh_batch((eqp_batch){.n = -1}, 20), EQP_ERR_ARGUMENT);
@@ -238,14 +226,13 @@ static void bad_batches_are_refused_even_if_the_callback_looks_away(void **state
     assert_int_equal(split_batch((eqp_batch){.n = 3, .centroid = c}), EQP_ERR_DATA);
 }
 
-static void options_out_of_range_are_refused(void **state)
+TEST(options_out_of_range_are_refused)
 {
     const eqp_units_options good = eqp_units_options_defaults();
     eqp_units_options bad[17];
     struct world w = world_create(3, 5);
     int n = 0;
 
-    (void)state;
     for (int i = 0; i < 17; i++) {
         bad[i] = good;
     }
@@ -280,7 +267,7 @@ static void options_out_of_range_are_refused(void **state)
     world_free(&w);
 }
 
-static void owners_data_out_of_range_are_refused(void **state)
+TEST(owners_data_out_of_range_are_refused)
 {
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units_totals totals = {1, 2, 3, 4};
@@ -288,7 +275,6 @@ static void owners_data_out_of_range_are_refused(void **state)
     int64_t count[] = {1, 1};
     double weight[] = {1, NAN};
 
-    (void)state;
     assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
     weight[1] = -1;
     assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
@@ -308,9 +294,8 @@ static void owners_data_out_of_range_are_refused(void **state)
 }
 
 /* A callback may return different interactions the second time: no crash, and no invalid unit. */
-static void a_callback_that_contradicts_itself_does_no_harm(void **state)
+TEST(a_callback_that_contradicts_itself_does_no_harm)
 {
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(10, 100);
         eqp_units_options options = eqp_units_options_defaults();
@@ -334,12 +319,11 @@ static void a_callback_that_contradicts_itself_does_no_harm(void **state)
     }
 }
 
-static void a_place_that_is_no_number_still_has_a_unit(void **state)
+TEST(a_place_that_is_no_number_still_has_a_unit)
 {
     struct world w = world_create(1, 3000);
     eqp_units *units = NULL;
 
-    (void)state;
     for (int64_t wanted = 5; wanted < 100; wanted += 90) { /* linear, tree */
         eqp_units_options options = eqp_units_options_defaults();
         options.units = wanted;
@@ -350,9 +334,8 @@ static void a_place_that_is_no_number_still_has_a_unit(void **state)
     world_free(&w);
 }
 
-static void every_failing_allocation_is_survived(void **state)
+TEST(every_failing_allocation_is_survived)
 {
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -381,7 +364,7 @@ static void every_failing_allocation_is_survived(void **state)
     }
 }
 
-static void rebuilding_survives_failing_allocations(void **state)
+TEST(rebuilding_survives_failing_allocations)
 {
     const int64_t first[] = {0, 1, 81, 82};
     int64_t unit_id[82];
@@ -389,7 +372,6 @@ static void rebuilding_survives_failing_allocations(void **state)
     eqp_units *units = NULL;
     int code = EQP_ERR_MEMORY;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -410,7 +392,7 @@ static void rebuilding_survives_failing_allocations(void **state)
     eqp_units_free(units);
 }
 
-static void totals_and_counts_that_cannot_be_are_refused(void **state)
+TEST(totals_and_counts_that_cannot_be_are_refused)
 {
     const eqp_units_options options = eqp_units_options_defaults();
     const eqp_units_totals none = EQP_UNITS_TOTALS_ZERO, before = {5, 5, 5, 5};
@@ -418,7 +400,6 @@ static void totals_and_counts_that_cannot_be_are_refused(void **state)
     const double weight = 1;
     eqp_units *units = NULL;
 
-    (void)state;
     for (int k = 0; k < 4; k++) {
         const int64_t low = INT64_MIN;
         eqp_units_totals bad = {k == 0 ? low : 9, k == 1 ? low : 9, k == 2 ? low : 9, k == 3 ? low : 9}, sum = bad;
@@ -438,25 +419,4 @@ static void totals_and_counts_that_cannot_be_are_refused(void **state)
     assert_int_equal(eqp_sizes_merge(&sizes, &more), EQP_ERR_ARGUMENT);
     assert_true(sizes.n == INT64_MAX && sizes.bin[0] == 0);
     assert_null(units);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_owners_give_no_units),
-        cmocka_unit_test(owners_without_interactions_still_have_a_unit),
-        cmocka_unit_test(one_interaction_is_one_unit),
-        cmocka_unit_test(identical_centroids_make_one_unit_and_an_end),
-        cmocka_unit_test(equal_places_are_never_torn),
-        cmocka_unit_test(the_callbacks_code_comes_back),
-        cmocka_unit_test(bad_batches_are_refused_even_if_the_callback_looks_away),
-        cmocka_unit_test(options_out_of_range_are_refused),
-        cmocka_unit_test(owners_data_out_of_range_are_refused),
-        cmocka_unit_test(a_callback_that_contradicts_itself_does_no_harm),
-        cmocka_unit_test(a_place_that_is_no_number_still_has_a_unit),
-        cmocka_unit_test(every_failing_allocation_is_survived),
-        cmocka_unit_test(rebuilding_survives_failing_allocations),
-        cmocka_unit_test(totals_and_counts_that_cannot_be_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

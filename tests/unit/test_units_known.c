@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units of owners whose pins are known: what enumerating would give, without enumerating owners that stay whole.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_malloc.h"
 #include "slow.h"
+#include "unit.h"
 #include "units_world.h"
 
 enum { OWNERS = 120, STRATEGIES = 4 };
@@ -95,12 +90,11 @@ static void assert_units_equal(const eqp_units *a, const eqp_units *b)
     assert_memory_equal(pin[0], pin[1], (size_t)first[0][n] * sizeof *pin[0]);
 }
 
-static void known_pins_give_what_enumerating_gives(void **state)
+TEST(known_pins_give_what_enumerating_gives)
 {
     static const int max_pins[] = {1, 5, 64, 300};
     struct known k;
 
-    (void)state;
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int s = 0; s < STRATEGIES; s++) {
@@ -122,12 +116,11 @@ static void known_pins_give_what_enumerating_gives(void **state)
 }
 
 /* Samples that leave one cell are no split, but how could one know before? */
-static void only_owners_heavier_than_a_unit_are_enumerated(void **state)
+TEST(only_owners_heavier_than_a_unit_are_enumerated)
 {
     struct known k;
     int64_t split = 0, whole = 0;
 
-    (void)state;
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int64_t wanted = 10; wanted < 1000; wanted *= 2) {
@@ -165,14 +158,13 @@ static uint64_t bound_of(uint64_t seed, int64_t n, const int64_t *pin, int most)
 }
 
 /* The bottom of every owner's ids: of these the units keep the smallest. */
-static void a_part_of_the_pins_is_enough(void **state)
+TEST(a_part_of_the_pins_is_enough)
 {
     enum { MAX_PINS = 8 };
     struct known k;
     eqp_units_options options = eqp_units_options_defaults();
     int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
-    (void)state;
     known_create(&k);
     int64_t *pin = calloc((size_t)k.first[OWNERS], sizeof *pin);
     assert_true(first && pin);
@@ -198,13 +190,12 @@ static void a_part_of_the_pins_is_enough(void **state)
     known_free(&k);
 }
 
-static void negative_pins_are_none(void **state)
+TEST(negative_pins_are_none)
 {
     struct known k;
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
-    (void)state;
     known_create(&k);
     for (int64_t j = 0; j < k.first[OWNERS]; j++) {
         k.pin[j] = j % 2 ? -1 : INT64_MIN;
@@ -221,13 +212,12 @@ static void negative_pins_are_none(void **state)
     known_free(&k);
 }
 
-static void lists_that_are_none_are_refused(void **state)
+TEST(lists_that_are_none_are_refused)
 {
     struct known k;
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
 
-    (void)state;
     known_create(&k);
     options.units = 10;
     for (int kind = 0; kind < 4; kind++) {
@@ -255,11 +245,10 @@ static void lists_that_are_none_are_refused(void **state)
     known_free(&k);
 }
 
-static void every_failing_allocation_is_survived(void **state)
+TEST(every_failing_allocation_is_survived)
 {
     struct known k;
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -285,17 +274,4 @@ static void every_failing_allocation_is_survived(void **state)
         eqp_units_free(units);
     }
     known_free(&k);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_pins_give_what_enumerating_gives),
-        cmocka_unit_test(only_owners_heavier_than_a_unit_are_enumerated),
-        cmocka_unit_test(a_part_of_the_pins_is_enough),
-        cmocka_unit_test(negative_pins_are_none),
-        cmocka_unit_test(lists_that_are_none_are_refused),
-        cmocka_unit_test(every_failing_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weights as integers: what a list weighs is the exact sum of its weights, each rounded to a quantum, however many
  * there are and whatever they are; and draws come with the probability that was asked for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 enum { LIST = 1000 };
 
@@ -51,9 +45,8 @@ static double odd_weight(int kind, uint64_t k, int bits)
     }
 }
 
-static void sums_are_those_of_the_rounded_weights(void **state)
+TEST(sums_are_those_of_the_rounded_weights)
 {
-    (void)state;
     for (int kind = 0; kind < 6; kind++) {
         for (int bits = 0; bits <= 60; bits += 20) {
             double list[LIST], weight = -1;
@@ -71,7 +64,7 @@ static void sums_are_those_of_the_rounded_weights(void **state)
     }
 }
 
-static void one_wrong_weight_anywhere_is_found(void **state)
+TEST(one_wrong_weight_anywhere_is_found)
 {
     static const struct {
         double weight;
@@ -85,7 +78,6 @@ static void one_wrong_weight_anywhere_is_found(void **state)
     double list[LIST], weight;
     int64_t count;
 
-    (void)state;
     for (int k = 0; k < LIST; k++) {
         list[k] = 1;
     }
@@ -101,14 +93,13 @@ static void one_wrong_weight_anywhere_is_found(void **state)
     assert_true(weight == LIST - 1 + 0x1p-19);
 }
 
-static void a_thousand_million_interactions_add_up(void **state)
+TEST(a_thousand_million_interactions_add_up)
 {
     const int64_t n = 1000000000;
     eqp_units_options options = eqp_units_options_defaults();
     int64_t count = -1;
     double weight = -1;
 
-    (void)state;
     assert_int_equal(weigh((eqp_batch){.n = n}, &options, &count, &weight), EQP_OK);
     assert_true(count == n && weight == (double)n);
     options.weight_bits = 32; /* 2^32 x 10^9 is just below 2^62 */
@@ -132,9 +123,8 @@ static void a_thousand_million_interactions_add_up(void **state)
 }
 
 /* A heavy owner whose interactions have no weight. */
-static void lists_without_weight_are_one_unit(void **state)
+TEST(lists_without_weight_are_one_unit)
 {
-    (void)state;
     for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
         eqp_units_options options = eqp_units_options_defaults();
         double list[LIST] = {0}, place[3 * LIST], weight = LIST;
@@ -170,11 +160,10 @@ static int64_t draws(double rate, uint64_t seed, int64_t id, int64_t count)
     return totals.draws;
 }
 
-static void draws_come_with_their_probability(void **state)
+TEST(draws_come_with_their_probability)
 {
     static const double rate[] = {0.9, 0.5, 0.1, 1e-3, 1e-6};
 
-    (void)state;
     for (int r = 0; r < 5; r++) {
         const int64_t n = (int64_t)(20 / rate[r]);
         double sum = 0, squares = 0;
@@ -189,9 +178,8 @@ static void draws_come_with_their_probability(void **state)
     }
 }
 
-static void certain_and_hopeless_draws(void **state)
+TEST(certain_and_hopeless_draws)
 {
-    (void)state;
     assert_int_equal(draws(1, 1, 5, 1234), 1234);
     assert_int_equal(draws(1, 1, 5, 0), 0);
     assert_int_equal(draws(1e-300, 1, 5, INT64_MAX), 0);
@@ -200,14 +188,4 @@ static void certain_and_hopeless_draws(void **state)
         int64_t step = draws(0.3, 2, 8, n) - draws(0.3, 2, 8, n - 1);
         assert_in_range(step, 0, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_the_rounded_weights),  cmocka_unit_test(one_wrong_weight_anywhere_is_found),
-        cmocka_unit_test(a_thousand_million_interactions_add_up), cmocka_unit_test(lists_without_weight_are_one_unit),
-        cmocka_unit_test(draws_come_with_their_probability),      cmocka_unit_test(certain_and_hopeless_draws),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units do not depend on how the owners are spread over ranks, nor on the order in which they are looked at. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "slow.h"
+#include "unit.h"
 #include "units_world.h"
 
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
@@ -182,11 +177,10 @@ static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp
     free(weight);
 }
 
-static void the_same_units_on_any_number_of_ranks(void **state)
+TEST(the_same_units_on_any_number_of_ranks)
 {
     static const int ranks[] = {1, 2, 3, 7};
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
             struct world w = world_create(slow_here() ? 60 : 120, 15);
@@ -217,12 +211,11 @@ static void the_same_units_on_any_number_of_ranks(void **state)
     }
 }
 
-static void ranks_that_have_whole_intervals_have_whole_units(void **state)
+TEST(ranks_that_have_whole_intervals_have_whole_units)
 {
     enum { RANKS = 5 };
     int64_t in_pieces = 0;
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(slow_here() ? 60 : 120, 15);
         int64_t cut[RANKS], *interval = calloc((size_t)w.n, sizeof *interval);
@@ -255,13 +248,12 @@ static void ranks_that_have_whole_intervals_have_whole_units(void **state)
     assert_true(in_pieces > 0); /* before */
 }
 
-static void ranks_without_owners_do_no_harm(void **state)
+TEST(ranks_without_owners_do_no_harm)
 {
     struct world w = world_create(50, 20);
     const int64_t one[] = {50};
     const int64_t empty[] = {0, 0, 30, 30, 50, 50};
 
-    (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct table a = {0}, b = {0};
         eqp_units_options options = eqp_units_options_defaults();
@@ -278,7 +270,7 @@ static void ranks_without_owners_do_no_harm(void **state)
 }
 
 /* Every owner on a "rank" of its own, looked at in a random order: the sums before it are all that is known. */
-static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
+TEST(the_order_in_which_owners_are_looked_at_is_irrelevant)
 {
     struct world w = world_create(150, 15);
     eqp_units_options options = eqp_units_options_defaults();
@@ -288,7 +280,6 @@ static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
     struct table serial = {0}, shuffled = {0};
     eqp_units *units = NULL;
 
-    (void)state;
     options.units = 150;
     options.max_pins = MAX_PINS;
     for (int64_t i = 0; i < w.n; i++) {
@@ -321,14 +312,13 @@ static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
 }
 
 /* Along another curve the merged units differ, but a split owner's cells are its own affair. */
-static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
+TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
 {
     const int64_t least = slow_here() ? 60 : 200;
     struct world w = world_create(40, least), v = world_create(40, least);
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *a, *b;
 
-    (void)state;
     for (int64_t i = 0; i < w.n; i++) {
         v.id[i] = w.id[(i * 7 + 3) % w.n];
         v.total[i] = w.total[(i * 7 + 3) % w.n];
@@ -361,7 +351,7 @@ static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
     world_free(&v);
 }
 
-static void a_rebuilt_map_answers_the_same(void **state)
+TEST(a_rebuilt_map_answers_the_same)
 {
     struct world w = world_create(60, 100);
     eqp_units_options options = eqp_units_options_defaults();
@@ -370,7 +360,6 @@ static void a_rebuilt_map_answers_the_same(void **state)
     int64_t *unit_id = calloc(5000, sizeof *unit_id);
     double *centroid = calloc(5000 * 3, sizeof *centroid);
 
-    (void)state;
     options.units = 400;
     assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
     assert_true(eqp_units_count(units) < 4900);
@@ -426,14 +415,13 @@ static void a_rebuilt_map_answers_the_same(void **state)
     world_free(&w);
 }
 
-static void totals_that_do_not_fit_are_refused(void **state)
+TEST(totals_that_do_not_fit_are_refused)
 {
     struct world w = world_create(10, 10);
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
     double weight[10];
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         weight[i] = (double)w.total[i];
     }
@@ -449,18 +437,4 @@ static void totals_that_do_not_fit_are_refused(void **state)
                      EQP_ERR_ARGUMENT);
     assert_null(units);
     world_free(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_units_on_any_number_of_ranks),
-        cmocka_unit_test(ranks_that_have_whole_intervals_have_whole_units),
-        cmocka_unit_test(ranks_without_owners_do_no_harm),
-        cmocka_unit_test(the_order_in_which_owners_are_looked_at_is_irrelevant),
-        cmocka_unit_test(a_split_owner_has_the_same_cells_anywhere_on_the_curve),
-        cmocka_unit_test(a_rebuilt_map_answers_the_same),
-        cmocka_unit_test(totals_that_do_not_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

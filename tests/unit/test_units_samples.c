@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which interactions of a heavy owner become centroids, and what happens where centroids coincide. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
-
-#include <math.h>
 
 enum { OWNERS = 60, INTERACTIONS = 2000, PER_OWNER = 23 };
 
@@ -49,9 +44,8 @@ static eqp_units *comb_units(eqp_sample_strategy strategy)
     return units;
 }
 
-static void samples_fall_in_proportion_to_weight(void **state)
+TEST(samples_fall_in_proportion_to_weight)
 {
-    (void)state;
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
         eqp_units *units = comb_units((eqp_sample_strategy)s);
         double heavy = 0, mean = 0;
@@ -76,12 +70,11 @@ static void samples_fall_in_proportion_to_weight(void **state)
     }
 }
 
-static void random_draws_ignore_the_weight(void **state)
+TEST(random_draws_ignore_the_weight)
 {
     eqp_units *units = comb_units(EQP_SAMPLE_RANDOM);
     double heavy = 0, n = 0;
 
-    (void)state;
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
         assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
@@ -96,9 +89,8 @@ static void random_draws_ignore_the_weight(void **state)
 }
 
 /* Owners with the same list are sampled independently: their ids are the streams. */
-static void every_owner_has_its_own_random_numbers(void **state)
+TEST(every_owner_has_its_own_random_numbers)
 {
-    (void)state;
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
         eqp_units *units = comb_units((eqp_sample_strategy)s);
         int same = 0;
@@ -113,9 +105,8 @@ static void every_owner_has_its_own_random_numbers(void **state)
     }
 }
 
-static void of_equal_centroids_the_first_decides(void **state)
+TEST(of_equal_centroids_the_first_decides)
 {
-    (void)state;
     for (int64_t count = 4; count <= 100; count += 96) { /* linear, tree */
         const int64_t first[] = {0, count};
         int64_t unit_id[100];
@@ -155,9 +146,8 @@ static int atom(void *user, int64_t owner, eqp_sink *sink)
     return EQP_OK;
 }
 
-static void an_indivisible_place_does_not_multiply_units(void **state)
+TEST(an_indivisible_place_does_not_multiply_units)
 {
-    (void)state;
     for (int s = EQP_SAMPLE_ADAPTIVE; s <= EQP_SAMPLE_STRIDE; s++) {
         const int64_t id = 1;
         int64_t calls = 0, heavy = 0;
@@ -177,16 +167,4 @@ static void an_indivisible_place_does_not_multiply_units(void **state)
         assert_int_equal(heavy, 1);
         eqp_units_free(units);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_fall_in_proportion_to_weight),
-        cmocka_unit_test(random_draws_ignore_the_weight),
-        cmocka_unit_test(every_owner_has_its_own_random_numbers),
-        cmocka_unit_test(of_equal_centroids_the_first_decides),
-        cmocka_unit_test(an_indivisible_place_does_not_multiply_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weighing owners from all or some of their interactions, and the statistics of sizes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "slow.h"
+#include "unit.h"
 #include "units_world.h"
 
 enum { OWNERS = 3000, PARTS = 50 };
@@ -18,14 +13,13 @@ static void weigh(struct world *w, const eqp_units_options *options, const int64
     assert_int_equal(eqp_owners_weigh(w->n, w->id, first, world_enumerate, w, options, count, weight), EQP_OK);
 }
 
-static void a_full_weighing_is_exact(void **state)
+TEST(a_full_weighing_is_exact)
 {
     struct world w = world_create(100, 20);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t count[100];
     double weight[100];
 
-    (void)state;
     w.weighted = true;
     weigh(&w, &options, NULL, count, weight);
     for (int64_t i = 0; i < w.n; i++) {
@@ -41,7 +35,7 @@ static void a_full_weighing_is_exact(void **state)
 }
 
 /* Root of the mean squared relative error of the loads of PARTS ranges of owners, over some seeds. */
-static double noise(struct world *w, eqp_sample_strategy strategy, double rate, const int64_t *first)
+static double noise_of(struct world *w, eqp_sample_strategy strategy, double rate, const int64_t *first)
 {
     static int64_t count[OWNERS];
     static double weight[OWNERS];
@@ -67,18 +61,17 @@ static double noise(struct world *w, eqp_sample_strategy strategy, double rate, 
     return sqrt(sum / terms);
 }
 
-static void a_global_stride_has_far_less_noise_than_random_draws(void **state)
+TEST(a_global_stride_has_far_less_noise_than_random_draws)
 {
     struct world w = world_create(slow_here() ? OWNERS / 3 : OWNERS, 20);
     int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
-    (void)state;
     for (int64_t i = 0; i < w.n; i++) {
         first[i + 1] = first[i] + w.total[i];
     }
-    double random = noise(&w, EQP_SAMPLE_RANDOM, 0.02, NULL);
-    double phased = noise(&w, EQP_SAMPLE_STRIDE, 0.02, NULL);
-    double stride = noise(&w, EQP_SAMPLE_STRIDE, 0.02, first);
+    double random = noise_of(&w, EQP_SAMPLE_RANDOM, 0.02, NULL);
+    double phased = noise_of(&w, EQP_SAMPLE_STRIDE, 0.02, NULL);
+    double stride = noise_of(&w, EQP_SAMPLE_STRIDE, 0.02, first);
     assert_true(random > 0.05 && random < 0.5);
     assert_true(phased < random);
     assert_true(stride < random / 3);
@@ -87,14 +80,13 @@ static void a_global_stride_has_far_less_noise_than_random_draws(void **state)
 }
 
 /* One stride over everything: any run of owners has the weight of its samples, to within one stride at each end. */
-static void a_global_stride_misses_at_most_its_two_ends(void **state)
+TEST(a_global_stride_misses_at_most_its_two_ends)
 {
     struct world w = world_create(500, 20);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t first[501] = {0}, count[500];
     double weight[500];
 
-    (void)state;
     options.weigh_rate = 1. / 37;
     for (int64_t i = 0; i < w.n; i++) {
         first[i + 1] = first[i] + w.total[i];
@@ -110,13 +102,12 @@ static void a_global_stride_misses_at_most_its_two_ends(void **state)
     world_free(&w);
 }
 
-static void estimates_do_not_depend_on_the_order_of_owners(void **state)
+TEST(estimates_do_not_depend_on_the_order_of_owners)
 {
     struct world w = world_create(50, 100), v = world_create(50, 100);
     int64_t count[2][50];
     double weight[2][50];
 
-    (void)state;
     for (int64_t i = 0; i < w.n; i++) {
         v.id[i] = w.id[w.n - 1 - i];
         v.total[i] = w.total[w.n - 1 - i];
@@ -136,14 +127,13 @@ static void estimates_do_not_depend_on_the_order_of_owners(void **state)
     world_free(&v);
 }
 
-static void an_estimated_weight_still_gives_units_that_cover(void **state)
+TEST(an_estimated_weight_still_gives_units_that_cover)
 {
     struct world w = world_create(200, 50);
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
     int64_t interactions = 0;
 
-    (void)state;
     w.weighted = true;
     options.weigh_rate = 0.05;
     options.units = 500;
@@ -158,13 +148,12 @@ static void an_estimated_weight_still_gives_units_that_cover(void **state)
     world_free(&w);
 }
 
-static void the_gamma_fit_recovers_its_parameters(void **state)
+TEST(the_gamma_fit_recovers_its_parameters)
 {
     static const double shape[] = {1, 2, 5, 12};
     static double x[20000];
     const int64_t n = slow_here() ? 4000 : 20000;
 
-    (void)state;
     for (int s = 0; s < 4; s++) {
         eqp_sizes sizes = {0};
         double k, theta;
@@ -184,13 +173,12 @@ static void the_gamma_fit_recovers_its_parameters(void **state)
 }
 
 /* The likelihood's derivatives vanish at the fit: no other shape near it is more likely. */
-static void the_gamma_fit_is_the_most_likely(void **state)
+TEST(the_gamma_fit_is_the_most_likely)
 {
     const double x[] = {0.01, 3, 900, 12, 12.5, 0, 7e-3, 44};
     double k, theta, best = -INFINITY;
     eqp_sizes sizes = {0};
 
-    (void)state;
     assert_int_equal(eqp_sizes_add(&sizes, 8, x), EQP_OK);
     assert_int_equal(sizes.zeros, 1);
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_OK);
@@ -204,14 +192,13 @@ static void the_gamma_fit_is_the_most_likely(void **state)
     assert_true(fabs(best - ((k - 1) * sizes.sum_logs - sizes.sum / theta - 7 * (k * log(theta) + lgamma(k)))) < 1e-9);
 }
 
-static void a_fit_needs_two_different_sizes(void **state)
+TEST(a_fit_needs_two_different_sizes)
 {
     const double equal[] = {4, 4, 4, 4, 4};
     const double zeros[] = {0, 0, 3};
     double k = -1, theta = -1;
     eqp_sizes sizes = {0};
 
-    (void)state;
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_ERR_DATA);
     assert_int_equal(eqp_sizes_add(&sizes, 5, equal), EQP_OK);
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_ERR_DATA);
@@ -221,12 +208,11 @@ static void a_fit_needs_two_different_sizes(void **state)
     assert_true(k == -1 && theta == -1);
 }
 
-static void sizes_add_up_over_pieces(void **state)
+TEST(sizes_add_up_over_pieces)
 {
     static double x[3000];
     eqp_sizes whole = {0}, sum = {0}, none = {0};
 
-    (void)state;
     for (uint64_t i = 0; i < 3000; i++) {
         x[i] = floor(exp(20 * eqp_random_uniform(3, i, 0) - 5)); /* many zeros */
     }
@@ -244,9 +230,8 @@ static void sizes_add_up_over_pieces(void **state)
     assert_memory_equal(sum.bin, whole.bin, sizeof sum.bin);
 }
 
-static void a_size_is_in_the_bin_that_says_so(void **state)
+TEST(a_size_is_in_the_bin_that_says_so)
 {
-    (void)state;
     for (int b = 0; b < EQP_SIZES_BINS - 1; b++) {
         double start = eqp_sizes_bin_start(b), end = eqp_sizes_bin_start(b + 1);
         double x[] = {start * (1 + 1e-9), end * (1 - 1e-9)};
@@ -261,21 +246,4 @@ static void a_size_is_in_the_bin_that_says_so(void **state)
     assert_int_equal(sizes.bin[0] + sizes.bin[EQP_SIZES_BINS - 1], 2);
     assert_int_equal(eqp_sizes_add(&sizes, 2, bad), EQP_ERR_DATA);
     assert_int_equal(sizes.n, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_weighing_is_exact),
-        cmocka_unit_test(a_global_stride_has_far_less_noise_than_random_draws),
-        cmocka_unit_test(a_global_stride_misses_at_most_its_two_ends),
-        cmocka_unit_test(estimates_do_not_depend_on_the_order_of_owners),
-        cmocka_unit_test(an_estimated_weight_still_gives_units_that_cover),
-        cmocka_unit_test(the_gamma_fit_recovers_its_parameters),
-        cmocka_unit_test(the_gamma_fit_is_the_most_likely),
-        cmocka_unit_test(a_fit_needs_two_different_sizes),
-        cmocka_unit_test(sizes_add_up_over_pieces),
-        cmocka_unit_test(a_size_is_in_the_bin_that_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Voronoi cells with biases: even loads, the cell of a point, and sets without good cells. */
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
@@ -16,6 +8,7 @@
 
 #include "failing_malloc.h"
 #include "methods/voronoi/voronoi.h"
+#include "unit.h"
 
 enum { MOST = 2048, MOST_PARTS = 64 };
 
@@ -92,12 +85,11 @@ static eqp_voronoi_options options_of(double tolerance, int64_t iterations, bool
     return options;
 }
 
-static void spread_points_are_divided_evenly(void **state)
+TEST(spread_points_are_divided_evenly)
 {
     static const int nparts[] = {1, 2, 8, 13, 64};
     static const double most[] = {0.02, 0.02, 0.02, 0.02, 0.1};
 
-    (void)state;
     for (int kind = SPREAD; kind <= LINE; kind++) {
         for (int k = 0; k < 5; k++) {
             const eqp_voronoi_options options = options_of(most[k], 200, false);
@@ -110,11 +102,10 @@ static void spread_points_are_divided_evenly(void **state)
 }
 
 /* Points on the walls between cells come in whole layers. */
-static void lattices_are_divided_evenly(void **state)
+TEST(lattices_are_divided_evenly)
 {
     const eqp_voronoi_options options = eqp_voronoi_options_defaults();
 
-    (void)state;
     make_points(LATTICE, MOST);
     balance(MOST, 8, &options);
     assert_true(loads.imbalance == 0);
@@ -123,13 +114,12 @@ static void lattices_are_divided_evenly(void **state)
     }
 }
 
-static void loads_follow_the_shares(void **state)
+TEST(loads_follow_the_shares)
 {
     enum { PARTS = 7 };
     eqp_voronoi_options options = eqp_voronoi_options_defaults();
     double share[PARTS];
 
-    (void)state;
     for (int p = 0; p < PARTS; p++) {
         share[p] = (1 + p) / 28.0;
     }
@@ -172,12 +162,11 @@ static void check_places(const eqp_voronoi *v, int64_t n, int nparts)
     }
 }
 
-static void places_belong_to_the_cell_of_least_power(void **state)
+TEST(places_belong_to_the_cell_of_least_power)
 {
     static const int nparts[] = {1, 2, 7, 40, MOST_PARTS};
     const eqp_voronoi_options options = options_of(0.02, 5, false);
 
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         for (int k = 0; k < 5; k++) {
             make_points((enum kind)kind, 300);
@@ -188,11 +177,10 @@ static void places_belong_to_the_cell_of_least_power(void **state)
     }
 }
 
-static void no_cell_is_left_empty(void **state)
+TEST(no_cell_is_left_empty)
 {
     static const int nparts[] = {2, 9, 33, MOST_PARTS};
 
-    (void)state;
     for (int kind = 0; kind <= LINE; kind++) {
         for (int k = 0; k < 8; k++) {
             const eqp_voronoi_options options = options_of(0.02, 20, k % 2);
@@ -203,9 +191,8 @@ static void no_cell_is_left_empty(void **state)
     }
 }
 
-static void more_searches_never_make_it_worse(void **state)
+TEST(more_searches_never_make_it_worse)
 {
-    (void)state;
     for (int kind = SPREAD; kind <= CLUSTERS; kind++) {
         double former = INFINITY, first = 0;
         make_points((enum kind)kind, 1000);
@@ -238,11 +225,10 @@ static double spread_of(int64_t n, int nparts)
     return squares;
 }
 
-static void moving_centres_make_it_no_worse(void **state)
+TEST(moving_centres_make_it_no_worse)
 {
     const eqp_voronoi_options fixed = options_of(0, 8, false), moving = options_of(0, 8, true);
 
-    (void)state;
     for (int kind = SPREAD; kind <= LINE; kind++) {
         for (int nparts = 3; nparts < 50; nparts *= 4) {
             make_points((enum kind)kind, 500);
@@ -254,11 +240,10 @@ static void moving_centres_make_it_no_worse(void **state)
     }
 }
 
-static void moving_centres_make_cells_rounder(void **state)
+TEST(moving_centres_make_cells_rounder)
 {
     const eqp_voronoi_options fixed = options_of(0.05, 50, false), moving = options_of(0.05, 50, true);
 
-    (void)state;
     make_points(CLUSTERS, 2000);
     balance(2000, 8, &fixed);
     const double former = spread_of(2000, 8);
@@ -267,11 +252,10 @@ static void moving_centres_make_cells_rounder(void **state)
     assert_true(spread_of(2000, 8) < 0.99 * former);
 }
 
-static void with_too_few_points_some_parts_have_none(void **state)
+TEST(with_too_few_points_some_parts_have_none)
 {
     const eqp_voronoi_options options = eqp_voronoi_options_defaults();
 
-    (void)state;
     for (int64_t n = 0; n <= 5; n++) {
         make_points(SPREAD, n);
         balance(n, 9, &options);
@@ -288,9 +272,8 @@ static void with_too_few_points_some_parts_have_none(void **state)
     eqp_voronoi_free(v);
 }
 
-static void points_at_one_place_have_one_part(void **state)
+TEST(points_at_one_place_have_one_part)
 {
-    (void)state;
     for (int moving = 0; moving < 2; moving++) {
         const eqp_voronoi_options options = options_of(0.02, 30, moving);
         make_points(TWO_PLACES, 100);
@@ -303,12 +286,11 @@ static void points_at_one_place_have_one_part(void **state)
     }
 }
 
-static void units_change_nothing(void **state)
+TEST(units_change_nothing)
 {
     const eqp_voronoi_options options = eqp_voronoi_options_defaults();
     static int former[MOST];
 
-    (void)state;
     make_points(CLUSTERS, 1000);
     balance(1000, 10, &options);
     memcpy(former, part, sizeof former);
@@ -322,11 +304,10 @@ static void units_change_nothing(void **state)
     assert_memory_equal(part, former, 1000 * sizeof *part);
 }
 
-static void weights_may_be_anything(void **state)
+TEST(weights_may_be_anything)
 {
     const eqp_voronoi_options options = eqp_voronoi_options_defaults();
 
-    (void)state;
     make_points(SPREAD, 1000);
     for (int64_t i = 0; i < 1000; i++) {
         weight[i] = 0;
@@ -347,12 +328,11 @@ static void weights_may_be_anything(void **state)
     assert_true(load[part[500]] == DBL_MAX);
 }
 
-static void samples_are_good_enough(void **state)
+TEST(samples_are_good_enough)
 {
     eqp_voronoi_options options = options_of(0.02, 50, false);
     static int all[MOST];
 
-    (void)state;
     make_points(SPREAD, MOST);
     balance(MOST, 4, &options);
     memcpy(all, part, sizeof all);
@@ -368,7 +348,7 @@ static void samples_are_good_enough(void **state)
     assert_int_equal(loads.empty, 3);
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
     const eqp_voronoi_options good = eqp_voronoi_options_defaults();
     const double share[2] = {0.5, 0.6}, nowhere[3] = {0, NAN, 0}, beyond[3] = {0, 0, INFINITY}, negative[1] = {-1},
@@ -376,7 +356,6 @@ static void bad_arguments_are_refused(void **state)
     eqp_voronoi_options bad[6] = {good, good, good, good, good, good};
     eqp_voronoi *v = NULL;
 
-    (void)state;
     make_points(SPREAD, 10);
     bad[0].size--;
     bad[1].share = share;
@@ -406,11 +385,10 @@ static void bad_arguments_are_refused(void **state)
     eqp_voronoi_free(NULL);
 }
 
-static void failing_allocations_leave_nothing_behind(void **state)
+TEST(failing_allocations_leave_nothing_behind)
 {
     const eqp_voronoi_options options = options_of(0, 3, true);
 
-    (void)state;
     if (!failing_malloc_works) {
         skip();
     }
@@ -428,26 +406,4 @@ static void failing_allocations_leave_nothing_behind(void **state)
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(v);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spread_points_are_divided_evenly),
-        cmocka_unit_test(lattices_are_divided_evenly),
-        cmocka_unit_test(loads_follow_the_shares),
-        cmocka_unit_test(places_belong_to_the_cell_of_least_power),
-        cmocka_unit_test(no_cell_is_left_empty),
-        cmocka_unit_test(more_searches_never_make_it_worse),
-        cmocka_unit_test(moving_centres_make_it_no_worse),
-        cmocka_unit_test(moving_centres_make_cells_rounder),
-        cmocka_unit_test(with_too_few_points_some_parts_have_none),
-        cmocka_unit_test(points_at_one_place_have_one_part),
-        cmocka_unit_test(units_change_nothing),
-        cmocka_unit_test(weights_may_be_anything),
-        cmocka_unit_test(samples_are_good_enough),
-        cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(failing_allocations_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines for ParaView: a reader written from the description of the format finds every number. */
-#include "numeric.h"
 #include "paradis_files.h"
 
 #include <equipoise/more/vtk.h>
@@ -81,7 +80,7 @@ static int count(const char *text, const char *what)
     return n;
 }
 
-static void every_number_is_found_again(void **state)
+TEST(every_number_is_found_again)
 {
     static const int64_t offsets[3] = {2, 4, 6};
     const double magnitude[3] = {5, sqrt(0.5), 1};
@@ -93,7 +92,6 @@ static void every_number_is_found_again(void **state)
     eqp_vtk_writer *writer;
     char *text;
 
-    (void)state;
     assert_int_equal(eqp_vtk_begin(path, 0.25, &writer, NULL), EQP_OK);
     assert_int_equal(eqp_vtk_add(writer, &(eqp_vtk_piece){0}, NULL), EQP_OK);
     assert_int_equal(eqp_vtk_add(writer, &piece, NULL), EQP_OK);
@@ -118,12 +116,11 @@ static void every_number_is_found_again(void **state)
     free(text);
 }
 
-static void nothing_is_a_file_too(void **state)
+TEST(nothing_is_a_file_too)
 {
     eqp_vtk_writer *writer;
     char *text;
 
-    (void)state;
     assert_int_equal(eqp_vtk_begin(in_folder("net.vtp"), 0, &writer, NULL), EQP_OK);
     assert_int_equal(eqp_vtk_finish(writer, NULL), EQP_OK);
     text = text_of(in_folder("net.vtp"));
@@ -133,14 +130,13 @@ static void nothing_is_a_file_too(void **state)
     free(text);
 }
 
-static void pieces_that_do_not_fit_are_refused(void **state)
+TEST(pieces_that_do_not_fit_are_refused)
 {
     static const int64_t outside[1][2] = {{0, 4}}, below[1][2] = {{-1, 0}};
     eqp_vtk_piece piece = {.npoints = 4, .x = x, .nlines = 3, .end = end, .burgers = burgers};
     eqp_vtk_writer *writer;
     eqp_message message;
 
-    (void)state;
     assert_int_equal(eqp_vtk_begin(in_folder("a"), NAN, &writer, &message), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_vtk_begin(in_folder("a"), 0, &writer, &message), EQP_OK);
     assert_int_equal(eqp_vtk_add(writer, &piece, NULL), EQP_OK);
@@ -158,14 +154,13 @@ static void pieces_that_do_not_fit_are_refused(void **state)
     assert_int_equal(files_in_folder(false), 0);
 }
 
-static void a_series_names_files_and_times(void **state)
+TEST(a_series_names_files_and_times)
 {
     eqp_vtk_frame frame[2] = {{in_folder("a&\"b.vtp"), 1.0 / 3}, {in_folder("c.vtp"), 1e-9}};
     const char *path = in_folder("run.pvd");
     eqp_message message;
     char *text;
 
-    (void)state;
     assert_int_equal(eqp_vtk_write_series(path, 2, frame, NULL), EQP_OK);
     text = text_of(path);
     assert_non_null(strstr(text, "<DataSet timestep=\"0.33333333333333331\" part=\"0\" file=\"a&amp;&quot;b.vtp\"/>"));
@@ -174,15 +169,4 @@ static void a_series_names_files_and_times(void **state)
     frame[1].path = "elsewhere/c.vtp";
     assert_int_equal(eqp_vtk_write_series(path, 2, frame, &message), EQP_ERR_ARGUMENT);
     assert_non_null(strstr(message.text, "file 1"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_number_is_found_again, files_clear),
-        cmocka_unit_test_setup(nothing_is_a_file_too, files_clear),
-        cmocka_unit_test_setup(pieces_that_do_not_fit_are_refused, files_clear),
-        cmocka_unit_test_setup(a_series_names_files_and_times, files_clear),
-    };
-    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
