@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
-#include "drive/balance/resume.h"
-#include "drive/files/checks.h"
-#include "drive/files/files.h"
-#include "drive/files/output.h"
+#include "drive/balance/balance.h"
+#include "drive/files/input.h"
 #include "drive/files/record.h"
 #include "drive/simulation.h"
 

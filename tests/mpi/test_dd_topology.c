@@ -8,7 +8,7 @@
 #include "topology/topology.h"
 
 #include "motion/generate.h"
-#include "network/distance.h"
+#include "network/operations.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>

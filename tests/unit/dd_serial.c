@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dd_serial.h"
 
-#include "network/collide.h"
-#include "network/cross_slip.h"
-#include "network/remesh.h"
-#include "network/slip.h"
+#include "network/operations.h"
 #include "network/vector.h"
 
 #include <equipoise/more/base.h>

@@ -4,9 +4,7 @@
 #define DD_SERIAL_H
 
 #include "network/node.h"
-#include "network/patch.h"
-#include "network/rules.h"
-#include "network/split.h"
+#include "network/operations.h"
 
 typedef struct dd_serial {
     dd_network *network; /* borrowed */

@@ -2,7 +2,7 @@
 #ifndef DD_STRESS_H
 #define DD_STRESS_H
 
-#include "elastic/segment.h"
+#include "elastic/pairs.h"
 
 /* The non-singular stress of a straight segment at x, boxes ignored: xx yy zz yz zx xy, in the unit of mu. A segment's
  * alone is defined up to terms that vanish for closed loops; this is the one that the forces between segments come

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancers of ParaDiS against their rules, written down a second time with plain arrays and integrals. */
-#include "balance/walls.h"
+#include "balance/balance.h"
 #include "unit.h"
 
 #define MOST 8    /* parts in a direction */

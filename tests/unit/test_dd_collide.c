@@ -6,7 +6,7 @@
 #include "failing_malloc.h"
 #include "slow.h"
 
-#include "network/collide.h"
+#include "network/operations.h"
 
 static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 

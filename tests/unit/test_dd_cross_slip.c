@@ -4,8 +4,7 @@
 #include "unit.h"
 
 #include "motion/loading.h"
-#include "network/cross_slip.h"
-#include "network/remesh.h"
+#include "network/operations.h"
 
 static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100}, free_box[3] = {0, 0, 0};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forces are the derivatives of the elastic energy, which is integrated here independently of them. */
 #include "dd_segments.h"
-#include "elastic/self.h"
+#include "elastic/pairs.h"
 #include "unit.h"
 
 #define NODES 4

@@ -3,7 +3,7 @@
 #include "dd_segments.h"
 #include "dd_stress.h"
 #include "elastic/check_table.h"
-#include "elastic/self.h"
+#include "elastic/pairs.h"
 #include "unit.h"
 
 static const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1};

@@ -3,9 +3,8 @@
 #include "dd_networks.h"
 #include "unit.h"
 
-#include "network/remesh.h"
+#include "network/operations.h"
 #include "network/rewire.h"
-#include "network/split.h"
 
 static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 

@@ -5,7 +5,7 @@
 
 #include "failing_malloc.h"
 
-#include "network/remesh.h"
+#include "network/operations.h"
 
 static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 static const double b[3] = {1, 1, 0}, plane[3] = {0, 0, 1}, other_plane[3] = {0, 1, 0};

@@ -2,7 +2,7 @@
 /* Forces on a segment by itself and by an applied stress. */
 #include "dd_segments.h"
 #include "dd_stress.h"
-#include "elastic/self.h"
+#include "elastic/pairs.h"
 #include "unit.h"
 
 /* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */

@@ -8,7 +8,7 @@
 #include "failing_malloc.h"
 
 #include "motion/loading.h"
-#include "network/slip.h"
+#include "network/operations.h"
 
 static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100}, free_box[3] = {0, 0, 0};
 

@@ -7,7 +7,7 @@
 #include "slow.h"
 
 #include "motion/mobility.h"
-#include "network/split.h"
+#include "network/operations.h"
 
 static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Division of work by cells: the rank that looks up pairs with a source cell, and the pieces of the far field. */
-#include "far/far_parts.h"
-#include "stage/share.h"
+#include "far/waves.h"
+#include "stage/grid.h"
 #include "unit.h"
 
 /* Of all source cells that owners meet, no two are equally far from a third: what rounding decides, the next step would

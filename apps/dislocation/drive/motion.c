@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "motion.h"
+#include "simulation.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -2,7 +2,6 @@
 #include "simulation.h"
 
 #include "balance/balance.h"
-#include "balance/resume.h"
 #include "forces/stealing.h"
 
 #include <equipoise/more/base.h>
@@ -147,4 +146,175 @@ dd_moment dd_simulation_moment(const dd_simulation *sim)
     memcpy(now.stress, sim->loading.stress, sizeof now.stress);
     memcpy(now.plastic_strain, sim->loading.strain, sizeof now.plastic_strain);
     return now;
+}
+
+/* Longest segment as a share of a cell: a longer one reaches beyond the neighbouring cells. */
+#define LONGEST 0.9
+
+/* Near pairs must fit into neighbouring cells. Cells of a control file become fewer if they are too small; those of the
+ * command line stay. The written parameters keep the original numbers, for ParaDiS. */
+static int set_cells(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *control = &sim->input.control;
+    const bool fixed = dd_settings_given(sim->settings, "cells");
+    const char *const from = sim->settings->ctrl != NULL ? sim->settings->ctrl : "dislocation";
+    const double longest = fmax(sim->input.longest, control->max_seg);
+    bool fewer = false;
+
+    for (int d = 0; d < 3; d++) {
+        const int fit = (int)fmin(control->cells[d], floor(sim->domain.edge[d] * DD_CELL_FITS / longest));
+        const double width = sim->domain.edge[d] / (fixed ? control->cells[d] : 3);
+        sim->cells[d] = fixed || fit < 3 ? control->cells[d] : fit;
+        fewer = fewer || sim->cells[d] < control->cells[d];
+        if (sim->domain.edge[d] / (double)sim->cells[d] * LONGEST >= longest) {
+            continue;
+        }
+        if (sim->input.longest > LONGEST * width) {
+            eqp_message_set(message,
+                            "dislocation: a segment of the input is %g b long, more than the %g b that %g of a cell "
+                            "are%s",
+                            sim->input.longest, LONGEST * width, LONGEST,
+                            fixed ? ": give fewer --cells" : ", of 3 in the box");
+        } else {
+            eqp_message_set(
+                message, "%s: maxSeg: %g is more than %g of a cell (%g b wide%s): give %sa smaller --max-seg", from,
+                control->max_seg, LONGEST, width, fixed ? "" : ", 3 in the box", fixed ? "fewer --cells, or " : "");
+        }
+        return EQP_ERR_ARGUMENT;
+    }
+    if (fewer) {
+        eqp_message_set(dd_notes_next(&sim->input.notes),
+                        "%d x %d x %d cells would be too small for segments of %g b: %lld x %lld x %lld are taken",
+                        control->cells[0], control->cells[1], control->cells[2], longest, (long long)sim->cells[0],
+                        (long long)sim->cells[1], (long long)sim->cells[2]);
+    }
+    return EQP_OK;
+}
+
+static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp_message *message)
+{
+    *mobility = (dd_mobility){.edge = c->mobility_edge,
+                              .screw = c->mobility_screw,
+                              .climb = c->mobility_climb,
+                              .climb_junction = fmax(0, c->climb_junction),
+                              .relax_total = c->relax_by_length == 0,
+                              .hcp_climb = c->hcp_climb,
+                              .hcp_line = c->hcp_line,
+                              .c_over_a = c->c_over_a,
+                              .ta_climb_edge = c->ta_climb_edge,
+                              .ta_climb_screw = c->ta_climb_screw,
+                              .ta_line = c->ta_line,
+                              .burgers = c->burgers,
+                              .temperature = c->temperature,
+                              .pressure = c->pressure,
+                              .modulus_0 = c->modulus_0,
+                              .top_speed = c->shear_velocity / c->burgers};
+    memcpy(mobility->relax, c->relax, sizeof mobility->relax);
+    memcpy(mobility->hcp_edge, c->hcp_edge, sizeof mobility->hcp_edge);
+    memcpy(mobility->hcp_screw, c->hcp_screw, sizeof mobility->hcp_screw);
+    memcpy(mobility->ta_edge, c->ta_edge, sizeof mobility->ta_edge);
+    memcpy(mobility->ta_screw, c->ta_screw, sizeof mobility->ta_screw);
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        mobility->ta_fit[i] = (dd_ta_fit){.k = c->ta_k[i], .b = c->ta_b[i], .alpha = c->ta_alpha[i]};
+    }
+    if (dd_mobility_find(c->mobility, &mobility->law) != EQP_OK) {
+        eqp_message_set(message, "dislocation: mobilityLaw: '%s' is none of %s", c->mobility, &DD_MOBILITY_NAMES[1]);
+        return EQP_ERR_UNKNOWN;
+    }
+    const char *lacks = dd_mobility_lacks(mobility);
+    if (lacks != NULL) {
+        eqp_message_set(message, "dislocation: %s needs %s, a positive number%s", c->mobility, lacks,
+                        strcmp(lacks, "cOVERa") == 0 ? " from 1.05 to 1.95" : "");
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* Crystal of a mobility law; DD_NO_CRYSTAL if its screws do not change planes. */
+static dd_crystal crystal_of(const eqp_paradis_control *c)
+{
+    const bool fcc = strncmp(c->mobility, "FCC", 3) == 0, bcc = strncmp(c->mobility, "BCC", 3) == 0;
+
+    if (c->cross_slip == 0 || (c->cross_slip < 0 && !fcc)) {
+        return DD_NO_CRYSTAL;
+    }
+    return fcc ? DD_FCC : bcc ? DD_BCC : DD_NO_CRYSTAL;
+}
+
+static int set_laws(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_step_rule rule = DD_STEP_RULE_DEFAULTS;
+    int code = EQP_OK;
+
+    EQP_TRY(set_mobility(c, &sim->mobility, message));
+    sim->rules = (dd_rules){.max_seg = c->max_seg,
+                            .min_seg = c->min_seg,
+                            .area_min = c->area_min,
+                            .area_max = c->area_max,
+                            .r_tol = c->tolerance,
+                            .rann = c->annihilation,
+                            .planes = dd_mobility_glides(sim->mobility.law),
+                            .cross_slip = crystal_of(c)};
+    code = dd_rules_complete(&sim->rules);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: remeshing: minSeg %g, maxSeg %g, rTol %g, rann %g do not fit each other",
+                        c->min_seg, c->max_seg, c->tolerance, c->annihilation);
+        return code;
+    }
+    rule.method = strcmp(c->integrator, "trapezoid") == 0 ? DD_TRAPEZOID : DD_EULER;
+    rule.rtol = c->tolerance;
+    rule.way_max = c->max_seg;
+    rule.dt_max = c->max_dt;
+    rule.dt_min = fmin(rule.dt_min, c->max_dt);
+    rule.grow = c->dt_increment;
+    rule.shrink = c->dt_decrement;
+    EQP_TRY(dd_stepper_init(&sim->stepper, &rule, c->next_dt));
+    EQP_TRY(dd_loading_init(&sim->loading, c->load_type == 1 || c->load_type == 4 ? DD_STRAIN_RATE : DD_CREEP,
+                            &sim->evaluator.medium, c->strain_rate, c->direction, c->stress));
+    if (c->load_type == 4) {
+        EQP_TRY(dd_loading_cycle(&sim->loading, c->strain_amplitude, c->time));
+    }
+done:
+    if (code == EQP_OK) {
+        memcpy(sim->loading.strain, c->plastic_strain, sizeof sim->loading.strain);
+    } else {
+        eqp_message_set(message, "dislocation: time step or loading: %s", eqp_error_text(code));
+    }
+    return code;
+}
+
+static int set_medium(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_medium medium = {.mu = c->shear_modulus, .nu = c->poisson, .a = c->core_radius, .core = c->core_energy};
+    dd_pairs_fn pairs;
+    int code = dd_pairs_choose((dd_isa)sim->settings->isa, &pairs, NULL);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --isa: %s does not run on this processor",
+                        dd_settings_isa(sim->settings));
+        return EQP_ERR_ARGUMENT;
+    }
+    memcpy(medium.box, sim->domain.box, sizeof medium.box);
+    dd_evaluator_init(&sim->evaluator, &medium, pairs);
+    return eqp_timings_create(DD_KINDS, &sim->evaluator.timings);
+}
+
+int dd_setup(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_method *method = sim->settings->run.method;
+    int code;
+
+    EQP_TRY(set_medium(sim, message));
+    EQP_TRY(set_laws(sim, message));
+    EQP_TRY(set_cells(sim, message));
+    if (method == &dd_sectioning || method == &dd_bisection) {
+        EQP_TRY(dd_walls_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
+                                &sim->boxes));
+    }
+done:
+    sim->now.common.step = sim->input.control.first_step;
+    sim->now.common.time = sim->input.control.time;
+    return code;
 }

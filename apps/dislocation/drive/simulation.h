@@ -3,22 +3,53 @@
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
+#include "../../shell/state.h"
 #include "../physics/motion/loading.h"
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/step.h"
-#include "../physics/network/rules.h"
+#include "../physics/network/operations.h"
+
 #include "balance/problem.h"
-#include "balance/work.h"
 #include "files/input.h"
-#include "files/output.h"
+#include "forces/evaluate.h"
+#include "topology/topology.h"
 
-#include "../../shell/state.h"
-
+#include <equipoise/balancer.h>
 #include <equipoise/more/boxes.h>
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* One rank in one step. */
+typedef struct dd_rank_row {
+    eqp_rank_row common;    /* load: of all evaluations of the step */
+    double count[DD_KINDS]; /* of the last evaluation */
+    double segments, length;
+} dd_rank_row;
+
+/* One step over all ranks; the same on all of them. */
+typedef struct dd_step {
+    eqp_step common;         /* interactions: pairs of the last evaluation */
+    int64_t count[DD_KINDS]; /* of the last evaluation */
+    double dt;               /* s, of this step */
+    int64_t evaluations;     /* of the forces */
+    int64_t nodes, segments;
+    double length;         /* of all segments, b */
+    double strain, stress; /* plastic, applied (Pa), along the loading direction */
+    dd_topology_counts topology;
+} dd_step;
+
+/* Work of this rank since the last step was recorded. */
+typedef struct dd_work {
+    dd_rank_row row;
+    int64_t count[DD_KINDS];  /* of all evaluations */
+    int64_t mapped[DD_KINDS]; /* the same, as the map assigns it */
+    int64_t evaluations;
+    dd_moved moved;
+    double begin;     /* eqp_busy_seconds() at the start of the step, with its map; 0: not known */
+    bool walls_moved; /* or are new */
+} dd_work;
 
 typedef struct dd_simulation {
     MPI_Comm comm;               /* owned */
@@ -78,5 +109,37 @@ double dd_fastest(const dd_simulation *sim);
 /* Sets medium, kernel, mobility, rules, time step, loading, cells and boxes of a simulation with its input. Local;
  * EQP_OK or a code with a message. */
 int dd_setup(dd_simulation *sim, eqp_message *message);
+
+/* Adds the last evaluation of the forces. Local. */
+void dd_work_add(dd_work *work, const dd_evaluator *evaluator);
+
+/* ---- Nodes on their way through one time step: a predicted position, corrections, the way back after a signal. */
+
+/* Own nodes at the start (0) and at the end (1) of the time step. */
+typedef struct dd_motion {
+    int64_t n;
+    double *x0, *v0, *x1, *v1, *guess; /* [n][3] owned */
+    dd_segment *before;                /* [own segments] at the start; owned */
+    dd_stepper stepper;                /* at the start */
+} dd_motion;
+
+/* Notes where the nodes are and predicts where they go. sim->failed is set if this rank is out of memory; the motion is
+ * freed by dd_motion_end() in any case. Local. EQP_ERR_DATA on all ranks if a speed is not finite. */
+int dd_motion_begin(dd_simulation *sim, dd_motion *motion);
+
+/* Moves the nodes to their new positions, which stay unfolded. Local. */
+void dd_motion_place(dd_simulation *sim, const dd_motion *motion);
+
+/* Decides by the largest error of all ranks whether the time step holds, and if not where the nodes are tried
+ * next. The velocities belong to the new positions. Collective. EQP_ERR_STATE if no time step is short enough, else the
+ * code of a rank that has failed. */
+int dd_motion_judge(dd_simulation *sim, dd_motion *motion, dd_verdict *verdict);
+
+/* strain: six components of the plastic strain by this rank's segments, three of the spin; set if code is EQP_OK. After
+ * EQP_ERR_STOPPED nodes and stepper are as they were before the step. Local. */
+void dd_motion_end(dd_simulation *sim, dd_motion *motion, int code, double strain[9]);
+
+/* Velocities of the own nodes, by the mobility law, from the forces on their arms. Local. EQP_OK or EQP_ERR_MEMORY. */
+int dd_motion_velocities(dd_simulation *sim);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of dislocation dynamics, top down. */
-#include "motion.h"
+#include "simulation.h"
 
 #include "balance/balance.h"
 

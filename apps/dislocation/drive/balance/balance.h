@@ -3,7 +3,11 @@
 #ifndef DD_BALANCE_H
 #define DD_BALANCE_H
 
+#include "../domain.h"
+#include "../files/input.h"
 #include "../simulation.h"
+
+#include <equipoise/more/boxes.h>
 
 /* Creates the balancer of a run by its settings. Collective; a line on error. */
 int dd_balance_create(dd_simulation *sim, eqp_message *message);
@@ -26,5 +30,44 @@ int dd_balance_follow(dd_simulation *sim);
 /* After a step: its work to the balancer and into sim->now and sim->row. Collective; fails with sim->failed of a rank.
  */
 int dd_balance_record(dd_simulation *sim);
+
+/* ---- The state of balance as comments of a restart's control file: homes of nodes, shared nodes, the balancer's
+ * state. A run on the same number of ranks by the same method continues from it. Walls are not included. */
+
+/* Comment lines for the control file: owned by the caller. O(nodes of all ranks) memory. Collective. */
+int dd_resume_write(const dd_simulation *sim, char **lines);
+
+/* Reads the state from the restart file; sets sim->resumes if it has homes of nodes. EQP_ERR_FORMAT with a message that
+ * names the damage. Local; the same on all ranks. */
+int dd_resume_take(dd_simulation *sim, eqp_message *message);
+
+/* Moves nodes to the homes they had. Collective. */
+int dd_resume_homes(dd_simulation *sim, dd_moved *moved);
+
+/* Restores the balancer's state again after the first forces were recorded, if the last step in the file had recorded
+ * them too. Local; the same on all ranks. */
+int dd_resume_again(dd_simulation *sim);
+
+/* ---- The balancers of ParaDiS: nodes live in boxes whose walls follow the measured load (equipoise/boxes.h). */
+
+/* Creates nparts equal boxes, by the control file's numbers of domains if their product is nparts. bisection: else
+ * sectioning. Local. */
+int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                    eqp_boxes **boxes);
+
+/* The walls that move after a step (cycle), from 1 in the first run on. Every DLBfreq cycles bisection moves all of
+ * them (0), and sectioning begins a round: along x (0), in the next cycle y (1), in the one after z (2). -1: none
+ * moves. So with a DLBfreq of 1 sectioning never moves y, and with 2 never z, as in ParaDiS. */
+int dd_walls_turn(bool bisection, int64_t every, int64_t step);
+
+/* Moves the walls by the loads [boxes]. cells: of the grid. turn: the direction that sectioning moves; -1: the next
+ * one. Local. */
+int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes);
+
+/* The same, by the load of each rank. Collective; every rank gets the same walls. */
+int dd_walls_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes);
+
+/* Moves nodes to the ranks whose boxes they are in. Collective. */
+int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
 
 #endif

@@ -3,9 +3,7 @@
 
 #include "../settings.h"
 #include "../simulation.h"
-#include "survey.h"
-#include "trace.h"
-#include "walls.h"
+#include "balance.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "resume.h"
+#include "balance.h"
 
-#include "../files/files.h"
-#include "survey.h"
+#include "../files/input.h"
+#include "problem.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace.h"
+#include "problem.h"
 
 #include "../../../shell/run_files.h"
-#include "../stage/share.h"
+#include "../stage/grid.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

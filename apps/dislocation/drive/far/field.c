@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "field.h"
 
-#include "../stage/blocks.h"
+#include "../outbox.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

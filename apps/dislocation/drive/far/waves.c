@@ -1,15 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "waves.h"
 
-#include "../stage/blocks.h"
-
+#include "../../../shell/run_files.h"
 #include "../../../shell/signals.h"
+#include "../outbox.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A part with fewer cells spends more on messages than on work. */
+#define LEAST_CELLS 32
+/* Components transformed together. */
+#define LEAST_COMPONENTS 16
+/* Shares of the stages in the whole work, in sixths. */
+static const int sixths[DD_FAR_STAGES] = {1, 4, 1};
+
+static dd_far_slice slice(int64_t n, int64_t which, int64_t nslices)
+{
+    dd_far_slice of = {0, 0};
+
+    if (which < nslices) {
+        app_slice(n, (int)which, (int)nslices, &of.first, &of.n);
+    }
+    return of;
+}
+
+static int64_t nitems(const dd_far_parts *parts)
+{
+    return parts->sizes.nplanes * parts->nchunks;
+}
+
+void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts)
+{
+    *parts = (dd_far_parts){.nparts = 0};
+    if (grid->ncells > 0 && dd_grid_has_far(grid)) {
+        const int64_t enough = grid->ncells < LEAST_CELLS ? 1 : grid->ncells / LEAST_CELLS;
+        dd_far_count(grid->n, grid->periodic, grid->far_order, &parts->sizes);
+        const int64_t most = parts->sizes.nmoments / LEAST_COMPONENTS;
+        parts->nparts = enough < nparts ? (int)enough : nparts;
+        const int64_t chunks = (parts->nparts + parts->sizes.nplanes - 1) / parts->sizes.nplanes;
+        parts->nchunks = (int)(chunks < most ? chunks : most);
+    }
+}
+
+dd_far_slice dd_far_parts_items(const dd_far_parts *parts, int part)
+{
+    return slice(nitems(parts), part, parts->nparts);
+}
+
+dd_far_slice dd_far_parts_columns(const dd_far_parts *parts, int part)
+{
+    return slice(parts->sizes.ncolumns, part, parts->nparts);
+}
+
+int dd_far_parts_owner(const dd_far_parts *parts, int64_t item)
+{
+    const int64_t n = nitems(parts), each = n / parts->nparts, more = n % parts->nparts, longer = more * (each + 1);
+
+    return (int)(item < longer ? item / (each + 1) : more + (item - longer) / each);
+}
+
+dd_far_slice dd_far_parts_chunk(const dd_far_parts *parts, int64_t ncomponents, int64_t chunk)
+{
+    return slice(ncomponents, chunk, parts->nchunks);
+}
+
+int64_t dd_far_parts_work(const dd_far_parts *parts, int part, int stage)
+{
+    const int64_t cells = parts->sizes.nplanes * parts->sizes.ncells * sixths[stage];
+    const dd_far_slice of =
+        stage == DD_FAR_COLUMNS ? dd_far_parts_columns(parts, part) : dd_far_parts_items(parts, part);
+    const int64_t all = 6 * (stage == DD_FAR_COLUMNS ? parts->sizes.ncolumns : nitems(parts));
+
+    /* Rounded so that the sum over parts does not depend on their number. */
+    return of.n == 0 ? 0 : cells * (of.first + of.n) / all - cells * of.first / all;
+}
 
 #define BYTES (int64_t)sizeof(double)
 
@@ -51,11 +119,6 @@ void dd_waves_clear(dd_waves *waves)
     memset(waves->moments, 0, (size_t)(n * BYTES));
 }
 
-static int64_t nitems(const dd_waves *w)
-{
-    return w->parts.sizes.nplanes * w->parts.nchunks;
-}
-
 static int create_numbers(dd_waves *w)
 {
     const dd_far_sizes *s = &w->parts.sizes;
@@ -69,7 +132,7 @@ static int create_numbers(dd_waves *w)
     EQP_TRY(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
     EQP_TRY(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
     EQP_TRY(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
-    EQP_TRY(eqp_array_create(&w->at, 2 * nitems(w), sizeof *w->at));
+    EQP_TRY(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
     EQP_TRY(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
     for (int64_t c = 0; c < w->columns.n; c++) {
         EQP_TRY(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
@@ -90,7 +153,7 @@ static void set_runs(dd_waves *w)
             w->run[place] = (dd_far_run){chunk.first, chunk.n, w->at + place * w->parts.sizes.nplanes};
         }
     }
-    for (int64_t i = 0; i < nitems(w); i++) {
+    for (int64_t i = 0; i < nitems(&w->parts); i++) {
         const int64_t place = w->parts.nchunks + i % w->parts.nchunks;
         w->at[place * w->parts.sizes.nplanes + i / w->parts.nchunks] = next;
         next += chunk_of(w, true, i).n * w->columns.n * 2;
@@ -109,7 +172,7 @@ static int plan(const dd_domain *domain, int code, dd_waves *w)
             dd_blocks_need(&out, p);
         }
     }
-    for (int64_t i = 0; i < nitems(w) && w->columns.n > 0; i++) {
+    for (int64_t i = 0; i < nitems(&w->parts) && w->columns.n > 0; i++) {
         dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
         dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
     }
@@ -250,7 +313,7 @@ static void place_columns(dd_waves *w, char *received)
     const eqp_route_view view = w->to_columns == NULL ? (eqp_route_view){.n = 0} : eqp_route_arrivals(w->to_columns);
     int64_t b = 0;
 
-    for (int64_t i = 0; i < nitems(w) && w->columns.n > 0; i++) {
+    for (int64_t i = 0; i < nitems(&w->parts) && w->columns.n > 0; i++) {
         const bool own = i >= w->items.first && i < w->items.first + w->items.n;
         double *at = own ? own_columns(w, i) + w->columns.first * 2 * chunk_of(w, false, i).n
                          : (double *)(void *)(received + view.offset[b++]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "checks.h"
+#include "record.h"
 
 #include "../../physics/elastic/check_table.h"
-#include "../../physics/elastic/self.h"
+#include "../../physics/elastic/pairs.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "foreign.h"
+#include "input.h"
 
 #include "../../physics/motion/mobility.h"
 

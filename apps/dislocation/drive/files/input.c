@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "input.h"
 
-#include "files.h"
-
 #include "../../physics/motion/mobility.h"
 
 #include "../../../shell/run_files.h"

@@ -3,12 +3,18 @@
 #ifndef DD_INPUT_H
 #define DD_INPUT_H
 
+#include "../../../shell/run_files.h"
 #include "../domain.h"
 #include "../settings.h"
 
-#include "foreign.h"
-
 #include <equipoise/more/paradis.h>
+
+/* Notes for the user on changed and ignored parameters. */
+#define DD_NOTES 16
+typedef struct dd_notes {
+    int n;
+    eqp_message line[DD_NOTES];
+} dd_notes;
 
 /* Longest segment as a share of a cell: a little less than 0.9, so that rounding cannot exceed it. */
 #define DD_CELL_FITS 0.8999
@@ -47,5 +53,73 @@ int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message);
  * dd_domain_connect(). Collective. longest: of all segments; may be NULL; nsegments: of all ranks; may be NULL; both
  * unchanged on error. */
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message);
+
+/* ---- Parameters of ParaDiS that this program does not use: refused if they change everything, noted if they change
+ * something, written back for ParaDiS. Local. */
+
+/* The next free line; the last one is overwritten if there are too many. */
+eqp_message *dd_notes_next(dd_notes *notes);
+
+/* Checks the other keys, and replaces mobilities of 0, which ParaDiS accepts, by small ones. EQP_OK, or
+ * EQP_ERR_ARGUMENT with a message for anisotropy and inclusions. from: the file's name. */
+int dd_foreign_check(const char *from, eqp_paradis_control *control, dd_notes *notes, eqp_message *message);
+
+/* The other statements, and the ones that ParaDiS needs for its far field if the file has none: fast multipoles, which
+ * need the same power of two of cells in all directions, else its tables of stress. *others: owned by the caller,
+ * unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
+int dd_foreign_complete(const eqp_paradis_control *control, char **others);
+
+/* ---- Names of a network's files: NAME.data and NAME.ctrl, a pair for ParaDiS and --restart; or NAME.vtp for ParaView,
+ * with NAME.pvd for a series. */
+
+/* True if --output FILE asks for ParaView's files: its name ends in .vtp. */
+bool dd_files_for_paraview(const char *path);
+
+/* Naming of the files of --output FILE; static storage. NULL is legal. */
+const app_naming *dd_files_naming(const char *path);
+
+/* The pair for a name with or without .data. Owned by the caller; unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
+int dd_files_pair(const char *name, char **data, char **ctrl);
+
+/* NAME.pvd of a series. As dd_files_pair. */
+int dd_files_series(const char *path, char **pvd);
+
+/* ---- Output of a network: for ParaDiS and --restart, for ParaView, forces. Nodes are in the order of the input; later
+ * nodes follow by tag. */
+
+/* State of a run besides its network. */
+typedef struct dd_moment {
+    int64_t step;
+    double time, next_dt;     /* s */
+    double stress[6];         /* applied, Pa: xx yy zz yz zx xy */
+    double plastic_strain[6]; /* accumulated */
+    double rate;              /* strain rate, 1/s: with its present sign in cycles */
+    const char *lines;        /* more comment lines for the control file (borrowed); NULL: none */
+} dd_moment;
+
+/* The pair NAME.data and NAME.ctrl for --restart; NAME may end in .data. Existing files are replaced completely or not
+ * at all. A rank's memory is proportional to its nodes. Collective. */
+int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
+                      eqp_message *message);
+
+/* Segments as lines with Burgers vector, velocity and rank, for ParaView: unbroken, by the nearest images of their
+ * ends. Collective. */
+int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_message *message);
+
+/* A snapshot of --output: lines if the name ends in .vtp, else the pair. Collective. */
+int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
+                       eqp_message *message);
+
+/* NAME.pvd, which joins all files NAME_000012.vtp so far; for other names a no-op. Collective. */
+int dd_output_series(const dd_domain *domain, const char *output, const app_series *series, eqp_message *message);
+
+/* Datasets ids [n] and forces [n][3]: the sum over each node's arms. Collective. */
+int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message);
+
+/* Nodes of the input in its order, then later nodes by tag. Unique; with gaps. */
+static inline uint64_t dd_output_place(const dd_node *node)
+{
+    return node->order >= 0 ? (uint64_t)node->order : (uint64_t)1 << 63 | node->tag;
+}
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "output.h"
+#include "input.h"
 
 #include "../outbox.h"
-#include "files.h"
-#include "foreign.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

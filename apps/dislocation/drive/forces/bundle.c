@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bundle.h"
+#include "stealing.h"
 
 #include <equipoise/more/base.h>
 

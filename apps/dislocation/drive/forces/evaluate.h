@@ -6,9 +6,26 @@
 
 #include "../../physics/elastic/pairs.h"
 #include "../stage/stage.h"
-#include "work.h"
 
 #include <equipoise/more/loops.h>
+
+#include <stdint.h>
+
+/* Kinds of work, as in the report. */
+enum {
+    DD_KIND_PAIR,     /* general pair of segments */
+    DD_KIND_PARALLEL, /* near-parallel pair */
+    DD_KIND_RUN,      /* kernel call for a run of segments */
+    DD_KIND_SEGMENT,  /* self force, applied and far stress on one segment */
+    DD_KIND_CELL,     /* far field of one cell: see far/waves.h */
+    DD_KINDS
+};
+extern const char *const dd_kind_names[DD_KINDS];
+extern const double dd_kind_nominal[DD_KINDS]; /* CPU seconds of one; only ratios matter */
+
+typedef struct dd_counts {
+    int64_t of[DD_KINDS];
+} dd_counts;
 
 /* Data that travel in an evaluation. */
 enum {
@@ -60,5 +77,38 @@ void dd_evaluator_base(const dd_grid *grid, const eqp_cost_fit *costs, int npart
 
 /* Sum of the forces on a node's arms. Local. */
 void dd_node_force(const dd_node *node, double force[3]);
+
+/* ---- Pairs of a segment, the time they take, and the owner whose work they are. */
+
+/* Segments timed together: reading the clock takes the time of a few pairs. */
+#define DD_BATCH_TARGETS 32
+
+/* Work timed in batches. */
+typedef struct dd_batches {
+    dd_evaluator *evaluator;
+    eqp_route *travelling; /* data that travel meanwhile; NULL: none */
+    double begin;          /* of the batch */
+    dd_counts batch;
+    int64_t in_batch; /* segments */
+} dd_batches;
+
+/* Time from here on counts as load. Local. */
+void dd_batches_begin(dd_batches *batches);
+/* Records the batch as a timing, unless it is empty, and begins the next one. EQP_OK, EQP_ERR_MEMORY or a code of the
+ * route. Local. */
+int dd_batches_end(dd_batches *batches);
+/* Adds work to the batch and ends it once it is large enough. EQP_ERR_STOPPED after a signal, else as dd_batches_end().
+ */
+int dd_batches_add(dd_batches *batches, const dd_counts *counts);
+
+/* Books work on a local segment to the accounts of the map and of its owner, whichever rank has done it. target: NULL
+ * for an own segment. Local. */
+void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, const dd_target *target,
+                const dd_counts *counts);
+
+/* Adds the forces between the segment at a place of the columns and runs of other segments to the columns, and the
+ * number of pairs to counts. Local. */
+void dd_compute_pairs(const dd_evaluator *evaluator, const dd_columns *columns, int64_t place, int nruns,
+                      const dd_run *runs, dd_counts *counts);
 
 #endif

@@ -4,7 +4,9 @@
 #ifndef DD_STEALING_H
 #define DD_STEALING_H
 
-#include "accounts.h"
+#include "../stage/stage.h"
+
+#include "evaluate.h"
 
 #include <equipoise/more/loops.h>
 
@@ -20,5 +22,69 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
  * owners at their owners; evaluator->helped is set. computed: this rank's code so far. The same code on all ranks.
  * Collective. */
 int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed);
+
+/* ---- The pairs that a rank computes, cut into iterations that can be handed out: consecutive targets with all of
+ * their pairs computed here. Forces of iterations are added in the order of the list, so that sums do not depend on the
+ * rank that computes an iteration. */
+
+/* Most targets of an iteration, and pairs after which it gets no more: half a millisecond or so between two looks at
+ * messages. Targets of two cells share an iteration only if one has fewer than half of these targets. */
+#define DD_ITERATION_TARGETS 32
+#define DD_ITERATION_PAIRS (INT64_C(1) << 14)
+
+typedef struct dd_iteration {
+    int64_t target, ntargets; /* in the stage's list */
+    int64_t cell;             /* of the first target */
+    int64_t touch, ntouches;  /* runs of segments that get forces, in the list of all touched runs */
+    int64_t touched;          /* segments in these runs */
+} dd_iteration;
+
+/* Zeroed: none. */
+typedef struct dd_iterations {
+    int64_t n, room;
+    dd_iteration *of; /* [n] by targets; owned */
+    int64_t ntouches, touch_room;
+    dd_run *touch; /* [ntouches] those of an iteration ascend with gaps between them; owned */
+} dd_iterations;
+
+/* Lists all targets that have pairs. Reads only the plan of the stage. O(targets + cells). EQP_OK or EQP_ERR_MEMORY.
+ * Local. */
+int dd_iterations_list(const dd_stage *stage, dd_iterations *list);
+void dd_iterations_free(dd_iterations *list);
+
+/* The runs of a target. *cell: of an earlier target or this one; then of this one. Returns the number of runs. Local.
+ */
+int dd_iteration_runs(const dd_stage *stage, const dd_target *target, int64_t *cell, dd_run runs[DD_GRID_SOURCES]);
+
+/* Adds a run to a list [*n] of ascending runs with gaps between them. EQP_OK or EQP_ERR_MEMORY. Amortised O(runs).
+ * Local. */
+int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run);
+
+/* The index of a segment among the segments in the runs; -1: in none. O(n). Local. */
+int64_t dd_runs_place(const dd_run *runs, int64_t n, int64_t local);
+
+/* ---- Iterations on their way to a rank that computes them for another, and the forces on the way back. A bundle: the
+ * numbers of segments, iterations, touched runs, targets and runs (int64); the nine columns of all segments that its
+ * iterations touch, each segment once, in order; then pairs of int32: for each iteration its numbers of targets and
+ * touched runs; the touched runs; for each target its place and its number of runs; the runs. Places index the columns,
+ * runs are (first, number). An answer: for each iteration the six columns of forces on the segments it touches, then
+ * the numbers of pairs, parallel pairs and runs (int64) of each target. */
+
+/* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK,
+ * EQP_ERR_MEMORY, or EQP_ERR_OVERFLOW for 2^31 of anything. Local. */
+int dd_bundle_pack(const dd_stage *stage, const dd_iterations *list, int64_t first, int64_t n, void **data,
+                   size_t *bytes);
+
+/* Computes all iterations of a bundle; time and work go into the batches. The answer has the bits that its owner would
+ * have computed. *answer: owned by the caller, free(); unchanged on error. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_FORMAT if
+ * the sizes do not match the bytes. Local. */
+int dd_bundle_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes);
+
+/* Bytes of an iteration in an answer: of its forces, and in total. Local. */
+size_t dd_answer_force_bytes(const dd_iteration *iteration);
+size_t dd_answer_bytes(const dd_iteration *iteration);
+
+/* Counts of a target from an iteration's part of an answer. EQP_OK, or EQP_ERR_FORMAT if they are negative. Local. */
+int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t target, dd_counts *counts);
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "grid.h"
 
+#include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
+
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -139,4 +143,202 @@ void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[
         from /= grid->n[d];
         to /= grid->n[d];
     }
+}
+
+void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3])
+{
+    static const double skew[3] = {0.05, 0.08, 0.13};
+    int64_t steps[3];
+
+    dd_grid_steps(grid, own, cell, steps);
+    for (int d = 0; d < 3; d++) {
+        const double s = (double)steps[d];
+        centroid[d] = 0.5 * grid->width[d] * (1.0 + skew[d]) * (s + skew[d] * s * s);
+    }
+}
+
+int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES])
+{
+    int64_t sources[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, cell, sources);
+
+    for (int i = 0; i < n; i++) {
+        double centroid[3];
+        dd_share_centroid(grid, cell, sources[i], centroid);
+        ranks[i] = eqp_map_rank(map, -1 - split, centroid);
+    }
+    return n;
+}
+
+/* A share for every rank that computes any interactions of an own node. */
+static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map,
+                       int64_t place, int64_t *room, int64_t *rank_room, dd_shares *shares)
+{
+    const dd_node *node = &domain->network.node[place];
+    const int64_t before = shares->nsent, cell = dd_grid_cell_of_node(grid, domain, halo, place);
+    int ranks[DD_GRID_SOURCES];
+    const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
+    EQP_TRY(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
+    for (int i = 0; i < n; i++) {
+        int64_t s = before;
+        while (s < shares->nsent && shares->sent_to[s] != ranks[i]) {
+            s++;
+        }
+        if (s == shares->nsent) {
+            shares->sent_to[s] = ranks[i];
+            shares->sent[s] = (dd_share){.owner = node->tag,
+                                         .cell = cell,
+                                         .at_home = place,
+                                         .split = node->split,
+                                         .bytes = dd_node_bytes(node),
+                                         .home = domain->rank};
+            shares->nsent++;
+        }
+        shares->sent[s].sources |= (uint32_t)1 << i;
+    }
+done:
+    return code;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const dd_share *a = left, *b = right;
+
+    if (a->cell != b->cell) {
+        return a->cell < b->cell ? -1 : 1;
+    }
+    return (a->owner > b->owner) - (a->owner < b->owner);
+}
+
+int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
+                   dd_shares *shares)
+{
+    int64_t room = 0, rank_room = 0;
+
+    if (eqp_map_shared(map) == 0) { /* the same on all ranks */
+        return code;
+    }
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        const dd_node *node = &domain->network.node[i];
+        if (node->split >= 0 && dd_node_owns_segments(node)) {
+            code = list_shares(domain, halo, grid, map, i, &room, &rank_room, shares);
+        }
+    }
+    EQP_TRY(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                            NULL, &shares->n, &shares->share));
+    if (shares->n > 1) {
+        qsort(shares->share, (size_t)shares->n, sizeof *shares->share, compare);
+    }
+done:
+    return code;
+}
+
+void dd_shares_free(dd_shares *shares)
+{
+    free(shares->share);
+    free(shares->sent);
+    free(shares->sent_to);
+    *shares = (dd_shares){.n = 0};
+}
+
+static void set(uint64_t *bits, int64_t cell)
+{
+    bits[cell / 64] |= (uint64_t)1 << cell % 64;
+}
+
+static bool has(const uint64_t *bits, int64_t cell)
+{
+    return (bits[cell / 64] >> cell % 64 & 1) != 0;
+}
+
+bool dd_needs_has(const dd_needs *needs, int rank, int64_t cell)
+{
+    return has(needs->bits + rank * needs->nwords, cell);
+}
+
+void dd_needs_free(dd_needs *needs)
+{
+    free(needs->bits);
+    free(needs->mine);
+    *needs = (dd_needs){0};
+}
+
+/* Marks the source cells of a cell, or those of them whose bits are given. */
+static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint64_t *bits)
+{
+    int64_t sources[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, cell, sources);
+
+    for (int i = 0; i < n; i++) {
+        if ((given >> i & 1) != 0) {
+            set(bits, sources[i]);
+        }
+    }
+}
+
+static void mark(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                 uint64_t *bits)
+{
+    int64_t before = -1;
+
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        const dd_node *node = &domain->network.node[i];
+        if (node->split < 0 && dd_node_owns_segments(node)) {
+            const int64_t cell = dd_grid_cell_of_node(grid, domain, halo, i);
+            if (cell != before) { /* neighbours on a line mostly share a cell */
+                mark_sources(grid, cell, UINT32_MAX, bits);
+            }
+            before = cell;
+        }
+    }
+    for (int64_t s = 0; s < shares->n; s++) {
+        mark_sources(grid, shares->share[s].cell, shares->share[s].sources, bits);
+    }
+}
+
+int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
+{
+    const int64_t nwords = (grid->ncells + 63) / 64;
+    int code = nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&needs->mine, nwords, sizeof *needs->mine));
+    EQP_TRY(eqp_array_create(&needs->bits, nwords * domain->nranks, sizeof *needs->bits));
+    needs->nwords = nwords;
+done:
+    return code;
+}
+
+int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                   dd_needs *needs)
+{
+    const int n = (int)needs->nwords;
+
+    mark(domain, halo, grid, shares, needs->mine);
+    return MPI_Iallgather(needs->mine, n, MPI_UINT64_T, needs->bits, n, MPI_UINT64_T, domain->comm, &needs->request) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs)
+{
+    eqp_wait_begin();
+    const int mpi = MPI_Wait(&needs->request, MPI_STATUS_IGNORE);
+    eqp_wait_end();
+    if (mpi != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int64_t s = 0; s < shares->nsent; s++) {
+        set(needs->bits + shares->sent_to[s] * needs->nwords, shares->sent[s].cell);
+    }
+    for (int64_t c = 0; c < grid->ncells && home != NULL; c++) {
+        if (home[c] >= 0) {
+            set(needs->bits + home[c] * needs->nwords, c);
+        }
+    }
+    return EQP_OK;
 }

@@ -3,7 +3,9 @@
 #ifndef DD_GRID_H
 #define DD_GRID_H
 
-#include "../halo.h"
+#include "../domain.h"
+
+#include <equipoise/problem.h>
 
 typedef struct dd_grid {
     int64_t n[3], ncells; /* at least 3 cells in a periodic direction */
@@ -42,5 +44,68 @@ int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_S
 
 /* Cells from one to another in each direction, by the nearest image. */
 void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
+
+/* ---- Owners shared by ranks. The interactions of a shared owner with all segments of one source cell go to one rank:
+ * the map is asked once for each source cell; a rank needs only the segments of the cells assigned to it and passes
+ * whole runs of them to the kernel. */
+
+/* One rank's share of an owner. */
+typedef struct dd_share {
+    dd_tag owner;
+    int64_t cell;    /* of the owner */
+    int64_t at_home; /* the owner's place at home */
+    int64_t split;   /* the owner's place in the map's table */
+    int64_t bytes;   /* that move with the owner */
+    int32_t home;
+    uint32_t sources; /* bit i: the i-th of the cell's dd_grid_sources() */
+} dd_share;
+
+typedef struct dd_shares {
+    int64_t n;
+    dd_share *share; /* [n] computed by this rank, by cell, then by owner; owned */
+    int64_t nsent;
+    dd_share *sent; /* [nsent] of own nodes, for the ranks that compute them; owned */
+    int *sent_to;   /* [nsent] ranks; owned */
+} dd_shares;
+
+/* Centroid of the interactions of an owner with all segments of a source cell, relative to the owner: half the way from
+ * the middle of its cell to that of the other. It does not change while the owner stays in its cell. Steps back are a
+ * little shorter than steps forward, and directions differ a little, so that no two cells are equally far from a third.
+ * Local. */
+void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3]);
+
+/* The rank that computes the interactions of an owner in a cell with each of dd_grid_sources(). Returns their number.
+ * Local. */
+int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
+
+/* Tells the sharers of an owner their shares. The home decides by the nodes' present positions, so that all agree.
+ * *shares is zeroed. code: of this rank so far; a returned code may be this rank's alone. Collective; the caller frees
+ * *shares in any case. */
+int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
+                   dd_shares *shares);
+void dd_shares_free(dd_shares *shares);
+
+/* The cells whose segments each rank needs. */
+typedef struct dd_needs {
+    int64_t nwords;
+    uint64_t *bits; /* [ranks][nwords] a bit for each cell; owned */
+    uint64_t *mine; /* [nwords] this rank's; owned */
+    MPI_Request request;
+} dd_needs;
+
+/* Allocates memory. Local; the caller frees it in any case. */
+int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs);
+
+/* A rank needs, for owners that it computes whole, their cells and the forward neighbours; for owners that it shares,
+ * the source cells assigned to it and the part of the owner's cell that lives at the owner's home, which only the home
+ * knows; and the cells whose moments it sums: home [cells] as in a dd_field, or NULL. Ranks tell each other between
+ * begin and end without waiting before the end. Collective. */
+int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
+                   dd_needs *needs);
+int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs);
+void dd_needs_free(dd_needs *needs);
+
+/* True if a rank needs the segments of a cell that live here. Local. */
+bool dd_needs_has(const dd_needs *needs, int rank, int64_t cell);
 
 #endif

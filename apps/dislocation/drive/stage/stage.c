@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stage.h"
 
-#include "blocks.h"
-#include "stage_parts.h"
+#include "../outbox.h"
 
 #include <equipoise/more/base.h>
 

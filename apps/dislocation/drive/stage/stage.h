@@ -7,10 +7,11 @@
 #ifndef DD_STAGE_H
 #define DD_STAGE_H
 
-#include "../../physics/elastic/segment.h"
+#include "../../physics/elastic/pairs.h"
+#include "../domain.h"
 #include "../far/field.h"
-#include "../halo.h"
-#include "share.h"
+
+#include "grid.h"
 
 /* Name of a segment: its owner's tag, then the other end's. */
 typedef struct dd_segment_key {
@@ -98,5 +99,34 @@ int64_t dd_stage_cell(const dd_stage *stage, int64_t local);
 /* Segment at a place of the columns. */
 dd_segment dd_columns_segment(const dd_columns *columns, int64_t place);
 dd_segment dd_stage_segment(const dd_stage *stage, int64_t local);
+
+/* ---- Internals shared by the planning and the exchanges of a stage. */
+
+/* Data of a segment that travel at a time: forces on its ends, or once its constant data. */
+typedef struct dd_six {
+    double of[6];
+} dd_six;
+
+/* A node that is an end of segments of a block. */
+typedef struct dd_end {
+    dd_tag tag;
+    int64_t place; /* in the halo, if known */
+} dd_end;
+
+/* Sorts the ends of a block's segments and keeps each once: the order in which they travel. Returns their number. */
+int64_t dd_ends_sort(int64_t n, dd_end *ends);
+
+/* Finds the ends of all remote segments, whose keys are known, among the received positions. EQP_OK, EQP_ERR_MEMORY, or
+ * EQP_ERR_INTERNAL if they do not match. Local. */
+int dd_stage_find_ends(dd_stage *stage);
+
+/* Data of a block's segments in a received or returned buffer. */
+static inline const dd_six *dd_stage_block(const eqp_route_view *view, const void *received, int64_t block)
+{
+    return (const dd_six *)((const char *)received + view->offset[block]);
+}
+
+/* Copies own segments into the columns at their present positions. Local. */
+void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef DD_CLOSE_H
 #define DD_CLOSE_H
 
+#include "../domain.h"
 #include "../stage/stage.h"
 
 /* Two segments without a common node, by the tags of their ends: the lower segment first, in each its owner. */

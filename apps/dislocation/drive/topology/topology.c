@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology.h"
 
-#include "../../physics/network/collide.h"
-#include "../../physics/network/cross_slip.h"
-#include "../../physics/network/remesh.h"
-#include "../../physics/network/slip.h"
+#include "../../physics/network/operations.h"
 #include "transact.h"
 
 #include <equipoise/more/base.h>

@@ -6,8 +6,7 @@
 #include "close.h"
 
 #include "../../physics/motion/mobility.h"
-#include "../../physics/network/rules.h"
-#include "../../physics/network/split.h"
+#include "../../physics/network/operations.h"
 
 /* In the order in which they are tried. */
 enum {

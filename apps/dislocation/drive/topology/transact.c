@@ -2,7 +2,6 @@
 #include "transact.h"
 
 #include "../outbox.h"
-#include "claims.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -14,6 +13,35 @@
 /* Limit of tag indices: readers of ParaDiS files take them for int. */
 #define INDEX_END ((uint64_t)1 << 31)
 
+enum { ENTRY_WAITING, ENTRY_GONE, ENTRY_LOST, ENTRY_IDLE, ENTRY_DONE };
+
+/* An operation that this rank runs if it gets its nodes. */
+typedef struct contender {
+    dd_operation operation;
+    int64_t first, n; /* its members */
+    dd_tag new_tag;   /* the first */
+    int state;
+} contender;
+
+/* A node of an operation's patch. */
+typedef struct member {
+    int64_t entry;
+    int64_t order; /* in the patch */
+    dd_tag tag;
+    int home;
+    dd_node node; /* owned; set once it is granted */
+} member;
+
+typedef struct transaction {
+    dd_domain *domain;
+    int fault; /* code of this rank itself, with its message */
+    eqp_message message;
+    contender *entry; /* [n] owned, in the order of operation_order() */
+    int64_t n, room;
+    member *member; /* [nmembers] owned, by entry and place in the patch */
+    int64_t nmembers, member_room;
+} transaction;
+
 uint64_t dd_operation_key(uint64_t step, const dd_operation *operation)
 {
     uint64_t key = eqp_random_bits(step, (uint64_t)operation->kind, (uint64_t)operation->nbase);
@@ -24,7 +52,8 @@ uint64_t dd_operation_key(uint64_t step, const dd_operation *operation)
     return key;
 }
 
-int dd__operation_order(const dd_operation *a, const dd_operation *b)
+/* The priority of operations: as of strcmp(). Equal operations are the same one. */
+static int operation_order(const dd_operation *a, const dd_operation *b)
 {
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
@@ -40,19 +69,275 @@ int dd__operation_order(const dd_operation *a, const dd_operation *b)
     return (a->nbase > b->nbase) - (a->nbase < b->nbase);
 }
 
-static int compare_entries(const void *left, const void *right)
+static int amember(transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
 {
-    return dd__operation_order(&((const dd_entry *)left)->operation, &((const dd_entry *)right)->operation);
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
+    t->member[t->nmembers++] = (member){.entry = entry, .order = order, .tag = tag, .home = home};
+done:
+    return code;
 }
 
-static int read_operations(dd_transaction *t, dd_inbox *in)
+typedef struct question {
+    int64_t entry;
+    dd_tag tag;
+    int base;
+    int neighbours;
+} question;
+
+typedef struct answer {
+    int64_t entry;
+    int base;
+    int narms; /* names that follow; -1: no such node */
+} answer;
+
+typedef struct name {
+    dd_tag tag;
+    int64_t home;
+} name;
+
+static void answer_question(const dd_network *network, const question *asked, int rank, dd_outbox *out)
+{
+    const int64_t place = dd_network_find(network, asked->tag);
+    const dd_node *node = place < 0 ? NULL : &network->node[place];
+    const answer given = {asked->entry, asked->base, node == NULL ? -1 : asked->neighbours ? node->narms : 0};
+
+    dd_outbox_add(out, rank, &given, sizeof given);
+    for (int k = 0; k < given.narms; k++) {
+        const name neighbour = {node->arm[k].tag, node->arm[k].home};
+        dd_outbox_add(out, rank, &neighbour, sizeof neighbour);
+    }
+}
+
+static int read_answers(transaction *t, dd_inbox *in)
+{
+    int code = EQP_OK;
+
+    while (code == EQP_OK && !dd_inbox_empty(in)) {
+        answer given;
+        code = dd_inbox_read(in, &given, sizeof given);
+        if (code == EQP_OK && given.narms < 0) {
+            t->entry[given.entry].state = ENTRY_GONE;
+        }
+        for (int k = 0; code == EQP_OK && k < given.narms; k++) {
+            name neighbour;
+            code = dd_inbox_read(in, &neighbour, sizeof neighbour);
+            if (code == EQP_OK) {
+                code =
+                    amember(t, given.entry, ((int64_t)(given.base + 1) << 32) + k, neighbour.tag, (int)neighbour.home);
+            }
+        }
+    }
+    return code;
+}
+
+/* Asks which base nodes still exist, and for the names of their neighbours. */
+static int ask(transaction *t)
+{
+    dd_outbox out = {0};
+    dd_inbox in = {0}, asked = {0};
+    const MPI_Comm comm = t->domain->comm;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        const dd_operation *operation = &t->entry[i].operation;
+        for (int b = 0; b < operation->nbase && t->entry[i].state == ENTRY_WAITING; b++) {
+            const question ask = {i, operation->base[b], b, operation->neighbours};
+            dd_outbox_add(&out, operation->home[b], &ask, sizeof ask);
+            dd_outbox_fail(&out, amember(t, i, b, operation->base[b], operation->home[b]));
+        }
+    }
+    code = dd_outbox_deliver(comm, &out, &asked);
+    if (code != EQP_OK) {
+        return code;
+    }
+    while (!dd_inbox_empty(&asked)) {
+        const int sender = dd_inbox_sender(&asked);
+        question one;
+        code = dd_inbox_read(&asked, &one, sizeof one);
+        dd_outbox_fail(&out, code);
+        if (code != EQP_OK) {
+            break;
+        }
+        answer_question(&t->domain->network, &one, sender, &out);
+    }
+    dd_inbox_free(&asked);
+    EQP_TRY(dd_outbox_deliver(comm, &out, &in));
+    EQP_TRY(eqp_agree(comm, read_answers(t, &in), NULL));
+done:
+    dd_inbox_free(&in);
+    return code;
+}
+
+static int compare_members(const void *left, const void *right)
+{
+    const member *a = left, *b = right;
+
+    if (a->entry != b->entry) {
+        return a->entry < b->entry ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Sorts members by their patches and keeps each node once in each; drops those of operations that are gone. */
+static void order_members(transaction *t)
+{
+    int64_t kept = 0;
+
+    if (t->nmembers > 1) {
+        qsort(t->member, (size_t)t->nmembers, sizeof *t->member, compare_members);
+    }
+    for (int64_t i = 0; i < t->nmembers; i++) {
+        contender *of = &t->entry[t->member[i].entry];
+        bool twice = of->state == ENTRY_GONE;
+        for (int64_t k = kept - of->n; k < kept && !twice; k++) {
+            twice = t->member[k].tag == t->member[i].tag;
+        }
+        if (!twice) {
+            of->first = kept - of->n;
+            of->n++;
+            t->member[kept++] = t->member[i];
+        }
+    }
+    t->nmembers = kept;
+}
+
+/* Finds the members of waiting entries: base nodes and, if needed, neighbours; entries whose base nodes are gone are
+ * marked. Collective. */
+static int meet(transaction *t)
+{
+    const int code = ask(t);
+
+    if (code == EQP_OK) {
+        order_members(t);
+    }
+    return code;
+}
+
+/* An operation's claim to a node. */
+typedef struct claim {
+    dd_operation operation;
+    dd_tag tag;
+    int64_t member;
+    int64_t rank;
+} claim;
+
+typedef struct verdict {
+    int64_t member;
+    int64_t granted; /* the node follows */
+} verdict;
+
+static int compare_claims(const void *left, const void *right)
+{
+    const claim *a = left, *b = right;
+
+    if (a->tag != b->tag) {
+        return a->tag < b->tag ? -1 : 1;
+    }
+    return operation_order(&a->operation, &b->operation);
+}
+
+static int read_claims(dd_inbox *in, int64_t *n, claim **claims)
+{
+    int code;
+
+    *n = in->n / (int64_t)sizeof **claims;
+    code = eqp_array_create(claims, *n, sizeof **claims);
+    for (int64_t i = 0; code == EQP_OK && i < *n; i++) {
+        const int sender = dd_inbox_sender(in);
+        code = dd_inbox_read(in, &(*claims)[i], sizeof **claims);
+        (*claims)[i].rank = sender;
+    }
+    if (code == EQP_OK && *n > 1) {
+        qsort(*claims, (size_t)*n, sizeof **claims, compare_claims);
+    }
+    return code;
+}
+
+/* Grants each node to the first operation that claims it. */
+static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
+{
+    const dd_network *network = &t->domain->network;
+    claim *claims = NULL;
+    int64_t n;
+    int code = read_claims(in, &n, &claims);
+
+    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+        const int64_t place = dd_network_find(network, claims[i].tag);
+        const verdict given = {claims[i].member, i == 0 || claims[i].tag != claims[i - 1].tag};
+        if (place < 0) {
+            eqp_message_set(&t->message, "node %u,%u: an arm leads to it, and it does not exist",
+                            DD_TAG_DOMAIN(claims[i].tag), DD_TAG_INDEX(claims[i].tag));
+            code = t->fault = EQP_ERR_INTERNAL;
+        } else {
+            dd_outbox_add(out, (int)claims[i].rank, &given, sizeof given);
+        }
+        if (code == EQP_OK && given.granted) {
+            dd_outbox_add_node(out, (int)claims[i].rank, &network->node[place]);
+        }
+    }
+    free(claims);
+    return code;
+}
+
+static int read_verdicts(transaction *t, dd_inbox *in)
+{
+    int code = EQP_OK;
+
+    while (code == EQP_OK && !dd_inbox_empty(in)) {
+        verdict given;
+        code = dd_inbox_read(in, &given, sizeof given);
+        if (code == EQP_OK && given.granted) {
+            member *of = &t->member[given.member];
+            code = dd_inbox_read_node(in, &of->node);
+            of->node.home = of->home;
+        } else if (code == EQP_OK) {
+            t->entry[t->member[given.member].entry].state = ENTRY_LOST;
+        }
+    }
+    return code;
+}
+
+/* Claims all members: an entry either gets all of its nodes or is marked as lost. Collective. */
+static int contend(transaction *t)
+{
+    const MPI_Comm comm = t->domain->comm;
+    dd_outbox out = {0};
+    dd_inbox claims = {0}, verdicts = {0};
+    int code;
+
+    for (int64_t i = 0; i < t->nmembers; i++) {
+        const member *of = &t->member[i];
+        const claim wanted = {t->entry[of->entry].operation, of->tag, i, 0};
+        dd_outbox_add(&out, of->home, &wanted, sizeof wanted);
+    }
+    code = dd_outbox_deliver(comm, &out, &claims);
+    if (code == EQP_OK) {
+        dd_outbox_fail(&out, judge(t, &claims, &out));
+        code = dd_outbox_deliver(comm, &out, &verdicts);
+    }
+    dd_inbox_free(&claims);
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, read_verdicts(t, &verdicts), NULL);
+    }
+    dd_inbox_free(&verdicts);
+    return code;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    return operation_order(&((const contender *)left)->operation, &((const contender *)right)->operation);
+}
+
+static int read_operations(transaction *t, dd_inbox *in)
 {
     int64_t kept = 0;
 
     while (!dd_inbox_empty(in)) {
         int code = eqp_array_reserve(&t->entry, &t->room, t->n + 1, sizeof *t->entry);
         if (code == EQP_OK) {
-            t->entry[t->n] = (dd_entry){.state = DD_ENTRY_WAITING};
+            t->entry[t->n] = (contender){.state = ENTRY_WAITING};
             code = dd_inbox_read(in, &t->entry[t->n].operation, sizeof(dd_operation));
         }
         if (code != EQP_OK) {
@@ -73,7 +358,7 @@ static int read_operations(dd_transaction *t, dd_inbox *in)
 }
 
 /* Sends operations to the ranks that run them. */
-static int collect(dd_transaction *t, int64_t n, const dd_operation *wanted)
+static int collect(transaction *t, int64_t n, const dd_operation *wanted)
 {
     dd_outbox out = {0};
     dd_inbox in = {0};
@@ -98,7 +383,7 @@ typedef struct ticket {
 
 static int compare_tickets(const void *left, const void *right)
 {
-    return dd__operation_order(&((const ticket *)left)->operation, &((const ticket *)right)->operation);
+    return operation_order(&((const ticket *)left)->operation, &((const ticket *)right)->operation);
 }
 
 /* The tag `number` places after another one. */
@@ -109,13 +394,13 @@ static dd_tag tag_behind(dd_tag tag, int64_t number)
     return DD_TAG(DD_TAG_DOMAIN(tag) + index / INDEX_END, index % INDEX_END);
 }
 
-static int tickets_of(const dd_transaction *t, int64_t *n, ticket **mine)
+static int tickets_of(const transaction *t, int64_t *n, ticket **mine)
 {
     int code = eqp_array_create(mine, t->n, sizeof **mine);
 
     *n = 0;
     for (int64_t i = 0; code == EQP_OK && i < t->n; i++) {
-        if (t->entry[i].state == DD_ENTRY_WAITING && t->entry[i].operation.nnew > 0) {
+        if (t->entry[i].state == ENTRY_WAITING && t->entry[i].operation.nnew > 0) {
             (*mine)[(*n)++] = (ticket){t->entry[i].operation, i, t->domain->rank};
         }
     }
@@ -123,7 +408,7 @@ static int tickets_of(const dd_transaction *t, int64_t *n, ticket **mine)
 }
 
 /* Assigns new tags by key: all ranks count alike. */
-static int number(dd_transaction *t)
+static int number(transaction *t)
 {
     ticket *mine = NULL, *all = NULL;
     int64_t n = 0, total = 0, reserved = 0;
@@ -204,7 +489,7 @@ static void send_results(dd_patch *patch, dd_outbox *out)
     }
 }
 
-static int fill_patch(dd_transaction *t, const dd_entry *of, dd_patch *patch)
+static int fill_patch(transaction *t, const contender *of, dd_patch *patch)
 {
     dd_patch_init(patch, t->domain->low, t->domain->box);
     if (of->n > DD_PATCH_NODES - DD_PATCH_NEW) {
@@ -222,7 +507,7 @@ static int fill_patch(dd_transaction *t, const dd_entry *of, dd_patch *patch)
     return EQP_OK;
 }
 
-static int run_one(dd_transaction *t, dd_entry *of, dd_operation_fn run, void *context, dd_patch *patch, dd_outbox *out)
+static int run_one(transaction *t, contender *of, dd_operation_fn run, void *context, dd_patch *patch, dd_outbox *out)
 {
     bool done = false;
     int code = fill_patch(t, of, patch);
@@ -232,7 +517,7 @@ static int run_one(dd_transaction *t, dd_entry *of, dd_operation_fn run, void *c
         t->fault = code;
     }
     EQP_TRY(code);
-    of->state = done ? DD_ENTRY_DONE : DD_ENTRY_IDLE;
+    of->state = done ? ENTRY_DONE : ENTRY_IDLE;
     if (done) {
         settle(patch, t->domain->rank);
         send_results(patch, out);
@@ -281,7 +566,7 @@ static int apply_results(dd_domain *domain, dd_inbox *in)
 }
 
 /* Runs the operations that go ahead and sends the results home. */
-static int carry_out(dd_transaction *t, dd_operation_fn run, void *context)
+static int carry_out(transaction *t, dd_operation_fn run, void *context)
 {
     dd_outbox out = {0};
     dd_inbox in = {0};
@@ -289,7 +574,7 @@ static int carry_out(dd_transaction *t, dd_operation_fn run, void *context)
     int code = eqp_array_create(&patch, 1, sizeof *patch);
 
     for (int64_t i = 0; code == EQP_OK && i < t->n; i++) {
-        if (t->entry[i].state == DD_ENTRY_WAITING) {
+        if (t->entry[i].state == ENTRY_WAITING) {
             code = run_one(t, &t->entry[i], run, context, patch, &out);
         }
     }
@@ -302,14 +587,14 @@ done:
     return code;
 }
 
-static int count(const dd_transaction *t, dd_transact_counts *counts)
+static int count(const transaction *t, dd_transact_counts *counts)
 {
     int64_t number[2] = {0, 0};
     int code;
 
     for (int64_t i = 0; i < t->n; i++) {
-        number[0] += t->entry[i].state == DD_ENTRY_DONE;
-        number[1] += t->entry[i].state == DD_ENTRY_LOST;
+        number[0] += t->entry[i].state == ENTRY_DONE;
+        number[1] += t->entry[i].state == ENTRY_LOST;
     }
     EQP_TRY(eqp_sum_int64(t->domain->comm, 2, number));
     *counts = (dd_transact_counts){.done = number[0], .lost = number[1]};
@@ -318,7 +603,7 @@ done:
 }
 
 /* Passes the message of the failing rank to all ranks. */
-static int explain(dd_transaction *t, int code, eqp_message *message)
+static int explain(transaction *t, int code, eqp_message *message)
 {
     const int mine = t->fault == EQP_OK ? EQP_ERR_REMOTE : t->fault;
 
@@ -329,7 +614,7 @@ static int explain(dd_transaction *t, int code, eqp_message *message)
     return code;
 }
 
-static void drop_members(dd_transaction *t)
+static void drop_members(transaction *t)
 {
     for (int64_t i = 0; i < t->nmembers; i++) {
         dd_node_free(&t->member[i].node);
@@ -338,18 +623,18 @@ static void drop_members(dd_transaction *t)
 }
 
 /* One round: operations that lost before try again. */
-static int contend_once(dd_transaction *t, dd_operation_fn run, void *context)
+static int contend_once(transaction *t, dd_operation_fn run, void *context)
 {
     int code;
 
     for (int64_t i = 0; i < t->n; i++) {
         t->entry[i].first = t->entry[i].n = 0;
-        if (t->entry[i].state == DD_ENTRY_LOST) {
-            t->entry[i].state = DD_ENTRY_WAITING;
+        if (t->entry[i].state == ENTRY_LOST) {
+            t->entry[i].state = ENTRY_WAITING;
         }
     }
-    EQP_TRY(dd__claims_meet(t));
-    EQP_TRY(dd__claims_contend(t));
+    EQP_TRY(meet(t));
+    EQP_TRY(contend(t));
     EQP_TRY(number(t));
     EQP_TRY(carry_out(t, run, context));
 done:
@@ -360,7 +645,7 @@ done:
 int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message)
 {
-    dd_transaction t = {.domain = domain, .message = {""}};
+    transaction t = {.domain = domain, .message = {""}};
     dd_transact_counts made = {.lost = 1};
     int code = collect(&t, n, wanted);
 

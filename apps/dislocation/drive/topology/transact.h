@@ -7,9 +7,8 @@
 #ifndef DD_TRANSACT_H
 #define DD_TRANSACT_H
 
+#include "../../physics/network/node.h"
 #include "../domain.h"
-
-#include "../../physics/network/patch.h"
 
 #define DD_OPERATION_BASES 4
 

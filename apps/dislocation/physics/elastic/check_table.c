@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "check_table.h"
 
-#include "self.h"
+#include "pairs.h"
 
 #include <equipoise/error.h>
 #include <equipoise/more/base.h>

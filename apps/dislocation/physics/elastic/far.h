@@ -25,7 +25,7 @@
 #ifndef DD_FAR_H
 #define DD_FAR_H
 
-#include "segment.h"
+#include "pairs.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,43 @@
 #ifndef DD_PAIRS_H
 #define DD_PAIRS_H
 
-#include "segment.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Lengths are in units of the Burgers magnitude b, the shear
+ * modulus in any unit of stress [S]: forces come in [S] b^2, energies in [S] b^3. */
+
+/* An isotropic medium and its boundaries. */
+typedef struct dd_medium {
+    double mu;     /* shear modulus, > 0 */
+    double nu;     /* Poisson's ratio, -1 < nu < 0.5 */
+    double a;      /* core radius, > 0 */
+    double core;   /* factor of the core energy, in the unit of mu; mu/4pi ln(a/0.1) by default */
+    double box[3]; /* edges of a periodic box; 0: free in that direction */
+} dd_medium;
+
+/* Sense from x1 to x2; burgers belongs to that sense. */
+typedef struct dd_segment {
+    double x1[3], x2[3], burgers[3];
+} dd_segment;
+
+/* Many segments, column by column, so that kernels read them side by side. Columns are readable (and forces writable)
+ * for DD_LANES places beyond the last segment. */
+#define DD_LANES 8
+typedef struct dd_columns {
+    double *at[9];    /* x1 y1 z1, x2 y2 z2, burgers x y z */
+    double *force[6]; /* on the first ends x y z, on the second ends x y z: kernels add */
+} dd_columns;
+
+/* Consecutive segments of the columns. */
+typedef struct dd_run {
+    int64_t first, n;
+} dd_run;
+
+/* Computed pairs: near-parallel pairs take another formula and several times the time. */
+typedef struct dd_pair_counts {
+    int64_t general, parallel;
+} dd_pair_counts;
 
 /* Adds the forces between one target and runs of sources: on the target's two ends to force[0..5], on the
  * sources' ends to sources->force[0..5][first ..]; in the unit of mu times the square of the unit of length.
@@ -37,5 +73,19 @@ bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const 
 
 /* The kernels, for code that chooses itself. */
 extern const dd_pairs_fn dd_pairs_plain, dd_pairs_avx2, dd_pairs_avx512;
+
+/* ---- Forces on a segment that do not depend on any other one: of its own stress, its core, the applied stress. In the
+ * unit of mu times b^2, on the first end in [0..2], on the second in [3..5]. */
+
+/* Sets the elastic self force of a straight segment, without the core: that of its own non-singular stress
+ * (Arsenlis et al., Modelling Simul. Mater. Sci. Eng. 15 (2007) 553). */
+void dd_self_elastic(const dd_medium *medium, const dd_segment *segment, double force[6]);
+
+/* Sets the elastic self force plus that of the energy core * (bs^2 + be^2 / (1 - nu)) per length, bs and be the screw
+ * and edge parts of the Burgers vector. */
+void dd_self_force(const dd_medium *medium, const dd_segment *segment, double force[6]);
+
+/* Sets the Peach-Koehler force of a uniform stress: xx yy zz yz zx xy, in the unit of mu. Half of it at either end. */
+void dd_peach_koehler(const double stress[6], const dd_segment *segment, double force[6]);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef DD_PAIRS_NEAR_H
 #define DD_PAIRS_NEAR_H
 
-#include "segment.h"
+#include "pairs.h"
 
 #define DD_PI 3.14159265358979323846
 #define DD_INLINE static inline __attribute__((always_inline))

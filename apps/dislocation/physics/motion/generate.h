@@ -10,9 +10,9 @@
 #ifndef DD_GENERATE_H
 #define DD_GENERATE_H
 
-#include "network/node.h"
-
 #include "../../../recipe/recipe.h"
+
+#include "network/node.h"
 
 /* The keys that every kind has come first: number of objects, edge of the box, longest segment [b]. */
 enum { DD_KEY_N, DD_KEY_BOX, DD_KEY_MAXSEG, DD_KEY_OWN };

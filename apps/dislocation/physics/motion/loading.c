@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "loading.h"
 
-#include "vector.h"
+#include "../network/vector.h"
 
 #include <equipoise/error.h>
 

@@ -8,7 +8,7 @@
 #ifndef DD_LOADING_H
 #define DD_LOADING_H
 
-#include "elastic/segment.h"
+#include "elastic/pairs.h"
 
 #include <stdbool.h>
 #include <stdint.h>

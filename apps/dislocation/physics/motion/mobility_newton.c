@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mobility_newton.h"
+#include "mobility_drag.h"
 
 #include <float.h>
 

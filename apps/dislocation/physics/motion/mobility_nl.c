@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* BCC_Ta_nl and BCC_Va_nl with their variants: curves of stress over speed that depend on the temperature. */
-#include "mobility_newton.h"
+#include "mobility_drag.h"
 
 #define BOLTZMANN 1.38e-23 /* J / K, as ParaDiS has it */
 

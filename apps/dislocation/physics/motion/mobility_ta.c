@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* BCC_Ta, BCC_Ta_linear, BCC_Ta_pencil: fits of stress over speed to molecular dynamics of tantalum. */
-#include "mobility_newton.h"
+#include "mobility_drag.h"
 
 /* In MPa and m/s. */
 #define EDGE_SLOPE 0.9196

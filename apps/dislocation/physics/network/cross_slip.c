@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cross_slip.h"
+#include "operations.h"
 
-#include "local.h"
 #include "rewire.h"
 #include "vector.h"
 

@@ -4,7 +4,8 @@
 #ifndef DD_REWIRE_H
 #define DD_REWIRE_H
 
-#include "patch.h"
+#include "elastic/pairs.h"
+#include "node.h"
 
 /* No Burgers vector of a lattice is shorter; sums of file values with ten digits that cancel are. */
 #define DD_BURGERS_ZERO 1e-4
@@ -45,5 +46,16 @@ void dd__plane(const double line[3], const double burgers[3], const double first
 /* A node of the patch at `from` goes to `x`: can its arm to a node at `to` still be told from its periodic images, and
  * is it longer than `tiny`? */
 bool dd__arm_fits(const dd_patch *patch, const double from[3], const double x[3], const double to[3], double tiny);
+
+/* ---- Internal: forces of the segments around a node on themselves and on each other, for operations that ask how the
+ * force on a node changes with its place. */
+
+/* Arms and a junction. */
+#define DD_LOCAL_SEGMENTS (DD_MOST_ARMS + 1)
+
+dd_segment dd__segment(const double from[3], const double to[3], const double burgers[3]);
+
+/* force: [n] on both ends of each, by the kernel that is the same everywhere. n <= DD_LOCAL_SEGMENTS. */
+void dd__local_forces(const dd_medium *medium, int n, const dd_segment *segment, double (*force)[6]);
 
 #endif

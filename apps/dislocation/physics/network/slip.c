@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "slip.h"
+#include "operations.h"
 
 #include "vector.h"
 

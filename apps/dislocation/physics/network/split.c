@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "split.h"
+#include "operations.h"
 
-#include "collide.h"
-#include "elastic/self.h"
-#include "local.h"
-#include "remesh.h"
+#include "elastic/pairs.h"
 #include "rewire.h"
 #include "vector.h"
 
