@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What auto takes, and what that gains over the curve, by what messages and bytes cost.
 
-Writes choice.csv and choice.png. page.py puts them on the page."""
+Writes choice.csv and choice.svg. page.py puts them on the page."""
 import functools
 import sys
 
+import chart
 import compared
 import study
 
@@ -63,21 +64,11 @@ def gains(rows):
 
 
 def draw(run, rows):
-    names, lines = study.distinct(rows, "network"), []
-    data = {"steps": []}
-    for title, found in sets(rows):
-        cells = [f"{study.median(gains(study.pick(found, network=network))):.4f}" for network in names]
-        data["steps"].append([f'"{title.replace("`", "")}"', *cells])
-    for color, (column, network) in zip(study.COLORS[1:], enumerate(names, 2)):
-        lines.append(f"$steps using {column}:xtic(1) title '{network}' linecolor rgb '{color}'")
-    script = f"""set style data histograms
-set style fill solid 0.9
-set xtics rotate by -15 noenhanced font ',11'
-set ylabel "step by auto, of that by sfc"
-set yrange [0:*]
-plot {", ".join(lines)}
-"""
-    study.plot(run, NAME, script, data, width=1300, height=760)
+    titles = [title.replace("`", "") for title, _ in sets(rows)]
+    lines = [chart.series(network, [[i, study.median(gains(study.pick(found, network=network)))]
+                                    for i, (_, found) in enumerate(sets(rows))], color, line=False)
+             for color, network in enumerate(study.distinct(rows, "network"), 1)]
+    chart.draw(run, NAME, [chart.panel(lines, "", "step by auto, of that by sfc", names=titles)])
 
 
 def other_than_default(rows):
@@ -106,7 +97,7 @@ Seeds: {len(study.distinct(rows, 'seed'))}. What `auto` took, by how many seeds,
 
 Something else than with the default network is taken {changes}. {compared.explained(rows)}
 
-![Step by auto, of that by the curve](studies/{NAME}.png)"""
+![Step by auto, of that by the curve](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

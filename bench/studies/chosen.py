@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often the cost model takes the best of none, diffusive and global: table 3.4, figure 3.4.
 
-Writes chosen.csv and chosen.png. page.py puts them on the page. All times are virtual."""
+Writes chosen.csv and chosen.svg. page.py puts them on the page. All times are virtual."""
 import csv
 import functools
 import io
 import sys
 
+import chart
 import published
 import study
 
@@ -63,28 +64,14 @@ def percent(value, form="{:.1f}"):
 
 
 def draw(run, rows):
-    data, script = {}, "set multiplot layout 1, 2\nset key font ',12'\nset xlabel \"scenario, by the gain of the best\\n \"\n"
-    curves = {"best": lambda row: seconds(row, int(row["best"])), "global": lambda row: seconds(row, 2),
-              "diffusive": lambda row: seconds(row, 1), "model": lambda row: taken(row, "said")}
-    styles = {"best": "with lines linewidth 2 linecolor rgb 'black'",
-              "global": f"with points pointtype 7 pointsize 0.3 linecolor rgb '{study.COLORS[1]}'",
-              "diffusive": f"with points pointtype 7 pointsize 0.3 linecolor rgb '{study.COLORS[3]}'",
-              "model": f"with points pointtype 6 pointsize 0.5 linewidth 0.5 linecolor rgb '{study.COLORS[2]}'"}
+    curves = {"global": lambda row: seconds(row, 2), "diffusive": lambda row: seconds(row, 1),
+              "model": lambda row: taken(row, "said"), "best": lambda row: seconds(row, int(row["best"]))}
     ranked = sorted(rows, key=lambda row: gain(row, seconds(row, int(row["best"]))))
-    data["start"] = [[i, percent(float(row["imbalance"]))] for i, row in enumerate(sorted(rows, key=lambda r: float(r["imbalance"])))]
-    for name, of in curves.items():
-        data[name] = [[i, max(-100, 100 * gain(row, of(row)))] for i, row in enumerate(ranked)]
-    lines = [f"${name} using 1:2 {style} title '{name}'" for name, style in styles.items()]
-    script += f"""set title 'Gain over doing nothing'
-set ylabel 'gain [%]'
-plot {', '.join(lines)}
-set title 'Where scenarios begin'
-set xlabel "scenario, by imbalance\\n "
-set ylabel 'imbalance [%]'
-plot $start using 1:2 with lines linewidth 2 linecolor rgb 'black' title 'imbalance'
-unset multiplot
-"""
-    study.plot(run, NAME, script, data, width=1700, height=700)
+    gains = [chart.series(name, [[i, max(-100, 100 * gain(row, of(row)))] for i, row in enumerate(ranked)], -color,
+                          line=name == "best", mark=name != "best") for color, (name, of) in enumerate(curves.items(), -4)]
+    start = chart.series("imbalance", enumerate(sorted(100 * value for value in study.values(rows, "imbalance"))), 7, mark=False)
+    chart.draw(run, NAME, [chart.panel(gains, "scenario, by the gain of the best", "gain [%]", "Gain over doing nothing"),
+                           chart.panel([start], "scenario, by imbalance", "imbalance [%]", "Where scenarios begin")])
 
 
 def judged(rows, form, title):
@@ -151,7 +138,7 @@ Table 3.4, nanowire on 64 processes, 200 steps, seconds:
 In (a) global takes longer than doing nothing by more than its 9 s, so it did not balance there; equation 3.5, which
 expects the mean load, cannot say that. The model here is told what the method has reached before.
 
-![Gain over doing nothing](studies/{NAME}.png)"""
+![Gain over doing nothing](studies/{NAME}.svg)"""
 
 
 def verdict(rows):

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What balancing and comparing cost themselves: CPU seconds of one core of this machine.
 
-Writes costs.csv and costs.png. page.py puts them on the page. Nothing else should run meanwhile."""
+Writes costs.csv and costs.svg. page.py puts them on the page. Nothing else should run meanwhile."""
 import functools
 import os
 import sys
 
+import chart
 import published
 import study
 
@@ -71,18 +72,10 @@ def cases(run):
 
 def draw(run, rows):
     """Seconds of cutting tiles by the number of parts."""
-    cut, data, lines = study.pick(rows, what=TILES), {}, []
-    for i, case in enumerate(study.distinct(cut, "case")):
-        data[f"case{i}"] = [[found["parts"], found["seconds"]] for found in study.pick(cut, case=case)]
-        lines.append(f"$case{i} using 1:2 with linespoints pointtype 7 pointsize 0.6 linecolor rgb "
-                     f"'{study.COLORS[1 + i]}' title '{case}'")
-    script = f"""set logscale x 2
-set xlabel "parts\\n "
-set ylabel 'CPU time of cutting tiles [s]'
-set yrange [0:*]
-plot {", ".join(lines)}
-"""
-    study.plot(run, NAME, script, data, width=900, height=600)
+    cut = study.pick(rows, what=TILES)
+    lines = [chart.series(case, [[row["parts"], row["seconds"]] for row in study.pick(cut, case=case)], color)
+             for color, case in enumerate(study.distinct(cut, "case"), 1)]
+    chart.draw(run, NAME, [chart.panel(lines, "parts", "CPU time of cutting tiles [s]", log="x", start=0)])
 
 
 def section(rows):
@@ -99,7 +92,7 @@ def section(rows):
 
 {study.table(["shape, particles", "samples", *(f"{parts:,}" for parts in study.distinct(cut, "parts", int))], lines)}
 
-![CPU time of cutting tiles](studies/{NAME}.png)
+![CPU time of cutting tiles](studies/{NAME}.svg)
 """
     if run:
         took = "; ".join(study.distinct(run, "chosen"))

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How the assignment of the first step ages over 50 steps: figures 5.2 and 5.3.
 
-Writes drift.csv and drift.png. page.py puts them on the page. Runs on 8 ranks, which may share cores: imbalances are
+Writes drift.csv and drift.svg. page.py puts them on the page. Runs on 8 ranks, which may share cores: imbalances are
 those of the cost model."""
 import functools
 import sys
 
+import chart
 import published
 import study
 
@@ -54,29 +55,13 @@ def imbalance(_, row):
 
 
 def draw(run, rows):
-    data, work, age = {}, [], []
-    for dash, name in enumerate(study.distinct(rows, "set"), 1):
-        for color, method in zip(study.COLORS, METHODS):
-            of = study.pick(rows, set=name, method=method)
-            block = name + method
-            data[block] = by_step(of, imbalance)
-            age.append(f"${block} using 1:2 with lines dashtype {dash} linecolor rgb '{color}' "
-                       f"title '{name}, {method}'")
-        data[name] = by_step(study.pick(rows, set=name, method=METHODS[0]), growth)
-        work.append(f"${name} using 1:2 with lines dashtype {dash} linecolor rgb 'black' title '{SETS[name]}'")
-    script = f"""set multiplot layout 1, 2
-set key vertical maxrows 3 font ',11'
-set xlabel "step\\n "
-set ylabel 'change of all interactions [%]'
-set title 'Work'
-plot {", ".join(work)}
-set ylabel 'imbalance: max / mean - 1 [%]'
-set title 'The first assignment on {RANKS} ranks'
-set yrange [0:*]
-plot {", ".join(age)}
-unset multiplot
-"""
-    study.plot(run, NAME, script, data, width=1700, height=760)
+    work, age = [], []
+    for color, name in enumerate(study.distinct(rows, "set"), 1):
+        work.append(chart.series(SETS[name], by_step(study.pick(rows, set=name, method=METHODS[0]), growth), color, mark=False))
+        age += [chart.series(f"{name}, {method}", by_step(study.pick(rows, set=name, method=method), imbalance), color,
+                             dash=method != METHODS[0], mark=False) for method in METHODS]
+    chart.draw(run, NAME, [chart.panel(work, "step", "change of all interactions [%]", "Work"),
+                           chart.panel(age, "step", "imbalance: max / mean - 1 [%]", f"The first assignment on {RANKS} ranks", start=0)])
 
 
 def section(rows):
@@ -105,7 +90,7 @@ processes. The time step is the apps' own choice; the figures do not say theirs.
 other set, made to be in equilibrium under the gravity of all, while only near ones hold them.{apart} Parts are large here;
 how an assignment to many small ones ages within a step is the column `imbalance_next` of `--compare`.
 
-![Work and imbalance over the steps](studies/{NAME}.png)"""
+![Work and imbalance over the steps](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How the work of single particles and nodes changes from step to step: figures 5.2b and 5.3b.
 
-Writes elements.csv and elements.png. page.py puts them on the page."""
+Writes elements.csv and elements.svg. page.py puts them on the page."""
 import functools
 import sys
 
+import chart
 import published
 import study
 
@@ -51,23 +52,17 @@ def by_step(rows, key):
             for step in study.distinct(rows, "step", int)]
 
 
-PANELS = [("total", "change of all work [%]", "", 1), ("constant", "elements of constant work [%]", "set yrange [0:100]", 1),
-          ("p90", "change of the others, 90 % of them [%]", "set yrange [0.01:*]\nset logscale y", 1),
-          ("many_changed", "parts whose work changes [%]", "set yrange [0:105]\nunset logscale y", 1)]
+PANELS = [("total", "change of all work [%]", ""), ("constant", "elements of constant work [%]", ""),
+          ("p90", "change of the others, 90 % of them [%]", "y"), ("many_changed", "parts whose work changes [%]", "")]
 
 
 def draw(run, rows):
-    data, script = {}, "set multiplot layout 1, 4\nset key vertical maxrows 5 font ',12'\nset xlabel \"step\\n \"\n"
-    for key, title, more, _ in PANELS:
-        lines = []
-        for name, factor, of in sets(rows):
-            block = study.block(key, name, str(factor))
-            data[block] = by_step(of, key)
-            color = study.COLORS[1 + list(SETS).index(name)]
-            lines.append(f"${block} using 1:2 with lines dashtype {1 if factor == 1 else 2} linecolor rgb '{color}' "
-                         f"title '{label(name, factor)}'")
-        script += f"{more}\nset ylabel '{title}'\nplot {', '.join(lines)}\n"
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=2200, height=700)
+    panels = []
+    for key, title, log in PANELS:
+        lines = [chart.series(label(name, factor), by_step(of, key), 1 + list(SETS).index(name), dash=factor != 1, mark=False)
+                 for name, factor, of in sets(rows)]
+        panels.append(chart.panel(lines, "step", title, log=log))
+    chart.draw(run, NAME, panels, 4)
 
 
 def cell(rows, key, form="{:.1f}"):
@@ -112,7 +107,7 @@ ParaDiS change in every step, and the more, the longer the run.
 
 {findings(rows)}
 
-![Change of work from step to step](studies/{NAME}.png)"""
+![Change of work from step to step](studies/{NAME}.svg)"""
 
 
 def kept(rows, name, factor):

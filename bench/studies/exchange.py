@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What planning the exchange is worth: the same assignment, its data sent by every plan.
 
-Writes exchange.csv and exchange.png. page.py puts them on the page."""
+Writes exchange.csv and exchange.svg. page.py puts them on the page."""
 import functools
 import sys
 
+import chart
 import compared
 import published
 import study
@@ -52,20 +53,13 @@ def style(plan):
 
 
 def draw(run, rows):
-    data, script = {}, """set multiplot layout 1, 3
-set logscale xy 2
-set key font ',11' vertical maxrows 5
-set xlabel "parts\\n "
-set ylabel 'communication, of that by direct messages'
-"""
+    panels = []
     for name in study.distinct(rows, "set"):
-        of_set, lines = study.pick(rows, set=name), []
-        for i, plan in enumerate(PLANS):
-            block = f"{name}{i}"
-            data[block] = [[p, study.median(of_direct(of_set, plan, p))] for p in study.distinct(of_set, "parts", int)]
-            lines.append(f"${block} using 1:2 with linespoints {style(plan)} title '{plan}'")
-        script += f"set title '{SETS[name]}'\nplot " + ", \\\n    ".join(lines) + "\n"
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=1800, height=760)
+        of_set = study.pick(rows, set=name)
+        lines = [chart.series(plan, [[p, study.median(of_direct(of_set, plan, p))] for p in study.distinct(of_set, "parts", int)], i)
+                 for i, plan in enumerate(PLANS)]
+        panels.append(chart.panel(lines, "parts", "communication, of that by direct messages", SETS[name], "xy"))
+    chart.draw(run, NAME, panels)
 
 
 def section(rows):
@@ -85,7 +79,7 @@ on another part. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and l
 {chr(10).join(part + chr(10) for part in tables)}
 Of the whole step at {PARTS[-1]:,} parts, computing included, with the plan that is best: {whole} of that by direct messages.
 
-![Communication by exchange plan](studies/{NAME}.png)"""
+![Communication by exchange plan](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

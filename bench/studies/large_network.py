@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Modelled time of a step of a large dislocation network by every method: figures 4.8 and 4.9.
 
-Writes large_network.csv and large_network.png; takes ten CPU minutes and 7 GB a seed. page.py puts them on the page."""
+Writes large_network.csv and large_network.svg; takes ten CPU minutes and 7 GB a seed. page.py puts them on the page."""
 import functools
 import sys
 
+import chart
 import compared
 import published
 import study
@@ -27,18 +28,9 @@ def cases(run):
 
 
 def draw(run, rows):
-    data, lines = {}, []
-    for color, method in zip(study.COLORS[1:], METHODS[1:]):
-        data[method] = []
-        for parts in study.distinct(rows, "parts", int):
-            gain = total_time.improvement(rows, method, "count", parts=parts)
-            data[method].append([parts, study.median(gain), min(gain), max(gain)])
-        lines.append(f"${method} using 1:2:3:4 with yerrorlines pointtype 7 pointsize 0.6 linecolor rgb '{color}' "
-                     f"title '{method}'")
-    data["paper"] = [[parts, 100 * gain] for parts, gain in published.network_improvements().items()]
-    lines.append(total_time.PAPER.format("figure 4.9"))
-    script = total_time.AXES.split("\n", 1)[1] + f"plot {', '.join(lines)}\n"
-    study.plot(run, NAME, script, data, width=900)
+    lines = [total_time.gains(rows, method, color) for color, method in enumerate(METHODS[1:], 1)]
+    lines.append(total_time.paper("figure 4.9", published.network_improvements()))
+    chart.draw(run, NAME, [chart.panel(lines, "parts", total_time.AXIS, log="x")])
 
 
 def curve(rows):
@@ -61,7 +53,7 @@ least and largest.
 
 {total_time.set_table(rows, "4.9", published.network_improvements())}
 
-![Improvement over equal counts](studies/{NAME}.png)
+![Improvement over equal counts](studies/{NAME}.svg)
 
 The paper has {100 * low:.0f} to {100 * high:.0f} % over ParaDiS' own balancer (figures 4.8 and 4.9). Here `auto` gains
 {study.spread(gains['count'], '{:.1f}')} % over equal counts, {study.spread(boxes, '{:.1f}')} % over the better of

@@ -4,7 +4,7 @@
 
 usage: bench/studies/loops.py [--build DIR] [--output DIR] [--page FILE] [--only-page]
 
-Writes loops.csv and loops.png, and the tables into docs/schedule.md, between its marks; with --only-page nothing is
+Writes loops.csv and loops.svg, and the tables into docs/schedule.md, between its marks; with --only-page nothing is
 measured. Costs are counts and the ranks are simulated: the numbers are the same anywhere."""
 import functools
 import os
@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 
+import chart
 import published_loops as published
 import study
 
@@ -165,38 +166,19 @@ def write_page(path, rows):
         file.write(text)
 
 
-def bars(rows, text, names):
-    """Blocks of ours and theirs by column."""
-    theirs, data = published.table(text), {}
-    for column in published.METHODS:
-        data[study.block(names[0], column)] = [
-            [name, best_of(study.pick(rows, set=name), *BESIDE[column])["percent"], theirs[name][column][0]]
-            for name in names]
-    return data
-
-
 def draw(run, rows):
     groups = [("Sets of integrals", study.pick(rows, what="sets", engine="master"), published.QUADRATURE,
                ["15120-F", "15120-B", "15120-C", "15120-S"]),
               ("Particles, pairs in cells", study.pick(rows, what="pairs"), published.NBODY, ["u100k", "c100k", "g100k"])]
-    data, script = {}, f"""set multiplot layout 2, {len(published.METHODS)}
-set style data histograms
-set style histogram clustered gap 1
-set style fill solid 0.85 noborder
-set yrange [-2:80]
-set xtics rotate by -35 font ',12'
-unset key
-"""
+    panels = []
     for title, some, text, names in groups:
-        data.update(bars(some, text, names))
-        for i, column in enumerate(published.METHODS):
-            legend = some is groups[1][1] and i == 1  # there is room
-            script += "set key inside top left vertical maxrows 2\n" if legend else "unset key\n"
-            script += f"set ylabel '{title + ', percent' if i == 0 else ''}'\nset title '{column}: {BESIDE[column][0]}'\n"
-            of = study.block(names[0], column)
-            script += (f"plot ${of} using 2:xtic(1) linecolor rgb '{study.COLORS[3]}' title 'here', "
-                       f"'' using 3 linecolor rgb '{study.COLORS[4]}' title 'thesis'\n")
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=1800, height=900)
+        theirs = published.table(text)
+        for column in published.METHODS:
+            ours = [best_of(study.pick(some, set=name), *BESIDE[column])["percent"] for name in names]
+            lines = [chart.series("here", enumerate(ours), 3, line=False),
+                     chart.series("thesis", enumerate(theirs[name][column][0] for name in names), 4, line=False)]
+            panels.append(chart.panel(lines, "", f"{title}, percent", f"{column}: {BESIDE[column][0]}", start=0, names=names))
+    chart.draw(run, NAME, panels)
 
 
 def main():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How well models know the load of the ranks: table 3.3, figures 3.2 and 3.3.
 
-Writes models.csv and models.png. page.py puts them on the page. Runs on up to 16 ranks, which may share cores: loads are
+Writes models.csv and models.svg. page.py puts them on the page. Runs on up to 16 ranks, which may share cores: loads are
 CPU seconds."""
 import csv
 import functools
@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 
+import chart
 import judging
 import published
 import study
@@ -80,25 +81,20 @@ PANELS = [("imbalance", 100, "imbalance [%]", True), ("kurtosis", 1, "kurtosis",
 
 
 def draw(run, rows):
-    data, script = {}, "set multiplot layout 2, 4\nset key font ',12' maxcols 2\n"
+    panels = []
     for app in study.distinct(rows, "app"):
         of = study.pick(rows, app=app, kind="run")
         names = sorted(study.distinct(of, "run"), key=lambda name: study.values(study.pick(of, run=name, model="measured"),
                                                                                "imbalance"))
         for column, factor, label, line in PANELS:
             lines = []
-            for model in (["measured"] if line else []) + list(MODELS):
-                block = study.block(app, column, model)
-                cells = [study.pick(of, run=name, model=model)[0][column] for name in names]
-                data[block] = [[place, factor * float(cell)] for place, cell in enumerate(cells) if float(cell) >= 0
-                               or column != "steps"]
-                i = list(MODELS).index(model) if model in MODELS else 0
-                style = ("with lines linecolor rgb 'black'" if model == "measured" else
-                         f"with points pointtype {4 + i} pointsize 0.7 linecolor rgb '{study.COLORS[1 + i]}'")
-                lines.append(f"${block} using 1:2 {style} title '{model}'")
-            script += (f"set title '{APPS[app]}'\nset xlabel \"run, by measured imbalance\\n \"\nset ylabel '{label}'\n"
-                       f"plot {', '.join(lines)}\n")
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=2200, height=1100)
+            for i, model in enumerate(list(MODELS) + (["measured"] if line else [])):
+                cells = [factor * float(study.pick(of, run=name, model=model)[0][column]) for name in names]
+                points = [[place, cell] for place, cell in enumerate(cells) if cell >= 0 or column != "steps"]
+                measured = model == "measured"
+                lines.append(chart.series(model, points, 7 if measured else 1 + i, line=measured, mark=not measured))
+            panels.append(chart.panel(lines, "run, by measured imbalance", label, APPS[app]))
+    chart.draw(run, NAME, panels, 4)
 
 
 def error_row(title, rows, model):
@@ -190,7 +186,7 @@ By number of ranks ({'; '.join(str(n) for n in RANKS)}), error of imbalance in p
 
 {study.table(["app", "model", "imbalance by ranks"], few)}
 
-![Models beside measured loads](studies/{NAME}.png)"""
+![Models beside measured loads](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 usage: bench/studies/page.py [--build DIR] [--seeds N,...] [--networks DIR] [--jobs N] [--output DIR] [STUDY...]
 
 The studies that are named (or "all") are carried out anew, for minutes each; then the page is written from the CSV files
-of all studies that have one. Without a name only the page is written."""
+of all studies that have one. Without a name only the page and its pictures are written."""
 import importlib
 import os
 import re
@@ -34,7 +34,7 @@ def page(run, studies):
         "",
         f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
         "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
-        "such as `bench/studies/unit_sizes.py`, and needs a build and gnuplot. No number on this page is typed in but the "
+        "such as `bench/studies/unit_sizes.py`, and needs a build. No number on this page is typed in but the "
         "published ones, which `bench/studies/published.py` holds with their figures, and the goals. Modelled steps of CSV files "
         "without a column `overhead_seconds` hold forces and the exchange of their data alone, without collective calls and CPU "
         "time outside forces: real steps are longer, and gains are smaller parts of them.",
@@ -46,7 +46,10 @@ def page(run, studies):
     for one in studies:
         path = os.path.join(run.output, one.NAME + ".csv")
         if os.path.exists(path):
-            lines += ["", f"## {one.TITLE}", "", one.section(study.read_csv(path))]
+            rows = study.read_csv(path)
+            lines += ["", f"## {one.TITLE}", "", one.section(rows)]
+            if hasattr(one, "draw"):
+                one.draw(run, rows)
     with open(os.path.join(os.path.dirname(run.output), "studies.md"), "w", encoding="utf-8") as file:
         file.write(wrapped("\n".join(lines)) + "\n")
 

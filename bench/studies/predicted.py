@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Predicted steps beside measured ones: runs on 2 to 32 ranks, which share what cores there are, by several methods.
 
-Writes predicted.csv and predicted.png. page.py puts them on the page."""
+Writes predicted.csv and predicted.svg. page.py puts them on the page."""
 import functools
 import os
 import sys
 
+import chart
 import study
 
 NAME = "predicted"
@@ -99,17 +100,12 @@ def cell(rows):
 
 
 def draw(run, rows):
-    data, lines = {}, []
-    for color, name in zip(study.COLORS[1:], study.distinct(rows, "input")):
-        block = study.block("set", name)
-        data[block] = [[1e3 * float(row["measured"]), 1e3 * float(row["predicted"])] for row in study.pick(rows, input=name)]
-        lines.append(f"${block} using 1:2 with points pointtype 7 pointsize 0.4 linecolor rgb '{color}' title '{name}'")
-    script = """set logscale xy
-set xlabel "measured, CPU ms of the busiest rank\\n "
-set ylabel 'predicted [ms]'
-set key left top noenhanced
-plot x with lines linecolor rgb 'black' title 'alike', """ + ", ".join(lines) + "\n"
-    study.plot(run, NAME, script, data, width=900, height=800)
+    lines = [chart.series(name, [[1e3 * float(row["measured"]), 1e3 * float(row["predicted"])]
+                                 for row in study.pick(rows, input=name)], color, line=False)
+             for color, name in enumerate(study.distinct(rows, "input"), 1)]
+    ends = [f([1e3 * value for value in study.values(rows, "measured")]) for f in (min, max)]
+    lines.append(chart.series("alike", [[end, end] for end in ends], 7, mark=False))
+    chart.draw(run, NAME, [chart.panel(lines, "measured, CPU ms of the busiest rank", "predicted [ms]", log="xy")])
 
 
 def section(rows):
@@ -144,7 +140,7 @@ Goal: a median error of {GOAL[0]} %, aim {GOAL[1]} %: {whole:.1f} %, {reached}. 
 Ranks that share cores disturb each other's caches, which costs are fitted with, and the busiest of many ranks takes longer
 than the one that should be: by how much, earlier steps tell.
 
-![Predicted beside measured steps](studies/{NAME}.png)"""
+![Predicted beside measured steps](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

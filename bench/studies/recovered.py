@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much of what imbalance costs equal counts is got back: the largest load of a part, and nothing beside it.
 
-Writes recovered.csv and recovered.png. page.py puts them on the page."""
+Writes recovered.csv and recovered.svg. page.py puts them on the page."""
 import sys
 
+import chart
 import compared
 import study
 
@@ -61,23 +62,13 @@ def of_same_size(rows, method, **wanted):
 
 def draw(run, rows):
     rows = with_best(rows)
-    data, lines = {}, []
-    for color, name in zip(study.COLORS[1:], study.distinct(rows, "set")):
+    lines = []
+    for color, name in enumerate(study.distinct(rows, "set"), 1):
         of_set = study.pick(rows, set=name)
-        for dash, method in enumerate(("best", "sfc"), 1):
-            block = study.block(name, method)
-            data[block] = [[p, study.median(of_same_size(of_set, method, parts=p))]
-                           for p in study.distinct(of_set, "parts", int)]
-            lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.6 dashtype {dash} "
-                         f"linecolor rgb '{color}' title '{compared.plain(name)}, {method}'")
-    script = f"""set logscale x 2
-set key vertical maxrows 5 font ',11'
-set xlabel "parts\\n "
-set ylabel 'imbalance recovered [%]'
-set yrange [*:100]
-plot {", ".join(lines)}
-"""
-    study.plot(run, NAME, script, data, width=1300, height=700)
+        lines += [chart.series(f"{compared.plain(name)}, {method}", [[p, study.median(of_same_size(of_set, method, parts=p))]
+                                                                     for p in study.distinct(of_set, "parts", int)],
+                               color, dash=method == "sfc") for method in ("best", "sfc")]
+    chart.draw(run, NAME, [chart.panel(lines, "parts", "imbalance recovered [%]", log="x")])
 
 
 def sizes(rows):
@@ -118,7 +109,7 @@ groups.
 {study.table(["set", "parts", "sfc, same groups, %", "best, same groups, %", "sfc, best groups, %", "best, best groups, %",
               "groups of best", "best (seeds)"], lines)}
 
-![Imbalance recovered](studies/{NAME}.png)"""
+![Imbalance recovered](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

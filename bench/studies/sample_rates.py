@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Imbalance against the number of parts for rates of sampling: figure 4.5b.
 
-Writes sample_rates.csv and sample_rates.png. page.py puts them on the page. Every particle is an owner of its own, as in
+Writes sample_rates.csv and sample_rates.svg. page.py puts them on the page. Every particle is an owner of its own, as in
 the paper."""
 import functools
 import sys
 
+import chart
 import published
 import study
 
@@ -59,21 +60,12 @@ def percent(rows, parts):
 
 
 def draw(run, rows):
-    data, script = {}, """set multiplot layout 1, 2
-set logscale x 2
-set logscale y
-set xlabel "parts\\n "
-set ylabel 'imbalance: max / mean - 1 [%]'
-"""
+    panels = []
     for name in study.distinct(rows, "set"):
-        lines = []
-        for i, (title, found) in enumerate(kinds(study.pick(rows, set=name))):
-            block = f"{name}{i}"
-            data[block] = [[p, max(study.median(percent(found, p)), 1e-3)] for p in numbers_of_parts(rows)]
-            lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.6 linecolor rgb "
-                         f"'{study.COLORS[i % len(study.COLORS)]}' title '{title}'")
-        script += f"set title '{SETS[name]}'\nplot " + ", \\\n    ".join(lines) + "\n"
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=1500)
+        lines = [chart.series(title, [[p, max(study.median(percent(found, p)), 1e-3)] for p in numbers_of_parts(rows)], i)
+                 for i, (title, found) in enumerate(kinds(study.pick(rows, set=name)))]
+        panels.append(chart.panel(lines, "parts", "imbalance: max / mean - 1 [%]", SETS[name], "xy"))
+    chart.draw(run, NAME, panels)
 
 
 def shared(rows, parts):
@@ -120,7 +112,7 @@ tree for it, and a walk serves one particle only. At {parts[-1]:,} parts:
 The apps do not sample so finely on their own: their owners are groups of up to 64 particles, and without `--sample-rate`
 units are no finer than the wanted imbalance asks for.
 
-![Imbalance by rate of sampling](studies/{NAME}.png)"""
+![Imbalance by rate of sampling](studies/{NAME}.svg)"""
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 """Imbalance by strategy of sampling, and seconds of sampling and of partitioning by its rate: figures 4.5a, 4.5c, 4.6a,
 4.8a and 4.8b.
 
-Writes strategies.csv, strategies-imbalance.png and strategies-seconds.png. page.py puts them on the page. Every particle
+Writes strategies.csv, strategies-imbalance.svg and strategies-seconds.svg. page.py puts them on the page. Every particle
 and every node is an owner of its own, as in the paper."""
 import functools
 import sys
 
+import chart
 import published
 import sample_rates
 import study
@@ -98,44 +99,23 @@ def rates_of(rows):
 
 
 def draw(run, rows):
-    data, script = {}, """set multiplot layout 1, 2
-set key font ',12'
-set logscale xy
-set xlabel "parts\\n "
-set ylabel 'imbalance: max / mean - 1 [%]'
-"""
+    panels, of_seconds = [], []
     for name in study.distinct(rows, "set"):
-        of_set, lines = study.pick(rows, set=name), []
+        of_set = study.pick(rows, set=name)
         rate = rates_of(of_set)[1]
-        for color, strategy in zip(study.COLORS[1:], STRATEGIES):
-            block = study.block(name, strategy)
-            found = study.pick(of_set, what="interaction", strategy=strategy, rate=rate, ranks=1)
-            data[block] = [[p, max(study.median(percent(study.pick(found, parts=p))), 1e-2)] for p in PARTS]
-            lines.append(f"${block} using 1:2 with linespoints pointtype 7 linecolor rgb '{color}' title '{strategy}'")
-        block = study.block(name, "own")
-        data[block] = [[p, max(study.median(built_in(of_set, p)), 1e-2)] for p in PARTS]
-        lines.append(f"${block} using 1:2 with linespoints pointtype 7 linecolor rgb '{study.COLORS[0]}' title 'own balancer'")
-        script += f"set title '{SETS[name]}, {100 * rate:g} %'\nplot " + ", \\\n    ".join(lines) + "\n"
-    study.plot(run, f"{NAME}-imbalance", script + "unset multiplot\n", data, width=1400)
-    draw_seconds(run, rows)
-
-
-def draw_seconds(run, rows):
-    data, script = {}, """set multiplot layout 1, 2
-set logscale xy
-set xlabel "units per interaction [%]\\n "
-set ylabel 'CPU seconds of all ranks'
-"""
-    for name in study.distinct(rows, "set"):
-        of_set, lines = study.pick(rows, set=name), []
-        for ranks in RANKS:
-            for part, title in enumerate(("sampling, nearest sample", "partitioner")):
-                block = study.block(name, str(ranks), str(part))
-                data[block] = [[100 * rate, study.median(seconds(of_set, ranks, rate)[part])] for rate in rates_of(of_set)]
-                lines.append(f"${block} using 1:2 with linespoints pointtype {7 if part else 5} dashtype {ranks} linecolor rgb "
-                             f"'{study.COLORS[1 + part]}' title '{title}, {ranks} rank{'s' * (ranks > 1)}'")
-        script += f"set title '{SETS[name]}, {COST_PARTS} parts'\nplot " + ", \\\n    ".join(lines) + "\n"
-    study.plot(run, f"{NAME}-seconds", script + "unset multiplot\n", data, width=1400)
+        found = study.pick(of_set, what="interaction", rate=rate, ranks=1)
+        lines = [chart.series(strategy, [[p, max(study.median(percent(study.pick(found, strategy=strategy, parts=p))), 1e-2)]
+                                         for p in PARTS], color) for color, strategy in enumerate(STRATEGIES, 1)]
+        lines.append(chart.series("own balancer", [[p, max(study.median(built_in(of_set, p)), 1e-2)] for p in PARTS]))
+        panels.append(chart.panel(lines, "parts", "imbalance: max / mean - 1 [%]", f"{SETS[name]}, {100 * rate:g} %", "xy"))
+        lines = [chart.series(f"{title}, {ranks} rank{'s' * (ranks > 1)}",
+                              [[100 * rate, study.median(seconds(of_set, ranks, rate)[part])] for rate in rates_of(of_set)],
+                              1 + part, dash=ranks > 1)
+                 for ranks in RANKS for part, title in enumerate(("sampling, nearest sample", "partitioner"))]
+        of_seconds.append(chart.panel(lines, "units per interaction [%]", "CPU seconds of all ranks",
+                                      f"{SETS[name]}, {COST_PARTS} parts", "xy"))
+    chart.draw(run, f"{NAME}-imbalance", panels)
+    chart.draw(run, f"{NAME}-seconds", of_seconds)
 
 
 def imbalances(rows):
@@ -213,9 +193,9 @@ The cost broken down as in figure 4.8b, at {100 * rates_of(of)[1]:g} %:
 {breakdown(of)}
 """
     return text + f"""
-![Imbalance by strategy](studies/{NAME}-imbalance.png)
+![Imbalance by strategy](studies/{NAME}-imbalance.svg)
 
-![Seconds of sampling and of partitioning](studies/{NAME}-seconds.png)"""
+![Seconds of sampling and of partitioning](studies/{NAME}-seconds.svg)"""
 
 
 if __name__ == "__main__":

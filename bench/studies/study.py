@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all studies share: programs of the build, seeds, CSV, plots by gnuplot, tables of the page.
+"""What all studies share: programs of the build, seeds, CSV, pictures, tables of the page.
 
 A study is a module of its own with
     NAME, TITLE      of its files and its section
@@ -16,7 +16,6 @@ import functools
 import io
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -27,10 +26,6 @@ import published
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "docs", "studies")
-
-# Colours that the colour-blind tell apart (Okabe and Ito), as in the plots of the apps.
-COLORS = ["#999999", "#d55e00", "#009e73", "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#000000"]
-
 
 # mpirun with the settings for one machine.
 LAUNCH = ["sh", "-c", '. "$0"; exec mpirun "$@"', os.path.join(ROOT, "scripts", "mpi-env.sh")]
@@ -167,33 +162,6 @@ def distinct(rows, key, kind=str):
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
-
-
-PLOT_HEAD = """set encoding utf8
-set terminal pngcairo size {width},{height} font 'sans,15' linewidth 2 background rgb 'white'
-set output '{file}'
-set key noenhanced outside bottom center horizontal Left reverse samplen 3 width -1
-set border 3 linecolor rgb '#404040'
-set tics nomirror out
-set grid ytics linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'
-"""
-
-
-def block(*words):
-    """A name for a block of data."""
-    return "of" + "".join(c for word in words for c in word if c.isalnum())
-
-
-def plot(run, name, script, data, width=1280, height=640):
-    """Draws NAME.png. data: {block: [[cell, ...], ...]}, read in the script as $block."""
-    if shutil.which("gnuplot") is None:
-        raise Missing("gnuplot is not installed")
-    blocks = "".join(f"${block} << END\n" + "".join(" ".join(str(c) for c in line) + "\n" for line in lines) + "END\n"
-                     for block, lines in data.items())
-    text = PLOT_HEAD.format(width=width, height=height, file=os.path.join(run.output, name + ".png")) + blocks + script
-    done = subprocess.run(["gnuplot"], input=text, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise Missing(f"gnuplot: {done.stderr.strip()[:300]}")
 
 
 def arguments_of(text, *more):

@@ -3,9 +3,10 @@
 """Modelled time of a step by every method, against equal counts, the curve and ParaDiS' balancers: figure 4.6, and the
 limit of strong scaling.
 
-Writes total_time.csv and total_time.png. page.py puts them on the page."""
+Writes total_time.csv and total_time.svg. page.py puts them on the page."""
 import sys
 
+import chart
 import compared
 import published
 import study
@@ -33,34 +34,28 @@ def improvement(rows, method, over, **wanted):
     return [100 * (1 - ratio) for ratio in compared.ratio(rows, method, [over], **wanted)]
 
 
-PAPER = "$paper using 1:2 with points pointtype 4 pointsize 1.4 linecolor rgb 'black' title '{}'"
-AXES = """set multiplot layout {rows}, 3
-set logscale x 2
-set xlabel "parts\\n "
-set ylabel 'improvement over equal counts [%]'
-"""
+AXIS = "improvement over equal counts [%]"
+
+
+def gains(rows, method, color):
+    """A method's improvement: median, least and largest of the seeds."""
+    numbers = {p: improvement(rows, method, "count", parts=p) for p in study.distinct(rows, "parts", int)}
+    return chart.series(method, [[p, study.median(gain), min(gain), max(gain)] for p, gain in numbers.items()], color)
+
+
+def paper(figure, printed):
+    return chart.series(figure, [[parts, 100 * gain] for parts, gain in printed.items()], 7, line=False)
 
 
 def draw(run, rows):
-    panels = -(-len(study.distinct(rows, "set")) // 3)
-    data, script = {}, AXES.format(rows=panels)
+    panels = []
     for name in study.distinct(rows, "set"):
-        of_set, lines = study.pick(rows, set=name), []
-        parts = study.distinct(of_set, "parts", int)
-        for color, method in zip(study.COLORS, [m for m in study.distinct(of_set, "method") if m != "count"]):
-            block = study.block(name, method)
-            data[block] = []
-            for p in parts:
-                gain = improvement(of_set, method, "count", parts=p)
-                data[block].append([p, study.median(gain), min(gain), max(gain)])
-            lines.append(f"${block} using 1:2:3:4 with yerrorlines pointtype 7 pointsize 0.6 linecolor rgb '{color}' "
-                         f"title '{method}'")
-        if name == "barneshut":
-            data["paper"] = [[parts, 100 * gain] for parts, gain in published.improvements().items()]
-            lines.append(PAPER.format("figure 4.6"))
-        script += (f"set title '{compared.plain(name)}' noenhanced\nset xrange [{parts[0] / 1.2}:{parts[-1] * 1.2}]\nplot "
-                   + ", \\\n    ".join(lines) + "\n")
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=1900, height=550 * panels)
+        of_set = study.pick(rows, set=name)
+        methods = [method for method in study.distinct(of_set, "method") if method != "count"]
+        lines = [gains(of_set, method, color) for color, method in enumerate(methods)]
+        lines += [paper("figure 4.6", published.improvements())] if name == "barneshut" else []
+        panels.append(chart.panel(lines, "parts", AXIS, compared.plain(name), "x"))
+    chart.draw(run, NAME, panels)
 
 
 def chosen(rows, parts):
@@ -166,7 +161,7 @@ each seed and number of parts; column *groups* tells which. {compared.measured_f
 
 {tables}{compared.explained(rows)}
 
-![Improvement over equal counts](studies/{NAME}.png)
+![Improvement over equal counts](studies/{NAME}.svg)
 
 In {better} of {cases} cases (a set, a seed, a number of parts) `auto` is more than 1 % better than the curve that is cut by
 work{others}. `auto` is at most {worst_choice(rows):.1f} % above the best

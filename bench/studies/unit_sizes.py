@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sizes of work units by strategy of sampling, at equal numbers of units: figures 4.4 and 4.7.
 
-Writes unit_sizes.csv, unit_sizes-gravity.png and unit_sizes-network.png; takes some minutes. page.py puts them on the
+Writes unit_sizes.csv, unit_sizes-gravity.svg and unit_sizes-network.svg; takes some minutes. page.py puts them on the
 page."""
 import functools
 import math
@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 
+import chart
 import published
 import study
 
@@ -70,40 +71,22 @@ def largest_published(kind, strategy, rate):
             if of == what and how == strategy and at in (None, rate)]
 
 
-def panel(rows, kind, rate, data):
-    """One panel's share of the script: a line per strategy, an arrow where the paper's largest unit is."""
-    lines, arrows = [], ["unset arrow"]
-    for color, strategy in zip(study.COLORS, STRATEGIES):
-        block = f"{kind}{strategy}{round(1e5 * rate)}"
+def panel(rows, kind, rate):
+    """The histogram of each strategy, its largest unit as a dot on the axis, and the paper's as a dashed line."""
+    lines = []
+    for color, strategy in enumerate(STRATEGIES):
         chosen = study.pick(rows, kind=kind, strategy=strategy, rate=rate)
-        data[block] = shares(chosen)
-        lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.5 linecolor rgb '{color}' "
-                     f"title '{strategy}'")
-        mark = study.median(study.values(chosen, "largest"))
-        data[block + "Mark"] = [[mark, 0]]
-        lines.append(f"${block}Mark using 1:2 with points pointtype 9 pointsize 1.6 linecolor rgb '{color}' notitle")
-        for _, size in largest_published(kind, strategy, rate):
-            arrows.append(f"set arrow from first {size}, graph 0 rto 0, graph 0.9 nohead dashtype (6, 5) linecolor rgb "
-                          f"'{color}'")
-    arrows.append(f"set title '{KINDS[kind]}, {100 * rate:g} %' noenhanced")
-    return "\n".join(arrows) + "\nplot " + ", \\\n    ".join(lines) + "\n"
-
-
-AXES = """set multiplot layout 1, 2
-set logscale x
-set xrange [8:16384]
-set yrange [0:*]
-set xlabel "interactions of a unit (▲ largest here, - - largest in the paper)\\n "
-set ylabel 'units per bin [%]'
-"""
+        lines.append(chart.series(strategy, shares(chosen), color))
+        lines.append(chart.series(f"{strategy}, largest", [[study.median(study.values(chosen, "largest")), 0]], color, line=False))
+        lines += [chart.series(f"{strategy}, largest of the paper", [[size, 0], [size, 20]], color, dash=True, mark=False)
+                  for _, size in largest_published(kind, strategy, rate)]
+    return chart.panel(lines, "interactions of a unit", "units per bin [%]", f"{KINDS[kind]}, {100 * rate:g} %", "x", 0)
 
 
 def draw(run, rows):
     for name, panels in (("gravity", [("barneshut", GRAVITY_RATES[1]), ("cutoff", GRAVITY_RATES[1])]),
                          ("network", [("network", rate) for rate in network_rates()[-2:]])):
-        data = {}
-        script = AXES + "".join(panel(rows, kind, rate, data) for kind, rate in panels) + "unset multiplot\n"
-        study.plot(run, f"{NAME}-{name}", script, data, width=1500)
+        chart.draw(run, f"{NAME}-{name}", [panel(rows, kind, rate) for kind, rate in panels])
 
 
 def largest(rows, kind, strategy, rate):
@@ -185,9 +168,9 @@ segments each. *Largest list*: of a single owner, which no method that assigns w
 
 {measured_table(rows)}
 
-![Sizes of work units of gravity](studies/{NAME}-gravity.png)
+![Sizes of work units of gravity](studies/{NAME}-gravity.svg)
 
-![Sizes of work units of networks](studies/{NAME}-network.png)
+![Sizes of work units of networks](studies/{NAME}-network.svg)
 
 Beside what {published.SOURCE} prints; figure 4.4 does not say its rate, so {100 * rate:g} % is set beside it, for
 {KINDS['barneshut']}, and for particles {KINDS['cutoff']}:
