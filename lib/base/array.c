@@ -44,7 +44,7 @@ int eqp_array_create(void *array, int64_t count, size_t size)
     int code = array ? eqp_array_bytes(count, size, &bytes) : EQP_ERR_ARGUMENT;
     void *items;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     items = calloc(bytes ? bytes : 1, 1);
     EQP__FAIL_IF(!items, EQP_ERR_MEMORY);
     advise_large(items, bytes);
@@ -61,9 +61,8 @@ int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size
     int64_t wanted = count;
     size_t bytes;
     void *items;
-    int code = eqp_array_bytes(count, size, &bytes);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_array_bytes(count, size, &bytes));
     if (*capacity <= INT64_MAX - *capacity / 2 && wanted < *capacity + *capacity / 2) {
         wanted = *capacity + *capacity / 2;
     }

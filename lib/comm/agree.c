@@ -30,7 +30,7 @@ int eqp_comm_create(MPI_Comm comm, MPI_Comm *own)
     MPI_Comm copy = MPI_COMM_NULL;
     int code = eqp__comm_dup(comm, &copy);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if ((code = eqp_agree(copy, own ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
         (void)MPI_Comm_free(&copy);
         return code;
@@ -269,7 +269,7 @@ int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total
     int64_t sum = 0, all = 0, *values = NULL;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&values, nranks, sizeof *values), NULL));
     EQP_TRY(EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
                                                                                                            : EQP_OK);

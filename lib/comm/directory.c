@@ -88,7 +88,7 @@ int eqp_directory_create(MPI_Comm comm, int64_t n, const int64_t *id, eqp_direct
     delivery in = {.plan = NULL};
     int code = eqp__comm_dup(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = directory ? eqp_array_create(&d, 1, sizeof *d) : EQP_ERR_ARGUMENT;
     EQP_TRY(deliver(own, code, n, id, &in));
     EQP_TRY(eqp_agree(own, make_entries(d, &in), NULL));

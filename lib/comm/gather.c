@@ -83,7 +83,7 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
     char *array = NULL;
     int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
@@ -143,7 +143,7 @@ int eqp_gatherer_create(MPI_Comm comm, size_t element_size, eqp_gatherer **gathe
     eqp_gatherer *made = NULL;
     int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = element_size < 1 || element_size > INT_MAX / 2 || !gatherer ? EQP_ERR_ARGUMENT
                                                                        : eqp_array_create(&made, 1, sizeof *made);
     EQP_TRY(eqp_agree(comm, code, NULL));

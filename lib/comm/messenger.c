@@ -194,7 +194,7 @@ int eqp_messenger_put(eqp_messenger *messenger, int to, int64_t bytes, void *roo
     const int64_t old = b->n > 0 ? b->n : (int64_t)sizeof(head);
     EQP__FAIL_IF(bytes > INT64_MAX / 4 - old, EQP_ERR_OVERFLOW);
     const int code = reserve(b, old + bytes);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (b->n == 0) {
         m->sent[m->nsent++] = to;
     }
@@ -327,9 +327,7 @@ static int begin_send(eqp_messenger *m, int code, int nleast, const int64_t *lea
     for (int i = 0; i < m->nto; i++) {
         partner *p = &m->partner[m->to[i]];
         p->idle = m->code ? 0 : p->out.n > 0 ? 0 : p->idle + 1;
-        if (post(m, m->to[i], FIRST, false, p->idle >= PATIENCE)) {
-            return give_up(m);
-        }
+        EQP__FAIL_IF(post(m, m->to[i], FIRST, false, p->idle >= PATIENCE), give_up(m));
     }
     m->nexpected = m->nrequests;
     return post_unexpected(m) || agree(m) ? give_up(m) : EQP_OK;
@@ -364,9 +362,7 @@ int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int 
     }
     begin(m, ANSWERED, expected < m->nsent && !code ? EQP_ERR_ARGUMENT : code, nto, to, nfrom, from);
     for (int i = 0; i < nto; i++) {
-        if (post(m, to[i], FIRST, false, false)) {
-            return give_up(m);
-        }
+        EQP__FAIL_IF(post(m, to[i], FIRST, false, false), give_up(m));
     }
     return EQP_OK;
 }
@@ -510,10 +506,9 @@ int eqp_messenger_progress(eqp_messenger *messenger)
     if (!m || m->state == OPEN) {
         return m ? EQP_OK : EQP_ERR_ARGUMENT;
     }
-    if (MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-        (m->state == SENT && listen(m, &done)) || take_in(m)) {
-        return give_up(m);
-    }
+    EQP__FAIL_IF(MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
+                     (m->state == SENT && listen(m, &done)) || take_in(m),
+                 give_up(m));
     return EQP_OK;
 }
 

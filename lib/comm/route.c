@@ -107,7 +107,7 @@ int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_ro
     eqp__stages stages;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = route ? eqp__stages_make(plan, nranks, &stages) : EQP_ERR_ARGUMENT;
     if ((code = code ? code : eqp_array_create(&made, 1, sizeof *made))) {
         return eqp__route_meet_first(comm, code, number);

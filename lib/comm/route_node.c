@@ -134,7 +134,7 @@ int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan)
     int rank, nranks, node, *leader = NULL;
     int code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = !plan || plan->node < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&leader, nranks, sizeof *leader);
     EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : plan->node));
     EQP_TRY(find_leaders(comm, rank, leader));

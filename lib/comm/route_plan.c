@@ -94,7 +94,7 @@ static int take_block(eqp__inspector *in, const eqp__traveller *t, int64_t n, co
     int64_t start = 0;
     const int code = reserve(in, n);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     while (start < n && node_of(in, rank[start]) < in->route->me) {
         start++;
     }
@@ -114,9 +114,8 @@ static int take_hot(eqp__inspector *in, const eqp__traveller *t, int64_t n, cons
 {
     const int64_t head = (int64_t)(sizeof(eqp__hot) / sizeof(uint64_t));
     const eqp__hot record = {t->id, t->bytes, t->seq, in->route->rank};
-    int code = eqp_array_reserve(&in->hot, &in->hot_capacity, (in->nhot + 1) * in->hot_words, sizeof *in->hot);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_array_reserve(&in->hot, &in->hot_capacity, (in->nhot + 1) * in->hot_words, sizeof *in->hot));
     uint64_t *words = in->hot + in->nhot * in->hot_words;
     memset(words, 0, (size_t)in->hot_words * sizeof *words);
     memcpy(words, &record, sizeof record);

@@ -181,7 +181,7 @@ int eqp_route_start(eqp_route *route, const void *data)
 
     EQP__FAIL_IF(!route, EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(route->trip != EQP__TRIP_NONE, EQP_ERR_STATE);
-    EQP__FAIL_IF((code = eqp__route_open(route)), code);
+    EQP__CHECK(eqp__route_open(route));
     code = route->given_up ? route->given_up : route->own_bytes > 0 && !data ? EQP_ERR_ARGUMENT : EQP_OK;
     data = code ? NULL : data;
     route->stage = 0;

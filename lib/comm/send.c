@@ -277,7 +277,7 @@ int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_coun
     int64_t sum = 0;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = check_plan(plan, nranks);
     code = code ? code : recv_count ? EQP_OK : EQP_ERR_ARGUMENT;
     for (int r = 0; r < nranks && !code; r++) { /* limits the sum over the senders */

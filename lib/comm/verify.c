@@ -69,7 +69,7 @@ int eqp_verify_records(MPI_Comm comm, int64_t n, const int64_t *id, size_t eleme
     double digit[2 * DIGITS];
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (n < 0 || sum == NULL || (n > 0 && (id == NULL || (element_size > 0 && record == NULL)))) {
         code = EQP_ERR_ARGUMENT;
     } else {

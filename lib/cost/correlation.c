@@ -65,9 +65,8 @@ static double correlate(int64_t n, const double *a, const double *b)
 int eqp_load_correlation(int64_t n, const double *model, const double *measured, double *r)
 {
     EQP_REQUIRE(r);
-    int code = check_values(n, model, measured);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(check_values(n, model, measured));
     *r = correlate(n, model, measured);
     return EQP_OK;
 }
@@ -122,9 +121,8 @@ int eqp_load_rmse(int64_t n, const double *model, const double *measured, double
 {
     EQP_REQUIRE(rmse);
     double largest = 0.0, squares = 0.0;
-    int code = check_values(n, model, measured);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(check_values(n, model, measured));
     for (int64_t i = 0; i < n; i++) {
         largest = fmax(largest, fabs(model[i] - measured[i]));
     }

@@ -124,9 +124,7 @@ static int sum_elements(making *m)
 static int add_channel(making *m, int to, double weight)
 {
     if (m->slot[to] < 0) {
-        int code = eqp_array_reserve(&m->links, &m->capacity, m->nlinks + 1, sizeof *m->links);
-
-        EQP__FAIL_IF(code, code);
+        EQP__CHECK(eqp_array_reserve(&m->links, &m->capacity, m->nlinks + 1, sizeof *m->links));
         m->slot[to] = m->nlinks;
         m->links[m->nlinks++] = (link){to, 0, 0.0};
     }

@@ -83,7 +83,7 @@ int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statisti
     eqp_load_sums sums;
     int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_load_sums_compute(n, load, 0.0, &sums);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = eqp_load_sums_compute(n, load, sums.power[1] / (double)n, &sums);
     return code == EQP_ERR_ARGUMENT ? EQP_ERR_OVERFLOW : code ? code : eqp_load_statistics_from_sums(&sums, statistics);
 }

@@ -88,7 +88,7 @@ int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_ma
     const int code = check(of);
 
     EQP_REQUIRE(seconds && n >= 0 && (n == 0 || (load_max && moved_max)));
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     EQP__FAIL_IF(!are_amounts(n, load_max) || !are_amounts(n, moved_max), EQP_ERR_DATA);
     if (n == 0) {
         return eqp_gain_none(of, seconds);

@@ -21,7 +21,7 @@ int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *messag
     int opened = -1;
     const int code = eqp_input_open(path, &stream, message);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     opened = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
     if (opened < 0 || fstat(opened, &status) != 0) {
         eqp_message_set(message, "%s: %s", path, strerror(errno));

@@ -106,15 +106,10 @@ static int find_record(const reader *r, int64_t at, record *found, eqp_message *
     uint32_t length;
     int rc = eqp__source_read(&r->source, word, sizeof word, at, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     length = eqp__get_u32(word, r->big);
     for (int64_t bytes = length; bytes <= r->source.size - at - 8; bytes += (int64_t)1 << 32) {
-        rc = eqp__source_read(&r->source, word, sizeof word, at + 4 + bytes, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(eqp__source_read(&r->source, word, sizeof word, at + 4 + bytes, message));
         if (eqp__get_u32(word, r->big) == length) {
             *found = (record){.offset = at + 4, .bytes = bytes};
             return EQP_OK;
@@ -206,9 +201,7 @@ static int load_own_header(const reader *r, const record *at, eqp__file *file, e
                 return EQP_OK;
             }
         }
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         eqp_message_set(message,
                         "%s: damaged or truncated: the block behind the header of %lld bytes has not the places of "
                         "the particles that it counts",
@@ -226,16 +219,12 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
     record found;
     int rc = eqp__source_read(&r->source, head, 8, 0, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     r->big = eqp__get_u32(head, true) == HEADER_BYTES || eqp__get_u32(head, true) == LABEL_BYTES ||
              is_own_header(eqp__get_u32(head, true));
     r->labelled = memcmp(head + 4, "HEAD", 4) == 0 && eqp__get_u32(head, r->big) == LABEL_BYTES;
     rc = find_record(r, r->labelled ? LABEL_BYTES + 8 : 0, &found, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     if (found.bytes != HEADER_BYTES) {
         rc = load_own_header(r, &found, file, message);
     } else {
@@ -244,9 +233,7 @@ static int load_header(reader *r, eqp__file *file, int64_t *next, eqp_message *m
             parse_header(head, r->big, &file->header);
         }
     }
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     snprintf(file->header.format, sizeof file->header.format, "GADGET format %d", r->labelled ? 2 : 1);
     *next = after(&found);
     return eqp__header_check(file, message);
@@ -296,10 +283,7 @@ static int next_block(const reader *r, int order, bool has_masses, int64_t *at, 
         *which = order < BLOCK_MASS || (order == BLOCK_MASS && has_masses) ? order : BLOCKS;
         return EQP_OK;
     }
-    rc = find_record(r, *at, &found, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(find_record(r, *at, &found, message));
     EQP__FAIL_IF(
         found.bytes != LABEL_BYTES,
         EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: no block label at byte %lld", r->path, (long long)*at));
@@ -322,19 +306,14 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
         int which, rc = next_block(r, order, numbers[BLOCK_MASS] > 0, &at, &which, message);
 
         rc = rc != EQP_OK ? rc : find_record(r, at, &found, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         EQP__FAIL_IF(order >= MOST_RECORDS,
                      EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: more than %d blocks before byte %lld", r->path,
                               MOST_RECORDS, (long long)at));
         EQP__FAIL_IF(which < BLOCKS && d->at[which].offset != 0,
                      EQP__SAY(message, EQP_ERR_FORMAT, "%s: damaged: two blocks %.4s", r->path, labels[which]));
         if (which < BLOCKS) {
-            rc = place_block(r, d, which, &found, numbers, message);
-            if (rc != EQP_OK) {
-                return rc;
-            }
+            EQP__CHECK(place_block(r, d, which, &found, numbers, message));
         }
         at = after(&found);
     }
@@ -368,11 +347,8 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
     }
     {
         const int64_t numbers[BLOCKS] = {3 * all, 3 * all, all, massive};
-        int rc = find_blocks(r, at, numbers, d, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(find_blocks(r, at, numbers, d, message));
         EQP__FAIL_IF(d->at[BLOCK_POS].offset == 0,
                      EQP__SAY(message, EQP_ERR_FORMAT, "%s: has no block POS: truncated?", r->path));
         h->has_masses = massive == 0 || d->at[BLOCK_MASS].offset != 0;
@@ -431,9 +407,7 @@ static int read_reals(const source *s, const block *b, int width, int64_t first,
         int rc =
             eqp__source_read(&s->source, s->buffer, (size_t)(now * row), b->offset + (first + done) * row, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         for (int c = 0; c < width; c++) {
             for (int64_t i = 0; to[c] && i < now; i++) {
                 to[c][done + i] = get_real(s->buffer + i * row + c * b->item, b->item, s->big);
@@ -448,12 +422,9 @@ static int read_ids(const source *s, const block *b, int64_t first, int64_t n, i
 {
     for (int64_t done = 0; done < n;) {
         int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
-        int rc = eqp__source_read(&s->source, s->buffer, (size_t)(now * b->item), b->offset + (first + done) * b->item,
-                                  message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(eqp__source_read(&s->source, s->buffer, (size_t)(now * b->item),
+                                    b->offset + (first + done) * b->item, message));
         for (int64_t i = 0; i < now; i++) {
             const unsigned char *p = s->buffer + i * b->item;
 

@@ -2,7 +2,7 @@
 /* HDF5 snapshots in the layout of GADGET, /Header and /PartTypeN, as many codes write them. */
 #include "io/hdf5_util.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -46,11 +46,6 @@ static int damaged(const eqp__file *file, const char *what, eqp_message *message
     return EQP_ERR_FORMAT;
 }
 
-static int open_file(const eqp__file *file, hid_t *opened, eqp_message *message)
-{
-    return eqp__hdf5_open_file(file->path, file->size, opened, message);
-}
-
 /* Opens the group of a type; a missing group is an error. */
 static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group, eqp_message *message)
 {
@@ -67,12 +62,27 @@ static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group
     return rc;
 }
 
-static void close_type(hid_t opened, hid_t group)
+/* An open file and one of its groups, without HDF5's messages. */
+typedef struct session {
+    eqp__hdf5_quiet quiet;
+    hid_t opened, group;
+} session;
+
+/* type: -1: the group of the caller's attributes. session_close() follows, also after an error. */
+static int session_open(session *s, const eqp__file *file, int type, eqp_message *message)
 {
-    if (group >= 0) {
-        H5Gclose(group);
-    }
-    eqp__hdf5_close_file(opened);
+    s->opened = s->group = -1;
+    eqp__hdf5_enter(&s->quiet);
+    EQP__CHECK(eqp__hdf5_open_file(file->path, file->size, &s->opened, message));
+    return type >= 0 ? open_type(file, s->opened, type, &s->group, message)
+                     : eqp__hdf5_open_group(file->path, s->opened, "Equipoise", &s->group, message);
+}
+
+static void session_close(session *s)
+{
+    EQP__HDF5_CLOSE(s->group);
+    eqp__hdf5_close_file(s->opened);
+    eqp__hdf5_leave(&s->quiet);
 }
 
 static int get_optional_real(const eqp__file *file, hid_t at, const char *name, double *number, eqp_message *message)
@@ -98,9 +108,8 @@ static int load_totals(eqp__file *file, hid_t group, eqp_message *message)
         h->total_mask = UINT64_MAX;
     }
     for (int t = 0; t < h->ntypes; t++) {
-        if (high[t] < 0 || high[t] > UINT16_MAX || h->total[t] < 0) {
-            return damaged(file, "header: NumPart_Total is out of range", message);
-        }
+        EQP__FAIL_IF(high[t] < 0 || high[t] > UINT16_MAX || h->total[t] < 0,
+                     damaged(file, "header: NumPart_Total is out of range", message));
         if (h->total[t] > (int64_t)UINT32_MAX) {
             h->total_mask = UINT64_MAX;
         } else {
@@ -117,12 +126,10 @@ static int load_counts(eqp__file *file, hid_t group, eqp_message *message)
     int rc = eqp__hdf5_get_integers(file->path, group, "NumPart_ThisFile", EQP__HDF5_ARRAY, EQP_SNAPSHOT_TYPES, h->n,
                                     &h->ntypes, message);
 
-    if (rc == EQP_ERR_UNKNOWN) {
-        return damaged(file, "HDF5, but no GADGET snapshot: /Header has no attribute NumPart_ThisFile", message);
-    }
-    if (rc == EQP_OK && h->ntypes > EQP_SNAPSHOT_TYPES) {
-        return damaged(file, "header: too many particle types", message);
-    }
+    EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN,
+                 damaged(file, "HDF5, but no GADGET snapshot: /Header has no attribute NumPart_ThisFile", message));
+    EQP__FAIL_IF(rc == EQP_OK && h->ntypes > EQP_SNAPSHOT_TYPES,
+                 damaged(file, "header: too many particle types", message));
     rc = rc != EQP_OK ? rc : load_totals(file, group, message);
     if (rc == EQP_OK) {
         rc = eqp__hdf5_get_integers(file->path, group, "NumFilesPerSnapshot", 0, 1, &nfiles, NULL, message);
@@ -143,9 +150,7 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     hid_t group = -1;
     int rc = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
 
-    if (rc == EQP_ERR_UNKNOWN) {
-        return damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message);
-    }
+    EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN, damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message));
     rc = rc != EQP_OK ? rc : load_counts(file, group, message);
     if (rc == EQP_OK) {
         rc = eqp__hdf5_get_reals(file->path, group, "MassTable", h->ntypes, h->ntypes, h->mass, message);
@@ -154,9 +159,7 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     for (int i = 0; rc == EQP_OK && i < (int)(sizeof number / sizeof *number); i++) {
         rc = get_optional_real(file, group, number[i].name, number[i].to, message);
     }
-    if (group >= 0) {
-        H5Gclose(group);
-    }
+    EQP__HDF5_CLOSE(group);
     snprintf(h->format, sizeof h->format, "GADGET HDF5");
     return rc != EQP_OK ? rc : eqp__header_check(file, message);
 }
@@ -207,9 +210,7 @@ static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_me
             h->time = a;
         }
     }
-    if (group >= 0) {
-        H5Gclose(group);
-    }
+    EQP__HDF5_CLOSE(group);
     return rc;
 }
 
@@ -267,9 +268,7 @@ static int check_dataset(eqp__file *file, int type, hid_t group, int quantity, b
     if (rc == EQP_OK && quantity == VELOCITIES) {
         get_exponent(file, dataset, exponent);
     }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
+    EQP__HDF5_CLOSE(dataset);
     return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
 }
 
@@ -284,7 +283,7 @@ static int check_type(eqp__file *file, hid_t opened, int type, bool *there, doub
         there[q] = q == MASSES && has_mass;
         rc = there[q] ? EQP_OK : check_dataset(file, type, group, q, &there[q], exponent, message);
     }
-    close_type(-1, group);
+    EQP__HDF5_CLOSE(group);
     return rc;
 }
 
@@ -296,11 +295,8 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
 
     for (int t = 0; t < h->ntypes; t++) {
         bool there[QUANTITIES] = {false};
-        int rc = h->n[t] == 0 ? EQP_OK : check_type(file, opened, t, there, exponent, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(h->n[t] == 0 ? EQP_OK : check_type(file, opened, t, there, exponent, message));
         for (int q = 0; q < QUANTITIES; q++) {
             with[q] += there[q];
         }
@@ -310,9 +306,8 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
             h->n[t] = 0;
         }
     }
-    if (with[IDS] > 0 && with[IDS] < with[PLACES]) {
-        return damaged(file, "only some types of particles have ids", message);
-    }
+    EQP__FAIL_IF(with[IDS] > 0 && with[IDS] < with[PLACES],
+                 damaged(file, "only some types of particles have ids", message));
     h->has_ids = with[IDS] == with[PLACES];
     h->has_masses = with[MASSES] == with[PLACES];
     return EQP_OK;
@@ -350,17 +345,18 @@ static int find_pieces(const eqp__file *file, eqp__header *header, eqp__pieces *
     int rc = EQP_OK;
 
     eqp__hdf5_enter(&quiet);
-    if (open_file(file, &opened, NULL) == EQP_OK && load_header(&counts, opened, NULL) == EQP_OK) {
+    if (eqp__hdf5_open_file(file->path, file->size, &opened, NULL) == EQP_OK &&
+        load_header(&counts, opened, NULL) == EQP_OK) {
         for (int t = 0; rc == EQP_OK && t < counts.header.ntypes; t++) {
             hid_t group = -1;
 
             if (counts.header.n[t] > 0 && open_type(&counts, opened, t, &group, NULL) == EQP_OK) {
                 rc = find_pieces_of_type(file, group, t, pieces, &all, message);
             }
-            close_type(-1, group);
+            EQP__HDF5_CLOSE(group);
         }
     }
-    close_type(opened, -1);
+    eqp__hdf5_close_file(opened);
     eqp__hdf5_leave(&quiet);
     *header = counts.header;
     *is_virtual = all && pieces->n > 0;
@@ -375,13 +371,11 @@ static int load(eqp__file *file, eqp_message *message)
     eqp__source source = {.fd = -1};
     int comoving = -1, rc = eqp__source_open(file->path, -1, &source, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     file->size = source.size;
     eqp__source_close(&source);
     eqp__hdf5_enter(&quiet);
-    rc = open_file(file, &opened, message);
+    rc = eqp__hdf5_open_file(file->path, file->size, &opened, message);
     rc = rc != EQP_OK ? rc : load_header(file, opened, message);
     for (int i = 0; rc == EQP_OK && i < (int)(sizeof cosmologies / sizeof *cosmologies); i++) {
         rc = load_cosmology(file, opened, i, &comoving, message);
@@ -391,7 +385,7 @@ static int load(eqp__file *file, eqp_message *message)
         find_units(file, opened);
     }
     rc = rc != EQP_OK ? rc : check_types(file, opened, &exponent, message);
-    close_type(opened, -1);
+    eqp__hdf5_close_file(opened);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
     if (rc == EQP_OK) {
         eqp__header_convert_velocity(&file->header, comoving, exponent);
@@ -412,9 +406,7 @@ static int read_dataset(const eqp__file *file, hid_t group, int type, const eqp_
         eqp_message_set(message, "%s: PartType%d has no dataset %s", file->path, type, column->name);
         return rc;
     }
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     rc = eqp__hdf5_read_rows(dataset, column->kind, column->width, first, n, data);
     if (rc == EQP_ERR_IO) {
         eqp_message_set(message, "%s: dataset PartType%d/%s cannot be read: damaged?", file->path, type, column->name);
@@ -430,12 +422,7 @@ static eqp_kind kind_of_ids(hid_t group)
           type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     bool has_sign = type >= 0 && H5Tget_sign(type) == H5T_SGN_2;
 
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
+    EQP__HDF5_CLOSE(type, dataset);
     return has_sign ? EQP_KIND_INT64 : EQP_KIND_UINT64;
 }
 
@@ -446,23 +433,18 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
                                          [VELOCITIES] = {to->vx, to->vy, to->vz},
                                          [MASSES] = {to->m},
                                          [IDS] = {to->id}};
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1, group = -1;
-    int rc;
+    session s;
+    int rc = session_open(&s, file, type, message);
 
-    eqp__hdf5_enter(&quiet);
-    rc = open_file(file, &opened, message);
-    rc = rc != EQP_OK ? rc : open_type(file, opened, type, &group, message);
     for (int q = 0; rc == EQP_OK && q < QUANTITIES; q++) {
         if (wanted[q][0] || wanted[q][1] || wanted[q][2]) {
-            const eqp_column column = {find_name(group, q), q == IDS ? kind_of_ids(group) : EQP_KIND_DOUBLE,
+            const eqp_column column = {find_name(s.group, q), q == IDS ? kind_of_ids(s.group) : EQP_KIND_DOUBLE,
                                        quantities[q].width};
 
-            rc = read_dataset(file, group, type, &column, first, n, wanted[q], message);
+            rc = read_dataset(file, s.group, type, &column, first, n, wanted[q], message);
         }
     }
-    close_type(opened, group);
-    eqp__hdf5_leave(&quiet);
+    session_close(&s);
     /* The dataset was present when the snapshot was opened. */
     return rc == EQP_ERR_UNKNOWN ? EQP_ERR_FORMAT : rc;
 }
@@ -470,45 +452,35 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 static int read_column(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_column *column,
                        void *const *data, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1, group = -1;
-    int rc;
+    session s;
+    int rc = session_open(&s, file, type, message);
 
-    eqp__hdf5_enter(&quiet);
-    rc = open_file(file, &opened, message);
-    rc = rc != EQP_OK ? rc : open_type(file, opened, type, &group, message);
-    rc = rc != EQP_OK ? rc : read_dataset(file, group, type, column, first, n, data, message);
-    close_type(opened, group);
-    eqp__hdf5_leave(&quiet);
+    rc = rc != EQP_OK ? rc : read_dataset(file, s.group, type, column, first, n, data, message);
+    session_close(&s);
     return rc;
 }
 
 static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1, group = -1;
-    int rc;
+    session s;
+    int rc = session_open(&s, file, -1, message);
 
-    eqp__hdf5_enter(&quiet);
-    rc = open_file(file, &opened, message);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
     if (rc == EQP_OK && attribute->kind == EQP_KIND_DOUBLE) {
         double number;
 
-        rc = eqp__hdf5_get_reals(file->path, group, attribute->name, 1, 1, &number, message);
+        rc = eqp__hdf5_get_reals(file->path, s.group, attribute->name, 1, 1, &number, message);
         if (rc == EQP_OK && !isfinite(number)) {
             eqp_message_set(message, "%s: attribute /Equipoise/%s is not finite", file->path, attribute->name);
             rc = EQP_ERR_DATA;
         }
         attribute->real = rc == EQP_OK ? number : attribute->real;
     } else if (rc == EQP_OK) {
-        rc = eqp__hdf5_get_integers(file->path, group, attribute->name, 1, 1, &attribute->integer, NULL, message);
+        rc = eqp__hdf5_get_integers(file->path, s.group, attribute->name, 1, 1, &attribute->integer, NULL, message);
     }
     if (rc == EQP_ERR_UNKNOWN) {
         eqp_message_set(message, "%s: has no attribute %s", file->path, attribute->name);
     }
-    close_type(opened, group);
-    eqp__hdf5_leave(&quiet);
+    session_close(&s);
     return rc;
 }
 
@@ -534,28 +506,21 @@ static int read_words(const eqp__file *file, hid_t group, int64_t *nwords, uint6
     *words = made;
     made = NULL;
 done:
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
+    EQP__HDF5_CLOSE(dataset);
     free(made);
     return code;
 }
 
 static int get_words(const eqp__file *file, int64_t *nwords, uint64_t **words, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1, group = -1;
-    int rc;
+    session s;
+    int rc = session_open(&s, file, -1, message);
 
-    eqp__hdf5_enter(&quiet);
-    rc = open_file(file, &opened, message);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
-    rc = rc != EQP_OK ? rc : read_words(file, group, nwords, words, message);
+    rc = rc != EQP_OK ? rc : read_words(file, s.group, nwords, words, message);
     if (rc == EQP_ERR_UNKNOWN) {
         eqp_message_set(message, "%s: has no words", file->path);
     }
-    close_type(opened, group);
-    eqp__hdf5_leave(&quiet);
+    session_close(&s);
     return rc;
 }
 

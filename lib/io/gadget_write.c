@@ -76,9 +76,7 @@ static herr_t put(hid_t at, const char *name, int n, hid_t stored, hid_t memory,
     if (attribute >= 0 && H5Aclose(attribute) < 0) {
         status = -1;
     }
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(space);
     return status;
 }
 
@@ -160,9 +158,7 @@ static int fill_group(const char *path, hid_t file, const char *name, const eqp_
     hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     herr_t status = group >= 0 ? fill(group, l, k) : -1;
 
-    if (group >= 0) {
-        H5Gclose(group);
-    }
+    EQP__HDF5_CLOSE(group);
     EQP__FAIL_IF(status < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot write the group %s", path, name));
     return EQP_OK;
 }
@@ -211,9 +207,7 @@ static int write_words(const char *path, hid_t file, const eqp_snapshot_layout *
     EQP_TRY(eqp__hdf5_create_column(path, group, &column, l->nwords, message));
     EQP_TRY(eqp__hdf5_write_column(path, group, &column, 0, l->nwords, 1.0, data, message));
 done:
-    if (group >= 0) {
-        H5Gclose(group);
-    }
+    EQP__HDF5_CLOSE(group);
     return code;
 }
 
@@ -342,9 +336,7 @@ static int write_run(const eqp_snapshot_writer *w, int k, const slice *s, int ty
     EQP_TRY(eqp__hdf5_write_column(path, group, &standard[3], row, n, 1, m, message));
     code = write_further(w, path, s, group, row, n, done, message);
 done:
-    if (group >= 0) {
-        H5Gclose(group);
-    }
+    EQP__HDF5_CLOSE(group);
     return eqp__hdf5_check(&w->file[k], code, message);
 }
 

@@ -219,7 +219,7 @@ int eqp__hdf5_create(const char *path, eqp__hdf5_output *out, eqp_message *messa
     hid_t access;
 
     out->file = out->driver = -1;
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     out->driver = H5FDregister(&driver);
     access = access_properties(out);
     if (access >= 0) {

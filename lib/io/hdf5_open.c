@@ -187,9 +187,7 @@ static bool is_skipped(hid_t dataset, int filter)
     unsigned mask = 0;
     bool known = space >= 0 && H5Dget_chunk_info(dataset, space, 0, offset, &mask, &address, &bytes) >= 0;
 
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(space);
     return known && (mask >> filter & 1) != 0;
 }
 
@@ -218,9 +216,7 @@ bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
                      (int)filter, name[0] ? " (" : "", name, name[0] ? ")" : "");
         }
     }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
+    EQP__HDF5_CLOSE(properties);
     return lacks;
 }
 
@@ -257,15 +253,7 @@ static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows,
         wrong = is_not_stored(dataset, properties, space, ndims, dimension, H5Tget_size(type));
     }
 done:
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (space >= 0) {
-        H5Sclose(space);
-    }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
+    EQP__HDF5_CLOSE(type, space, properties);
     return wrong;
 }
 
@@ -286,15 +274,7 @@ static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
             dataset = H5Dopen2(group, name, access);
         }
     }
-    if (access >= 0) {
-        H5Pclose(access);
-    }
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
+    EQP__HDF5_CLOSE(access, type, properties);
     return dataset;
 }
 
@@ -302,9 +282,7 @@ hid_t eqp__hdf5_open_within(hid_t group, const char *name)
 {
     hid_t access = access_within(H5P_DATASET_ACCESS), opened = access >= 0 ? H5Dopen2(group, name, access) : -1;
 
-    if (access >= 0) {
-        H5Pclose(access);
-    }
+    EQP__HDF5_CLOSE(access);
     return opened;
 }
 
@@ -329,9 +307,7 @@ int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_c
         }
         eqp__hdf5_name(group, sizeof where, where);
         eqp_message_set(message, "%s: dataset %s/%s %s", path, where, name, wrong);
-        if (opened >= 0) {
-            H5Dclose(opened);
-        }
+        EQP__HDF5_CLOSE(opened);
         return EQP_ERR_FORMAT;
     }
     *dataset = opened;
@@ -343,8 +319,6 @@ bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers)
     hid_t type = H5Dget_type(dataset);
     hsize_t bytes = type >= 0 ? (hsize_t)numbers * H5Tget_size(type) : 0;
 
-    if (type >= 0) {
-        H5Tclose(type);
-    }
+    EQP__HDF5_CLOSE(type);
     return bytes > SMALL_CHUNK && bytes / MOST_COMPRESSION > H5Dget_storage_size(dataset);
 }

@@ -146,9 +146,7 @@ static hid_t open_packed(const char *path, int64_t size)
     if (access >= 0 && H5Pset_driver(access, id, &p) >= 0) {
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
     }
-    if (access >= 0) {
-        H5Pclose(access);
-    }
+    EQP__HDF5_CLOSE(access);
     if (id >= 0) {
         H5FDunregister(id); /* the access properties of an open file keep it */
     }
@@ -159,11 +157,8 @@ int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message
 {
     eqp__source source = {.fd = -1};
     bool packed;
-    int rc = eqp__source_open(path, size, &source, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(eqp__source_open(path, size, &source, message));
     size = source.size;
     packed = source.packed;
     eqp__source_close(&source);
@@ -181,7 +176,5 @@ void eqp__hdf5_close_file(hid_t file)
     if (file >= 0) {
         H5Fclose(file);
     }
-    if (access >= 0) {
-        H5Pclose(access);
-    }
+    EQP__HDF5_CLOSE(access);
 }

@@ -21,6 +21,15 @@ void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet)
     }
 }
 
+void eqp__hdf5_close(const hid_t *id, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (id[i] >= 0) {
+            (void)(H5Iget_type(id[i]) == H5I_DATASET ? H5Dclose(id[i]) : H5Idec_ref(id[i]));
+        }
+    }
+}
+
 static int bad_attribute(const char *path, hid_t at, const char *name, const char *what, eqp_message *message)
 {
     char where[64];
@@ -54,7 +63,8 @@ static int get_numbers(const char *path, hid_t at, const char *name, bool intege
     htri_t there = H5Aexists(at, name);
     H5T_class_t class;
     int64_t *all = NULL;
-    int rc = EQP_OK;
+    const char *wrong;
+    int code;
 
     if (there <= 0) {
         return there == 0 ? EQP_ERR_UNKNOWN : bad_attribute(path, at, name, "is damaged", message);
@@ -62,49 +72,32 @@ static int get_numbers(const char *path, hid_t at, const char *name, bool intege
     attribute = H5Aopen(at, name, H5P_DEFAULT);
     type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    if (type < 0 || space < 0) {
-        rc = bad_attribute(path, at, name, "is damaged", message);
-        goto done;
-    }
-    class = H5Tget_class(type);
-    points = H5Sget_simple_extent_npoints(space);
-    if (class != H5T_INTEGER && (integers || class != H5T_FLOAT)) {
-        rc = bad_attribute(path, at, name, integers ? "is not of integers" : "is not of numbers", message);
-        goto done;
-    }
-    if (H5Tget_size(type) > MOST_NUMBER_BYTES) {
-        rc = bad_attribute(path, at, name, "has numbers of more than 16 bytes", message);
-        goto done;
-    }
+    class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    points = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
+    wrong = type < 0 || space < 0 ? "is damaged"
+            : class != H5T_INTEGER && (integers || class != H5T_FLOAT)
+                ? (integers ? "is not of integers" : "is not of numbers")
+            : H5Tget_size(type) > MOST_NUMBER_BYTES ? "has numbers of more than 16 bytes"
+                                                    : NULL;
+    EQP_TRY(wrong ? bad_attribute(path, at, name, wrong, message) : EQP_OK);
     if (points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS ||
         (count == EQP__HDF5_ARRAY && H5Sget_simple_extent_type(space) == H5S_SCALAR)) {
-        rc = bad_length(path, at, name, space, count, message);
-        goto done;
+        EQP_TRY(bad_length(path, at, name, space, count, message));
     }
-    rc = eqp_array_create(&all, points, sizeof *all);
+    EQP_TRY(eqp_array_create(&all, points, sizeof *all));
     /* HDF5 clips numbers that do not fit. Integers read with their own sign keep their bits. */
     integer = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
-    if (rc == EQP_OK && H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0) {
-        rc = bad_attribute(path, at, name, "is damaged", message);
+    if (H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0) {
+        EQP_TRY(bad_attribute(path, at, name, "is damaged", message));
     }
-    if (rc == EQP_OK) {
-        memcpy(number, all, (size_t)(points < n ? points : n) * sizeof *all);
-        if (found) {
-            *found = (int)points;
-        }
+    memcpy(number, all, (size_t)(points < n ? points : n) * sizeof *all);
+    if (found) {
+        *found = (int)points;
     }
 done:
     free(all);
-    if (space >= 0) {
-        H5Sclose(space);
-    }
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (attribute >= 0) {
-        H5Aclose(attribute);
-    }
-    return rc;
+    EQP__HDF5_CLOSE(space, type, attribute);
+    return code;
 }
 
 int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count, int n, double *number,
@@ -136,9 +129,7 @@ static int transfer(hid_t dataset, hid_t space, int ndims, eqp_kind kind, int wi
         status = write ? H5Dwrite(dataset, memory_type(kind), memory, space, H5P_DEFAULT, buffer)
                        : H5Dread(dataset, memory_type(kind), memory, space, H5P_DEFAULT, buffer);
     }
-    if (memory >= 0) {
-        H5Sclose(memory);
-    }
+    EQP__HDF5_CLOSE(memory);
     return status < 0 ? EQP_ERR_IO : EQP_OK;
 }
 
@@ -172,9 +163,7 @@ int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, 
         done += now;
     }
     free(buffer);
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(space);
     return rc;
 }
 
@@ -216,8 +205,6 @@ int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first,
         done += now;
     }
     free(buffer);
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(space);
     return rc;
 }

@@ -19,6 +19,11 @@ typedef struct eqp__hdf5_quiet {
 void eqp__hdf5_enter(eqp__hdf5_quiet *quiet);
 void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet);
 
+/* Closes groups, datasets, attributes, types, spaces and properties; -1: none. */
+#define EQP__HDF5_CLOSE(...)                                                                                           \
+    eqp__hdf5_close((const hid_t[]){__VA_ARGS__}, sizeof((hid_t[]){__VA_ARGS__}) / sizeof(hid_t))
+void eqp__hdf5_close(const hid_t *id, size_t n);
+
 /* Reads the first n of `count` numbers of an attribute. count 0: any count from 1 on; EQP__HDF5_ARRAY: any count, but
  * no scalar. EQP_ERR_UNKNOWN, without message, if it is missing; EQP_ERR_FORMAT for another class or shape. */
 #define EQP__HDF5_ARRAY (-1)

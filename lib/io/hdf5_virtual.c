@@ -88,9 +88,7 @@ bool eqp__hdf5_is_virtual(hid_t dataset)
     hid_t properties = H5Dget_create_plist(dataset);
     bool is = properties >= 0 && H5Pget_layout(properties) == H5D_VIRTUAL;
 
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
+    EQP__HDF5_CLOSE(properties);
     return is;
 }
 
@@ -117,8 +115,6 @@ int eqp__hdf5_find_pieces(const char *path, hid_t dataset, const char *name, eqp
             rc = add_piece(path, file, (int64_t)i, pieces, message);
         }
     }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
+    EQP__HDF5_CLOSE(properties);
     return rc;
 }

@@ -49,12 +49,7 @@ int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *col
     if (dataset < 0 || H5Dclose(dataset) < 0) {
         rc = cannot(path, "make a dataset", message);
     }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(properties, space);
     return rc;
 }
 
@@ -77,9 +72,7 @@ int eqp__hdf5_write_column(const char *path, hid_t group, const eqp_column *colu
             cannot(path, "write a dataset", message);
         }
     }
-    if (space >= 0) {
-        H5Sclose(space);
-    }
+    EQP__HDF5_CLOSE(space);
     if (dataset >= 0 && H5Dclose(dataset) < 0 && rc == EQP_OK) {
         rc = cannot(path, "write a dataset", message);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of one node without the rest of the network. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/paradis.h>
 
 #include <math.h>
@@ -27,16 +28,11 @@ static int refuse(const eqp_paradis_node *node, const char *what, const eqp_para
 static int check_arms(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message)
 {
     for (int i = 0; i < node->narms; i++) {
-        if (arm[i].tag == node->tag) {
-            return refuse(node, "is its own neighbour", NULL, message);
-        }
-        if (!(largest(arm[i].burgers) > zero_burgers)) {
-            return refuse(node, "the Burgers vector is 0 towards", &arm[i], message);
-        }
+        EQP__FAIL_IF(arm[i].tag == node->tag, refuse(node, "is its own neighbour", NULL, message));
+        EQP__FAIL_IF(!(largest(arm[i].burgers) > zero_burgers),
+                     refuse(node, "the Burgers vector is 0 towards", &arm[i], message));
         for (int j = 0; j < i; j++) {
-            if (arm[j].tag == arm[i].tag) {
-                return refuse(node, "has two arms towards", &arm[i], message);
-            }
+            EQP__FAIL_IF(arm[j].tag == arm[i].tag, refuse(node, "has two arms towards", &arm[i], message));
         }
     }
     return EQP_OK;
@@ -46,15 +42,11 @@ int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *
 {
     EQP_REQUIRE(node && (arm || node->narms == 0));
     double sum[3] = {0}, scale = 0;
-    int rc = check_arms(node, arm, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    if (node->narms == 1 && (node->constraint & EQP_PARADIS_PINNED) != EQP_PARADIS_PINNED &&
-        !(node->constraint & EQP_PARADIS_SURFACE)) {
-        return refuse(node, "a line ends here, but it is neither pinned nor on a surface", NULL, message);
-    }
+    EQP__CHECK(check_arms(node, arm, message));
+    EQP__FAIL_IF(node->narms == 1 && (node->constraint & EQP_PARADIS_PINNED) != EQP_PARADIS_PINNED &&
+                     !(node->constraint & EQP_PARADIS_SURFACE),
+                 refuse(node, "a line ends here, but it is neither pinned nor on a surface", NULL, message));
     if (node->narms < 2 || node->constraint != EQP_PARADIS_FREE) {
         return EQP_OK;
     }
@@ -64,9 +56,8 @@ int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *
         }
         scale = fmax(scale, largest(arm[i].burgers));
     }
-    if (!(largest(sum) <= sum_tolerance * scale)) {
-        return refuse(node, "its Burgers vectors do not sum to 0", NULL, message);
-    }
+    EQP__FAIL_IF(!(largest(sum) <= sum_tolerance * scale),
+                 refuse(node, "its Burgers vectors do not sum to 0", NULL, message));
     return EQP_OK;
 }
 

@@ -220,14 +220,11 @@ static bool is_name(const char *name)
 
 static int take_name(const eqp__lines *l, const eqp__statement *s, char *to, eqp_message *message)
 {
-    if (s->nvalues != 1) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of 1", s->key,
-                                 (long long)s->nvalues);
-    }
-    if (s->too_long[0] || !is_name(s->value[0])) {
-        return eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no name of at most %d letters", s->key,
-                                 EQP_PARADIS_NAME - 1);
-    }
+    EQP__FAIL_IF(s->nvalues != 1, eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of 1", s->key,
+                                                    (long long)s->nvalues));
+    EQP__FAIL_IF(s->too_long[0] || !is_name(s->value[0]),
+                 eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no name of at most %d letters", s->key,
+                                   EQP_PARADIS_NAME - 1));
     memcpy(to, s->value[0], EQP_PARADIS_NAME);
     return EQP_OK;
 }
@@ -235,18 +232,14 @@ static int take_name(const eqp__lines *l, const eqp__statement *s, char *to, eqp
 static int take_reals(const eqp__lines *l, const eqp__statement *s, const row *r, double *to, eqp_message *message)
 {
     double value[EQP__VALUES];
-    int rc = eqp__statement_reals(l, s, r->count, value, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(eqp__statement_reals(l, s, r->count, value, message));
     if (r->kind == DERIVED && (r->low > 0 ? value[0] <= 0 : value[0] < 0)) {
         value[0] = NAN;
     }
     for (int i = 0; i < r->count; i++) {
-        if (value[i] < r->low || value[i] > r->high) {
-            return eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: %s is out of range", s->key, s->value[i]);
-        }
+        EQP__FAIL_IF(value[i] < r->low || value[i] > r->high,
+                     eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: %s is out of range", s->key, s->value[i]));
     }
     memcpy(to, value, sizeof *to * (size_t)r->count);
     return EQP_OK;
@@ -306,9 +299,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
             return rc != EQP_OK ? rc : check_end(l, nchecksums, first, control, message);
         }
         rc = eqp__statement_read(l, text, &s, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         r = find_row(s.key);
         if (r) {
             l->nkept = nkept; /* only what is not understood is kept */
@@ -323,9 +314,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
             eqp_message_set(ignored, "%s%s%s", ignored->text, *nignored > 0 ? ", " : "", s.key);
             ++*nignored;
         }
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
     }
 }
 
@@ -340,10 +329,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     int rc;
 
     EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
-    rc = eqp__lines_open(path, &l, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(eqp__lines_open(path, &l, message));
     found = *control;
     l.keeps = true;
     eqp__c_locale_enter(&c);
@@ -583,9 +569,7 @@ int eqp_paradis_control_write(const char *path, const eqp_paradis_control *contr
     EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
     rc = eqp__control_check(path, control, message);
     rc = rc != EQP_OK ? rc : eqp_output_create(path, &out, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     eqp__control_put(eqp_output_stream(out), "", control);
     return eqp_output_commit(out, message);
 }

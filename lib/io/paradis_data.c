@@ -49,9 +49,7 @@ static int find_file(const char *base, const char *suffix, char **found)
 
         rc = rc != EQP_OK ? rc : eqp__path_join(stem, ending[i], &path);
         free(stem);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         if (is_file(path)) {
             *found = path;
             return EQP_OK;
@@ -116,21 +114,17 @@ static int check_count(eqp_paradis_reader *r, eqp_message *message)
     for (int k = 1; k < r->header.nfiles; k++) {
         struct stat status;
         char *path = NULL;
-        int rc = find_next(r, k, &path, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(find_next(r, k, &path, message));
         if (stat(path, &status) == 0) {
             most += (double)status.st_size * MOST_PACKING;
             r->header.bytes += (int64_t)status.st_size;
         }
         free(path);
     }
-    if ((double)r->header.nnodes * LEAST_NODE_BYTES > most) {
-        return eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "nodeCount: %lld nodes are more than fit",
-                                 (long long)r->header.nnodes);
-    }
+    EQP__FAIL_IF((double)r->header.nnodes * LEAST_NODE_BYTES > most,
+                 eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "nodeCount: %lld nodes are more than fit",
+                                   (long long)r->header.nnodes));
     return EQP_OK;
 }
 
@@ -215,9 +209,7 @@ static int next_text(eqp_paradis_reader *r, char **text, eqp_message *message)
             r->file_new = false;
             return EQP_OK;
         }
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
     }
 }
 
@@ -226,10 +218,8 @@ static int refuse_field(const eqp_paradis_reader *r, int code, const eqp_paradis
 {
     const char *why = code == EQP_ERR_DATA ? "is not finite or out of range" : "is missing or no number";
 
-    if (node) {
-        return eqp__lines_refuse(&r->lines, code, message, "node %u,%u: %s %s", EQP_PARADIS_DOMAIN(node->tag),
-                                 EQP_PARADIS_INDEX(node->tag), what, why);
-    }
+    EQP__FAIL_IF(node, eqp__lines_refuse(&r->lines, code, message, "node %u,%u: %s %s", EQP_PARADIS_DOMAIN(node->tag),
+                                         EQP_PARADIS_INDEX(node->tag), what, why));
     return eqp__lines_refuse(&r->lines, code, message, "%s %s", what, why);
 }
 
@@ -245,9 +235,7 @@ static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis
     for (int d = 0; d < 3; d++) {
         int rc = eqp__take_real(at, &v[d]);
 
-        if (rc != EQP_OK) {
-            return refuse_field(r, rc, node, what, message);
-        }
+        EQP__FAIL_IF(rc != EQP_OK, refuse_field(r, rc, node, what, message));
     }
     return EQP_OK;
 }
@@ -271,24 +259,15 @@ static int parse_node(eqp_paradis_reader *r, char *at, eqp_paradis_node *node, e
     int64_t narms = 0, constraint = 0;
     int rc = eqp__take_tag(&at, &node->tag);
 
-    if (rc != EQP_OK) {
-        return refuse_field(r, rc, NULL, "the tag of a node", message);
-    }
-    rc = take_vector(r, &at, node, "a coordinate", node->x, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__FAIL_IF(rc != EQP_OK, refuse_field(r, rc, NULL, "the tag of a node", message));
+    EQP__CHECK(take_vector(r, &at, node, "a coordinate", node->x, message));
     rc = eqp__take_integer(&at, &narms);
-    if (rc != EQP_OK || narms < 0 || narms > EQP_PARADIS_MOST_ARMS) {
-        return refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the number of arms", message);
-    }
+    EQP__FAIL_IF(rc != EQP_OK || narms < 0 || narms > EQP_PARADIS_MOST_ARMS,
+                 refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the number of arms", message));
     rc = eqp__take_integer(&at, &constraint);
-    if (rc != EQP_OK || constraint < 0 || constraint > (EQP_PARADIS_PINNED | EQP_PARADIS_SURFACE)) {
-        return refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the constraint", message);
-    }
-    if (!eqp__at_end(at)) {
-        return refuse_junk(r, node, message);
-    }
+    EQP__FAIL_IF(rc != EQP_OK || constraint < 0 || constraint > (EQP_PARADIS_PINNED | EQP_PARADIS_SURFACE),
+                 refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the constraint", message));
+    EQP__FAIL_IF(!eqp__at_end(at), refuse_junk(r, node, message));
     rc = parse_velocity(r, node, message);
     node->narms = (int)narms;
     node->constraint = r->header.version == 4 && constraint == 1 ? EQP_PARADIS_SURFACE : (int)constraint;
@@ -364,13 +343,9 @@ static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms
     for (int i = 0; rc == EQP_OK && i < node.narms; i++) {
         rc = read_arm(r, &node, &r->arm[narms + i], message);
     }
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     rc = eqp_paradis_check_node(&node, r->arm + narms, &why);
-    if (rc != EQP_OK) {
-        return eqp__lines_refuse(&r->lines, rc, message, "%s", why.text);
-    }
+    EQP__FAIL_IF(rc != EQP_OK, eqp__lines_refuse(&r->lines, rc, message, "%s", why.text));
     r->node[n] = node;
     r->nread++;
     return EQP_OK;
@@ -397,9 +372,7 @@ static int read_block(eqp_paradis_reader *r, int64_t most, eqp_paradis_block *bl
                                    (long long)r->header.nnodes);
         }
         rc = rc != EQP_OK ? rc : read_node(r, text, n, narms, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         narms += r->node[n++].narms;
     }
     *block = (eqp_paradis_block){.n = n, .narms = narms, .node = r->node, .arm = r->arm};

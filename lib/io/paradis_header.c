@@ -23,10 +23,9 @@ static int take_statement(const eqp__lines *l, const eqp__statement *s, eqp_para
 
     if (strcasecmp(s->key, "dataFileVersion") == 0) {
         rc = eqp__statement_integers(l, s, 1, INT_MIN, INT_MAX, number, message);
-        if (rc == EQP_OK && number[0] != 4 && number[0] != 5) {
-            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "dataFileVersion: %lld is neither 4 nor 5",
-                                     (long long)number[0]);
-        }
+        EQP__FAIL_IF(rc == EQP_OK && number[0] != 4 && number[0] != 5,
+                     eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "dataFileVersion: %lld is neither 4 nor 5",
+                                       (long long)number[0]));
         h->version = (int)number[0];
         p->has_version = true;
     } else if (strcasecmp(s->key, "numFileSegments") == 0) {
@@ -62,16 +61,13 @@ static int check_header(const eqp__lines *l, const eqp_paradis_header *h, const 
                           : !p->has_count ? "nodeCount"
                                           : NULL;
 
-    if (missing) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the nodes begin, but %s is missing", missing);
-    }
+    EQP__FAIL_IF(missing, eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the nodes begin, but %s is missing", missing));
     for (int d = 0; d < 3; d++) {
         double edge = h->max[d] - h->min[d];
 
-        if (!(edge > 0) || !isfinite(edge)) {
-            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the box from %g to %g in %c has no width", h->min[d],
-                                     h->max[d], 'x' + d);
-        }
+        EQP__FAIL_IF(!(edge > 0) || !isfinite(edge),
+                     eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the box from %g to %g in %c has no width",
+                                       h->min[d], h->max[d], 'x' + d));
     }
     return EQP_OK;
 }
@@ -88,10 +84,9 @@ static int skip_domains(eqp__lines *l, char *text, const eqp_paradis_header *h, 
 {
     int64_t left;
 
-    if (h->decomposition == 0 || !p->has_geometry) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message,
-                                 "domainDecomposition comes before dataDecompType and dataDecompGeometry");
-    }
+    EQP__FAIL_IF(h->decomposition == 0 || !p->has_geometry,
+                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message,
+                                   "domainDecomposition comes before dataDecompType and dataDecompGeometry"));
     left = domain_numbers(h);
     text = strchr(text, '=') + 1;
     while (left > 0) {
@@ -103,21 +98,17 @@ static int skip_domains(eqp__lines *l, char *text, const eqp_paradis_header *h, 
             if (rc == EQP_OK && !text) {
                 rc = eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the file ends within domainDecomposition");
             }
-            if (rc != EQP_OK) {
-                return rc;
-            }
+            EQP__CHECK(rc);
         }
         rc = eqp__take_real(&text, &bound);
-        if (rc != EQP_OK) {
-            return eqp__lines_refuse(l, rc, message, "domainDecomposition: not a number, but %lld are still to come",
-                                     (long long)left);
-        }
+        EQP__FAIL_IF(rc != EQP_OK,
+                     eqp__lines_refuse(l, rc, message, "domainDecomposition: not a number, but %lld are still to come",
+                                       (long long)left));
         left--;
     }
-    if (!eqp__at_end(text)) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "domainDecomposition: more than its %lld numbers",
-                                 (long long)domain_numbers(h));
-    }
+    EQP__FAIL_IF(!eqp__at_end(text),
+                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "domainDecomposition: more than its %lld numbers",
+                                   (long long)domain_numbers(h)));
     return EQP_OK;
 }
 
@@ -139,9 +130,7 @@ int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *
         char *text;
         int rc = eqp__lines_next(l, &text, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         EQP__FAIL_IF(!text, EQP__SAY(message, EQP_ERR_FORMAT, "%s: ends before nodalData: %s", l->path,
                                      first ? "empty" : "truncated, or no ParaDiS data file"));
         if (eqp__line_has_key(text, "nodalData")) {
@@ -154,8 +143,6 @@ int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *
             rc = eqp__statement_read(l, text, &s, message);
             rc = rc != EQP_OK ? rc : take_statement(l, &s, h, &p, message);
         }
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
     }
 }

@@ -77,9 +77,7 @@ int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, c
 
 static int explain_gzip(const eqp__lines *l, int code, const char *text, eqp_message *message)
 {
-    if (code == Z_MEM_ERROR) {
-        return eqp__explain(EQP_ERR_MEMORY, l->path, message);
-    }
+    EQP__FAIL_IF(code == Z_MEM_ERROR, eqp__explain(EQP_ERR_MEMORY, l->path, message));
     EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
     /* zlib's text may begin with a name that we never gave it. */
     (void)text;
@@ -98,9 +96,7 @@ static int fetch(eqp__lines *l, eqp_message *message)
     l->begin = 0;
     got = gzread(l->file, l->buffer + l->end, (unsigned)(LINE_BYTES - l->end));
     text = gzerror(l->file, &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-        return explain_gzip(l, code, text, message);
-    }
+    EQP__FAIL_IF(got < 0 || (code != Z_OK && code != Z_STREAM_END), explain_gzip(l, code, text, message));
     l->end += (size_t)got;
     l->ended = got == 0;
     return EQP_OK;
@@ -113,11 +109,7 @@ static int next_line(eqp__lines *l, char **text, eqp_message *message)
     size_t length;
 
     while (!stop && !l->ended && l->end - l->begin < LINE_BYTES) {
-        int rc = fetch(l, message);
-
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(fetch(l, message));
         stop = memchr(l->buffer, '\n', l->end);
     }
     if (l->begin == l->end) {
@@ -125,19 +117,16 @@ static int next_line(eqp__lines *l, char **text, eqp_message *message)
         return EQP_OK;
     }
     l->line++;
-    if (!stop && !l->ended) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "is longer than %d bytes", LINE_BYTES - 1);
-    }
+    EQP__FAIL_IF(!stop && !l->ended,
+                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "is longer than %d bytes", LINE_BYTES - 1));
     length = stop ? (size_t)(stop - l->buffer) - l->begin : l->end - l->begin;
     *text = l->buffer + l->begin;
     (*text)[length] = '\0';
     l->begin += length + (stop ? 1 : 0);
-    if (memchr(*text, '\0', length)) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "holds a zero byte: damaged, or no text");
-    }
-    if (!stop && l->need_newline) {
-        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "ends without a newline: truncated?");
-    }
+    EQP__FAIL_IF(memchr(*text, '\0', length),
+                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "holds a zero byte: damaged, or no text"));
+    EQP__FAIL_IF(!stop && l->need_newline,
+                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "ends without a newline: truncated?"));
     return EQP_OK;
 }
 
@@ -172,13 +161,10 @@ static int keep_line(eqp__lines *l, const char *text, eqp_message *message)
     const size_t length = strlen(text);
     int rc;
 
-    if (l->nkept + (int64_t)length > MOST_KEPT) {
-        return eqp__lines_refuse(l, EQP_ERR_DATA, message, "more than 1 MiB of statements with unknown keys");
-    }
+    EQP__FAIL_IF(l->nkept + (int64_t)length > MOST_KEPT,
+                 eqp__lines_refuse(l, EQP_ERR_DATA, message, "more than 1 MiB of statements with unknown keys"));
     rc = eqp_array_reserve(&l->kept, &l->kept_room, l->nkept + (int64_t)length + 2, 1);
-    if (rc != EQP_OK) {
-        return eqp__explain(rc, l->path, message);
-    }
+    EQP__FAIL_IF(rc != EQP_OK, eqp__explain(rc, l->path, message));
     memcpy(l->kept + l->nkept, text, length);
     l->nkept += (int64_t)length;
     memcpy(l->kept + l->nkept++, "\n", 2);
@@ -270,9 +256,7 @@ static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *cl
         if (*p == '"') {
             char *stop = strchr(p + 1, '"');
 
-            if (!stop) {
-                return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a string without its end", s->key);
-            }
+            EQP__FAIL_IF(!stop, eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a string without its end", s->key));
             keep_value(s, p + 1, (size_t)(stop - p - 1));
             p = stop + 1;
             continue;
@@ -280,9 +264,8 @@ static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *cl
         while (!ends_value(p[length]) && p[length] != '"') {
             length++;
         }
-        if (length == 0) {
-            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a bracket in the wrong place", s->key);
-        }
+        EQP__FAIL_IF(length == 0,
+                     eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a bracket in the wrong place", s->key));
         keep_value(s, p, length);
         p += length;
     }
@@ -293,7 +276,6 @@ static int list_follows(eqp__lines *l, bool *follows, eqp_message *message)
 {
     for (;;) {
         size_t at = l->begin;
-        int rc;
 
         while (at < l->end && (isspace((unsigned char)l->buffer[at]) || l->buffer[at] == '#')) {
             const char *stop = l->buffer[at] == '#' ? memchr(l->buffer + at, '\n', l->end - at) : l->buffer + at + 1;
@@ -303,10 +285,7 @@ static int list_follows(eqp__lines *l, bool *follows, eqp_message *message)
             *follows = at < l->end && l->buffer[at] == '[';
             return EQP_OK;
         }
-        rc = fetch(l, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(fetch(l, message));
     }
 }
 
@@ -317,21 +296,17 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     bool closed = false, follows = false;
     int rc = EQP_OK;
 
-    if (length > 0 && length < sizeof statement->key && *p != '=') {
-        return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%.*s: no '=' follows", (int)length, text);
-    }
-    if (length == 0 || length >= sizeof statement->key) {
-        return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "is not 'key = value'");
-    }
+    EQP__FAIL_IF(length > 0 && length < sizeof statement->key && *p != '=',
+                 eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%.*s: no '=' follows", (int)length, text));
+    EQP__FAIL_IF(length == 0 || length >= sizeof statement->key,
+                 eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "is not 'key = value'"));
     *statement = (eqp__statement){0};
     memcpy(statement->key, text, length);
     p = skip_blanks(p + 1);
     if (*p == '\0') {
         rc = list_follows(lines, &follows, message);
         rc = rc == EQP_OK && follows ? eqp__lines_next(lines, &p, message) : rc;
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         p = follows ? p : statement->value[0]; /* empty; the text may have moved */
     }
     statement->is_list = *p == '[';

@@ -81,9 +81,7 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
     eqp__c_locale c;
     int rc = check_begin(path, header, ndomains, domain, message);
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     if (ndomains == 0) {
         memcpy(whole[0], header->min, sizeof header->min);
         memcpy(whole[0] + 3, header->max, sizeof header->max);
@@ -91,9 +89,7 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
         ndomains = 1;
     }
     rc = eqp_array_create(&w, 1, sizeof *w);
-    if (rc != EQP_OK) {
-        return eqp__explain(rc, path, message);
-    }
+    EQP__FAIL_IF(rc != EQP_OK, eqp__explain(rc, path, message));
     rc = eqp_output_create(path, &w->out, message);
     if (rc == EQP_OK) {
         w->nnodes = header->nnodes;

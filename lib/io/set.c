@@ -234,17 +234,12 @@ static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *m
         int rc = name_file(path, &at, k, &name);
 
         rc = rc != EQP_OK ? rc : add_file(s, name, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         file = &s->file[k];
         if (file->n > 0 && s->info.n == file->n) {
             s->info.has_ids = file->header.has_ids;
         }
-        rc = check_agreement(s, file, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(check_agreement(s, file, message));
     }
     return EQP_OK;
 }
@@ -317,9 +312,7 @@ static int load_files(eqp_snapshot *s, const char *path, eqp_message *message)
     int nfiles, rc = eqp__path_join(path, "", &copy);
 
     rc = rc != EQP_OK ? rc : add_file(s, copy, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     nfiles = s->file[0].header.nfiles;
     s->info.has_ids = s->file[0].header.has_ids;
     if (nfiles > 1) {

@@ -73,11 +73,8 @@ static int find_first_file(const char *path, char **found)
     for (int i = 0; i < n; i++) {
         struct stat status;
         char *name;
-        int rc = eqp__path_join(path, suffix[i], &name);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(eqp__path_join(path, suffix[i], &name));
         if (stat(name, &status) == 0 || errno != ENOENT) {
             *found = name;
             return EQP_OK;
@@ -181,7 +178,6 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
     const eqp__header *h = &file->header;
     double *const velocity[] = {to->vx, to->vy, to->vz};
     eqp_snapshot_arrays stored = *to;
-    int rc;
 
     stored.type = NULL;
     stored.m = h->mass[type] != 0 || !s->info.has_masses ? NULL : to->m;
@@ -194,10 +190,7 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
             }
         }
     }
-    rc = s->format->read(file, type, first, n, &stored, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(s->format->read(file, type, first, n, &stored, message));
     for (int64_t i = 0; to->type && i < n; i++) {
         to->type[i] = (int8_t)type;
     }
@@ -254,9 +247,7 @@ static int read_runs(const eqp_snapshot *s, int64_t first, int64_t n, const requ
                 } else {
                     rc = read_column(s, file, t, from - start, to - from, want, from - first, from, message);
                 }
-                if (rc != EQP_OK) {
-                    return rc;
-                }
+                EQP__CHECK(rc);
             }
             start += count;
         }

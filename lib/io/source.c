@@ -75,9 +75,7 @@ static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t 
         int n = gzread(s->packed, to + *got, left < SKIP_BYTES ? (unsigned)left : SKIP_BYTES), code;
 
         (void)gzerror(s->packed, &code);
-        if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-            return explain(s, message);
-        }
+        EQP__FAIL_IF(n < 0 || (code != Z_OK && code != Z_STREAM_END), explain(s, message));
         if (n == 0) {
             break;
         }
@@ -88,9 +86,7 @@ static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t 
 
 static int seek_to(const eqp__source *s, int64_t offset, eqp_message *message)
 {
-    if (gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0) {
-        return explain(s, message);
-    }
+    EQP__FAIL_IF(gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0, explain(s, message));
     return EQP_OK;
 }
 

@@ -92,28 +92,19 @@ static int parse_headers(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_m
 {
     int64_t number[2];
     char *field, *p;
-    int rc;
 
     for (int i = 0; i < 2; i++) {
         p = at->text;
-        if (!eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &number[i]) || eqp__text_count(p, 0) != 0) {
-            return eqp__text_refuse(r, "neither 'm x y z vx vy vz' nor a header of integer, number of particles, time",
-                                    message);
-        }
-        rc = eqp__text_next_data(r, at, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
-        if (!at->text) {
-            return eqp__text_refuse(r, "the header of three lines ends here: truncated?", message);
-        }
+        EQP__FAIL_IF(
+            !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &number[i]) || eqp__text_count(p, 0) != 0,
+            eqp__text_refuse(r, "neither 'm x y z vx vy vz' nor a header of integer, number of particles, time",
+                             message));
+        EQP__CHECK(eqp__text_next_data(r, at, message));
+        EQP__FAIL_IF(!at->text, eqp__text_refuse(r, "the header of three lines ends here: truncated?", message));
     }
-    if (eqp__text_count(at->text, 0) != 1 || !eqp__text_reals(at->text, 1, &l->time)) {
-        return eqp__text_refuse(r, "the third header line is not the time", message);
-    }
-    if (number[1] < 1) {
-        return eqp__text_refuse(r, "the header above says that there are no particles", message);
-    }
+    EQP__FAIL_IF(eqp__text_count(at->text, 0) != 1 || !eqp__text_reals(at->text, 1, &l->time),
+                 eqp__text_refuse(r, "the third header line is not the time", message));
+    EQP__FAIL_IF(number[1] < 1, eqp__text_refuse(r, "the header above says that there are no particles", message));
     l->n = number[1];
     l->whole = true;
     eqp__layout_set(l, EQP__TEXT_ID, 0);
@@ -157,15 +148,12 @@ static int find_columns(eqp__text *r, eqp__text_line *at, char *comment, eqp__la
         return has_names ? eqp__text_next_data(r, at, message) : EQP_OK;
     }
     n = eqp__text_count(at->text, l->separator);
-    if (has_names) {
-        return eqp__text_refuse(r, "is not 'm x y z vx vy vz', and names no columns x, y, z: in no known format",
-                                message);
-    }
+    EQP__FAIL_IF(
+        has_names,
+        eqp__text_refuse(r, "is not 'm x y z vx vy vz', and names no columns x, y, z: in no known format", message));
     if (n == 3) {
         /* A single unfinished line is probably the start of a longer one. */
-        if (!at->ended) {
-            return eqp__text_refuse(r, "ends behind three numbers: truncated?", message);
-        }
+        EQP__FAIL_IF(!at->ended, eqp__text_refuse(r, "ends behind three numbers: truncated?", message));
         l->exact = true;
     } else if (n < EQP__TEXT_NUMBERS) {
         snprintf(what, sizeof what,
@@ -250,15 +238,11 @@ static int find_layout(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_mes
 static int check_line(const eqp__text *r, const eqp__layout *l, const eqp__text_line *at, int columns,
                       eqp_message *message)
 {
-    if (!at->ended && l->whole) {
-        return eqp__text_refuse(r, "ends without a newline: truncated?", message);
-    }
-    if (!at->ended && eqp__text_count(at->text, l->separator) < columns) {
-        return eqp__text_refuse(r, "has fewer columns than the first: truncated?", message);
-    }
-    if (l->exact && eqp__text_count(at->text, l->separator) != columns) {
-        return eqp__text_refuse(r, "has another number of columns than the first", message);
-    }
+    EQP__FAIL_IF(!at->ended && l->whole, eqp__text_refuse(r, "ends without a newline: truncated?", message));
+    EQP__FAIL_IF(!at->ended && eqp__text_count(at->text, l->separator) < columns,
+                 eqp__text_refuse(r, "has fewer columns than the first: truncated?", message));
+    EQP__FAIL_IF(l->exact && eqp__text_count(at->text, l->separator) != columns,
+                 eqp__text_refuse(r, "has another number of columns than the first", message));
     return EQP_OK;
 }
 
@@ -300,9 +284,7 @@ static int check_first(eqp__text *r, detail *d, eqp_message *message)
 
     eqp__text_seek(r, d->at[0].offset, d->at[0].line);
     rc = next_particle(r, l, &at, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     p = at.text;
     if (strcmp(l->format, "text with named columns") == 0 && eqp__layout_has(l, EQP__TEXT_ID, 1)) {
         for (int c = 0; c <= l->column[EQP__TEXT_ID] && eqp__text_field(&p, l->separator, &field); c++) {
@@ -341,9 +323,7 @@ static int load_text(eqp__text *r, eqp__file *file, detail *d, eqp_message *mess
         rc = eqp__layout_check_rest(r, l, message);
     }
     rc = rc != EQP_OK ? rc : check_first(r, d, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(rc);
     h->has_ids = eqp__layout_has(l, EQP__TEXT_ID, 1);
     h->at_rest = eqp__layout_has(l, EQP__TEXT_VX, 3) ? 0 : UINT32_MAX;
     h->has_masses = eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds > 0;
@@ -404,9 +384,7 @@ static int complete(const eqp__text *r, const eqp__layout *l, int64_t kind, doub
         }
     }
     if (l->nkinds > 0) {
-        if (kind < 1 || kind > l->nkinds) {
-            return eqp__text_refuse(r, "is of a type without a mass", message);
-        }
+        EQP__FAIL_IF(kind < 1 || kind > l->nkinds, eqp__text_refuse(r, "is of a type without a mass", message));
         number[EQP__TEXT_MASS] = l->mass[kind - 1];
     }
     return EQP_OK;
@@ -431,9 +409,7 @@ static int read_lines(eqp__text *r, const detail *d, int64_t first, int64_t n, c
             rc = parse_particle(r, &d->layout, at.text, &id, &kind, number, message);
             rc = rc != EQP_OK ? rc : complete(r, &d->layout, kind, number, message);
         }
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(rc);
         for (int c = 0; i >= 0 && c < EQP__TEXT_NUMBERS; c++) {
             if (column[c]) {
                 column[c][i] = number[c];

@@ -3,7 +3,7 @@
  * read. (LAMMPS manual, "dump" and "read_data"; extended XYZ as ASE and OVITO write it.) */
 #include "io/text.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,12 +29,10 @@ static int take_count(const eqp__text *t, const char *field, eqp__layout *l, eqp
     char copy[32], *p = copy, *number;
 
     snprintf(copy, sizeof copy, "%s", field);
-    if (!eqp__text_field(&p, 0, &number) || !eqp__text_integer(number, &l->n) || l->n < 0) {
-        return eqp__text_refuse(t, "is not a number of atoms", message);
-    }
-    if (l->n > t->source.size / 6 + 1) {
-        return eqp__text_refuse(t, "counts more atoms than the file has room for: truncated?", message);
-    }
+    EQP__FAIL_IF(!eqp__text_field(&p, 0, &number) || !eqp__text_integer(number, &l->n) || l->n < 0,
+                 eqp__text_refuse(t, "is not a number of atoms", message));
+    EQP__FAIL_IF(l->n > t->source.size / 6 + 1,
+                 eqp__text_refuse(t, "counts more atoms than the file has room for: truncated?", message));
     l->counted = true;
     return EQP_OK;
 }
@@ -49,14 +47,14 @@ static int take_bounds(eqp__text *t, const char *heading, eqp__layout *l, eqp_me
 
     for (int k = 0; k < 3; k++) {
         eqp__text_line at;
-        int rc = next_or_end(t, &at, message);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
-        if (!eqp__text_reals(at.text, general ? 4 : tilted ? 3 : 2, row[k])) {
-            return eqp__text_refuse(t, "is not a bound of the box", message);
-        }
+        EQP__CHECK(next_or_end(t, &at, message));
+        EQP__FAIL_IF(!eqp__text_reals(at.text,
+                                      general  ? 4
+                                      : tilted ? 3
+                                               : 2,
+                                      row[k]),
+                     eqp__text_refuse(t, "is not a bound of the box", message));
     }
     for (int k = 0; k < 3; k++) {
         for (int c = 0; c < 3; c++) {
@@ -92,9 +90,8 @@ static int take_columns(const eqp__text *t, const char *heading, eqp__layout *l,
     char names[NAMES_BYTES];
 
     snprintf(names, sizeof names, "%s", heading[strspn(heading, " \t\r")] != '\0' ? heading : old);
-    if (!eqp__layout_by_names(l, names)) {
-        return eqp__text_refuse(t, "names no positions (x y z, xs ys zs, xu yu zu or xsu ysu zsu)", message);
-    }
+    EQP__FAIL_IF(!eqp__layout_by_names(l, names),
+                 eqp__text_refuse(t, "names no positions (x y z, xs ys zs, xu yu zu or xsu ysu zsu)", message));
     return l->counted ? EQP_OK : eqp__text_refuse(t, "comes before the number of atoms", message);
 }
 
@@ -174,9 +171,8 @@ static int set_style(const eqp__text *t, const char *hint, const char *row, eqp_
             mass = styles[i].mass;
         }
     }
-    if (x == 0 && guess_style(row, &type, &x) != EQP_OK) {
-        return eqp__text_refuse(t, "is of no known atom style: say which in the line 'Atoms # STYLE'", message);
-    }
+    EQP__FAIL_IF(x == 0 && guess_style(row, &type, &x) != EQP_OK,
+                 eqp__text_refuse(t, "is of no known atom style: say which in the line 'Atoms # STYLE'", message));
     eqp__layout_set(l, EQP__TEXT_ID, 0);
     if (type > 0) {
         eqp__layout_set(l, EQP__TEXT_KIND, type);
@@ -208,9 +204,7 @@ static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *mes
 {
     int rc = EQP_OK;
 
-    if (n > EQP__TEXT_KINDS) {
-        return eqp__text_refuse(t, "more than 65536 atom types", message);
-    }
+    EQP__FAIL_IF(n > EQP__TEXT_KINDS, eqp__text_refuse(t, "more than 65536 atom types", message));
     rc = eqp_array_create(&l->mass, n, sizeof *l->mass);
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
         eqp__text_line at;
@@ -218,9 +212,7 @@ static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *mes
         int64_t type;
 
         rc = eqp__text_next_data(t, &at, message);
-        if (rc == EQP_OK && !at.text) {
-            return eqp__text_refuse(t, "ends within the masses: truncated?", message);
-        }
+        EQP__FAIL_IF(rc == EQP_OK && !at.text, eqp__text_refuse(t, "ends within the masses: truncated?", message));
         p = at.text;
         if (rc != EQP_OK || !eqp__text_field(&p, 0, &field)) {
             break;
@@ -286,9 +278,7 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
 
             snprintf(hint, sizeof hint, "%s", at.text + strcspn(at.text, "A") + strlen("Atoms"));
             rc = eqp__text_next_data(t, &at, message);
-            if (rc == EQP_OK && !at.text) {
-                return eqp__text_refuse(t, "ends before the atoms: truncated?", message);
-            }
+            EQP__FAIL_IF(rc == EQP_OK && !at.text, eqp__text_refuse(t, "ends before the atoms: truncated?", message));
             offset = at.offset;
             before = t->line - 1;
             rc = rc != EQP_OK ? rc : set_style(t, hint, at.text, l, message);
@@ -480,9 +470,8 @@ int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
         return rc;
     }
     p = at.text;
-    if (dump ? !begins(at.text, "ITEM:") : !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &n)) {
-        return eqp__text_refuse(t, "more lines than the number of atoms above", message);
-    }
+    EQP__FAIL_IF(dump ? !begins(at.text, "ITEM:") : !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &n),
+                 eqp__text_refuse(t, "more lines than the number of atoms above", message));
     eqp_message_set(&l->note, "has several frames: the first is read");
     return EQP_OK;
 }

@@ -2,7 +2,7 @@
 /* Lines and fields of text. */
 #include "io/text.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -63,11 +63,7 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
     size_t length;
 
     if (!stop && t->offset < t->source.size) {
-        int rc = fetch(t, message);
-
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(fetch(t, message));
         stop = memchr(t->buffer, '\n', t->end);
     }
     if (t->begin == t->end) {
@@ -75,17 +71,14 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
         return EQP_OK;
     }
     t->line++;
-    if (!stop && t->offset < t->source.size) {
-        return eqp__text_refuse(t, "is longer than 65535 bytes", message);
-    }
+    EQP__FAIL_IF(!stop && t->offset < t->source.size, eqp__text_refuse(t, "is longer than 65535 bytes", message));
     length = stop ? (size_t)(stop - t->buffer) - t->begin : t->end - t->begin;
     *found = (eqp__text_line){
         .text = t->buffer + t->begin, .offset = t->offset - (int64_t)(t->end - t->begin), .ended = stop};
     found->text[length] = '\0';
     t->begin += length + (stop ? 1 : 0);
-    if (memchr(found->text, '\0', length)) {
-        return eqp__text_refuse(t, "holds a zero byte: damaged, or no text", message);
-    }
+    EQP__FAIL_IF(memchr(found->text, '\0', length),
+                 eqp__text_refuse(t, "holds a zero byte: damaged, or no text", message));
     if (found->offset > 0) {
         return EQP_OK;
     }
@@ -93,9 +86,8 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
         found->text += 3;
     }
     stop = strchr(found->text, '\r');
-    if (stop && stop[1] != '\0') {
-        return eqp__text_refuse(t, "ends with CR alone: convert the line ends with tr '\\r' '\\n'", message);
-    }
+    EQP__FAIL_IF(stop && stop[1] != '\0',
+                 eqp__text_refuse(t, "ends with CR alone: convert the line ends with tr '\\r' '\\n'", message));
     return EQP_OK;
 }
 

@@ -169,9 +169,7 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
     EQP__FAIL_IF(!path || !writer || !isfinite(time),
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a file of lines needs a name and a time"));
     rc = eqp_array_create(&w, 1, sizeof *w);
-    if (rc != EQP_OK) {
-        return eqp__explain(rc, path, message);
-    }
+    EQP__FAIL_IF(rc != EQP_OK, eqp__explain(rc, path, message));
     rc = eqp_output_create(path, &w->out, message);
     if (rc != EQP_OK) {
         eqp_vtk_discard(w);
@@ -265,7 +263,6 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
 {
     eqp_output *out;
     eqp__c_locale c;
-    int rc;
 
     EQP__FAIL_IF(!path || nframes < 0 || (nframes > 0 && !frame),
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a series needs a name and files"));
@@ -274,10 +271,7 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
                      EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: file %lld is not in the same folder, or has no time",
                               path, (long long)i));
     }
-    rc = eqp_output_create(path, &out, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(eqp_output_create(path, &out, message));
     eqp__c_locale_enter(&c);
     (void)fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n",
                 eqp_output_stream(out));

@@ -66,11 +66,8 @@ static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
     fprintf(to, "   <Time Value=\"%.17g\"/>\n", l->time);
     for (int k = 0; k < eqp__layout_files(l); k++) {
         char *name;
-        int rc = eqp__layout_path(eqp__base_name(frame->path), l, k, &name);
 
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(eqp__layout_path(eqp__base_name(frame->path), l, k, &name));
         for (int t = 0; t < l->ntypes; t++) {
             int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
 
@@ -107,15 +104,9 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
     for (int i = 0; i < nframes; i++) {
         EQP__FAIL_IF(!frame[i].path || !frame[i].layout || !eqp__same_folder(path, frame[i].path),
                      EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: snapshot %d is not in the same folder", path, i));
-        rc = eqp__layout_check(frame[i].path, frame[i].layout, message);
-        if (rc != EQP_OK) {
-            return rc;
-        }
+        EQP__CHECK(eqp__layout_check(frame[i].path, frame[i].layout, message));
     }
-    rc = eqp_output_create(path, &out, message);
-    if (rc != EQP_OK) {
-        return rc;
-    }
+    EQP__CHECK(eqp_output_create(path, &out, message));
     rc = put_all(eqp_output_stream(out), nframes, frame);
     if (rc == EQP_OK) {
         return eqp_output_commit(out, message);

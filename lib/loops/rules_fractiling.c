@@ -62,12 +62,11 @@ int eqp_schedule_morton(int64_t width, int64_t height, int64_t *cell)
 {
     place *places = NULL;
     int64_t n = 0;
-    int code;
 
     EQP__FAIL_IF(width < 0 || height < 0 || width > INT32_MAX || height > INT32_MAX ||
                      (width > 0 && height > 0 && !cell),
                  EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = eqp_array_create(&places, width * height, sizeof *places)), code);
+    EQP__CHECK(eqp_array_create(&places, width * height, sizeof *places));
     for (int64_t y = 0; y < height; y++) {
         for (int64_t x = 0; x < width; x++, n++) {
             places[n] = (place){spread_bits((uint64_t)y) << 1 | spread_bits((uint64_t)x), n};

@@ -136,7 +136,7 @@ int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks
     options = options ? options : &defaults;
     EQP__FAIL_IF(!method || n < 0 || nranks < 1 || (code = check_options(options, nranks)), EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(nranks > INT32_MAX / 4, EQP_ERR_OVERFLOW);
-    EQP__FAIL_IF((code = eqp_array_create(&s, 1, sizeof *s)), code);
+    EQP__CHECK(eqp_array_create(&s, 1, sizeof *s));
     s->method = method;
     s->options = *options;
     s->options.weight = NULL;

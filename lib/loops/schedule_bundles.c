@@ -130,10 +130,9 @@ static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__bundle *d
                         void **result, size_t *bytes)
 {
     const double begin = eqp__loop_now(loop);
-    int code = loop->work.bundles->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
-                                           (size_t)data->size, result, bytes);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(loop->work.bundles->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
+                                           (size_t)data->size, result, bytes));
     sample->count = a->count;
     sample->seconds = eqp__loop_now(loop) - begin;
     sample->squares = eqp__loop_squares(sample->seconds, 0.0, a->count, 1);
@@ -163,7 +162,7 @@ int eqp__bundle_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty
     eqp__bundle data = {MPI_REQUEST_NULL, NULL, 0};
     int code = wait_for_data(loop, a.rank, &data);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     sample->overhead += eqp__loop_now(loop) - asked;
     *empty = data.size == 0;
     code = *empty ? EQP_OK : compute_and_return(loop, &a, &data, sample);

@@ -49,15 +49,12 @@ static int prepare(eqp_loop *loop, MPI_Aint *bytes)
     const size_t most = o->data_bytes > o->result_bytes ? o->data_bytes : o->result_bytes;
     const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
     size_t all;
-    int code;
 
     EQP__FAIL_IF(most > INT_MAX || o->data_bytes + o->result_bytes > INT_MAX, EQP_ERR_OVERFLOW);
-    EQP__FAIL_IF((code = eqp_array_bytes(part.count + ALIGNMENT, o->data_bytes + o->result_bytes + ALIGNMENT, &all)),
-                 code);
+    EQP__CHECK(eqp_array_bytes(part.count + ALIGNMENT, o->data_bytes + o->result_bytes + ALIGNMENT, &all));
     loop->piece = most < BUFFER_BYTES ? BUFFER_BYTES / (int64_t)most : 1;
-    EQP__FAIL_IF((code = EQP__ARRAYS({&loop->data, loop->piece * (int64_t)o->data_bytes, 1},
-                                     {&loop->back, loop->piece * (int64_t)o->result_bytes, 1})),
-                 code);
+    EQP__CHECK(EQP__ARRAYS({&loop->data, loop->piece * (int64_t)o->data_bytes, 1},
+                           {&loop->back, loop->piece * (int64_t)o->result_bytes, 1}));
     *bytes = (MPI_Aint)(results_at(loop, part) + align(part.count * (int64_t)o->result_bytes));
     return EQP_OK;
 }

@@ -113,7 +113,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     MPI_Comm own = MPI_COMM_NULL;
     int rank = 0, nranks = 0, code = eqp_comm_create(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     MPI_Comm_rank(own, &rank);
     MPI_Comm_size(own, &nranks);
     options = options ? options : &defaults;
@@ -169,11 +169,9 @@ void eqp_loop_free(eqp_loop *loop)
 int eqp_loop_resize(eqp_loop *loop, int64_t mine)
 {
     int64_t *first = NULL;
-    int code;
 
     EQP__FAIL_IF(!loop, EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL)),
-                 code);
+    EQP__CHECK(eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL));
     first = loop->wanted;
     EQP__FAIL_IF(MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS,
                  EQP_ERR_MPI);
@@ -235,7 +233,7 @@ static int hand_out(eqp_loop *loop)
         (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
     }
     loop->ran = true;
-    EQP__FAIL_IF((code = gather_shares(loop)), code);
+    EQP__CHECK(gather_shares(loop));
     if (loop->options.engine == EQP_LOOP_MASTER) {
         return eqp__loop_ask_master(loop);
     }
@@ -259,14 +257,13 @@ static bool is_complete(const eqp_loop *loop, const eqp_loop_work *work)
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
 {
     const eqp_loop_result nothing = {0};
-    int code;
 
     EQP__FAIL_IF(!loop, EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL)), code);
+    EQP__CHECK(eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL));
     loop->work = *work;
     loop->result = nothing;
     /* Returns after all ranks have computed and all results have reached their owners. */
-    EQP__FAIL_IF((code = eqp_agree(loop->comm, hand_out(loop), NULL)), code);
+    EQP__CHECK(eqp_agree(loop->comm, hand_out(loop), NULL));
     if (loop->options.engine == EQP_LOOP_ONE_SIDED) {
         eqp__loop_data_get(loop);
     }

@@ -11,7 +11,7 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
     struct eqp__talk *t = NULL;
     int code = eqp_array_create(&t, 1, sizeof *t);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     /* Per other rank at most two requests and answers, an awaited bundle and a result. */
     t->nslots = 4 * loop->nranks + 16;
     t->sending[0] = t->sending[1] = MPI_REQUEST_NULL;
@@ -76,13 +76,12 @@ int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
     /* Results of bundles are received one at a time, so they are announced first. */
     const int tag = w.kind == EQP__RESULT && loop->options.bundles ? EQP__TAG_HEAD : EQP__TAG_WORDS;
     eqp__slot *s;
-    int code;
 
     w.from = loop->rank;
     if (to == loop->rank) {
         return handle(loop, &w);
     }
-    EQP__FAIL_IF((code = eqp__talk_slot(loop->talk, &s)), code);
+    EQP__CHECK(eqp__talk_slot(loop->talk, &s));
     s->word = w;
     return MPI_Isend(&s->word, (int)sizeof s->word, MPI_BYTE, to, tag, loop->comm, &s->request) ? EQP_ERR_MPI : EQP_OK;
 }

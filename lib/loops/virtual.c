@@ -41,11 +41,9 @@ int eqp__stalls_create(const eqp_schedule_machine *machine, int nranks, eqp__sta
 {
     const int64_t n = machine->nstalls;
     int64_t kept, at = 0;
-    int code;
 
     EQP__FAIL_IF(n < 0 || (n > 0 && !machine->stall), EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = EQP__ARRAYS(EQP__ARRAY(stalls->stall, n), EQP__ARRAY(stalls->first, (int64_t)nranks + 1))),
-                 code);
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(stalls->stall, n), EQP__ARRAY(stalls->first, (int64_t)nranks + 1)));
     for (int64_t i = 0; i < n; i++) {
         const eqp_schedule_stall s = machine->stall[i];
         EQP__FAIL_IF(s.rank < 0 || s.rank >= nranks || !(s.at >= 0.0) || !(s.seconds >= 0.0) ||

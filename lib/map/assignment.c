@@ -450,7 +450,7 @@ static int add_sizes(MPI_Comm comm, const eqp_work_units *units, eqp_sizes *size
     int64_t n = 0;
     int code = eqp_agree(comm, eqp_sizes_add(&mine, units->n, units->weight), NULL);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
     for (int64_t r = 0; code == EQP_OK && r < n; r++) {
         code = eqp_sizes_merge(sizes, &all[r]);

@@ -116,8 +116,7 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp
 
     *before = mine;
     code = eqp_units_totals_add(options, owners->n, owners->own_pin, count, weight, &mine);
-    code = eqp_agree(comm, code, NULL);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_agree(comm, code, NULL));
     MPI_Comm_rank(comm, &rank);
     EQP__FAIL_IF(MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
                      MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS,

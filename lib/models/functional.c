@@ -278,7 +278,9 @@ int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double
     eqp_functional_search done = {.evaluations = LOOKS + 2};
     int code = bound ? check_cut(time, nnodes, speed, &speeds, &t_low, &t_high) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code || (code = eqp_array_create(&cut, (int64_t)nnodes + 1, sizeof *cut)), code);
+    EQP__CHECK(code);
+    code = eqp_array_create(&cut, (int64_t)nnodes + 1, sizeof *cut);
+    EQP__CHECK(code);
     const int sign = common_sign(time, time->low, time->high);
     done.total = t_high - t_low;
     cut[0] = time->low;

@@ -108,7 +108,7 @@ int eqp_functional_reduce(eqp_functional_density density, const void *user, cons
     double *x = NULL, *t = NULL, *slope = NULL;
     int code = density && domain && samples ? check_domain(domain) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     const int axis = choose_direction(domain);
     const int64_t n = (int64_t)domain->cells + 1;
     box b = {.density = density, .user = user, .domain = domain};

@@ -244,7 +244,7 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     EQP__FAIL_IF(form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t ||
                      !family,
                  EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = check_samples(form, n, x, t)), code);
+    EQP__CHECK(check_samples(form, n, x, t));
     if (form == EQP_FUNCTIONAL_POLYNOMIAL) {
         code = fit_polynomial(n, x, t, &f);
     } else {

@@ -28,9 +28,8 @@ int eqp_functional_types(int ntypes, const eqp_functional_type *type, double tot
                          eqp_functional_plan *plan)
 {
     eqp_functional_plan p;
-    int code = plan ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(plan ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(!(total >= 0) || !isfinite(total), EQP_ERR_DATA);
     p.interval = total / p.speedup;
     p.all = p.nodes * p.interval;

@@ -40,7 +40,7 @@ int eqp_functional_profile_create(const eqp_functional_profile_options *options,
     EQP__FAIL_IF(!o || !profile || !(o->high > o->low) || !isfinite(o->high - o->low) || o->cells < 1 ||
                      !(o->keep >= 0) || !(o->keep <= 1) || o->every < 1 || !(o->threshold >= 0),
                  EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = eqp_array_create(&p, 1, sizeof *p)), code);
+    EQP__CHECK(eqp_array_create(&p, 1, sizeof *p));
     p->options = *o;
     if ((code = eqp_array_create(&p->now, o->cells, sizeof *p->now)) ||
         (code = eqp_array_create(&p->past, o->cells, sizeof *p->past))) {
@@ -97,9 +97,8 @@ int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const do
 {
     const double keep = profile ? profile->options.keep : 0;
     double spread = 0;
-    int code = profile && recut ? eqp_functional_spread(n, time, &spread) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(profile && recut ? eqp_functional_spread(n, time, &spread) : EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < profile->options.cells; i++) {
         profile->past[i] = keep > 0 ? keep * profile->past[i] + profile->now[i] : profile->now[i];
         profile->now[i] = 0;

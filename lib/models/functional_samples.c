@@ -130,7 +130,8 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
     eqp_functional_samples *s = NULL;
     int code = n < 2 || !x || !t || !samples ? EQP_ERR_ARGUMENT : check_samples(n, x, t, slope);
 
-    EQP__FAIL_IF(code || (code = eqp_array_create(&s, 1, sizeof *s)), code);
+    EQP__CHECK(code);
+    EQP__CHECK(eqp_array_create(&s, 1, sizeof *s));
     s->n = n;
     if ((code = eqp_array_create(&s->x, n, sizeof *s->x)) || (code = eqp_array_create(&s->t, n, sizeof *s->t)) ||
         (code = eqp_array_create(&s->slope, n, sizeof *s->slope))) {

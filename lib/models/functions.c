@@ -41,17 +41,11 @@ static int read_number(const reading *r, const char *word, double low, double hi
     double number;
 
     /* strtod would also take blanks, hexadecimal numbers, infinities and NaN. */
-    if (word[strspn(word, "0123456789+-.eE")]) {
-        return refuse(r, EQP_ERR_FORMAT, "not a number", word);
-    }
+    EQP__FAIL_IF(word[strspn(word, "0123456789+-.eE")], refuse(r, EQP_ERR_FORMAT, "not a number", word));
     errno = 0;
     number = strtod(word, &end);
-    if (end == word || *end) {
-        return refuse(r, EQP_ERR_FORMAT, "not a number", word);
-    }
-    if (!(number >= low && number <= high)) {
-        return refuse(r, EQP_ERR_DATA, what, word);
-    }
+    EQP__FAIL_IF(end == word || *end, refuse(r, EQP_ERR_FORMAT, "not a number", word));
+    EQP__FAIL_IF(!(number >= low && number <= high), refuse(r, EQP_ERR_DATA, what, word));
     *value = number;
     return EQP_OK;
 }
@@ -63,17 +57,14 @@ static int add_point(reading *r, double rank, double size, double speed)
     const bool is_next = rank == f->nranks;
     int code;
 
-    if (!is_next && rank != f->nranks - 1) {
-        return refuse(r, EQP_ERR_DATA, "ranks count from 0 without a gap, the points of each stand together", "");
-    }
-    if (!is_next && !(size > f->size[r->npoints - 1])) {
-        return refuse(r, EQP_ERR_DATA, "the sizes of a rank have to increase", "");
-    }
-    if ((code = eqp_array_reserve(&f->size, &r->size_room, r->npoints + 1, sizeof *f->size)) ||
-        (code = eqp_array_reserve(&f->speed, &r->speed_room, r->npoints + 1, sizeof *f->speed)) ||
-        (code = eqp_array_reserve(&f->first, &r->first_room, f->nranks + 2, sizeof *f->first))) {
-        return refuse(r, code, eqp_error_text(code), "");
-    }
+    EQP__FAIL_IF(!is_next && rank != f->nranks - 1,
+                 refuse(r, EQP_ERR_DATA, "ranks count from 0 without a gap, the points of each stand together", ""));
+    EQP__FAIL_IF(!is_next && !(size > f->size[r->npoints - 1]),
+                 refuse(r, EQP_ERR_DATA, "the sizes of a rank have to increase", ""));
+    EQP__FAIL_IF((code = eqp_array_reserve(&f->size, &r->size_room, r->npoints + 1, sizeof *f->size)) ||
+                     (code = eqp_array_reserve(&f->speed, &r->speed_room, r->npoints + 1, sizeof *f->speed)) ||
+                     (code = eqp_array_reserve(&f->first, &r->first_room, f->nranks + 2, sizeof *f->first)),
+                 refuse(r, code, eqp_error_text(code), ""));
     f->size[r->npoints] = size;
     f->speed[r->npoints] = speed;
     if (is_next) {
@@ -87,17 +78,12 @@ static int add_point(reading *r, double rank, double size, double speed)
 static int read_words(reading *r, int n, char (*word)[LONGEST_WORD + 1])
 {
     double rank = 0, size = 0, speed = 0;
-    int code;
 
-    if (n != WORDS) {
-        return refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", "");
-    }
-    EQP__FAIL_IF(
-        (code = read_number(r, word[0], 0, EQP_SPEEDS_FILE_RANKS - 1, "a rank has to be from 0 to 65535", &rank)) ||
-            (code = read_number(r, word[1], 0, EQP_SPEEDS_ITEMS, "a size has to be from 0 to 2^53", &size)) ||
-            (code = read_number(r, word[2], 1 / EQP_SPEEDS_FASTEST, EQP_SPEEDS_FASTEST,
-                                "a speed has to be > 0, from 1e-30 to 1e30", &speed)),
-        code);
+    EQP__FAIL_IF(n != WORDS, refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", ""));
+    EQP__CHECK(read_number(r, word[0], 0, EQP_SPEEDS_FILE_RANKS - 1, "a rank has to be from 0 to 65535", &rank));
+    EQP__CHECK(read_number(r, word[1], 0, EQP_SPEEDS_ITEMS, "a size has to be from 0 to 2^53", &size));
+    EQP__CHECK(read_number(r, word[2], 1 / EQP_SPEEDS_FASTEST, EQP_SPEEDS_FASTEST,
+                           "a speed has to be > 0, from 1e-30 to 1e30", &speed));
     return add_point(r, rank, size, speed);
 }
 
@@ -122,9 +108,8 @@ static int read_line(reading *r, const char *text, int64_t length)
         while (i < length && !is_blank(text[i])) {
             i++;
         }
-        if (n == WORDS || i - begin > LONGEST_WORD || memchr(text + begin, 0, (size_t)(i - begin))) {
-            return refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", "");
-        }
+        EQP__FAIL_IF(n == WORDS || i - begin > LONGEST_WORD || memchr(text + begin, 0, (size_t)(i - begin)),
+                     refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", ""));
         memcpy(word[n], text + begin, (size_t)(i - begin));
         word[n++][i - begin] = '\0';
     }
@@ -189,7 +174,7 @@ static int read_file(const char *path, char **text, int64_t *length, eqp_message
     size_t got = 1;
     int code = eqp_input_open(path, &file, message);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     while (got > 0 && !code) {
         if (n > EQP_SPEEDS_FILE_BYTES) {
             code = EQP_ERR_FORMAT;

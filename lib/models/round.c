@@ -47,12 +47,10 @@ int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
     quota_rest *left = NULL;
     double largest, sum;
     int64_t missing = n;
-    int code;
 
     EQP__FAIL_IF(nranks < 1 || n < 0 || n > (int64_t)EQP_SPEEDS_ITEMS, EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF((code = find_sum(n, nranks, size, &largest, &sum)) ||
-                     (code = eqp_array_create(&left, nranks, sizeof *left)),
-                 code);
+    EQP__CHECK(find_sum(n, nranks, size, &largest, &sum));
+    EQP__CHECK(eqp_array_create(&left, nranks, sizeof *left));
     for (int r = 0; r < nranks; r++) {
         const double quota = n > 0 ? (double)n * (size[r] / largest / sum) : 0.0;
         share[r] = (int64_t)quota;

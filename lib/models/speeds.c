@@ -101,7 +101,7 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
     EQP_REQUIRE(speeds && share && seconds);
     for (int r = 0; r < speeds->nranks; r++) {
         const int code = check_point((double)share[r], seconds[r]);
-        EQP__FAIL_IF(code, code);
+        EQP__CHECK(code);
     }
     for (int r = 0; r < speeds->nranks; r++) {
         add_point(&speeds->ranks[r], (double)share[r], seconds[r]);
@@ -158,7 +158,7 @@ int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve 
     eqp__curve *c = NULL;
     const int code = eqp_array_create(&c, speeds->nranks, sizeof *c);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     for (int r = 0; r < speeds->nranks; r++) {
         eqp__speeds_curve(speeds, r, mean, &c[r]);
     }

@@ -93,7 +93,6 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
     enum eqp_feedback_verdict verdict;
     double total = 0.0, most = 0.0;
     bool tell;
-    int code;
 
     if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->phase != STEPPING) {
         return EQP_OK;
@@ -109,9 +108,8 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
         feedback->phase = HOLDING;
         return EQP_OK;
     }
-    code = eqp_feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
-                              (int64_t)TOTAL_UNITS, &verdict);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
+                                  (int64_t)TOTAL_UNITS, &verdict));
     const bool is_best = feedback->state.best_step == feedback->state.checks - 1;
     if (is_best) {
         keep_best(feedback, rows);

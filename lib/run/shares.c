@@ -134,7 +134,7 @@ int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int
                      (choice->kind == EQP_SHARE_MODEL && choice->model == NULL),
                  EQP_ERR_ARGUMENT);
     code = eqp_array_create(&made, 1, sizeof *made);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     made->choice = choice;
     made->nranks = nranks;
     made->automatic = automatic;

@@ -208,7 +208,7 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
     MPI_Comm own = MPI_COMM_NULL; /* the caller's messages must not interfere */
     int size, code = eqp_comm_create(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     MPI_Comm_size(own, &size);
     code = eqp_agree(own, network == NULL ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
     if (size == 1) {

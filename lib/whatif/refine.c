@@ -207,7 +207,7 @@ static int measure(const refining *s, const eqp_trial *trial, const eqp_network 
     const MPI_Comm comm = s->state->comm;
     int code = eqp__whatif_trace(s->state, trial, 0, traced);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (s->state->rank == 0) {
         code = read_traced(s, traced, network, row, any_plan);
     }

@@ -45,9 +45,7 @@ static void divide(eqp_boxes *boxes, int at)
 
 int eqp__bisection_create(eqp_boxes *boxes)
 {
-    int code = eqp_array_create(&boxes->piece, 2 * (int64_t)boxes->parts - 1, sizeof *boxes->piece);
-
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_array_create(&boxes->piece, 2 * (int64_t)boxes->parts - 1, sizeof *boxes->piece));
     boxes->npiece = 1;
     for (int d = 0; d < 3; d++) {
         boxes->piece[0].count[d] = boxes->n[d];

@@ -93,9 +93,8 @@ int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high
 {
     EQP_REQUIRE(low && high && n && boxes);
     eqp_boxes *result;
-    int code = create_empty(kind, low, high, n, &result);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(create_empty(kind, low, high, n, &result));
     if (kind == EQP_BOXES_SECTIONS) {
         eqp__sections_uniform(result);
     } else {
@@ -109,9 +108,8 @@ int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy)
 {
     EQP_REQUIRE(boxes && copy);
     eqp_boxes *result;
-    int code = create_empty(boxes->kind, boxes->low, boxes->high, boxes->n, &result);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(create_empty(boxes->kind, boxes->low, boxes->high, boxes->n, &result));
     result->next = boxes->next;
     if (boxes->kind == EQP_BOXES_SECTIONS) {
         memcpy(result->wall, boxes->wall, (size_t)boxes->nwall * sizeof *boxes->wall);

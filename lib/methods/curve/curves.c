@@ -230,7 +230,7 @@ static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_
 {
     int known, code = eqp__parts_are_known(comm, items, options->nparts, &known);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (!known) {
         return assign_count(comm, items, options, part, result);
     }

@@ -128,9 +128,8 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 int eqp_cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first)
 {
     chain c;
-    int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT);
     ideal_cuts(&c, first);
     for (int p = 1; p < nparts && !c.share && n >= nparts; p++) {
         first[p] = clamp(first[p], first[p - 1] + 1, n - (nparts - p));
@@ -259,7 +258,7 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
     int64_t *cut = NULL, *leftmost = NULL;
     int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = eqp_array_create(&cut, (int64_t)nparts + 1, sizeof *cut);
     if (!code) {
         code = eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);

@@ -102,9 +102,8 @@ static int check_step(int nranks, const int64_t *bound, const int64_t *load, int
 int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next)
 {
     eqp_feedback_rank r = {.nranks = nranks};
-    int code = next && next != bound ? check_step(nranks, bound, load, &r.total) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(next && next != bound ? check_step(nranks, bound, load, &r.total) : EQP_ERR_ARGUMENT);
     for (int i = 0; i <= nranks; i++) {
         next[i] = bound[i];
     }

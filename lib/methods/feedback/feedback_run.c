@@ -53,7 +53,7 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     int64_t *bound = NULL;
     int rank = 0, nranks = 1, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = share ? eqp_feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
     code = code ? code : eqp_array_create(&bound, (int64_t)nranks + 1, sizeof *bound);
     code = code ? code : eqp_feedback_start(n, nranks, bound);
@@ -212,7 +212,7 @@ static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *
     const int steps = share->state.checks;
     int code = look(s, share, &next.state, verdict);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (next.state.best_step == steps) {
         next.best_low = share->low;
         next.best_high = share->high;
@@ -248,7 +248,7 @@ int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *da
     enum eqp_feedback_verdict said = EQP_FEEDBACK_GO_ON;
     int code = eqp__comm_shape(comm, &s.me.rank, &s.me.nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     if (data && item_size > 0) {
         memcpy(&items, data, sizeof items);
     }

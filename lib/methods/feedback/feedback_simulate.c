@@ -162,12 +162,10 @@ static int take_step(simulation *s)
 static int run(simulation *s, eqp_feedback_state *state, double *difference)
 {
     const double unit = s->total > 0 ? (double)s->total : 1;
-    int code = EQP_OK;
 
     for (;;) {
         measure(s);
-        code = eqp_feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict);
-        EQP__FAIL_IF(code, code);
+        EQP__CHECK(eqp_feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict));
         if (state->best_step == s->result.steps) {
             memcpy(s->best, s->bound, ((size_t)s->nranks + 1) * sizeof *s->best);
         }
@@ -177,7 +175,7 @@ static int run(simulation *s, eqp_feedback_state *state, double *difference)
         if (s->result.verdict != EQP_FEEDBACK_GO_ON) {
             break;
         }
-        EQP__FAIL_IF((code = take_step(s)), code);
+        EQP__CHECK(take_step(s));
     }
     s->result.best_step = state->best_step;
     s->result.load_difference = state->best / unit;
@@ -194,7 +192,7 @@ int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_
 
     code = code ? code : eqp_feedback_init(&state, options);
     code = code ? code : open_simulation(&s, n, load, nranks);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = run(&s, &state, difference);
     if (!code) {
         const int64_t *kept = options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound;

@@ -55,69 +55,52 @@ int eqp__balance_options_check(const eqp_method *method, const eqp_balance_optio
         eqp__methods_add_all(message);
         return EQP_ERR_ARGUMENT;
     }
-    if (!eqp_method_assigns(method) || !method->name || !o || (method->noptions > 0 && !method->option)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "no options, or a method that no call carries out");
-    }
-    if (o->size != sizeof *o) {
-        return refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made");
-    }
-    if (o->nparts < 1) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1");
-    }
-    if (eqp__shares_check(o->nparts, o->share)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the shares must be positive and sum to 1");
-    }
-    if (!(o->imbalance_tol >= 0) || !isfinite(o->imbalance_tol)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative");
-    }
+    EQP__FAIL_IF(!eqp_method_assigns(method) || !method->name || !o || (method->noptions > 0 && !method->option),
+                 refuse(message, EQP_ERR_ARGUMENT, "no options, or a method that no call carries out"));
+    EQP__FAIL_IF(o->size != sizeof *o,
+                 refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made"));
+    EQP__FAIL_IF(o->nparts < 1, refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1"));
+    EQP__FAIL_IF(eqp__shares_check(o->nparts, o->share),
+                 refuse(message, EQP_ERR_ARGUMENT, "the shares must be positive and sum to 1"));
+    EQP__FAIL_IF(!(o->imbalance_tol >= 0) || !isfinite(o->imbalance_tol),
+                 refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative"));
     for (int i = 0; i < method->noptions; i++) {
         EQP__FAIL_IF(!is_set_well(&method->option[i], &o->settings),
                      EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: %s: %s is out of range", method->name,
                               method->option[i].name));
     }
     for (int p = 0; o->part_load && p < o->nparts; p++) {
-        if (!(o->part_load[p] >= 0) || !isfinite(o->part_load[p])) {
-            return refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative");
-        }
+        EQP__FAIL_IF(!(o->part_load[p] >= 0) || !isfinite(o->part_load[p]),
+                     refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative"));
     }
     for (int p = 0; o->capacity && p < o->nparts; p++) {
-        if (o->capacity[p] < 0) {
-            return refuse(message, EQP_ERR_ARGUMENT, "a capacity must not be negative");
-        }
+        EQP__FAIL_IF(o->capacity[p] < 0, refuse(message, EQP_ERR_ARGUMENT, "a capacity must not be negative"));
     }
-    if (o->nphases != 0 && eqp__phases_check(o->nphases, o->times)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "a cycle has 1 to 16 phases that come more than 0 times");
-    }
+    EQP__FAIL_IF(o->nphases != 0 && eqp__phases_check(o->nphases, o->times),
+                 refuse(message, EQP_ERR_ARGUMENT, "a cycle has 1 to 16 phases that come more than 0 times"));
     return EQP_OK;
 }
 
 static int check_arrays(const eqp_method *method, const eqp_balance_items *items, const eqp_balance_options *options,
                         const int *part, eqp_message *message)
 {
-    if (!items || items->n < 0 || (items->n > 0 && (!items->id || !part))) {
-        return refuse(message, EQP_ERR_ARGUMENT, "no items, or items without ids");
-    }
+    EQP__FAIL_IF(!items || items->n < 0 || (items->n > 0 && (!items->id || !part)),
+                 refuse(message, EQP_ERR_ARGUMENT, "no items, or items without ids"));
     if (items->n == 0) {
         return EQP_OK;
     }
-    if (items->phase_load ? options->nphases == 0 : options->nphases > 1) {
-        return refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other");
-    }
-    if (options->capacity && !items->size) {
-        return refuse(message, EQP_ERR_ARGUMENT, "capacities need the sizes of the items");
-    }
-    if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
-    }
-    if ((method->flags & EQP_NEEDS_POINTS) && !items->point) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the method needs positions");
-    }
-    if ((method->flags & EQP_NEEDS_PINS) && !items->pin_first) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the method needs pins");
-    }
-    if (items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin))) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the pins are incomplete");
-    }
+    EQP__FAIL_IF(items->phase_load ? options->nphases == 0 : options->nphases > 1,
+                 refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other"));
+    EQP__FAIL_IF(options->capacity && !items->size,
+                 refuse(message, EQP_ERR_ARGUMENT, "capacities need the sizes of the items"));
+    EQP__FAIL_IF((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load,
+                 refuse(message, EQP_ERR_ARGUMENT, "the method needs weights"));
+    EQP__FAIL_IF((method->flags & EQP_NEEDS_POINTS) && !items->point,
+                 refuse(message, EQP_ERR_ARGUMENT, "the method needs positions"));
+    EQP__FAIL_IF((method->flags & EQP_NEEDS_PINS) && !items->pin_first,
+                 refuse(message, EQP_ERR_ARGUMENT, "the method needs pins"));
+    EQP__FAIL_IF(items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin)),
+                 refuse(message, EQP_ERR_ARGUMENT, "the pins are incomplete"));
     return EQP_OK;
 }
 
@@ -455,7 +438,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     eqp_balance_options here;
     int code = eqp__comm_dup(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     const bool whole = options != NULL && options->size == sizeof *options;
     if (whole) {
         here = *options;

@@ -199,13 +199,9 @@ static void trim(int64_t **array, int64_t n)
 /* Builds the edge list of every vertex, and the weights. */
 static int make_vertices(eqp_hypergraph *g, const double *weight)
 {
-    int code;
-
-    EQP__FAIL_IF((code = EQP__ARRAYS({&g->vertex_weight, g->nvertices, sizeof(double)},
-                                     {&g->edge_weight, g->nedges, sizeof(double)},
-                                     {&g->vertex_first, g->nvertices + 1, sizeof(int64_t)},
-                                     {&g->vertex_edge, g->npins, sizeof(int64_t)})),
-                 code);
+    EQP__CHECK(EQP__ARRAYS(
+        {&g->vertex_weight, g->nvertices, sizeof(double)}, {&g->edge_weight, g->nedges, sizeof(double)},
+        {&g->vertex_first, g->nvertices + 1, sizeof(int64_t)}, {&g->vertex_edge, g->npins, sizeof(int64_t)}));
     for (int64_t i = 0; i < g->nvertices; i++) {
         g->vertex_weight[i] = weight ? weight[i] : 1;
     }
@@ -247,7 +243,9 @@ int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_fi
     eqp_hypergraph *g = NULL;
     int code = graph ? units_check(n, weight, pin_first, pins) : EQP_ERR_ARGUMENT;
 
-    EQP__FAIL_IF(code || (code = eqp_array_create(&g, 1, sizeof *g)), code);
+    EQP__CHECK(code);
+    code = eqp_array_create(&g, 1, sizeof *g);
+    EQP__CHECK(code);
     g->nvertices = n;
     EQP_TRY(make_edges(g, n, pin_first, pins));
     trim(&g->edge_id, g->nedges);
@@ -305,8 +303,7 @@ int eqp_hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part,
     for (int64_t v = 0; v < graph->nvertices; v++) {
         EQP__FAIL_IF(part[v] < 0 || part[v] >= nparts, EQP_ERR_ARGUMENT);
     }
-    int code = eqp_array_create(&last_edge, nparts, sizeof *last_edge);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_array_create(&last_edge, nparts, sizeof *last_edge));
     for (int64_t e = 0; e < graph->nedges; e++) {
         int touched = 0;
         for (int64_t k = graph->edge_first[e]; k < graph->edge_first[e + 1]; k++) {

@@ -69,9 +69,8 @@ done:
 static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre, eqp_load_sums *sums)
 {
     double ends[2], all[2];
-    int code = eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL));
     ends[0] = sums->max;
     ends[1] = -sums->min;
     EQP__FAIL_IF(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS, EQP_ERR_MPI);
@@ -87,9 +86,9 @@ int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_lo
     int code = eqp_agree(comm, statistics && (n == 0 || load) ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 
     /* Two rounds: moments about a centre far from the mean lose digits. */
-    EQP__FAIL_IF(code || (code = add_sums(comm, n, load, 0, &sums)) ||
-                     (code = eqp_load_statistics_from_sums(&sums, &mean)) ||
-                     (code = add_sums(comm, n, load, mean.mean, &sums)),
-                 code);
+    EQP__CHECK(code);
+    EQP__CHECK(add_sums(comm, n, load, 0, &sums));
+    EQP__CHECK(eqp_load_statistics_from_sums(&sums, &mean));
+    EQP__CHECK(add_sums(comm, n, load, mean.mean, &sums));
     return eqp_load_statistics_from_sums(&sums, statistics);
 }

@@ -40,9 +40,8 @@ double eqp__imbalance_floor(double largest_item, double mean, int nparts, const 
 int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
                         double **load, int64_t **count)
 {
-    int code = n < 0 || (n > 0 && (!weight || !part)) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
-
-    EQP__FAIL_IF(code || (code = EQP__ARRAYS(EQP__ARRAY(*load, nparts), EQP__ARRAY(*count, nparts))), code);
+    EQP__CHECK(n < 0 || (n > 0 && (!weight || !part)) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(*load, nparts), EQP__ARRAY(*count, nparts)));
     for (int64_t i = 0; i < n; i++) {
         EQP__FAIL_IF(part[i] < 0 || part[i] >= nparts || !(weight[i] >= 0) || !isfinite(weight[i]), EQP_ERR_ARGUMENT);
         (*load)[part[i]] += weight[i];

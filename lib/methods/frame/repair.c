@@ -151,17 +151,15 @@ void eqp__repair_fill(eqp__repairing *m)
 static int repair_allocate(eqp__repairing *m)
 {
     int64_t has[5] = {0}; /* long arrays stay uninitialized */
-    int code;
 
-    EQP__FAIL_IF((code = EQP__ARRAYS({&m->scale, m->nparts, sizeof(double)}, {&m->room, m->nparts, sizeof(double)},
-                                     {&m->load, m->nparts, sizeof(double)}, {&m->count, m->nparts, sizeof(int64_t)},
-                                     {&m->head, m->nparts, sizeof(int64_t)})) ||
-                     (code = eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int))) ||
-                     (code = eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t))) ||
-                     (code = eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t))) ||
-                     (code = eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t))) ||
-                     (code = eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t))),
-                 code);
+    EQP__CHECK(EQP__ARRAYS({&m->scale, m->nparts, sizeof(double)}, {&m->room, m->nparts, sizeof(double)},
+                           {&m->load, m->nparts, sizeof(double)}, {&m->count, m->nparts, sizeof(int64_t)},
+                           {&m->head, m->nparts, sizeof(int64_t)}));
+    EQP__CHECK(eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int)));
+    EQP__CHECK(eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t)));
+    EQP__CHECK(eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t)));
+    EQP__CHECK(eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t)));
+    EQP__CHECK(eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t)));
     return EQP_OK;
 }
 
@@ -172,9 +170,7 @@ void eqp__repair_close(eqp__repairing *m)
 
 int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
 {
-    int code = repair_allocate(m);
-
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(repair_allocate(m));
     for (int p = 0; p < m->nparts; p++) {
         m->scale[p] = total / m->nparts * eqp__share_scale(share, m->nparts, p);
         m->room[p] = m->scale[p] * (1 + imbalance_tol + EQP__IMBALANCE_SLACK);
@@ -215,7 +211,7 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
     EQP__FAIL_IF(!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n),
                  EQP_ERR_ARGUMENT);
     int code = eqp_parts_load(n, weight, part, nparts, share, NULL, &before);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     share = eqp__shares_reduce(nparts, share);
     eqp_repair_result r = {.imbalance_before = before.imbalance,
                            .imbalance = before.imbalance,

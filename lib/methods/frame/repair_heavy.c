@@ -69,11 +69,8 @@ static int tournament_best_but(const tournament *t, int p)
 
 static int tournament_open(tournament *t, const eqp__repairing *m, const double *taken)
 {
-    int code;
-
     t->nparts = m->nparts;
-    EQP__FAIL_IF((code = EQP__ARRAYS(EQP__ARRAY(t->most, t->nparts), EQP__ARRAY(t->winner, 2 * (int64_t)t->nparts))),
-                 code);
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(t->most, t->nparts), EQP__ARRAY(t->winner, 2 * (int64_t)t->nparts)));
     t->winner[0] = -1;
     for (int p = 0; p < t->nparts; p++) {
         t->most[p] = m->room[p] - taken[p];

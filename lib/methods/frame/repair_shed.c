@@ -163,9 +163,8 @@ static int shed_anywhere(shed *s, int p)
     eqp__repairing *m = s->m;
     eqp__weighed *list = NULL;
     int64_t n = eqp__repair_members(m, p, m->member);
-    int code = eqp_array_create(&list, n, sizeof *list);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_array_create(&list, n, sizeof *list));
     for (int64_t k = 0; k < n; k++) {
         list[k] = (eqp__weighed){m->weight[m->member[k]], m->member[k]};
     }

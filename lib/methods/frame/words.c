@@ -170,9 +170,7 @@ static int read_start(const char *text, const eqp_method **start, eqp_message *m
         *start = NULL;
         return EQP_OK;
     }
-    if (!row && eqp__method_lacking_find(text)) {
-        return refuse_method(&(reading){.own = NULL}, text, message);
-    }
+    EQP__FAIL_IF(!row && eqp__method_lacking_find(text), refuse_method(&(reading){.own = NULL}, text, message));
     EQP__FAIL_IF(
         !row || (row->flags & (EQP_KEEPS | EQP_REFINES)),
         EQP__SAY(message, EQP_ERR_UNKNOWN, "'%.40s' is no method to start from, such as curve, rcb, tiles", text));
@@ -314,9 +312,7 @@ static int read_piece(char *piece, bool of_call, uint64_t *said, eqp_choice *cho
     while ((option = eqp_choice_option(method, i)) && strcmp(option->name, piece) != 0) {
         i++;
     }
-    if (!option) {
-        return refuse_option(method, piece, message);
-    }
+    EQP__FAIL_IF(!option, refuse_option(method, piece, message));
     EQP__FAIL_IF(*said >> (i & 63) & 1,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: %s stands twice", method->name, option->name));
     *said |= UINT64_C(1) << (i & 63);
@@ -362,9 +358,7 @@ static int read_word(const reading *how, const char *word, eqp_choice *choice, e
         *colon = '\0';
     }
     made.method = eqp_methods_find(how->own, copy);
-    if (!made.method || (how->of_call && !eqp_method_assigns(made.method))) {
-        return refuse_method(how, copy, message);
-    }
+    EQP__FAIL_IF(!made.method || (how->of_call && !eqp_method_assigns(made.method)), refuse_method(how, copy, message));
     for (char *piece = colon ? colon + 1 : NULL; piece; piece = next) {
         next = strchr(piece, ',');
         if (next) {

@@ -24,21 +24,18 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
                         int *from_present, eqp_balance_result *result)
 {
     eqp_part_loads curve, now;
-    int known, code;
+    int known;
 
-    EQP__FAIL_IF((code = eqp__cut_curve(comm, items->n, items->weight, options, 1, part)) ||
-                     (code = eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share,
-                                                NULL, &curve)) ||
-                     (code = eqp__parts_are_known(comm, items, options->nparts, &known)),
-                 code);
+    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &curve));
+    EQP__CHECK(eqp__parts_are_known(comm, items, options->nparts, &known));
     result->imbalance_curve = curve.imbalance;
     *from_present = 0;
     if (!known) {
         return EQP_OK;
     }
-    EQP__FAIL_IF((code = eqp_parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts,
-                                            options->share, NULL, &now)),
-                 code);
+    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share, NULL,
+                                  &now));
     if (now.empty <= curve.empty && now.imbalance <= fmax(WILD_IMBALANCE, curve.imbalance)) {
         *from_present = 1;
         for (int64_t i = 0; i < items->n; i++) {
@@ -75,9 +72,9 @@ int eqp__interaction_assign(MPI_Comm comm, const eqp_balance_items *items, const
     int code = eqp_scan_int64(comm, npins, NULL, &all_pins);
 
     memcpy(&own, &options->settings, sizeof own);
-    EQP__FAIL_IF(code || (code = eqp_scan_int64(comm, items->n, NULL, &all_items)) ||
-                     (code = choose_start(comm, items, options, part, &from_present, result)),
-                 code);
+    EQP__CHECK(code);
+    EQP__CHECK(eqp_scan_int64(comm, items->n, NULL, &all_items));
+    EQP__CHECK(choose_start(comm, items, options, part, &from_present, result));
     /* The start is the result without pins or with at most one item per part; Zoltan fails on a single vertex. The
      * curve's parts are always refined: repartitioning from sampled pins gives up to twice the ghosts, since the curve
      * knows more about proximity than sampled pins do. */

@@ -61,7 +61,7 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
     int64_t n = 0;
     int *part = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = agree_on_columns(comm, nranks, points, options, ncolumns, column, nrecv);
     if (code == EQP_ERR_ARGUMENT && options != NULL) {
         eqp_message_set(options->message, "balance: other columns on some ranks, or not as many parts as ranks");

@@ -140,7 +140,7 @@ int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *wo
     double *load = NULL;
     int *part_of = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = check(n, key, work, part, &why);
     code =
         code ? code : EQP__ARRAYS(EQP__ARRAY(item, n), EQP__ARRAY(load, n), EQP__ARRAY(of, n), EQP__ARRAY(part_of, n));

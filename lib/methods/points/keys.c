@@ -247,7 +247,7 @@ int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest)
     uint64_t *cut = NULL;
     int rank, nranks = 0, r = 0, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = n > 0 && !dest ? EQP_ERR_ARGUMENT : eqp_array_create(&cut, (int64_t)nranks + 1, sizeof *cut);
     EQP_TRY(cut_keys(comm, code, n, key, NULL, nranks, NULL, cut));
     for (int64_t i = 0; i < n; i++) {

@@ -336,7 +336,7 @@ int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_or
     eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code =
         order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
     EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));

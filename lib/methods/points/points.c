@@ -257,7 +257,7 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     eqp_regions *regions = NULL;
     int code = eqp__comm_dup(comm, &is.comm);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = check_call(method, points, options, part, &message);
     code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
     code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;

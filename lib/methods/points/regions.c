@@ -273,7 +273,7 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     eqp__points_scope scope;
     int code = eqp__comm_dup(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = check(points, part, nparts, regions, &why);
     code = code == EQP_OK ? eqp__regions_open(nparts, &made) : code;
     EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &why));

@@ -294,7 +294,7 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     eqp__same same = {0, "the number of parts or the options of walls"};
     int found[3] = {0, 0, 0}, code = eqp__comm_dup(comm, &own);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     how = how != NULL ? how : &defaults;
     code = check(method, points, options, how, grid, regions);
     if (code == EQP_OK) {

@@ -114,8 +114,7 @@ static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, 
         weight[i] = fmax(weight[i], 1e-3 * mean);
     }
     for (int round = 0; round < 200; round++) {
-        int code = total_below(comm, n, weight, most, &total);
-        EQP__FAIL_IF(code, code);
+        EQP__CHECK(total_below(comm, n, weight, most, &total));
         next = total * smallest_share / 2;
         if (next > 0.999 * most) {
             break;

@@ -201,7 +201,7 @@ static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
     eqp_tiles *t = NULL;
     int code = eqp_array_create(&t, 1, sizeof *t);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     t->plan = (eqp__tile_plan){.nparts = options->nparts, .aspect = options->aspect};
     code = eqp__tiles_shares(options->nparts, options->share, &t->before);
     code = code ? code : eqp_array_create(&t->cut, options->nparts, sizeof *t->cut);

@@ -58,7 +58,7 @@ static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, co
     int64_t total = 0;
     int *found = NULL, code = eqp_gather_records(comm, sizeof *all, n, item, &total, &all);
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     code = EQP__ARRAYS(EQP__ARRAY(spare, total), EQP__ARRAY(cut, plan->nparts), EQP__ARRAY(found, total));
     code = code ? code : eqp__tiles_bisect(plan, total, all, spare, false, 0, plan->nparts, cut, found);
     code = eqp_agree(comm, code, NULL);

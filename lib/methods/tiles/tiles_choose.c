@@ -260,8 +260,7 @@ int eqp__tiles_columns(const eqp__tile_item *sample, int64_t n, int nparts, doub
         if (n / eqp__tiles_strips(nparts, (int)c) < LEAST_IN_STRIP) {
             continue;
         }
-        int code = cost_of_columns(sample, n, nparts, (int)c, aspect, &cost);
-        EQP__FAIL_IF(code, code);
+        EQP__CHECK(cost_of_columns(sample, n, nparts, (int)c, aspect, &cost));
         if (cost < best) {
             best = cost;
             chosen = (int)c;

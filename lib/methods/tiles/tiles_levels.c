@@ -66,14 +66,12 @@ static int levels_open(levels *l, eqp__tile_item *item)
 {
     const int nparts = l->plan->nparts;
     const int64_t moments = (int64_t)nparts * EQP__TILE_MOMENTS, bins = histogram_room(nparts);
-    int code = nparts > MOST_PARTS ? EQP_ERR_OVERFLOW : EQP_OK;
 
-    EQP__FAIL_IF(
-        code || (code = EQP__ARRAYS(EQP__ARRAY(l->spare, l->n), EQP__ARRAY(l->close, l->n),
-                                    EQP__ARRAY(l->traveller, l->n), EQP__ARRAY(l->node, nparts),
-                                    EQP__ARRAY(l->next, nparts), EQP__ARRAY(l->number, moments > bins ? moments : bins),
-                                    EQP__ARRAY(l->bound, (int64_t)nparts * 2 * EQP__TILE_AXES))),
-        code);
+    EQP__CHECK(nparts > MOST_PARTS ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(l->spare, l->n), EQP__ARRAY(l->close, l->n), EQP__ARRAY(l->traveller, l->n),
+                           EQP__ARRAY(l->node, nparts), EQP__ARRAY(l->next, nparts),
+                           EQP__ARRAY(l->number, moments > bins ? moments : bins),
+                           EQP__ARRAY(l->bound, (int64_t)nparts * 2 * EQP__TILE_AXES)));
     l->item = item;
     l->nnodes = nparts > 1;
     l->node[0] = (node){.first = 0, .nparts = nparts, .begin = 0, .n = l->n};
@@ -306,8 +304,7 @@ static int cut_few(levels *l)
             l->traveller[count++] = (traveller){k, l->close[l->node[k].begin + i]};
         }
     }
-    int code = eqp_gather_records(l->comm, sizeof *all, count, l->traveller, &nall, &all);
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(eqp_gather_records(l->comm, sizeof *all, count, l->traveller, &nall, &all));
     if (nall > 0) {
         qsort(all, (size_t)nall, sizeof *all, by_node);
     }
@@ -368,12 +365,15 @@ static int cut_level(levels *l, unsigned *allowed)
     bool more = true;
     int code = count_items(l, allowed);
 
-    EQP__FAIL_IF(code || (code = choose_directions(l, allowed)), code);
+    EQP__CHECK(code);
+    code = choose_directions(l, allowed);
+    EQP__CHECK(code);
     open_search(l);
     while (more && !code) {
         code = narrow(l, &more);
     }
-    EQP__FAIL_IF(code || (code = cut_few(l)), code);
+    EQP__CHECK(code);
+    EQP__CHECK(cut_few(l));
     descend(l);
     return EQP_OK;
 }

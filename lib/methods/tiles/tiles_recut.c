@@ -29,12 +29,11 @@ typedef struct recutting {
 static int recutting_open(recutting *c)
 {
     const int nparts = c->tree->plan.nparts;
-    int code = eqp_array_create(&c->cut, nparts, sizeof *c->cut);
 
-    EQP__FAIL_IF(code || (code = EQP__ARRAYS(EQP__ARRAY(c->item, c->n), EQP__ARRAY(c->moved, c->n),
-                                             EQP__ARRAY(c->part, c->n), EQP__ARRAY(c->before, (int64_t)nparts + 1),
-                                             EQP__ARRAY(c->root, nparts), EQP__ARRAY(c->first, (int64_t)nparts + 1))),
-                 code);
+    EQP__CHECK(eqp_array_create(&c->cut, nparts, sizeof *c->cut));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(c->item, c->n), EQP__ARRAY(c->moved, c->n), EQP__ARRAY(c->part, c->n),
+                           EQP__ARRAY(c->before, (int64_t)nparts + 1), EQP__ARRAY(c->root, nparts),
+                           EQP__ARRAY(c->first, (int64_t)nparts + 1)));
     memcpy(c->cut, c->tree->cut, (size_t)(nparts - 1) * sizeof *c->cut);
     return EQP_OK;
 }
@@ -160,7 +159,8 @@ static int recut(recutting *c, const eqp_tiles_items *items)
     eqp__tile_scope scope = eqp__tile_scope_nothing();
     int code = eqp__tile_scope_add(items, &scope);
 
-    EQP__FAIL_IF(code || (code = recutting_open(c)), code);
+    EQP__CHECK(code);
+    EQP__CHECK(recutting_open(c));
     eqp__tiles_pack(items, &scope, &c->tree->grid, c->item);
     find_loads(c);
     for (int p = 0; p < nparts; p++) {
@@ -181,7 +181,7 @@ int eqp_tiles_recut(eqp_tiles *tree, const eqp_tiles_items *items, double imbala
     eqp_tiles_result r = {0};
     int code = !tree || !items || !(imbalance_tol >= 0) ? EQP_ERR_ARGUMENT : EQP_OK;
 
-    EQP__FAIL_IF(code, code);
+    EQP__CHECK(code);
     c.n = items->n;
     if ((code = recut(&c, items)) || (part && (code = eqp__tiles_finish(tree, items, imbalance_tol, c.part, &r)))) {
         goto done;
