@@ -101,9 +101,8 @@ static void change(letter *out, fuzz_bytes *in)
 static void walk(const bh_part *part)
 {
     const bh_mac mac = mac_for(&part->tree);
-    bh_list list;
 
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int64_t g = 0; g < part->ngroups; g++) {
         fuzz_require(bh_walk(&part->tree, part->tree.root, &part->group[g], &mac, NULL, NULL, NULL, &list) == EQP_OK);
         for (int64_t c = 0; c < list.ncells; c++) {
@@ -114,7 +113,6 @@ static void walk(const bh_part *part)
                          list.run_first[r] + list.run_count[r] <= part->tree.sources.n);
         }
     }
-    bh_list_free(&list);
 }
 
 /* One block, in memory of its own size, so that a sanitizer sees where it ends. */
@@ -140,13 +138,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int pieces = 1 + fuzz_below(&in, 3), way = fuzz_below(&in, 16);
     const int home = way == 15 ? fuzz_byte(&in) - 128 : 0;
     const bool backwards = way == 14;
-    bh_set set;
-    bh_part *parts;
     letter out;
 
-    bh_set_make((enum bh_set_kind)kind, n, 7, &set);
+    BH_SET(set, kind, n, 7);
     set.bare = way % 4 == 1;
-    bh_parts_make(&set, leaf_size, 8, 2, pieces, &parts);
+    BH_PARTS(parts, &set, leaf_size, 8, 2, pieces);
     out = pack(parts);
     while (in.left > 0) {
         change(&out, &in);
@@ -159,7 +155,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     walk(&parts[1]);
     free(out.begin);
     free(out.bytes);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
     return 0;
 }

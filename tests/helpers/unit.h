@@ -47,6 +47,15 @@ static inline void unit_list(const char *name, CMUnitTestFunction test)
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
+static inline void unit_free(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+/* Declarations of what the end of the block frees. */
+#define FREED_BY(function) __attribute__((cleanup(function)))
+#define HEAP FREED_BY(unit_free)
+
 #define SKIP_IF(condition)                                                                                             \
     do {                                                                                                               \
         if (condition) {                                                                                               \

@@ -289,6 +289,7 @@ void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks,
     int64_t nbranches = 0;
     for (int r = 0; r < nranks; r++) {
         const bh_set *s = &made[r].set;
+        made[r].nranks = nranks;
         bh_tree_init(&made[r].tree, leaf_size);
         made[r].tree.bare = set->bare;
         assert_int_equal(bh_tree_build(&made[r].tree, &s->box, s->n, s->key, s->x, s->y, s->z, s->m, made[r].nintervals,
@@ -311,9 +312,9 @@ void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks,
     *parts = made;
 }
 
-void bh_parts_free(int nranks, bh_part *parts)
+void bh_parts_free(bh_part *parts)
 {
-    for (int r = 0; r < nranks; r++) {
+    for (int r = 0, nranks = parts[0].nranks; r < nranks; r++) {
         bh_set_free(&parts[r].set);
         free(parts[r].interval);
         bh_tree_free(&parts[r].tree);

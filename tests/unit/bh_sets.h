@@ -33,7 +33,7 @@ void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree);
 
 /* One simulated rank. */
 typedef struct bh_part {
-    int64_t n;
+    int nranks; /* of all parts */
     bh_set set; /* its particles */
     int nintervals;
     bh_interval *interval;
@@ -45,7 +45,26 @@ typedef struct bh_part {
 /* Cuts the set into nranks * pieces intervals where groups begin, deals them out in turn, builds each rank's cells, top
  * and groups. */
 void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts);
-void bh_parts_free(int nranks, bh_part *parts);
+void bh_parts_free(bh_part *parts);
+
+static inline void bh_parts_end(bh_part **parts)
+{
+    bh_parts_free(*parts);
+}
+
+/* Declare what the end of the block frees. */
+#define BH_SET(name, kind, n, seed)                                                                                    \
+    __attribute__((cleanup(bh_set_free))) bh_set name;                                                                 \
+    bh_set_make((enum bh_set_kind)(kind), n, seed, &name)
+#define BH_TREE(name, set, leaf_size)                                                                                  \
+    __attribute__((cleanup(bh_tree_free))) bh_tree name;                                                               \
+    bh_set_tree(set, leaf_size, &name)
+#define BH_PARTS(name, set, leaf_size, group_size, nranks, pieces)                                                     \
+    __attribute__((cleanup(bh_parts_end))) bh_part *name;                                                              \
+    bh_parts_make(set, leaf_size, group_size, nranks, pieces, &name)
+#define BH_LIST(name)                                                                                                  \
+    __attribute__((cleanup(bh_list_free))) bh_list name;                                                               \
+    bh_list_init(&name)
 
 /* Span of keys of a cell of this level. */
 static inline uint64_t bh_set_span(int level)

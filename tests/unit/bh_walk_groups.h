@@ -31,17 +31,14 @@ typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_
 static inline void for_each_group_of(bool bare, double drift, int64_t n, int leaf_size, int group_size, group_test test)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_tree tree;
         bh_group *group;
-        bh_list list;
         int64_t ngroups;
-        bh_set_make((enum bh_set_kind)kind, n, 77, &set);
+        BH_SET(set, kind, n, 77);
         set.bare = bare;
         set.drift = drift;
-        bh_set_tree(&set, leaf_size, &tree);
+        BH_TREE(tree, &set, leaf_size);
         assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
-        bh_list_init(&list);
+        BH_LIST(list);
         for (int m = 0; m < NMACS; m++) {
             bh_mac mac = macs[m];
             mac.cutoff *= tree.box.side;
@@ -53,10 +50,7 @@ static inline void for_each_group_of(bool bare, double drift, int64_t n, int lea
                 test(&tree, &group[g], &mac, &list);
             }
         }
-        bh_list_free(&list);
         free(group);
-        bh_tree_free(&tree);
-        bh_set_free(&set);
     }
 }
 

@@ -38,7 +38,7 @@ static void take_sample(const bodies *all, int64_t n, sample *taken)
 static void evaluate_in(bh_precision precision, bodies *all, bool relative, double theta)
 {
     const bh_mac mac = {.theta = theta, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
-    bh_serial serial;
+    FREED_BY(bh_serial_free) bh_serial serial;
     bh_serial_work work = {0};
     bh_kernel *kernel;
 
@@ -51,7 +51,6 @@ static void evaluate_in(bh_precision precision, bodies *all, bool relative, doub
         bh_serial_force(&serial, kernel, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
         EQP_OK);
     assert_true(work.pairs >= all->n && work.visits >= serial.ngroups);
-    bh_serial_free(&serial);
     bh_kernel_free(kernel);
     for (int64_t i = 0; i < all->n; i++) {
         all->at[ACCEL][i] =
@@ -98,6 +97,7 @@ static void check(const char *what, const bodies *all, const sample *exact, doub
 TEST(a_plummer_sphere_of_100000)
 {
     static sample exact;
+    FREED_BY(free_bodies)
     bodies all = generate(slow_here() ? "plummer:n=4000,seed=1" : "plummer:n=100000,seed=1", 0.01);
 
     take_sample(&all, MOST_SAMPLES, &exact);
@@ -109,7 +109,6 @@ TEST(a_plummer_sphere_of_100000)
     check("geometric, mixed precision", &all, &exact, 5e-4, 2e-3);
     evaluate_in(BH_MIXED, &all, true, BH_DEFAULT_THETA);
     check("relative, mixed precision", &all, &exact, 5e-4, 2e-3);
-    free_bodies(&all);
 }
 
 TEST(a_real_galaxy_with_two_kinds_of_particles)
@@ -134,7 +133,7 @@ TEST(a_real_galaxy_with_two_kinds_of_particles)
     }
     fclose(file);
     assert_int_equal(eqp_snapshot_open(path, &snapshot, &message), EQP_OK);
-    bodies all = make_bodies(eqp_snapshot_get_info(snapshot)->n, 0.4);
+    FREED_BY(free_bodies) bodies all = make_bodies(eqp_snapshot_get_info(snapshot)->n, 0.4);
     eqp_snapshot_arrays arrays = {.x = all.at[X], .y = all.at[Y], .z = all.at[Z], .m = all.at[M]};
     assert_int_equal(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message), EQP_OK);
     eqp_snapshot_close(snapshot);
@@ -146,7 +145,6 @@ TEST(a_real_galaxy_with_two_kinds_of_particles)
     check("relative", &all, &exact, 5e-4, 3.5e-3);
     evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
     check("geometric, mixed precision", &all, &exact, 5e-4, 3.5e-3);
-    free_bodies(&all);
 }
 
 TEST(every_kind_of_input)
@@ -158,13 +156,12 @@ TEST(every_kind_of_input)
     static sample exact;
 
     for (int i = 0; i < 5; i += slow_here() ? 4 : 1) {
-        bodies all = generate(text[i], softening[i]);
+        FREED_BY(free_bodies) bodies all = generate(text[i], softening[i]);
         take_sample(&all, 500, &exact);
         evaluate(&all, false, BH_DEFAULT_THETA);
         check(text[i], &all, &exact, 7e-4, 4e-3);
         evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
         check("in mixed precision", &all, &exact, 7e-4, 4e-3);
-        free_bodies(&all);
     }
 }
 
@@ -172,21 +169,20 @@ TEST(every_kind_of_input)
 TEST(opening_everything_is_direct_summation)
 {
     static sample exact;
-    bodies all = generate("disks:n=1500", 0.02);
+    FREED_BY(free_bodies) bodies all = generate("disks:n=1500", 0.02);
 
     take_sample(&all, MOST_SAMPLES, &exact);
     evaluate(&all, false, 0);
     check("theta 0", &all, &exact, 1e-14, 1e-12);
     evaluate_in(BH_MIXED, &all, false, 0);
     check("theta 0, mixed precision", &all, &exact, 2e-7, 2e-5);
-    free_bodies(&all);
 }
 
 TEST(smaller_angles_are_more_exact)
 {
     static const double theta[] = {0.9, 0.6, 0.4, 0.25};
     static sample exact;
-    bodies all = generate("clusters:n=8000,haloes=10", 1e-4);
+    FREED_BY(free_bodies) bodies all = generate("clusters:n=8000,haloes=10", 1e-4);
     double error[MOST_SAMPLES], last = INFINITY;
 
     take_sample(&all, MOST_SAMPLES, &exact);
@@ -197,5 +193,4 @@ TEST(smaller_angles_are_more_exact)
         assert_true(error[MOST_SAMPLES / 2] < 0.6 * last);
         last = error[MOST_SAMPLES / 2];
     }
-    free_bodies(&all);
 }

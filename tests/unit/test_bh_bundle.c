@@ -156,14 +156,12 @@ static void give_all(giver *g, int to, int64_t at_a_time)
 static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nranks, const bh_mac *mac, bool shared)
 {
     for (int owner = 0; owner < nranks; owner++) {
-        bh_part *parts;
-        bh_parts_make(set, leaf_size, group_size, nranks, 1 + owner % 2, &parts);
+        BH_PARTS(parts, set, leaf_size, group_size, nranks, 1 + owner % 2);
         exchange_needed(parts, nranks, mac, shared);
         giver g = giver_of(parts, nranks, owner, mac, shared);
         for (int to = 0; to < nranks; to++) {
             if (to != owner) {
-                bh_part *bare;
-                bh_parts_make(set, leaf_size, group_size, nranks, 1 + owner % 2, &bare);
+                BH_PARTS(bare, set, leaf_size, group_size, nranks, 1 + owner % 2);
                 give_all(&g, to, to % 2 ? 9 : 64);
                 bh_packer_begin(g.packer, &parts[owner].tree);
                 bh_part *const kept = parts + to;
@@ -172,19 +170,16 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
                 give_all(&g, to, to % 2 ? 64 : 1);
                 bare[to] = *kept;
                 *kept = swapped;
-                bh_parts_free(nranks, bare);
             }
         }
         bh_packer_free(g.packer);
-        bh_parts_free(nranks, parts);
     }
 }
 
 TEST(receivers_make_the_lists_of_the_owner)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 500, 23, &set);
+        BH_SET(set, kind, slow_here() ? 80 : 500, 23);
         for (int64_t i = 0; i < set.n; i += 11) {
             set.accel[i] = 0; /* none known: these groups have another criterion */
         }
@@ -195,22 +190,19 @@ TEST(receivers_make_the_lists_of_the_owner)
         check_ranks(&set, 8, 8, 3, &within, false);
         set.bare = true;
         check_ranks(&set, 8, 8, 3, &within, false);
-        bh_set_free(&set);
     }
 }
 
 TEST(receivers_make_the_owners_share_of_a_list)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, slow_here() ? 60 : 200, 29, &set);
+        BH_SET(set, kind, slow_here() ? 60 : 200, 29);
         const bh_mac within = cut(&set);
         check_ranks(&set, 6, 10, 2, &geometric, true);
         check_ranks(&set, 6, 10, 4, &relative, true);
         check_ranks(&set, 6, 10, 3, &within, true);
         set.bare = true;
         check_ranks(&set, 6, 10, 3, &within, true);
-        bh_set_free(&set);
     }
 }
 
@@ -218,14 +210,12 @@ TEST(few_particles_and_many_ranks_agree)
 {
     for (int64_t n = 1; n <= 4; n++) {
         for (int nranks = 2; nranks <= 4; nranks++) {
-            bh_set set;
-            bh_set_make(BH_UNIFORM, n, 5, &set);
+            BH_SET(set, BH_UNIFORM, n, 5);
             const bh_mac within = cut(&set);
             check_ranks(&set, 4, 1, nranks, &geometric, false);
             check_ranks(&set, 1, 1, nranks, &geometric, true);
             set.bare = true;
             check_ranks(&set, 1, 1, nranks, &within, false);
-            bh_set_free(&set);
         }
     }
 }
@@ -263,8 +253,7 @@ static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
 
 static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
 {
-    bh_list list;
-    bh_list_init(&list);
+    BH_LIST(list);
     giver g = giver_of(parts, nranks, owner, mac, shared);
     for (int64_t i = 0; i < parts[owner].ngroups; i++) {
         const int to = (owner + 1 + (int)(i % (nranks - 1))) % nranks;
@@ -275,35 +264,28 @@ static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *ma
         assert_int_equal(bytes, bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
         free(data);
     }
-    bh_list_free(&list);
     bh_packer_free(g.packer);
 }
 
 TEST(a_group_alone_travels_with_what_it_needs_and_no_more)
 {
     for (int shared = 0; shared < 2; shared++) {
-        bh_set set;
-        bh_part *parts;
-        bh_set_make(shared ? BH_UNIFORM : BH_CLUSTERED, slow_here() ? 150 : 600, 9, &set);
-        bh_parts_make(&set, 2, 3, 3, 2, &parts);
+        BH_SET(set, shared ? BH_UNIFORM : BH_CLUSTERED, slow_here() ? 150 : 600, 9);
+        BH_PARTS(parts, &set, 2, 3, 3, 2);
         const bh_mac fine = {.theta = 0.2}; /* leaves also far away, where one sharer's tiles meet another's */
         exchange_needed(parts, 3, &fine, shared);
         for (int owner = 0; owner < 3; owner++) {
             check_needed(parts, 3, owner, &fine, shared);
         }
-        bh_parts_free(3, parts);
-        bh_set_free(&set);
     }
 }
 
 TEST(a_block_goes_to_each_receiver_once)
 {
-    bh_set set;
-    bh_part *parts;
     void *data;
     size_t bytes, first, both;
-    bh_set_make(BH_CLUSTERED, 400, 9, &set);
-    bh_parts_make(&set, 4, 8, 3, 1, &parts);
+    BH_SET(set, BH_CLUSTERED, 400, 9);
+    BH_PARTS(parts, &set, 4, 8, 3, 1);
     exchange(parts, 3, &geometric, false);
     giver g = giver_of(parts, 3, 0, &geometric, false);
     const int64_t n = parts[0].ngroups, half = n / 2;
@@ -325,19 +307,16 @@ TEST(a_block_goes_to_each_receiver_once)
         assert_true(to == 2 || first + bytes <= both + 2 * 16);
     }
     bh_packer_free(g.packer);
-    bh_parts_free(3, parts);
-    bh_set_free(&set);
 }
 
 /* Opens bytes that end where memory does, so that a sanitizer sees any step over their end. */
 static int open_copy(bh_tree *tree, const unsigned char *bytes, size_t size, int64_t n)
 {
     bh_bundle_group opened[MOST_GROUPS];
-    unsigned char *copy = malloc(size > 0 ? size : 1);
+    HEAP unsigned char *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     const int code = bh_bundle_open(tree, copy, size, n, opened);
-    free(copy);
     assert_int_equal(bh_tree_check(tree), EQP_OK);
     return code;
 }
@@ -357,23 +336,20 @@ static void change_bytes(bh_tree *tree, unsigned char *bytes, size_t size, int64
 
 static void check_damage(bool bare)
 {
-    bh_set set;
-    bh_part *parts;
     void *data;
     size_t bytes;
     int64_t refused = 0;
     const size_t step = slow_here() ? 13 : 1;
-    bh_set_make(BH_UNIFORM, 150, 31, &set);
+    BH_SET(set, BH_UNIFORM, 150, 31);
     set.bare = bare;
     const bh_mac mac = bare ? cut(&set) : geometric;
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
     exchange(parts, 2, &mac, false);
     giver g = giver_of(parts, 2, 0, &mac, false);
     const int64_t n = 3;
     give(&g, 1, 0, n, &data, &bytes);
     const size_t groups = (size_t)bytes_of_groups(&g, 0, n);
-    bh_part *fresh;
-    bh_parts_make(&set, 4, 4, 2, 1, &fresh);
+    BH_PARTS(fresh, &set, 4, 4, 2, 1);
     bh_tree *tree = &fresh[1].tree;
     assert_true(bytes > groups);
     for (size_t less = 0; less < bytes; less += step) {
@@ -388,11 +364,8 @@ static void check_damage(bool bare)
     refused = 0;
     change_bytes(tree, data, bytes, n, &refused);
     assert_true(refused > (slow_here() ? 100 : 1000));
-    bh_parts_free(2, fresh);
     free(data);
     bh_packer_free(g.packer);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }
 
 TEST(damaged_bundles_are_refused)
@@ -406,12 +379,10 @@ TEST(groups_that_are_none_are_refused)
     static const double bad_accel[] = {-1, NAN}, bad_place[] = {NAN, INFINITY, -INFINITY};
     static const int64_t bad_count[] = {0, -1, 1000, (int64_t)1 << 31, INT64_MAX};
     enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, behind the head of two */
-    bh_set set;
-    bh_part *parts;
     void *data;
     size_t bytes;
-    bh_set_make(BH_UNIFORM, 150, 31, &set);
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    BH_SET(set, BH_UNIFORM, 150, 31);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
     exchange(parts, 2, &geometric, false);
     giver g = giver_of(parts, 2, 0, &geometric, false);
     give(&g, 1, 0, 1, &data, &bytes);
@@ -439,8 +410,6 @@ TEST(groups_that_are_none_are_refused)
     }
     free(data);
     bh_packer_free(g.packer);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }
 
 TEST(a_bundle_of_other_particles_is_refused)
@@ -470,20 +439,18 @@ TEST(a_bundle_of_other_particles_is_refused)
     free(data);
     bh_packer_free(g.packer);
     for (int i = 0; i < 2; i++) {
-        bh_parts_free(2, parts[i]);
+        bh_parts_free(parts[i]);
         bh_set_free(&set[i]);
     }
 }
 
 TEST(callers_mistakes_are_told)
 {
-    bh_set set;
-    bh_part *parts;
     bh_packer *packer;
-    void *data = NULL;
+    HEAP void *data = NULL;
     size_t bytes = 7;
-    bh_set_make(BH_UNIFORM, 50, 3, &set);
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    BH_SET(set, BH_UNIFORM, 50, 3);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
     exchange(parts, 2, &geometric, false);
     giver g = giver_of(parts, 2, 0, &geometric, false);
     bh_bundle_group one = mine(&g, 0);
@@ -497,27 +464,21 @@ TEST(callers_mistakes_are_told)
     assert_int_equal(bh_packer_pack(g.packer, 1, 1, &one, &bad, NULL, NULL, &data, &bytes), EQP_ERR_ARGUMENT);
     assert_true(data == NULL && bytes == 7);
     give(&g, 1, 0, 1, &data, &bytes);
-    double *shifted = malloc(bytes + 8);
+    HEAP double *shifted = malloc(bytes + 8);
     assert_non_null(shifted);
     memcpy((unsigned char *)shifted + 1, data, bytes);
     assert_int_equal(bh_bundle_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one), EQP_ERR_ARGUMENT);
-    free(shifted);
-    free(data);
     bh_packer_free(g.packer);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }
 
 TEST(failing_allocations_lose_nothing)
 {
-    bh_set set;
-    bh_part *parts;
     size_t expected, bytes = 0;
     void *data = NULL;
     bh_packer *packer = NULL;
     SKIP_IF(!failing_malloc_works);
-    bh_set_make(BH_UNIFORM, 150, 3, &set);
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    BH_SET(set, BH_UNIFORM, 150, 3);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
     exchange(parts, 2, &geometric, false);
     giver g = giver_of(parts, 2, 0, &geometric, false);
     give(&g, 1, 0, 4, &data, &expected);
@@ -550,6 +511,4 @@ TEST(failing_allocations_lose_nothing)
     }
     free(data);
     bh_packer_free(g.packer);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }

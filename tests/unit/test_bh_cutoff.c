@@ -37,7 +37,7 @@ static void place(int64_t n, double size)
 static void compute(int64_t n, double cutoff, double eps, int leaf_size, int group_size, field *got)
 {
     const bh_mac mac = {.theta = 0.6, .G = GRAVITY, .cutoff = cutoff};
-    bh_serial serial;
+    FREED_BY(bh_serial_free) bh_serial serial;
     bh_kernel *kernel;
 
     assert_int_equal(bh_kernel_create(kernel_name, kernel_precision, &kernel), EQP_OK);
@@ -45,7 +45,6 @@ static void compute(int64_t n, double cutoff, double eps, int leaf_size, int gro
     assert_int_equal(
         bh_serial_force(&serial, kernel, &mac, GRAVITY, eps, got->a[0], got->a[1], got->a[2], got->a[3], &got->work),
         EQP_OK);
-    bh_serial_free(&serial);
     bh_kernel_free(kernel);
 }
 

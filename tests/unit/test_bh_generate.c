@@ -45,26 +45,24 @@ TEST(slices_are_parts_of_the_whole)
 {
     for (int kind = 0; kind < NKINDS; kind++) {
         bh_generator generator = parse(kinds[kind]);
-        bodies all = generate(kinds[kind], 0);
+        FREED_BY(free_bodies) bodies all = generate(kinds[kind], 0);
         for (int64_t parts = 1; parts <= 7; parts += 3) {
             for (int64_t part = 0; part < parts; part++) {
                 int64_t first = all.n * part / parts, n = all.n * (part + 1) / parts - first;
-                bodies some = make_bodies(n, 0);
+                FREED_BY(free_bodies) bodies some = make_bodies(n, 0);
                 assert_int_equal(slice(&generator, first, n, some.at), EQP_OK);
                 for (int k = 0; k < INPUTS; k++) {
                     assert_memory_equal(some.at[k], all.at[k] + first, (size_t)n * sizeof(double));
                 }
-                free_bodies(&some);
             }
         }
-        free_bodies(&all);
     }
 }
 
 TEST(everything_is_finite_with_mass_one_and_no_momentum)
 {
     for (int kind = 0; kind < NKINDS; kind++) {
-        bodies all = generate(kinds[kind], 0);
+        FREED_BY(free_bodies) bodies all = generate(kinds[kind], 0);
         double mass = 0, momentum[3] = {0, 0, 0}, size = 0;
         for (int64_t i = 0; i < all.n; i++) {
             for (int k = 0; k < INPUTS; k++) {
@@ -81,7 +79,6 @@ TEST(everything_is_finite_with_mass_one_and_no_momentum)
         for (int k = 0; k < 3; k++) {
             assert_near(momentum[k], 0, 1e-13 * size);
         }
-        free_bodies(&all);
     }
 }
 
@@ -93,22 +90,19 @@ TEST(seeds_give_different_particles)
             const char *name = kinds[kind];
             snprintf(text[s], sizeof text[s], "%.*s:seed=%d,n=200", (int)strcspn(name, ":"), name, s + 1);
         }
-        bodies a = generate(text[0], 0), b = generate(text[1], 0), again = generate(text[0], 0);
+        FREED_BY(free_bodies) bodies a = generate(text[0], 0), b = generate(text[1], 0), again = generate(text[0], 0);
         assert_memory_equal(a.at[X], again.at[X], 200 * sizeof(double));
         for (int64_t i = 0; i < 200; i++) {
             assert_true(a.at[X][i] != b.at[X][i]);
         }
-        free_bodies(&a);
-        free_bodies(&b);
-        free_bodies(&again);
     }
 }
 
 TEST(no_two_particles_share_a_place)
 {
     for (int kind = 0; kind < 7; kind++) {
-        bodies all = generate(kinds[kind], 0);
-        double *x = malloc((size_t)all.n * sizeof *x);
+        FREED_BY(free_bodies) bodies all = generate(kinds[kind], 0);
+        HEAP double *x = malloc((size_t)all.n * sizeof *x);
         int64_t same = 0;
         assert_non_null(x);
         memcpy(x, all.at[X], (size_t)all.n * sizeof *x);
@@ -117,8 +111,6 @@ TEST(no_two_particles_share_a_place)
             same += x[i] == x[i - 1];
         }
         assert_true(same <= (kind == 4 ? 20 : 0)); /* haloes of one particle have it in their centre */
-        free(x);
-        free_bodies(&all);
     }
 }
 
@@ -127,8 +119,8 @@ TEST(no_two_particles_share_a_place)
 static void check_profile(const char *text, double (*inside)(double s), double a, double limit)
 {
     static const double fraction[] = {0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98};
-    bodies all = generate(text, 0);
-    double *r = sorted_radii(&all);
+    FREED_BY(free_bodies) bodies all = generate(text, 0);
+    HEAP double *r = sorted_radii(&all);
 
     assert_true(r[all.n - 1] <= limit * a * (1 + 1e-12));
     for (int i = 0; i < 7; i++) {
@@ -136,8 +128,6 @@ static void check_profile(const char *text, double (*inside)(double s), double a
         double found = inside(r[(int64_t)(f * (double)all.n)] / a) / inside(limit);
         assert_near(found, f, 4 * sqrt(2 * f * (1 - f) / (double)all.n));
     }
-    free(r);
-    free_bodies(&all);
 }
 
 static double inside_plummer(double s)
@@ -165,7 +155,7 @@ TEST(directions_are_isotropic)
     static const char *const text[] = {"plummer:n=50000", "hernquist:n=50000", "uniform:n=50000,sigma=1"};
 
     for (int i = 0; i < 3; i++) {
-        bodies all = generate(text[i], 0);
+        FREED_BY(free_bodies) bodies all = generate(text[i], 0);
         for (int what = X; what <= VX; what += 3) {
             double mean[3] = {0}, square[3] = {0}, cross = 0;
             for (int64_t j = 0; j < all.n; j++) {
@@ -186,7 +176,6 @@ TEST(directions_are_isotropic)
             }
             assert_near(cross, 0, 0.008);
         }
-        free_bodies(&all);
     }
 }
 
@@ -204,7 +193,7 @@ static double square_hernquist(double s)
 
 static void check_dispersion(const char *text, double (*square)(double s))
 {
-    bodies all = generate(text, 0);
+    FREED_BY(free_bodies) bodies all = generate(text, 0);
     double sum[3] = {0}, wanted[3] = {0}, count[3] = {0};
 
     for (int64_t i = 0; i < all.n; i++) {
@@ -222,7 +211,6 @@ static void check_dispersion(const char *text, double (*square)(double s))
         assert_true(count[shell] > 2000);
         assert_near(sum[shell] / wanted[shell], 1, 6 / sqrt(count[shell]));
     }
-    free_bodies(&all);
 }
 
 TEST(speeds_follow_from_the_jeans_equation)
@@ -238,13 +226,12 @@ TEST(spheres_are_in_virial_equilibrium)
     static const char *const text[] = {"plummer:n=6000", "hernquist:n=6000", "clusters:n=6000,haloes=1"};
 
     for (int i = 0; i < 3; i++) {
-        bodies all = generate(text[i], 0);
+        FREED_BY(free_bodies) bodies all = generate(text[i], 0);
         bh_sums sums = sums_of_some(&all, 0, all.n, 0);
         assert_near(-2 * sums.kinetic / sums.virial, 1, 0.06);
         if (i == 0) {
             assert_near(sums.kinetic + sums.potential, -0.25, 0.01); /* standard units */
         }
-        free_bodies(&all);
     }
 }
 
@@ -252,7 +239,7 @@ TEST(spheres_are_in_virial_equilibrium)
 TEST(disks_are_two_galaxies_on_a_parabola)
 {
     SKIP_IF(slow_here());
-    bodies all = generate("disks:n=9000,ratio=0.5,separation=30,pericentre=3,inclination=40", 0);
+    FREED_BY(free_bodies) bodies all = generate("disks:n=9000,ratio=0.5,separation=30,pericentre=3,inclination=40", 0);
     bh_sums one = sums_of_some(&all, 0, 6000, 0.02), two = sums_of_some(&all, 6000, 3000, 0.02);
     double d = 0, v2 = 0, dx[3], dv[3];
 
@@ -277,16 +264,15 @@ TEST(disks_are_two_galaxies_on_a_parabola)
                                       one.momentum[2] * one.momentum[2]) /
                                      one.mass;
     assert_near(-2 * inner / one.virial, 1, 0.12);
-    free_bodies(&all);
 }
 
 /* The first 40 % of a galaxy are its disc: thin, exponential, in rotation. Ratio 1 and no inclination: plane z = 0. */
 TEST(discs_are_thin_exponential_and_rotate)
 {
     SKIP_IF(slow_here());
-    bodies all = generate("disks:n=50000,inclination=0,separation=1000,pericentre=0", 0);
+    FREED_BY(free_bodies) bodies all = generate("disks:n=50000,inclination=0,separation=1000,pericentre=0", 0);
     const int64_t n = 10000;
-    double *radius = malloc(n * sizeof *radius);
+    HEAP double *radius = malloc(n * sizeof *radius);
     double height = 0, spin = 0, speed = 0;
 
     assert_non_null(radius);
@@ -302,14 +288,12 @@ TEST(discs_are_thin_exponential_and_rotate)
     assert_near(radius[n / 2], 1.678, 0.06);        /* (1 + r) exp(-r) = 1/2 */
     assert_near(height, 0.04 * 9.8696 / 12, 0.002); /* of sech^2(z / 0.2) */
     assert_true(spin > 0.9 * speed);
-    free(radius);
-    free_bodies(&all);
 }
 
 /* The particles of a halo follow each other in the order; a jump farther than any halo is wide begins the next one. */
 static int64_t halo_masses(const char *text, double *mass, int64_t most)
 {
-    bodies all = generate(text, 0);
+    FREED_BY(free_bodies) bodies all = generate(text, 0);
     int64_t n = 0, begin = 0;
 
     for (int64_t i = 1; i <= all.n; i++) {
@@ -322,7 +306,6 @@ static int64_t halo_masses(const char *text, double *mass, int64_t most)
             begin = i;
         }
     }
-    free_bodies(&all);
     return n;
 }
 
@@ -355,6 +338,7 @@ TEST(cluster_masses_follow_the_power_law)
 
 TEST(uniform_bodies_are_uniform)
 {
+    FREED_BY(free_bodies)
     bodies ball = generate("uniform:n=40000,radius=2", 0),
            cube = generate("uniform:n=40000,radius=2,cube=1,sigma=0.5", 0);
     double *r = sorted_radii(&ball), inside = 0, v2 = 0;
@@ -376,14 +360,12 @@ TEST(uniform_bodies_are_uniform)
     assert_near(inside / (double)cube.n, 0.125, 0.007);
     assert_near(v2, 0.25, 0.006);
     free(r);
-    free_bodies(&ball);
-    free_bodies(&cube);
 }
 
 TEST(slices_outside_and_values_out_of_range_are_refused)
 {
     bh_generator generator = parse("plummer:n=10");
-    bodies some = make_bodies(10, 0);
+    FREED_BY(free_bodies) bodies some = make_bodies(10, 0);
 
     assert_int_equal(slice(&generator, 0, 0, some.at), EQP_OK);
     assert_int_equal(slice(&generator, 10, 0, some.at), EQP_OK);
@@ -399,7 +381,6 @@ TEST(slices_outside_and_values_out_of_range_are_refused)
     for (int i = 0; i < 10; i++) {
         assert_true(some.at[M][i] == 0);
     }
-    free_bodies(&some);
 }
 
 TEST(failing_allocations_are_reported)
@@ -407,7 +388,7 @@ TEST(failing_allocations_are_reported)
     static const char *const text[] = {"disks:n=100", "clusters:n=100"};
 
     SKIP_IF(!failing_malloc_works);
-    bodies some = make_bodies(100, 0);
+    FREED_BY(free_bodies) bodies some = make_bodies(100, 0);
     for (int i = 0; i < 2; i++) {
         bh_generator generator = parse(text[i]);
         int64_t k = 0;
@@ -424,5 +405,4 @@ TEST(failing_allocations_are_reported)
         assert_true(k == i + 1);
         memset(some.at[M], 0, 100 * sizeof(double));
     }
-    free_bodies(&some);
 }

@@ -33,17 +33,14 @@ static void assert_same_group(const bh_group *a, const bh_group *b)
 
 static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, const bh_mac *mac)
 {
-    bh_tree whole;
-    bh_part *parts;
     bh_group *group;
-    bh_list a, b;
     int64_t ngroups, met = 0, interactions = 0;
-    bh_set_tree(set, leaf_size, &whole);
+    BH_TREE(whole, set, leaf_size);
     assert_int_equal(bh_groups_make(&whole, set->key, group_size, set->accel, &ngroups, &group), EQP_OK);
-    bh_parts_make(set, leaf_size, group_size, nranks, pieces, &parts);
+    BH_PARTS(parts, set, leaf_size, group_size, nranks, pieces);
     exchange(parts, nranks, mac, false);
-    bh_list_init(&a);
-    bh_list_init(&b);
+    BH_LIST(a);
+    BH_LIST(b);
     for (int r = 0; r < nranks; r++) {
         int64_t w = 0;
         for (int64_t g = 0; g < parts[r].ngroups; g++) {
@@ -60,11 +57,7 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     }
     assert_int_equal(met, ngroups);
     assert_true(interactions >= ngroups);
-    bh_list_free(&a);
-    bh_list_free(&b);
-    bh_parts_free(nranks, parts);
     free(group);
-    bh_tree_free(&whole);
 }
 
 TEST(lists_do_not_depend_on_the_number_of_ranks)
@@ -72,8 +65,7 @@ TEST(lists_do_not_depend_on_the_number_of_ranks)
     static const int ranks[] = {1, 2, 3, 7};
     static const int sizes[][2] = {{8, 8}, {1, 12}, {16, 4}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 700, 11, &set);
+        BH_SET(set, kind, slow_here() ? 80 : 700, 11);
         for (size_t r = 0; r < sizeof(ranks) / sizeof(*ranks); r++) {
             for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
                 check_ranks(&set, sizes[s][0], sizes[s][1], ranks[r], 1, &geometric);
@@ -89,7 +81,6 @@ TEST(lists_do_not_depend_on_the_number_of_ranks)
             check_ranks(&set, 8, 8, ranks[r], 2, &within);
             set.bare = false;
         }
-        bh_set_free(&set);
     }
 }
 
@@ -97,15 +88,13 @@ TEST(few_particles_and_many_ranks_agree)
 {
     for (int64_t n = 0; n <= 3; n++) {
         for (int nranks = 1; nranks <= 4; nranks++) {
-            bh_set set;
-            bh_set_make(BH_UNIFORM, n, 5, &set);
+            BH_SET(set, BH_UNIFORM, n, 5);
             check_ranks(&set, 1, 1, nranks, 2, &geometric);
             const bh_mac within = cut(&set);
             check_ranks(&set, 1, 1, nranks, 1, &relative);
             check_ranks(&set, 1, 1, nranks, 2, &within);
             set.bare = true;
             check_ranks(&set, 1, 1, nranks, 2, &within);
-            bh_set_free(&set);
         }
     }
 }
@@ -134,13 +123,10 @@ static void sort_messages(message *cells, message *particles)
 /* Tiles dealt out by their centres: every rank computes some of every group, and together they compute it all once. */
 static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
 {
-    bh_tree whole;
-    bh_part *parts;
-    bh_list list;
-    bh_set_tree(set, 6, &whole);
-    bh_parts_make(set, 6, 10, nranks, 2, &parts);
+    BH_TREE(whole, set, 6);
+    BH_PARTS(parts, set, 6, 10, nranks, 2);
     exchange(parts, nranks, mac, true);
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int owner = 0; owner < nranks; owner++) {
         for (int64_t g = 0; g < parts[owner].ngroups; g++) {
             const bh_group *group = &parts[owner].group[g];
@@ -170,22 +156,17 @@ static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
             }
         }
     }
-    bh_list_free(&list);
-    bh_parts_free(nranks, parts);
-    bh_tree_free(&whole);
 }
 
 TEST(dealt_tiles_are_computed_exactly_once)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 23, &set);
+        BH_SET(set, kind, slow_here() ? 80 : 300, 23);
         check_dealt_tiles(&set, 3, &geometric);
         const bh_mac within = cut(&set);
         check_dealt_tiles(&set, 2, &relative);
         set.bare = true;
         check_dealt_tiles(&set, 3, &within);
-        bh_set_free(&set);
     }
 }
 
@@ -193,10 +174,9 @@ TEST(dealt_tiles_are_computed_exactly_once)
 static int64_t compare_absent(const bh_part *part, const bh_mac *mac, const bh_choice *choice, int rank)
 {
     const bh_tree *tree = &part->tree;
-    bh_list all, only;
     int64_t absent = 0;
-    bh_list_init(&all);
-    bh_list_init(&only);
+    BH_LIST(all);
+    BH_LIST(only);
     for (int64_t g = 0; g < part->ngroups; g++) {
         const bh_group *group = &part->group[g];
         assert_int_equal(bh_walk_sampled(tree, tree->root, group, mac, choice, 0, NULL, NULL, &all), EQP_OK);
@@ -208,16 +188,13 @@ static int64_t compare_absent(const bh_part *part, const bh_mac *mac, const bh_c
         }
         absent += all.nabsent;
     }
-    bh_list_free(&only);
-    bh_list_free(&all);
     return absent;
 }
 
 /* The branches of others that the groups open, as they are found from the top alone. */
 static void append_branches(const bh_part *part, const bh_mac *mac, message *out)
 {
-    bh_list list;
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int64_t g = 0; g < part->ngroups; g++) {
         assert_int_equal(bh_walk_branches(&part->tree, &part->group[g], mac, &list), EQP_OK);
         for (int64_t i = 0; i < list.nabsent; i++) {
@@ -226,14 +203,12 @@ static void append_branches(const bh_part *part, const bh_mac *mac, message *out
             append(out, name, sizeof(name));
         }
     }
-    bh_list_free(&list);
 }
 
 /* Appends the cells that a tree without grafts does not have. */
 static void append_lacking(const bh_part *part, const bh_mac *mac, message *out)
 {
-    bh_list list;
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int64_t g = 0; g < part->ngroups; g++) {
         assert_int_equal(bh_walk(&part->tree, part->tree.root, &part->group[g], mac, NULL, NULL, NULL, &list), EQP_OK);
         for (int64_t i = 0; i < list.nabsent; i++) {
@@ -242,14 +217,12 @@ static void append_lacking(const bh_part *part, const bh_mac *mac, message *out)
             append(out, name, sizeof(name));
         }
     }
-    bh_list_free(&list);
 }
 
 static void check_branches(const bh_set *set, int nranks, int leaf_size, const bh_mac *mac)
 {
-    bh_part *parts;
     message lacking = {0}, before = {0}, after = {0};
-    bh_parts_make(set, leaf_size, 8, nranks, 2, &parts);
+    BH_PARTS(parts, set, leaf_size, 8, nranks, 2);
     for (int r = 0; r < nranks; r++) {
         append_lacking(&parts[r], mac, &lacking);
         append_branches(&parts[r], mac, &before);
@@ -263,22 +236,19 @@ static void check_branches(const bh_set *set, int nranks, int leaf_size, const b
     free(lacking.bytes);
     free(before.bytes);
     free(after.bytes);
-    bh_parts_free(nranks, parts);
 }
 
 TEST(opened_branches_are_found_whatever_was_grafted)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         for (int nranks = 1; nranks <= 4; nranks++) {
-            bh_set set;
-            bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 17, &set);
+            BH_SET(set, kind, slow_here() ? 80 : 300, 17);
             const bh_mac within = cut(&set);
             check_branches(&set, nranks, 8, &geometric);
             check_branches(&set, nranks, 2, &relative);
             check_branches(&set, nranks, 8, &within);
             set.bare = true;
             check_branches(&set, nranks, 2, &within);
-            bh_set_free(&set);
         }
     }
 }
@@ -289,11 +259,9 @@ TEST(what_is_absent_is_found_before_and_after_the_exchange)
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         for (int nranks = 1; nranks <= 3; nranks++) {
             for (size_t m = 0; m < sizeof(macs) / sizeof(*macs); m++) {
-                bh_set set;
-                bh_part *parts;
                 int64_t absent = 0;
-                bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 3, &set);
-                bh_parts_make(&set, 8, 8, nranks, 2, &parts);
+                BH_SET(set, kind, slow_here() ? 80 : 300, 3);
+                BH_PARTS(parts, &set, 8, 8, nranks, 2);
                 for (int r = 0; r < nranks; r++) {
                     chooser c;
                     const bh_choice *choice = choose(&c, &parts[r].tree.box, nranks, r);
@@ -307,8 +275,6 @@ TEST(what_is_absent_is_found_before_and_after_the_exchange)
                 for (int r = 0; r < nranks; r++) {
                     assert_int_equal(compare_absent(&parts[r], &macs[m], NULL, r), 0);
                 }
-                bh_parts_free(nranks, parts);
-                bh_set_free(&set);
             }
         }
     }

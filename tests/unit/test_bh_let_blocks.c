@@ -64,18 +64,15 @@ static int64_t sort_ids(int64_t n, int64_t *id)
 
 static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_mac *mac)
 {
-    bh_tree whole;
-    bh_part *parts;
-    bh_list list;
-    bh_set_tree(set, 6, &whole);
-    bh_parts_make(set, 6, 10, nranks, 2, &parts);
-    bh_list_init(&list);
+    BH_TREE(whole, set, 6);
+    BH_PARTS(parts, set, 6, 10, nranks, 2);
+    BH_LIST(list);
     for (int from = 0; from < nranks; from++) {
         const int to = (from + 1) % nranks;
         chooser c;
         const bh_choice *choice = choose(&c, &whole.box, nranks, to);
         needed n = {.whole = &whole, .home = &parts[from]};
-        bundle sent;
+        FREED_BY(bundle_free) bundle sent;
         for (int owner = 0; owner < nranks; owner++) {
             for (int64_t g = 0; g < parts[owner].ngroups; g++) {
                 const bh_group *group = &parts[owner].group[g];
@@ -90,36 +87,28 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
         if (nneeded > 0) {
             assert_memory_equal(sent.id, n.ids.bytes, (size_t)nneeded * sizeof(int64_t));
         }
-        bundle_free(&sent);
         free(n.ids.bytes);
     }
-    bh_list_free(&list);
-    bh_parts_free(nranks, parts);
-    bh_tree_free(&whole);
 }
 
 TEST(of_shared_groups_only_what_a_sharer_opens_and_takes_travels)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 150, 29, &set);
+        BH_SET(set, kind, 150, 29);
         check_only_what_is_needed(&set, 2, &geometric);
         check_only_what_is_needed(&set, 3, &relative);
-        bh_set_free(&set);
     }
 }
 
 TEST(a_block_is_packed_once_for_all_who_want_it)
 {
     const int nranks = 4;
-    bh_set set;
-    bh_part *parts;
     bh_let *let;
     bh_let_blocks blocks;
-    bundle all;
+    FREED_BY(bundle_free) bundle all;
     int64_t asked = 0, shared = 0;
-    bh_set_make(BH_CLUSTERED, 400, 9, &set);
-    bh_parts_make(&set, 4, 8, nranks, 1, &parts);
+    BH_SET(set, BH_CLUSTERED, 400, 9);
+    BH_PARTS(parts, &set, 4, 8, nranks, 1);
     assert_int_equal(bh_let_create(&parts[0].tree, &let), EQP_OK);
     for (int to = 1; to < nranks; to++) {
         mark_for(let, parts, nranks, to, &geometric, false);
@@ -129,7 +118,7 @@ TEST(a_block_is_packed_once_for_all_who_want_it)
     assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL), EQP_ERR_STATE);
     assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_ERR_STATE);
     for (int to = 1; to < nranks; to++) {
-        bundle alone;
+        FREED_BY(bundle_free) bundle alone;
         int64_t at = 0;
         pack_for(parts, nranks, 0, to, &geometric, false, &alone);
         for (int64_t b = 0; b < alone.n; b++) { /* those of one asker, in the same order */
@@ -139,7 +128,6 @@ TEST(a_block_is_packed_once_for_all_who_want_it)
             assert_int_equal(all.bytes[at], alone.bytes[b]);
         }
         asked += alone.n;
-        bundle_free(&alone);
     }
     for (int64_t b = 0; b < all.n; b++) {
         asked -= all.nasking[b];
@@ -148,11 +136,8 @@ TEST(a_block_is_packed_once_for_all_who_want_it)
     assert_int_equal(asked, 0);
     assert_true(shared > 0);
     assert_int_equal(sort_ids(all.n, all.id), all.n);
-    bundle_free(&all);
     bh_let_free(let);
     bh_let_free(NULL);
-    bh_parts_free(nranks, parts);
-    bh_set_free(&set);
 }
 
 TEST(blocks_have_numbers_of_their_own_and_known_sizes)
@@ -183,11 +168,10 @@ TEST(blocks_have_numbers_of_their_own_and_known_sizes)
 /* Grafts a bad block in memory of exactly its size, so that a sanitizer sees any step over its end. */
 static int graft_copy(bh_tree *tree, int home, const unsigned char *bytes, size_t size)
 {
-    unsigned char *copy = malloc(size > 0 ? size : 1);
+    HEAP unsigned char *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     const int code = bh_let_graft(tree, home, copy, size);
-    free(copy);
     return code;
 }
 
@@ -218,8 +202,7 @@ static bool damage_block(bh_tree *tree, unsigned char *block, size_t size, uint6
 /* Blocks without their parents, the same block twice, and two different blocks with one number. */
 static void check_order(const bh_set *set, const bundle *out)
 {
-    bh_part *parts;
-    bh_parts_make(set, 4, 4, 2, 1, &parts);
+    BH_PARTS(parts, set, 4, 4, 2, 1);
     bh_tree *tree = &parts[1].tree;
     const unsigned char *at = out->data + out->size;
     int64_t early = 0;
@@ -240,25 +223,22 @@ static void check_order(const bh_set *set, const bundle *out)
     at = out->data;
     for (int64_t b = 0; b < out->n; b++) { /* the same mass in other places */
         const size_t size = (size_t)out->bytes[b];
-        unsigned char *other = malloc(size);
+        HEAP unsigned char *other = malloc(size);
         assert_non_null(other);
         memcpy(other, at, size);
         other[size - 1] ^= 0x80;
         assert_int_equal(bh_let_graft(tree, 0, other, size), EQP_ERR_FORMAT);
-        free(other);
         at += size;
     }
     assert_int_equal(bh_tree_check(tree), EQP_OK);
-    bh_parts_free(2, parts);
 }
 
 TEST(a_damaged_block_is_refused_and_changes_nothing)
 {
-    bh_set set;
     bh_part *parts;
-    bundle out;
+    FREED_BY(bundle_free) bundle out;
     int64_t accepted = 0;
-    bh_set_make(BH_UNIFORM, 150, 31, &set);
+    BH_SET(set, BH_UNIFORM, 150, 31);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     bh_tree *tree = &parts[1].tree;
     pack_for(parts, 2, 0, 1, &geometric, false, &out);
@@ -268,7 +248,7 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
         if (damage_block(tree, at, size, (uint64_t)b)) {
             const bundle before = {.n = b, .bytes = out.bytes, .data = out.data};
             assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT); /* not the same block */
-            bh_parts_free(2, parts);
+            bh_parts_free(parts);
             bh_parts_make(&set, 4, 4, 2, 1, &parts);
             tree = &parts[1].tree;
             graft_all(tree, 0, &before);
@@ -289,20 +269,16 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
     }
     assert_int_equal(bh_tree_check(tree), EQP_OK);
     check_order(&set, &out);
-    bundle_free(&out);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
+    bh_parts_free(parts);
 }
 
 TEST(blocks_in_a_row_are_grafted_as_one_by_one)
 {
-    bh_set set;
-    bh_part *parts, *twins;
-    bundle out;
+    FREED_BY(bundle_free) bundle out;
     size_t size = 0;
-    bh_set_make(BH_CLUSTERED, 400, 38, &set);
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
-    bh_parts_make(&set, 4, 4, 2, 1, &twins);
+    BH_SET(set, BH_CLUSTERED, 400, 38);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
+    BH_PARTS(twins, &set, 4, 4, 2, 1);
     bh_tree *tree = &parts[1].tree, *twin = &twins[1].tree;
     pack_for(parts, 2, 0, 1, &geometric, false, &out);
     for (int64_t b = 0; b < out.n; b++) {
@@ -318,10 +294,6 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     assert_int_equal(tree->sources.n, twin->sources.n);
     assert_memory_equal(tree->sources.x, twin->sources.x, (size_t)tree->sources.n * sizeof(double));
     assert_int_equal(bh_tree_check(tree), EQP_OK);
-    bundle_free(&out);
-    bh_parts_free(2, parts);
-    bh_parts_free(2, twins);
-    bh_set_free(&set);
 }
 
 /* A word of a block is changed; whether the block is refused then. */
@@ -337,14 +309,12 @@ static bool is_refused(bh_tree *tree, unsigned char *block, size_t size, size_t 
 
 TEST(damaged_blocks_of_bare_trees_are_refused)
 {
-    bh_set set;
-    bh_part *parts;
-    bundle out;
+    FREED_BY(bundle_free) bundle out;
     int64_t families = 0;
-    bh_set_make(BH_UNIFORM, 300, 37, &set);
+    BH_SET(set, BH_UNIFORM, 300, 37);
     set.bare = true;
     const bh_mac within = cut(&set);
-    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
     bh_tree *tree = &parts[1].tree;
     pack_for(parts, 2, 0, 1, &within, false, &out);
     unsigned char *at = out.data;
@@ -381,9 +351,6 @@ TEST(damaged_blocks_of_bare_trees_are_refused)
     }
     assert_true(families > 3 && families < out.n);
     assert_int_equal(bh_tree_check(tree), EQP_OK);
-    bundle_free(&out);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }
 
 /* Everything from the build to the list of rank 1, from nothing. */
@@ -391,15 +358,14 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
 {
     bh_tree tree[2];
     bh_let *let = NULL;
-    bh_group *group = NULL;
-    bh_list list;
+    HEAP bh_group *group = NULL;
     bh_let_blocks blocks = {0};
-    unsigned char *bytes = NULL;
+    HEAP unsigned char *bytes = NULL;
     int64_t ngroups = 0;
     int code = EQP_OK;
     chooser c;
     const bh_choice *choice = choose(&c, &parts[0].set.box, 2, 1);
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int r = 0; r < 2; r++) {
         const bh_set *s = &parts[r].set;
         bh_tree_init(&tree[r], 4);
@@ -428,10 +394,7 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
                                &list);
         assert_int_equal(list.nabsent, 0);
     }
-    bh_list_free(&list);
     bh_let_free(let);
-    free(group);
-    free(bytes);
     for (int r = 0; r < 2; r++) {
         assert_int_equal(bh_tree_check(&tree[r]), EQP_OK);
         bh_tree_free(&tree[r]);
@@ -442,13 +405,11 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
 TEST(every_failing_allocation_is_reported)
 {
     SKIP_IF(!failing_malloc_works);
-    bh_set set;
-    bh_part *parts;
     int64_t k = 0, nbranches;
-    bh_set_make(BH_UNIFORM, 900, 41, &set);
-    bh_parts_make(&set, 4, 8, 2, 1, &parts);
+    BH_SET(set, BH_UNIFORM, 900, 41);
+    BH_PARTS(parts, &set, 4, 8, 2, 1);
     nbranches = parts[0].tree.nbranches + parts[1].tree.nbranches;
-    bh_cell *branch = malloc((size_t)nbranches * sizeof(*branch));
+    HEAP bh_cell *branch = malloc((size_t)nbranches * sizeof(*branch));
     assert_non_null(branch);
     memcpy(branch, parts[0].tree.cell, (size_t)parts[0].tree.nbranches * sizeof(*branch));
     memcpy(branch + parts[0].tree.nbranches, parts[1].tree.cell, (size_t)parts[1].tree.nbranches * sizeof(*branch));
@@ -462,7 +423,4 @@ TEST(every_failing_allocation_is_reported)
         }
     }
     assert_true(k > 20);
-    free(branch);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }

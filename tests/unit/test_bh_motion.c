@@ -8,14 +8,13 @@
 static void tree_forces(bodies *s)
 {
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1};
-    bh_serial serial;
+    FREED_BY(bh_serial_free) bh_serial serial;
 
     assert_int_equal(bh_serial_build(&serial, s->n, s->at[X], s->at[Y], s->at[Z], s->at[M], NULL, BH_DEFAULT_LEAF_SIZE,
                                      BH_DEFAULT_GROUP_SIZE),
                      EQP_OK);
     assert_int_equal(bh_serial_force(&serial, NULL, &mac, 1, s->eps, s->at[AX], s->at[AY], s->at[AZ], s->at[POT], NULL),
                      EQP_OK);
-    bh_serial_free(&serial);
 }
 
 static void step(bodies *s, double dt, void (*forces)(bodies *))
@@ -44,7 +43,7 @@ static bodies make_binary(void)
 
 TEST(sums_of_a_binary_are_those_on_paper)
 {
-    bodies pair = make_binary();
+    FREED_BY(free_bodies) bodies pair = make_binary();
 
     for (int i = 0; i < 2; i++) { /* move the pair and its centre of mass */
         pair.at[Y][i] += 10;
@@ -62,7 +61,6 @@ TEST(sums_of_a_binary_are_those_on_paper)
     assert_near(sums.momentum[2], 8, 1e-14);
     assert_near(sums.angular[0], 80, 1e-13);
     assert_near(sums.angular[2], 0.75 * sqrt(4 * 0.75), 1e-14); /* reduced mass x sqrt(M a (1 - e^2)) */
-    free_bodies(&pair);
 }
 
 TEST(sums_of_nothing_are_zero)
@@ -77,7 +75,7 @@ TEST(sums_of_nothing_are_zero)
 
 TEST(sums_do_not_lose_small_terms)
 {
-    bodies s = make_bodies(1002, 0);
+    FREED_BY(free_bodies) bodies s = make_bodies(1002, 0);
 
     for (int64_t i = 0; i < s.n; i++) {
         s.at[M][i] = 1;
@@ -86,20 +84,18 @@ TEST(sums_do_not_lose_small_terms)
     s.at[VX][0] = 1e16;
     s.at[VX][1001] = -1e16;
     assert_near(sums_of(&s).momentum[0], 1, 1e-15);
-    free_bodies(&s);
 }
 
 /* How far the binary is from where it started after one period of `steps` steps. */
 static double error_after_a_period(int steps)
 {
-    bodies pair = make_binary();
+    FREED_BY(free_bodies) bodies pair = make_binary();
     double start = pair.at[X][1];
 
     for (int i = 0; i < steps; i++) {
         step(&pair, 3.14159265358979323846 / steps, direct_forces);
     }
     double error = hypot(pair.at[X][1] - start, pair.at[Y][1]);
-    free_bodies(&pair);
     return error;
 }
 
@@ -112,7 +108,7 @@ TEST(the_leapfrog_is_of_second_order)
 
 TEST(the_leapfrog_runs_backwards_to_where_it_began)
 {
-    bodies pair = make_binary(), start = make_binary();
+    FREED_BY(free_bodies) bodies pair = make_binary(), start = make_binary();
 
     for (int i = 0; i < 400; i++) {
         step(&pair, i < 200 ? 0.01 : -0.01, direct_forces);
@@ -122,8 +118,6 @@ TEST(the_leapfrog_runs_backwards_to_where_it_began)
             assert_near(pair.at[k][i], start.at[k][i], 1e-11);
         }
     }
-    free_bodies(&pair);
-    free_bodies(&start);
 }
 
 static double length(const double a[3], const double b[3])
@@ -136,7 +130,7 @@ static double length(const double a[3], const double b[3])
  * opposite), virial ratio 0.978 to 0.984. The limits leave a factor of about 4. */
 TEST(a_plummer_sphere_conserves_what_it_should_over_200_steps)
 {
-    bodies s = generate("plummer:n=4096,seed=11", 0.05);
+    FREED_BY(free_bodies) bodies s = generate("plummer:n=4096,seed=11", 0.05);
     double worst = 0;
 
     tree_forces(&s);
@@ -156,7 +150,6 @@ TEST(a_plummer_sphere_conserves_what_it_should_over_200_steps)
     assert_true(length(now.angular, first.angular) < 1e-4);
     assert_near(now.mass, 1, 1e-14);
     assert_near(-2 * now.kinetic / now.virial, 1, 0.05);
-    free_bodies(&s);
 }
 
 TEST(a_rung_is_as_deep_as_the_acceleration_asks_for)
@@ -301,8 +294,8 @@ TEST(all_on_one_rung_are_the_steps_of_that_length)
 {
     for (int n = 1; n <= 4; n += 3) {
         const bh_rungs rungs = {.n = n, .dt = ldexp(1.0 / 128, n - 1), .limit = n == 1 ? 1e9 : 0};
-        climbers c = make_climbers(40);
-        bodies s = make_bodies(40, 0.01);
+        FREED_BY(free_climbers) climbers c = make_climbers(40);
+        FREED_BY(free_bodies) bodies s = make_bodies(40, 0.01);
         for (int k = 0; k < COLUMNS; k++) {
             memcpy(s.at[k], c.s.at[k], 40 * sizeof(double));
         }
@@ -314,8 +307,6 @@ TEST(all_on_one_rung_are_the_steps_of_that_length)
         for (int k = 0; k < COLUMNS; k++) {
             assert_memory_equal(s.at[k], c.s.at[k], 40 * sizeof(double));
         }
-        free_bodies(&s);
-        free_climbers(&c);
     }
 }
 
@@ -323,7 +314,7 @@ TEST(all_on_one_rung_are_the_steps_of_that_length)
 static double energy_error(int n, double limit, int64_t *evaluations, int64_t *deepest)
 {
     const bh_rungs rungs = {.n = n, .dt = 1.0 / 16, .limit = limit};
-    climbers c = make_climbers(200);
+    FREED_BY(free_climbers) climbers c = make_climbers(200);
     const bh_sums first = sums_of(&c.s);
     const double energy = first.kinetic + first.potential;
     double worst = 0;
@@ -335,7 +326,6 @@ static double energy_error(int n, double limit, int64_t *evaluations, int64_t *d
     }
     *evaluations = c.evaluations;
     *deepest = c.deepest;
-    free_climbers(&c);
     return worst;
 }
 
@@ -354,7 +344,7 @@ TEST(rungs_save_forces_where_few_move_fast)
 TEST(sums_know_what_each_rung_still_lacks)
 {
     const bh_rungs rungs = {.n = 6, .dt = 1.0 / 16, .limit = 1e-4};
-    climbers c = make_climbers(100);
+    FREED_BY(free_climbers) climbers c = make_climbers(100);
     bodies *s = &c.s;
     const double *const a[3] = {s->at[AX], s->at[AY], s->at[AZ]};
     double *const v[3] = {s->at[VX], s->at[VY], s->at[VZ]};
@@ -367,5 +357,4 @@ TEST(sums_know_what_each_rung_still_lacks)
     const bh_sums after = sums_of(s);
     assert_near(sums.kinetic, after.kinetic, 1e-13 * after.kinetic);
     assert_near(sums.angular[1], after.angular[1], 1e-13);
-    free_climbers(&c);
 }

@@ -28,7 +28,7 @@ static void compare_with_direct_in(bh_precision precision, double precise, int64
 {
     static const bh_mac open_all = {.theta = 0, .G = 1};
     double got[4][MOST], wanted[4][MOST] = {{0}};
-    bh_serial serial;
+    FREED_BY(bh_serial_free) bh_serial serial;
     bh_serial_work work;
     bh_kernel *kernel;
 
@@ -36,7 +36,6 @@ static void compare_with_direct_in(bh_precision precision, double precise, int64
     assert_int_equal(bh_serial_build(&serial, n, x, y, z, m, NULL, leaf_size, group_size), EQP_OK);
     assert_int_equal(bh_serial_force(&serial, kernel, &open_all, 1, eps, got[0], got[1], got[2], got[3], &work),
                      EQP_OK);
-    bh_serial_free(&serial);
     bh_kernel_free(kernel);
     assert_true(work.pairs == n * n && work.cells == 0);
     bh_direct(n, x, y, z, m, 1, eps, n, x, y, z, wanted[0], wanted[1], wanted[2], wanted[3]);
@@ -113,7 +112,7 @@ TEST(failing_allocations_are_reported)
     SKIP_IF(!failing_malloc_works);
     place(MOST, 1);
     for (;; k++) {
-        bh_serial serial;
+        FREED_BY(bh_serial_free) bh_serial serial;
         a[0][3] = 42;
         failing_malloc_start(k);
         int code = bh_serial_build(&serial, MOST, x, y, z, m, m, 4, 8);
@@ -121,7 +120,6 @@ TEST(failing_allocations_are_reported)
             code = bh_serial_force(&serial, NULL, &mac, 1, 0.1, a[0], a[1], a[2], a[3], NULL);
         }
         int64_t failures = failing_malloc_stop();
-        bh_serial_free(&serial);
         if (failures == 0) {
             assert_int_equal(code, EQP_OK);
             break;

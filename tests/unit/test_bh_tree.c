@@ -104,12 +104,10 @@ TEST(cells_follow_the_count_rule)
 {
     static const int leaf_sizes[] = {1, 3, 16, 1000};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 400, 2, &set);
+        BH_SET(set, kind, 400, 2);
         for (size_t s = 0; s < sizeof(leaf_sizes) / sizeof(*leaf_sizes); s++) {
-            bh_tree tree;
             int64_t leaves = 0;
-            bh_set_tree(&set, leaf_sizes[s], &tree);
+            BH_TREE(tree, &set, leaf_sizes[s]);
             assert_int_equal(tree.ncells, cells_by_rule(&set, leaf_sizes[s], 0, set.n, 0));
             for (int64_t c = 0; c < tree.ncells; c++) {
                 const bh_cell *cell = &tree.cell[c];
@@ -122,9 +120,7 @@ TEST(cells_follow_the_count_rule)
                 }
             }
             assert_int_equal(leaves, set.n);
-            bh_tree_free(&tree);
         }
-        bh_set_free(&set);
     }
 }
 
@@ -173,32 +169,24 @@ static void check_moments(const bh_tree *tree, const bh_cell *cell)
 TEST(moments_agree_with_brute_force)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_tree tree;
-        bh_set_make((enum bh_set_kind)kind, 500, 4, &set);
-        bh_set_tree(&set, 3, &tree);
+        BH_SET(set, kind, 500, 4);
+        BH_TREE(tree, &set, 3);
         for (int64_t c = 0; c < tree.ncells; c++) {
             check_moments(&tree, &tree.cell[c]);
         }
-        bh_tree_free(&tree);
-        bh_set_free(&set);
     }
 }
 
 TEST(a_cell_without_mass_keeps_finite_moments)
 {
-    bh_set set;
-    bh_tree tree;
-    bh_set_make(BH_UNIFORM, 50, 4, &set);
+    BH_SET(set, BH_UNIFORM, 50, 4);
     memset(set.m, 0, 50 * sizeof(*set.m));
-    bh_set_tree(&set, 4, &tree);
+    BH_TREE(tree, &set, 4);
     for (int64_t c = 0; c < tree.ncells; c++) {
         const bh_moments *moments = &tree.cell[c].moments;
         assert_true(moments->mass == 0 && moments->offset == 0 && isfinite(moments->com[0] + moments->com[1]));
         assert_true(moments->quad[0] == 0 && moments->quad[5] == 0);
     }
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }
 
 static void check_group(const bh_set *set, const bh_group *group, int group_size)
@@ -236,13 +224,11 @@ TEST(groups_are_the_largest_small_cells)
 {
     static const int sizes[][2] = {{8, 8}, {1, 20}, {30, 5}, {4, 1}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 300, 6, &set);
+        BH_SET(set, kind, 300, 6);
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
-            bh_tree tree;
             bh_group *group;
             int64_t ngroups, next = 0;
-            bh_set_tree(&set, sizes[s][0], &tree);
+            BH_TREE(tree, &set, sizes[s][0]);
             assert_int_equal(bh_groups_make(&tree, set.key, sizes[s][1], set.accel, &ngroups, &group), EQP_OK);
             for (int64_t g = 0; g < ngroups; g++) {
                 assert_int_equal(group[g].first, next);
@@ -252,20 +238,16 @@ TEST(groups_are_the_largest_small_cells)
             assert_int_equal(next, set.n);
             free(group);
             assert_int_equal(bh_groups_make(&tree, set.key, 0, NULL, &ngroups, &group), EQP_ERR_ARGUMENT);
-            bh_tree_free(&tree);
         }
-        bh_set_free(&set);
     }
 }
 
 TEST(coincident_particles_end_in_a_deepest_leaf_and_in_runs)
 {
-    bh_set set;
-    bh_tree tree;
     bh_group *group;
     int64_t ngroups;
-    bh_set_make(BH_COINCIDENT, 5000, 1, &set);
-    bh_set_tree(&set, 16, &tree);
+    BH_SET(set, BH_COINCIDENT, 5000, 1);
+    BH_TREE(tree, &set, 16);
     assert_int_equal(tree.ncells, EQP_CURVE_BITS + 1);
     const bh_cell *deepest = &tree.cell[tree.ncells - 1];
     assert_true(deepest->level == EQP_CURVE_BITS && deepest->nchild == 0 && deepest->count == 5000);
@@ -276,26 +258,20 @@ TEST(coincident_particles_end_in_a_deepest_leaf_and_in_runs)
         assert_int_equal(group[g].count, g + 1 < ngroups ? 64 : 5000 % 64);
     }
     free(group);
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }
 
 TEST(none_one_and_two_particles_make_trees)
 {
     for (int64_t n = 0; n <= 2; n++) {
-        bh_set set;
-        bh_tree tree;
         bh_group *group;
         int64_t ngroups;
-        bh_set_make(BH_UNIFORM, n, 8, &set);
-        bh_set_tree(&set, 2, &tree);
+        BH_SET(set, BH_UNIFORM, n, 8);
+        BH_TREE(tree, &set, 2);
         assert_int_equal(tree.ncells, n > 0);
         assert_int_equal(tree.root, n > 0 ? 0 : -1);
         assert_int_equal(bh_groups_make(&tree, set.key, 2, NULL, &ngroups, &group), EQP_OK);
         assert_int_equal(ngroups, n > 0);
         free(group);
-        bh_tree_free(&tree);
-        bh_set_free(&set);
     }
 }
 
@@ -306,9 +282,8 @@ static int build(bh_tree *tree, const bh_set *set, int nintervals, const bh_inte
 
 TEST(wrong_input_is_refused)
 {
-    bh_set set;
-    bh_tree tree;
-    bh_set_make(BH_UNIFORM, 100, 8, &set);
+    FREED_BY(bh_tree_free) bh_tree tree;
+    BH_SET(set, BH_UNIFORM, 100, 8);
     const uint64_t middle = set.key[50];
     const bh_interval all = {0, EQP_CURVE_END}, part = {0, middle}, beyond = {0, EQP_CURVE_END + 1};
     const bh_interval overlap[2] = {{0, middle + 1}, {middle, EQP_CURVE_END}}, backward = {middle, 0};
@@ -334,29 +309,23 @@ TEST(wrong_input_is_refused)
     assert_int_equal(bh_tree_top(&tree, 0, NULL, 0), EQP_ERR_ARGUMENT);
     assert_int_equal(bh_tree_top(&tree, 1, tree.cell, 0), EQP_OK);
     assert_int_equal(bh_tree_top(&tree, 1, tree.cell, 0), EQP_ERR_STATE);
-    bh_tree_free(&tree);
     bh_tree_free(NULL);
-    bh_set_free(&set);
 }
 
 TEST(a_small_cell_above_the_branches_is_refused)
 {
-    bh_set set;
-    bh_tree tree;
-    bh_set_make(BH_UNIFORM, 100, 8, &set);
+    FREED_BY(bh_tree_free) bh_tree tree;
+    BH_SET(set, BH_UNIFORM, 100, 8);
     const bh_interval halves[2] = {{0, EQP_CURVE_END / 2}, {EQP_CURVE_END / 2, EQP_CURVE_END}};
     bh_tree_init(&tree, 100);
     assert_int_equal(build(&tree, &set, 2, halves), EQP_OK);
     const int64_t ncells = tree.ncells;
-    bh_cell *branch = calloc((size_t)tree.nbranches, sizeof(*branch));
+    HEAP bh_cell *branch = calloc((size_t)tree.nbranches, sizeof(*branch));
     assert_non_null(branch);
     memcpy(branch, tree.cell, (size_t)tree.nbranches * sizeof(*branch));
     assert_int_equal(bh_tree_top(&tree, tree.nbranches, branch, 0), EQP_ERR_ARGUMENT);
     assert_int_equal(tree.ncells, ncells);
     assert_int_equal(tree.root, -1);
-    free(branch);
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }
 
 /* Damages one field of a cell. */
@@ -405,10 +374,8 @@ static void damage(bh_cell *cell, int field)
 
 TEST(the_check_finds_every_damaged_cell)
 {
-    bh_set set;
-    bh_tree tree;
-    bh_set_make(BH_UNIFORM, 300, 12, &set);
-    bh_set_tree(&set, 5, &tree);
+    BH_SET(set, BH_UNIFORM, 300, 12);
+    BH_TREE(tree, &set, 5);
     for (int64_t c = 0; c < tree.ncells; c++) {
         for (int field = 0; field < 12; field++) {
             const bh_cell good = tree.cell[c];
@@ -430,8 +397,6 @@ TEST(the_check_finds_every_damaged_cell)
     assert_int_equal(bh_tree_check(&tree), EQP_OK);
     tree.sources.x[17] = nextafter(tree.sources.x[17], INFINITY) + 1e-9;
     assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }
 
 TEST(a_tree_can_be_built_again)
@@ -440,15 +405,13 @@ TEST(a_tree_can_be_built_again)
     const bh_interval all = {0, EQP_CURVE_END};
     bh_tree_init(&tree, 7);
     for (int kind = BH_SET_KINDS; kind-- > 0;) {
-        bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 100 + 50 * kind, 12, &set);
+        BH_SET(set, kind, 100 + 50 * kind, 12);
         assert_int_equal(build(&tree, &set, 1, &all), EQP_OK);
         assert_int_equal(bh_tree_top(&tree, tree.nbranches, tree.cell, 0), EQP_OK);
         bh_set_tree(&set, 7, &fresh);
         assert_int_equal(tree.ncells, fresh.ncells);
         assert_memory_equal(tree.cell, fresh.cell, (size_t)tree.ncells * sizeof(*tree.cell));
         bh_tree_free(&fresh);
-        bh_set_free(&set);
     }
     bh_tree_free(&tree);
 }
@@ -478,12 +441,10 @@ TEST(a_drifted_tree_bounds_its_particles)
 {
     static const enum bh_set_kind kinds[] = {BH_UNIFORM, BH_CLUSTERED, BH_PLANAR};
     for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
-        bh_set set;
-        bh_tree fresh, tree;
         int64_t nloose = 0, ncells = 0, loose;
-        bh_set_make(kinds[kind], 700, 21, &set);
-        bh_set_tree(&set, 5, &fresh);
-        bh_set_tree(&set, 5, &tree);
+        BH_SET(set, kinds[kind], 700, 21);
+        BH_TREE(fresh, &set, 5);
+        BH_TREE(tree, &set, 5);
         loose = bh_set_drift(&set, 0.1, &tree);
         assert_true(tree.root < 0 && tree.ncells == fresh.ncells);
         assert_int_equal(bh_tree_top(&tree, tree.nbranches, tree.cell, 0), EQP_OK);
@@ -502,9 +463,6 @@ TEST(a_drifted_tree_bounds_its_particles)
         assert_memory_equal(tree.family, fresh.family, (size_t)fresh.nfamilies * sizeof(*fresh.family));
         tree.bare = true;
         assert_int_equal(bh_tree_drift(&tree, set.x, set.y, set.z, &loose), EQP_ERR_STATE);
-        bh_tree_free(&tree);
-        bh_tree_free(&fresh);
-        bh_set_free(&set);
     }
 }
 
@@ -517,7 +475,6 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
     int64_t ngroups;
     bh_group *group;
     bh_kernel *kernel;
-    bh_list list;
     assert_non_null(exact);
     bh_direct(s->n, s->x, s->y, s->z, s->m, 1, 0.01, s->n, s->x, s->y, s->z, exact, exact + s->n, exact + 2 * s->n,
               exact + 3 * s->n);
@@ -526,7 +483,7 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
     }
     assert_int_equal(bh_groups_make(tree, set->key, 32, set->accel, &ngroups, &group), EQP_OK);
     assert_int_equal(bh_kernel_create(NULL, BH_DOUBLE, &kernel), EQP_OK);
-    bh_list_init(&list);
+    BH_LIST(list);
     for (int64_t g = 0; g < ngroups; g++) {
         const int64_t at = group[g].first;
         assert_int_equal(bh_walk(tree, tree->root, &group[g], &mac, NULL, NULL, NULL, &list), EQP_OK);
@@ -539,7 +496,6 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
             sum += pow((got[k * s->n + i] - exact[k * s->n + i]) / set->accel[i], 2);
         }
     }
-    bh_list_free(&list);
     bh_kernel_free(kernel);
     free(group);
     free(exact);
@@ -549,10 +505,8 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
 TEST(a_drifted_tree_gives_forces_as_exact_as_a_new_one)
 {
     for (int kind = BH_UNIFORM; kind <= BH_CLUSTERED; kind++) {
-        bh_set set;
-        bh_tree tree;
-        bh_set_make((enum bh_set_kind)kind, 3000, 23, &set);
-        bh_set_tree(&set, 16, &tree);
+        BH_SET(set, kind, 3000, 23);
+        BH_TREE(tree, &set, 16);
         const double fresh = error_of_forces(&set, &tree);
         assert_true(fresh > 1e-5 && fresh < 2e-3);
         for (int i = 0; i < 3; i++) {
@@ -562,24 +516,20 @@ TEST(a_drifted_tree_gives_forces_as_exact_as_a_new_one)
             const double error = error_of_forces(&set, &tree);
             assert_true(error < 1.25 * fresh);
         }
-        bh_tree_free(&tree);
-        bh_set_free(&set);
     }
 }
 
 TEST(branches_travel_whole_or_not_at_all)
 {
     for (int bare = 0; bare < 2; bare++) {
-        bh_set set;
-        bh_part *parts;
-        bh_set_make(BH_CLUSTERED, 400, 43, &set);
+        BH_SET(set, BH_CLUSTERED, 400, 43);
         set.bare = bare;
-        bh_parts_make(&set, 4, 8, 3, 2, &parts);
+        BH_PARTS(parts, &set, 4, 8, 3, 2);
         for (int r = 0; r < 3; r++) {
             const bh_tree *tree = &parts[r].tree;
             const size_t size = (size_t)bh_branch_bytes(tree);
-            bh_cell *read = calloc((size_t)tree->nbranches, sizeof(*read));
-            unsigned char *bytes = malloc((size_t)tree->nbranches * size);
+            HEAP bh_cell *read = calloc((size_t)tree->nbranches, sizeof(*read));
+            HEAP unsigned char *bytes = malloc((size_t)tree->nbranches * size);
             assert_true(read != NULL && bytes != NULL && tree->nbranches > 1);
             assert_int_equal(size, bare ? 16 : 96);
             bh_branches_pack(tree, bytes);
@@ -599,10 +549,6 @@ TEST(branches_travel_whole_or_not_at_all)
             bh_branches_pack(tree, bytes);
             bytes[12] = (unsigned char)((bytes[12] & 0xf0) | (tree->cell[0].nchild > 0 ? 0 : 2)); /* leaf or not */
             assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
-            free(bytes);
-            free(read);
         }
-        bh_parts_free(3, parts);
-        bh_set_free(&set);
     }
 }

@@ -43,7 +43,7 @@ static bool may_reach(const bh_tree *tree, const bh_group *group, const bh_mac *
 
 static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
-    int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
+    HEAP int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
     assert_non_null(covered);
     cover(tree, list, covered);
     for (int64_t i = 0; i < tree->sources.n; i++) {
@@ -61,7 +61,6 @@ static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac
         const bh_cell *cell = &tree->cell[list->cell[c]];
         assert_true(cell->first + cell->count <= group->first || group->first + group->count <= cell->first);
     }
-    free(covered);
 }
 
 TEST(every_particle_acts_exactly_once)
@@ -134,7 +133,7 @@ static int64_t expected_below(const bh_tree *tree, int64_t c, const bh_group *gr
 
 static void follows_criterion(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
-    bool *is_cell = calloc((size_t)tree->ncells, sizeof(*is_cell));
+    HEAP bool *is_cell = calloc((size_t)tree->ncells, sizeof(*is_cell));
     assert_non_null(is_cell);
     int64_t ncells = 0, nsources = 0;
     assert_int_equal(list->nvisits, expected_below(tree, tree->root, group, mac, is_cell, &nsources));
@@ -149,7 +148,6 @@ static void follows_criterion(const bh_tree *tree, const bh_group *group, const 
     if (mac->theta == 0 || mac->cutoff > 2 * tree->box.side) {
         assert_int_equal(list->nsources, tree->sources.n);
     }
-    free(is_cell);
 }
 
 TEST(cells_act_as_the_criterion_says)
@@ -229,7 +227,7 @@ static void colours_partition(const bh_tree *tree, const bh_group *group, const 
 {
     const int64_t ncells = list->ncells, nruns = list->nruns, nsources = list->nsources, nvisits = list->nvisits;
     int64_t sum[3] = {0, 0, 0};
-    int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
+    HEAP int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
     assert_non_null(covered);
     painter p[2] = {{.colour = 0}, {.colour = 1}};
     for (int colour = 0; colour < 2; colour++) {
@@ -247,7 +245,6 @@ static void colours_partition(const bh_tree *tree, const bh_group *group, const 
     witness w = {.tree = tree, .list = list};
     assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_OK);
     assert_true(p[0].asked == w.ntiles && p[1].asked == w.ntiles);
-    free(covered);
 }
 
 TEST(a_filter_partitions_the_list)
@@ -407,12 +404,9 @@ TEST(lists_tell_of_their_tiles)
 
 TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
 {
-    bh_set set;
-    bh_tree tree;
-    bh_list list;
-    bh_set_make(BH_UNIFORM, 300, 5, &set);
-    bh_set_tree(&set, 8, &tree);
-    bh_list_init(&list);
+    BH_SET(set, BH_UNIFORM, 300, 5);
+    BH_TREE(tree, &set, 8);
+    BH_LIST(list);
     const bh_group far = {.count = 1, .lo = {1e6, 1e6, 1e6}, .hi = {1e6, 1e6, 1e6}};
     const bh_cell *root = &tree.cell[tree.root];
     for (int k = 0; k < root->nchild; k++) {
@@ -425,10 +419,7 @@ TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
     assert_true(list.nvisits == 1 && list.ncells + list.nruns + list.ntiles == 0); /* beyond the cutoff */
     assert_int_equal(bh_walk(&tree, -1, &far, &macs[1], NULL, NULL, NULL, &list), EQP_OK);
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
-    bh_list_free(&list);
     bh_list_free(NULL);
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }
 
 TEST(a_senseless_criterion_is_refused)
@@ -436,18 +427,12 @@ TEST(a_senseless_criterion_is_refused)
     static const bh_mac bad[] = {
         {.theta = -1},  {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN},
         {.cutoff = -1}, {.cutoff = NAN}};
-    bh_set set;
-    bh_tree tree;
-    bh_list list;
     const bh_group group = {.count = 1};
-    bh_set_make(BH_UNIFORM, 10, 5, &set);
-    bh_set_tree(&set, 8, &tree);
-    bh_list_init(&list);
+    BH_SET(set, BH_UNIFORM, 10, 5);
+    BH_TREE(tree, &set, 8);
+    BH_LIST(list);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_int_equal(bh_walk(&tree, tree.root, &group, &bad[i], NULL, NULL, NULL, &list), EQP_ERR_ARGUMENT);
     }
     assert_int_equal(bh_walk(&tree, tree.ncells, &group, &macs[1], NULL, NULL, NULL, &list), EQP_ERR_ARGUMENT);
-    bh_list_free(&list);
-    bh_tree_free(&tree);
-    bh_set_free(&set);
 }

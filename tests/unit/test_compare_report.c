@@ -157,14 +157,13 @@ TEST(each_row_has_its_size)
 {
     static const int size[] = {128, 16};
     eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("rcb", 8, 10, 8, 0.25, 100)};
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     rows[0].grain = 1;
     assert_int_equal(app_compare_table(2, rows, &(app_compare_look){.grain_size = size}, &text), EQP_OK);
     assert_non_null(strstr(text, "parts  method  group  imbalance"));
     assert_non_null(strstr(text, "sfc        16    50.00% "));
     assert_non_null(strstr(text, "rcb       128    25.00%*"));
-    free(text);
 }
 
 /* With several phases: how even they are together, and each of them. */
@@ -212,13 +211,12 @@ TEST(the_verdict_says_where_it_scales_to_and_with_what)
         row_of("count", 512, 2, 0.1, 0.5, 300),   row_of("sfc", 512, 1.2, 0.1, 0.5, 300),
         row_of("tiles", 512, 0.9, 0.1, 0.5, 400),
     };
-    char *text = verdict_of(9, rows);
+    HEAP char *text = verdict_of(9, rows);
 
     assert_string_equal(text, "This problem scales to 64 parts: 67% of a step is work there, 11% at 512 parts. Use "
                               "tiles there, 14.3% less time "
                               "than with sfc, 25.0% less time than with count. The shortest step, 0.9 ms, is at 512 "
                               "parts with tiles; only 11% of it is work.");
-    free(text);
 }
 
 TEST(the_verdict_is_honest_when_the_curve_wins)
@@ -227,13 +225,12 @@ TEST(the_verdict_is_honest_when_the_curve_wins)
         row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 9, 8, 0.01, 100),   row_of("tiles", 8, 8.95, 8, 0, 90),
         row_of("count", 64, 2, 1, 0.5, 300), row_of("sfc", 64, 1.5, 1, 0.5, 300), row_of("tiles", 64, 1.7, 1, 0, 90),
     };
-    char *text = verdict_of(6, rows);
+    HEAP char *text = verdict_of(6, rows);
 
     assert_string_equal(text, "This problem scales to 64 parts, the most that were compared, if not to more: 67% of a "
                               "step is work there. Use sfc there, "
                               "25.0% less time than with count; nothing that was compared is more than 1% faster. No "
                               "step is shorter: 1.5 ms.");
-    free(text);
 }
 
 TEST(the_verdict_knows_problems_that_are_too_small)
@@ -343,19 +340,17 @@ TEST(a_row_without_any_time_is_no_trouble)
 
 static int table(void *rows)
 {
-    char *text = NULL;
+    HEAP char *text = NULL;
     int code = app_compare_table(2, rows, NULL, &text);
 
-    free(text);
     return code;
 }
 
 static int verdict(void *rows)
 {
-    char *text = NULL;
+    HEAP char *text = NULL;
     int code = app_compare_verdict(2, rows, NULL, &text);
 
-    free(text);
     return code;
 }
 

@@ -133,7 +133,7 @@ TEST(joints_lie_in_all_glide_planes)
 {
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, -third};
     const double b1[3] = {1, 1, 0}, b2[3] = {1, 0, 1};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
     dd_test_node(&network, 1, -10, -6, 4, DD_PINNED); /* both ends in n1 through the origin */
@@ -151,7 +151,6 @@ TEST(joints_lie_in_all_glide_planes)
     for (int a = 0; a < 4; a++) {
         assert_memory_equal(joint->arm[a].normal, joint->arm[a].tag <= 2 ? n1 : n2, sizeof n1);
     }
-    dd_network_free(&network);
 }
 
 TEST(zips_close_from_their_node)
@@ -171,14 +170,13 @@ TEST(lines_that_part_do_not_join)
 {
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int parting = 0; parting < 2; parting++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         int64_t done = 0;
         make_cross(&network, 1.0, 0.5, b1, b2);
         dd_test_find(&network, 3)->v[2] = dd_test_find(&network, 4)->v[2] = parting ? 1e-3 : -1e-3;
         dd_serial serial = serial_of(&network, free_box, 1.0);
         assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
         assert_int_equal(done, !parting);
-        dd_network_free(&network);
     }
 }
 
@@ -187,7 +185,7 @@ TEST(ends_near_the_contact_are_the_contact)
 {
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int far = 0; far < 2; far++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         const double at = far ? 2.2 : 1.8;
         int64_t done = 0;
         dd_network_init(&network);
@@ -205,7 +203,6 @@ TEST(ends_near_the_contact_are_the_contact)
         assert_int_equal(network.n, far ? 6 : 5);
         assert_int_equal(dd_test_find(&network, 5)->narms, far ? 2 : 4);
         assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
-        dd_network_free(&network);
     }
 }
 
@@ -214,7 +211,7 @@ TEST(short_junctions_go)
 {
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0}, sum[3] = {1, 0, 1};
     for (int i = 0; i < 3; i++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         const double length = i == 0 ? 0.9 : 1.1, speed = i == 2 ? -1e-3 : 1e-3;
         int64_t done = 0;
         dd_network_init(&network);
@@ -239,7 +236,6 @@ TEST(short_junctions_go)
         if (i == 0) {
             assert_int_equal(dd_test_find(&network, 5)->narms, 4);
         }
-        dd_network_free(&network);
     }
 }
 
@@ -292,7 +288,7 @@ TEST(pins_hold)
 {
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int both = 0; both < 2; both++) {
-        dd_network network, before;
+        FREED_BY(dd_network_free) dd_network network, before;
         int64_t done = 0;
         dd_network_init(&network);
         dd_test_node(&network, 1, 0, 0, 0, DD_PINNED);
@@ -310,8 +306,6 @@ TEST(pins_hold)
         assert_int_equal(network.n, both ? 5 : 4);
         dd_test_conserved(&before, &network);
         dd_test_valid(&network, free_box);
-        dd_network_free(&network);
-        dd_network_free(&before);
     }
 }
 
@@ -319,7 +313,7 @@ TEST(random_networks_keep_their_burgers_vectors)
 {
     int64_t done = 0;
     for (uint64_t seed = 0; seed < (slow_here() ? 12 : 60); seed++) {
-        dd_network network, before;
+        FREED_BY(dd_network_free) dd_network network, before;
         const double *box = seed % 3 ? cube : free_box;
         dd_test_random(&network, seed, 50, 40, box);
         dd_test_valid(&network, box);
@@ -330,8 +324,6 @@ TEST(random_networks_keep_their_burgers_vectors)
             dd_test_valid(&network, box);
             dd_test_conserved(&before, &network);
         }
-        dd_network_free(&network);
-        dd_network_free(&before);
     }
     assert_true(done > (slow_here() ? 50 : 250));
 }
@@ -342,7 +334,7 @@ TEST(a_patch_is_all_that_changes)
 {
     int64_t changed = 0;
     for (uint64_t seed = 1000; seed < (slow_here() ? 1006 : 1030); seed++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         dd_test_random(&network, seed, 40, 30, cube);
         dd_serial serial = serial_of(&network, cube, 4.0);
         for (int64_t pair = 0; pair < network.n * network.n; pair++) {
@@ -351,7 +343,7 @@ TEST(a_patch_is_all_that_changes)
                 continue;
             }
             const dd_tag tag[4] = {p->tag, p->arm[0].tag, q->tag, q->arm[q->narms - 1].tag};
-            dd_patch once, twice, old;
+            FREED_BY(dd_patch_free) dd_patch once, twice, old;
             bool done1 = false, done2 = true;
             for (int copy = 0; copy < 3; copy++) {
                 dd_patch *patch = copy == 0 ? &once : copy == 1 ? &twice : &old;
@@ -383,11 +375,7 @@ TEST(a_patch_is_all_that_changes)
                     }
                 }
             }
-            dd_patch_free(&once);
-            dd_patch_free(&twice);
-            dd_patch_free(&old);
         }
-        dd_network_free(&network);
     }
     assert_true(changed > (slow_here() ? 20 : 100));
 }
@@ -397,7 +385,7 @@ TEST(failing_allocations_change_nothing)
     SKIP_IF(!failing_malloc_works);
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int64_t k = 0;; k++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         int64_t done = 0;
         make_cross(&network, 1.0, 0.5, b1, b2);
         dd_serial serial = serial_of(&network, free_box, 1.0);
@@ -408,7 +396,6 @@ TEST(failing_allocations_change_nothing)
         assert_int_equal(network.n, failures ? 4 : 5);
         assert_int_equal(done, failures ? 0 : 1);
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        dd_network_free(&network);
         if (!failures) {
             assert_true(k > 4);
             return;

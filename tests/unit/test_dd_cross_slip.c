@@ -115,7 +115,7 @@ TEST(screws_slip_into_the_plane_of_more_force)
             const double sign = variant & 1 ? -1.0 : 1.0, area_min = 0.5;
             const double *box = variant & 2 ? cube : free_box, angle = variant & 4 ? 0.9 * c.limit : 0.0;
             const int constraint = variant & 4 ? DD_FREE : DD_PINNED;
-            dd_network network;
+            FREED_BY(dd_network_free) dd_network network;
             int64_t done = 0;
             make_screw(&network, variant & 2 ? at_face : origin, &c, 0, sign * 20, angle, constraint);
             dd_serial serial = serial_of(&network, box, &c, area_min);
@@ -164,7 +164,6 @@ TEST(screws_slip_into_the_plane_of_more_force)
             assert_int_equal(done, 0);
             assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
             assert_int_equal(done, 0);
-            dd_network_free(&network);
         }
     }
 }
@@ -172,7 +171,7 @@ TEST(screws_slip_into_the_plane_of_more_force)
 static int64_t slips(dd_network *network, const crystal *c, double area_min)
 {
     int64_t done = 0;
-    dd_network before;
+    FREED_BY(dd_network_free) dd_network before;
     dd_test_copy(&before, network);
     dd_serial serial = serial_of(network, free_box, c, area_min);
 
@@ -184,7 +183,6 @@ static int64_t slips(dd_network *network, const crystal *c, double area_min)
             assert_memory_equal(now->arm, before.node[i].arm, (size_t)now->narms * sizeof *now->arm);
         }
     }
-    dd_network_free(&before);
     dd_network_free(network);
     return done;
 }
@@ -246,7 +244,7 @@ TEST(screws_follow_their_neighbour)
         const crystal c = crystal_of((dd_crystal)kind);
         for (int arm = 0; arm < 2; arm++) {
             for (int wants = 0; wants < 2; wants++) {
-                dd_network network;
+                FREED_BY(dd_network_free) dd_network network;
                 make_screw(&network, origin, &c, 0, 20, 0, DD_FREE);
                 dd_node *node = dd_test_find(&network, 2);
                 const dd_tag other = node->arm[1 - arm].tag, end = node->arm[arm].tag;
@@ -272,7 +270,6 @@ TEST(screws_follow_their_neighbour)
                 const double in_new = fabs(dd_v3_dot(dd_node_find_arm(node, end)->normal, c.plane[1]));
                 assert_true((in_new > 1 - 1e-12) == (wants != 0));
                 assert_valid(&network, free_box);
-                dd_network_free(&network);
             }
         }
     }
@@ -284,7 +281,7 @@ TEST(neighbours_go_in_their_plane_only)
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
         const crystal c = crystal_of((dd_crystal)kind);
         for (int held = 0; held < 3; held++) { /* 2: both */
-            dd_network network;
+            FREED_BY(dd_network_free) dd_network network;
             double far[3], x[2][3];
             int64_t done = 0;
             make_screw(&network, origin, &c, 0, 20, 0.0, DD_FREE);
@@ -309,7 +306,6 @@ TEST(neighbours_go_in_their_plane_only)
             assert_true((memcmp(dd_test_find(&network, 1)->x, x[0], sizeof x[0]) == 0) == (held != 1));
             assert_true((memcmp(dd_test_find(&network, 3)->x, x[1], sizeof x[1]) == 0) == (held != 0));
             dd_test_valid(&network, free_box);
-            dd_network_free(&network);
         }
     }
 }

@@ -99,7 +99,7 @@ static scene make_scene(const dd_medium *medium, int64_t nx, int64_t ny, int64_t
                         const dd_segment *segment)
 {
     scene s = {.medium = *medium, .n = {nx, ny, nz}, .nsegments = nsegments, .segment = segment};
-    double *raw = NULL;
+    HEAP double *raw = NULL;
 
     assert_int_equal(dd_far_create(medium, low, edge, s.n, order, &s.far), EQP_OK);
     s.sizes = dd_far_sizes_of(s.far);
@@ -117,7 +117,6 @@ static scene make_scene(const dd_medium *medium, int64_t nx, int64_t ny, int64_t
         dd_far_close(s.far, raw, s.moments + c * s.sizes->nmoments);
     }
     assert_int_equal(dd_far_solve(s.far, s.moments, s.local), EQP_OK);
-    free(raw);
     return s;
 }
 
@@ -239,11 +238,10 @@ TEST(errors_fall_with_the_order)
 
     make_loops(20, segment);
     for (int order = 2; order <= 10; order += 2) {
-        scene s = make_scene(&medium, N, N - 1, N + 2, order, SEGMENTS, segment);
+        FREED_BY(free_scene) scene s = make_scene(&medium, N, N - 1, N + 2, order, SEGMENTS, segment);
         const double error = error_of(&s, 0, &rest);
         assert_true(error < before / 2);
         before = error;
-        free_scene(&s);
     }
     assert_true(before < 3e-3);
 }
@@ -253,13 +251,12 @@ TEST(periodic_fields_are_those_of_many_shells)
 {
     dd_segment segment[SEGMENTS];
     double rest;
-    scene s;
+    FREED_BY(free_scene) scene s;
 
     make_loops(20, segment);
     s = make_scene(&periodic, N + 1, N, N + 2, 12, SEGMENTS, segment);
     (void)error_of(&s, slow_here() ? 1 : 5, &rest);
     assert_true(rest < 3e-3);
-    free_scene(&s);
 }
 
 /* Where directions are free, images add up to the distance that is promised. */
@@ -272,9 +269,8 @@ TEST(free_directions_have_no_images)
     for (int d = 0; d < 3 && !slow_here(); d++) {
         dd_medium medium = periodic;
         medium.box[d] = medium.box[(d + 1) % 3] = 0;
-        scene s = make_scene(&medium, N, N, N, 8, SEGMENTS, segment);
+        FREED_BY(free_scene) scene s = make_scene(&medium, N, N, N, 8, SEGMENTS, segment);
         assert_true(error_of(&s, 5, &rest) < 2e-2);
-        free_scene(&s);
     }
 }
 
@@ -301,7 +297,7 @@ TEST(stress_does_not_depend_on_cells)
         }
     }
     for (int g = 0; g < 4; g++) {
-        scene s = make_scene(&periodic, n[g], n[g], n[g], 10, 2 * PIECES, line);
+        FREED_BY(free_scene) scene s = make_scene(&periodic, n[g], n[g], n[g], 10, 2 * PIECES, line);
         draws = 500;
         for (int p = 0; p < PLACES; p++) {
             double x[3], stress[6], near[6] = {0};
@@ -317,7 +313,6 @@ TEST(stress_does_not_depend_on_cells)
                 want[p][v] = g == 0 ? stress[v] : want[p][v];
             }
         }
-        free_scene(&s);
     }
     assert_true(worst < 1e-3 * scale);
 }
@@ -327,7 +322,7 @@ TEST(parts_have_the_bits_of_the_whole)
 {
     enum { CHUNKS = 3 };
     dd_segment segment[SEGMENTS];
-    scene s;
+    FREED_BY(free_scene) scene s;
 
     make_loops(20, segment);
     s = make_scene(&periodic, 4, 5, 7, 3, SEGMENTS, segment);
@@ -355,7 +350,7 @@ TEST(parts_have_the_bits_of_the_whole)
         assert_int_equal(dd_far_column(s.far, c, c, kernel, CHUNKS, run[0], CHUNKS, run[1]), EQP_OK);
     }
     for (int c = 0; c < CHUNKS; c++) {
-        double *cells = malloc((size_t)(ncells * run[1][c].n) * sizeof *cells);
+        HEAP double *cells = malloc((size_t)(ncells * run[1][c].n) * sizeof *cells);
         for (int64_t x = 0; x < nplanes; x++) {
             assert_int_equal(dd_far_plane_inverse(s.far, run[1][c].n, out[c][x], cells), EQP_OK);
             for (int64_t i = 0; i < ncells; i++) {
@@ -366,10 +361,8 @@ TEST(parts_have_the_bits_of_the_whole)
             free(in[c][x]);
             free(out[c][x]);
         }
-        free(cells);
     }
     free(kernel);
-    free_scene(&s);
 }
 
 /* Planes of any lengths come back as they went, times their size. */
@@ -411,7 +404,7 @@ TEST(forces_are_the_integral_of_the_stress)
     const dd_segment target = {{-60, 90, 30}, {-20, 130, 75}, {0.3, -0.5, 0.7}};
     dd_segment image = target;
     double want[6] = {0}, force[2][6], *field;
-    scene s;
+    FREED_BY(free_scene) scene s;
 
     make_loops(20, segment);
     s = make_scene(&periodic, N, N, N, 6, SEGMENTS, segment);
@@ -445,7 +438,6 @@ TEST(forces_are_the_integral_of_the_stress)
         assert_true(fabs(force[1][c] - want[c]) < 1e-7);
     }
     free(field);
-    free_scene(&s);
 }
 
 TEST(bad_arguments_are_refused)

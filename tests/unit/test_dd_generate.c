@@ -30,7 +30,7 @@ static dd_network make(const dd_generator *generator)
 static double check(const char *text)
 {
     dd_generator generator = parse(text);
-    dd_network network = make(&generator);
+    FREED_BY(dd_network_free) dd_network network = make(&generator);
     double low[3], box[3];
 
     dd_generator_box(&generator, low, box);
@@ -44,7 +44,6 @@ static double check(const char *text)
             assert_near(m[0] * m[0] + m[1] * m[1] + m[2] * m[2], 1.0, 1e-12);
         }
     }
-    dd_network_free(&network);
     return length;
 }
 
@@ -52,7 +51,7 @@ static double check(const char *text)
 static void check_111(const char *text)
 {
     dd_generator generator = parse(text);
-    dd_network network = make(&generator);
+    FREED_BY(dd_network_free) dd_network network = make(&generator);
 
     for (int64_t n = 0; n < network.n; n++) {
         for (int j = 0; j < network.node[n].narms; j++) {
@@ -61,7 +60,6 @@ static void check_111(const char *text)
             }
         }
     }
-    dd_network_free(&network);
 }
 
 TEST(every_kind_is_valid)
@@ -127,7 +125,7 @@ TEST(sources_have_their_character)
         char text[80];
         snprintf(text, sizeof text, "frank-read:n=20,maxseg=1e9,angle=%d", angle);
         dd_generator generator = parse(text);
-        dd_network network = make(&generator);
+        FREED_BY(dd_network_free) dd_network network = make(&generator);
         double low[3], box[3], offset[3];
         int pinned = 0;
 
@@ -146,7 +144,6 @@ TEST(sources_have_their_character)
         }
         assert_int_equal(pinned, 40);
         assert_true(network.n > 40);
-        dd_network_free(&network);
     }
 }
 
@@ -172,9 +169,9 @@ TEST(ranges_make_the_same_network)
         char text[80];
         snprintf(text, sizeof text, "%s:n=23,seed=5", table[k].name);
         dd_generator generator = parse(text);
-        dd_network whole = make(&generator);
+        FREED_BY(dd_network_free) dd_network whole = make(&generator);
         for (int nranks = 2; nranks <= 30; nranks += 7) {
-            dd_network parts;
+            FREED_BY(dd_network_free) dd_network parts;
             dd_network_init(&parts);
             for (int rank = nranks - 1; rank >= 0; rank--) {
                 int64_t first = 23 * rank / nranks, next = 23 * (rank + 1) / nranks;
@@ -186,9 +183,7 @@ TEST(ranges_make_the_same_network)
                 assert_true(place >= 0);
                 same_node(&whole.node[n], &parts.node[place]);
             }
-            dd_network_free(&parts);
         }
-        dd_network_free(&whole);
     }
 }
 
@@ -196,7 +191,7 @@ TEST(ranges_make_the_same_network)
 TEST(networks_are_random)
 {
     dd_generator one = parse("lines:n=400,seed=1"), two = parse("lines:n=400,seed=2");
-    dd_network a = make(&one), b = make(&two);
+    FREED_BY(dd_network_free) dd_network a = make(&one), b = make(&two);
     int systems[4][27] = {{0}}, nsystems = 0;
 
     assert_memory_not_equal(a.node[0].x, b.node[0].x, sizeof a.node[0].x);
@@ -209,8 +204,6 @@ TEST(networks_are_random)
         nsystems += systems[plane][burgers]++ == 0;
     }
     assert_int_equal(nsystems, 12);
-    dd_network_free(&a);
-    dd_network_free(&b);
 }
 
 TEST(texts_are_checked)
@@ -259,7 +252,7 @@ TEST(texts_are_checked)
 TEST(errors_leave_the_network)
 {
     dd_generator generator = parse("loops:n=4,maxseg=400");
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
 
     dd_network_init(&network);
     assert_int_equal(dd_generator_make(&generator, 1, 2, &network), EQP_OK);
@@ -272,7 +265,6 @@ TEST(errors_leave_the_network)
     generator.value[DD_KEY_OWN] = 1e8;
     assert_int_equal(dd_generator_make(&generator, 0, 1, &network), EQP_ERR_ARGUMENT);
     assert_int_equal(network.n, n);
-    dd_network_free(&network);
 }
 
 TEST(failing_allocations)
@@ -281,14 +273,13 @@ TEST(failing_allocations)
 
     SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         dd_network_init(&network);
         failing_malloc_start(k);
         int code = dd_generator_make(&generator, 0, 4, &network);
         int64_t failures = failing_malloc_stop();
         assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
         assert_true(failures == 0 || network.n == 0);
-        dd_network_free(&network);
         if (failures == 0) {
             break;
         }

@@ -41,7 +41,7 @@ TEST(networks_find_what_was_added_and_not_removed)
 {
     enum { TAGS = 300 };
     bool is_in[TAGS] = {false};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t n = 0;
     dd_network_init(&network);
     assert_int_equal(dd_network_find(&network, 3), -1);
@@ -78,14 +78,13 @@ TEST(networks_find_what_was_added_and_not_removed)
     dd_node twice = {.tag = network.node[0].tag};
     assert_int_equal(dd_network_add(&network, &twice), EQP_ERR_DATA);
     assert_int_equal(network.n, n);
-    dd_network_free(&network);
 }
 
 TEST(failing_allocations_change_nothing)
 {
     SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         dd_node node = {.tag = 1}, copy = {0};
         dd_arm *arm = NULL;
         dd_network_init(&network);
@@ -106,6 +105,5 @@ TEST(failing_allocations_change_nothing)
         assert_true(failures || k == 4);
         dd_node_free(&node);
         dd_node_free(&copy);
-        dd_network_free(&network);
     }
 }

@@ -52,7 +52,7 @@ static void check_shared(const char *name, int least)
     for (int isa = DD_ISA_PLAIN; isa < DD_ISAS; isa++) {
         FILE *file = open_shared(name);
         eqp_message message = {""};
-        dd_check check = {0};
+        FREED_BY(dd_check_free) dd_check check = {0};
 
         if (file == NULL) {
             skip();
@@ -71,7 +71,6 @@ static void check_shared(const char *name, int least)
                 fail_msg("%s: %s is wrong by %g", dd_isa_name((dd_isa)isa), row->category, row->worst);
             }
         }
-        dd_check_free(&check);
     }
 }
 

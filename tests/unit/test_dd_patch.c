@@ -42,7 +42,7 @@ TEST(positions_fold_into_the_box)
 
 TEST(a_patch_holds_its_nodes_once_and_not_too_many)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     dd_patch patch;
     dd_test_random(&network, 3, 40, 20, cube);
     const dd_rules rules = rules_of(30, 1);
@@ -71,7 +71,6 @@ TEST(a_patch_holds_its_nodes_once_and_not_too_many)
     assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_ERR_OVERFLOW);
     dd_patch_free(&patch);
     dd_patch_free(&patch); /* twice does no harm */
-    dd_network_free(&network);
 }
 
 TEST(planes_hold_line_and_burgers_vector)
@@ -123,7 +122,7 @@ TEST(a_stirred_tangle_stays_a_network)
 {
     int64_t done[4] = {0};
     for (uint64_t seed = 500; seed < 506; seed++) {
-        dd_network network, before;
+        FREED_BY(dd_network_free) dd_network network, before;
         dd_serial serial;
         uint64_t counter = 0;
         const dd_medium medium = {.mu = 0.1, .nu = 0.3, .a = 1, .core = 0.1};
@@ -144,8 +143,6 @@ TEST(a_stirred_tangle_stays_a_network)
             dd_test_valid(&network, cube);
             dd_test_conserved(&before, &network);
         }
-        dd_network_free(&network);
-        dd_network_free(&before);
     }
     for (int i = 0; i < 4; i++) {
         assert_true(done[i] > 20);

@@ -45,7 +45,7 @@ TEST(rules_have_defaults_and_refuse_nonsense)
 
 TEST(long_segments_are_cut_in_the_middle_across_the_box)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
     dd_test_node(&network, 3, 40, 0, 0, DD_PINNED);
@@ -72,7 +72,6 @@ TEST(long_segments_are_cut_in_the_middle_across_the_box)
     dd_test_valid(&network, cube);
     assert_int_equal(dd_serial_refine(&serial, &done), EQP_OK);
     assert_int_equal(done, 1); /* now they are short enough */
-    dd_network_free(&network);
 }
 
 TEST(bends_are_refined)
@@ -128,7 +127,7 @@ TEST(flat_and_short_ones_go)
         {0, 0, 0, false, true, true, false},     /* pinned */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         int64_t done = 0;
         make_corner(&network, cases[i].x, cases[i].y, plane, cases[i].two_planes ? other_plane : plane);
         dd_test_find(&network, 2)->v[1] = cases[i].v;
@@ -144,13 +143,12 @@ TEST(flat_and_short_ones_go)
         if (cases[i].goes) {
             assert_memory_equal(dd_test_find(&network, 1)->arm[0].burgers, b, sizeof b);
         }
-        dd_network_free(&network);
     }
 }
 
 TEST(a_line_is_not_coarsened_beyond_max_seg)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     make_corner(&network, 0, 0, plane, plane);
     dd_test_find(&network, 3)->x[0] = 12.1;
@@ -160,12 +158,11 @@ TEST(a_line_is_not_coarsened_beyond_max_seg)
     dd_test_find(&network, 3)->x[0] = 11.9;
     assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
     assert_int_equal(done, 1);
-    dd_network_free(&network);
 }
 
 TEST(small_loops_vanish)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
     dd_test_node(&network, 1, 49.5, 0, 0, DD_FREE);
@@ -178,13 +175,12 @@ TEST(small_loops_vanish)
     assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
     assert_int_equal(done, 1);
     assert_int_equal(network.n, 0);
-    dd_network_free(&network);
 }
 
 TEST(a_triangle_at_a_junction_becomes_one_arm)
 {
     const double other[3] = {0, -1, 1}, sum[3] = {1, 0, 1}, minus[3] = {-1, 0, -1};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
     dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
@@ -204,12 +200,11 @@ TEST(a_triangle_at_a_junction_becomes_one_arm)
     assert_null(dd_test_find(&network, 2));
     assert_memory_equal(dd_node_find_arm(dd_test_find(&network, 1), 3)->burgers, sum, sizeof sum);
     dd_test_valid(&network, free_box);
-    dd_network_free(&network);
 }
 
 TEST(a_line_around_the_box_stays)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     const double edge[3] = {12, 12, 12};
     dd_network_init(&network);
@@ -224,14 +219,13 @@ TEST(a_line_around_the_box_stays)
     assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
     assert_int_equal(done, 0);
     assert_int_equal(network.n, 3);
-    dd_network_free(&network);
 }
 
 TEST(random_networks_keep_their_burgers_vectors)
 {
     int64_t cut = 0, gone = 0;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        dd_network network, before;
+        FREED_BY(dd_network_free) dd_network network, before;
         const double *box = seed % 3 ? cube : free_box;
         dd_test_random(&network, seed, 40, 20, box);
         dd_test_valid(&network, box);
@@ -249,20 +243,18 @@ TEST(random_networks_keep_their_burgers_vectors)
             dd_test_valid(&network, box);
             dd_test_conserved(&before, &network);
         }
-        dd_network_free(&network);
-        dd_network_free(&before);
     }
     assert_true(cut > 1000 && gone > 1000);
 }
 
 TEST(what_is_gone_is_not_done)
 {
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     make_corner(&network, 0, 0, plane, plane);
     dd_serial serial = serial_of(&network, free_box);
     const dd_tag all[3] = {1, 2, 3};
     for (int round = 0; round < 4; round++) {
-        dd_patch patch;
+        FREED_BY(dd_patch_free) dd_patch patch;
         bool done = true;
         dd_patch_init(&patch, corner, free_box);
         assert_int_equal(dd_serial_gather(&serial, all, round == 3 ? 2 : 3, false, &patch), EQP_OK);
@@ -279,9 +271,7 @@ TEST(what_is_gone_is_not_done)
             assert_int_equal(dd_coarsen(&patch, &serial.rules, 2, &done), EQP_ERR_ARGUMENT); /* no node 3 */
         }
         assert_false(done);
-        dd_patch_free(&patch);
     }
-    dd_network_free(&network);
 }
 
 TEST(failing_allocations_change_nothing)
@@ -289,7 +279,7 @@ TEST(failing_allocations_change_nothing)
     SKIP_IF(!failing_malloc_works);
     for (int coarsen = 0; coarsen < 2; coarsen++) {
         for (int64_t k = 0, failures = 1; failures; k++) {
-            dd_network network;
+            FREED_BY(dd_network_free) dd_network network;
             int64_t done = 0;
             make_corner(&network, 0, coarsen ? 0 : 20, plane, plane);
             dd_serial serial = serial_of(&network, free_box);
@@ -300,7 +290,6 @@ TEST(failing_allocations_change_nothing)
             assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
             assert_int_equal(network.n, coarsen ? 3 - done : 3 + done);
             assert_true(failures || (done > 0 && k > 3));
-            dd_network_free(&network);
         }
     }
 }

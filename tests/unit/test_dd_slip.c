@@ -24,7 +24,7 @@ static void offset(const double box[3], const double from[3], const double to[3]
 
 static void area_of(const dd_network *network, const double box[3], double area[9])
 {
-    dd_area_segment *segment = calloc((size_t)network->n * DD_MOST_ARMS + 1, sizeof *segment);
+    HEAP dd_area_segment *segment = calloc((size_t)network->n * DD_MOST_ARMS + 1, sizeof *segment);
     int64_t n = 0;
 
     for (int64_t i = 0; i < network->n; i++) {
@@ -40,7 +40,6 @@ static void area_of(const dd_network *network, const double box[3], double area[
         }
     }
     assert_true(dd_area_of(n, segment, area));
-    free(segment);
 }
 
 /* after = before - swept. */
@@ -64,7 +63,7 @@ static void drag(const void *user, const dd_node *node, const double (*to_neighb
 /* Free nodes move; swept: what their segments sweep. */
 static void stir(dd_network *network, const double box[3], uint64_t seed, uint64_t *counter, double swept[9])
 {
-    dd_network before;
+    FREED_BY(dd_network_free) dd_network before;
 
     dd_test_copy(&before, network);
     for (int64_t i = 0; i < network->n; i++) {
@@ -99,7 +98,6 @@ static void stir(dd_network *network, const double box[3], uint64_t seed, uint64
             }
         }
     }
-    dd_network_free(&before);
 }
 
 static int operate(dd_serial *serial, int kind, const dd_mover *mover, int64_t *done)
@@ -123,7 +121,7 @@ static void live(uint64_t seed, const double box[3], double shift, int64_t done[
     const dd_mover mover = {drag, NULL, &medium, 0};
     dd_rules rules = {.max_seg = 8, .min_seg = 3, .rann = 0.8};
     uint64_t counter = 0;
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     dd_serial serial;
     double first[9], total[9] = {0.0};
 
@@ -160,7 +158,6 @@ static void live(uint64_t seed, const double box[3], double shift, int64_t done[
         total[k] += serial.area[k];
     }
     assert_swept(first, last, total, scale);
-    dd_network_free(&network);
 }
 
 TEST(operations_sweep_the_change_of_area)
@@ -180,7 +177,7 @@ TEST(operations_sweep_the_change_of_area)
 static void make_bow(dd_patch *patch)
 {
     static const double b[3] = {0, 0, 2};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
 
     dd_network_init(&network);
     dd_test_node(&network, 1, 48, 0, 0, DD_FREE);
@@ -192,7 +189,6 @@ static void make_bow(dd_patch *patch)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(dd_patch_add(patch, dd_test_find(&network, (dd_tag[]){2, 1, 3}[i])), EQP_OK);
     }
-    dd_network_free(&network);
 }
 
 static void straighten(dd_patch *patch)
@@ -206,8 +202,8 @@ static void straighten(dd_patch *patch)
 
 TEST(a_bow_that_is_cut_sweeps_its_triangle)
 {
-    dd_patch patch;
-    dd_slip slip = {0};
+    FREED_BY(dd_patch_free) dd_patch patch;
+    FREED_BY(dd_slip_free) dd_slip slip = {0};
     double area[9] = {0.0};
     make_bow(&patch);
     assert_int_equal(dd_slip_begin(&slip, &patch), EQP_OK);
@@ -224,16 +220,14 @@ TEST(a_bow_that_is_cut_sweeps_its_triangle)
     for (int k = 0; k < 9; k++) {
         assert_true(area[k] == 0.0);
     }
-    dd_slip_free(&slip);
-    dd_patch_free(&patch);
 }
 
 TEST(lack_of_memory_is_told)
 {
     SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
-        dd_patch patch;
-        dd_slip slip = {0};
+        FREED_BY(dd_patch_free) dd_patch patch;
+        FREED_BY(dd_slip_free) dd_slip slip = {0};
         double area[9] = {0.0};
         make_bow(&patch);
         failing_malloc_start(k);
@@ -246,7 +240,5 @@ TEST(lack_of_memory_is_told)
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         assert_true((area[8] == 0.0) == (failures > 0));
         assert_true(failures || k > 2);
-        dd_slip_free(&slip);
-        dd_patch_free(&patch);
     }
 }

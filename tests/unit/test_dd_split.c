@@ -73,7 +73,7 @@ static void make_crossing(dd_network *network, const double force[4][3])
 static int64_t split_once(dd_network *network, const dd_mover *mover)
 {
     int64_t done = 0;
-    dd_network before;
+    FREED_BY(dd_network_free) dd_network before;
     dd_test_copy(&before, network);
     dd_serial serial = serial_of(network, free_box);
     assert_int_equal(dd_serial_split(&serial, mover, &done), EQP_OK);
@@ -81,7 +81,6 @@ static int64_t split_once(dd_network *network, const dd_mover *mover)
     dd_test_valid(network, free_box);
     dd_test_conserved(&before, network);
     assert_true(fabs(dd_test_force(network, 0) - dd_test_force(&before, 0)) < 1e-12);
-    dd_network_free(&before);
     return done;
 }
 
@@ -90,7 +89,7 @@ TEST(lines_that_are_pulled_apart_leave_each_other)
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
     const dd_mover mover = {drag, NULL, &medium, 0};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
 
     make_crossing(&network, force);
     assert_int_equal(split_once(&network, &mover), 1);
@@ -101,7 +100,6 @@ TEST(lines_that_are_pulled_apart_leave_each_other)
     assert_non_null(dd_node_find_arm(old, 2));
     assert_true(old->v[2] > 0 && new->v[2] < 0);
     assert_true(fabs(old->x[2] - 1.0) < 1e-9 && fabs(new->x[2] + 1.0) < 1e-9); /* rann is 1 */
-    dd_network_free(&network);
 }
 
 TEST(lines_that_attract_zip_a_junction)
@@ -111,7 +109,7 @@ TEST(lines_that_attract_zip_a_junction)
         /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
         const dd_medium medium = weak(heavy ? 1.1 : 0.5);
         const dd_mover mover = {drag, NULL, &medium, 0};
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, force);
         assert_int_equal(split_once(&network, &mover), !heavy);
         if (!heavy) {
@@ -129,7 +127,6 @@ TEST(lines_that_attract_zip_a_junction)
             assert_true(fabs(new->x[1]) < 1e-9 && fabs(new->x[2]) < 1e-9);
             assert_true(new->v[0] > 0 && old->v[0] < 0);
         }
-        dd_network_free(&network);
     }
 }
 
@@ -157,7 +154,7 @@ TEST(two_crossing_lines_become_a_binary_junction)
 {
     const dd_medium medium = weak(0.5);
     const dd_mover mover = {drag, NULL, &medium, 0};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
     dd_test_node(&network, 1, -10, 5, 0.2, DD_PINNED);
@@ -184,7 +181,6 @@ TEST(two_crossing_lines_become_a_binary_junction)
     }
     assert_int_equal(dd_test_find(&network, DD_TAG(7, 0))->narms, 3);
     assert_int_equal(dd_test_find(&network, DD_TAG(7, 1))->narms, 3);
-    dd_network_free(&network);
 }
 
 TEST(what_gains_nothing_stays)
@@ -194,11 +190,10 @@ TEST(what_gains_nothing_stays)
     const dd_medium medium = weak(1.0);
     const dd_mover mover = {drag, NULL, &medium, 0};
     for (int i = 0; i < 3; i++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, i == 0 ? none : i == 1 ? same : apart);
         dd_test_find(&network, 9)->constraint = i == 2 ? DD_PINNED : DD_FREE;
         assert_int_equal(split_once(&network, &mover), 0);
-        dd_network_free(&network);
     }
 }
 
@@ -210,7 +205,7 @@ TEST(lines_that_attract_stay_together)
     const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1, .core = 0.01};
     const dd_mover mover = {drag, NULL, &medium, 0};
     for (int sense = -1; sense <= 1; sense += 2) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, pull);
         for (int64_t i = 0; i < network.n; i++) {
             for (int a = 0; a < network.node[i].narms; a++) {
@@ -223,7 +218,6 @@ TEST(lines_that_attract_stay_together)
             }
         }
         assert_int_equal(split_once(&network, &mover), sense > 0);
-        dd_network_free(&network);
     }
 }
 
@@ -234,13 +228,12 @@ TEST(lines_that_remeshing_joins_stay_together)
     const dd_medium medium = weak(0.0);
     const dd_mover mover = {drag, NULL, &medium, 0};
     for (int is_short = 0; is_short < 2; is_short++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, force);
         for (int64_t i = 0; i < network.n; i++) {
             dd_v3_scale(is_short ? 0.4 : 0.5, network.node[i].x); /* arms of 4.5 and 5.6; min_seg is 5 */
         }
         assert_int_equal(split_once(&network, &mover), !is_short);
-        dd_network_free(&network);
     }
 }
 
@@ -251,7 +244,7 @@ TEST(order_of_arms_does_not_matter)
     const dd_mover mover = {drag, NULL, &medium, 0};
     double first[4][3];
     for (int order = 0; order < 24; order++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, force);
         dd_arm *arm = dd_test_find(&network, 9)->arm;
         for (int left = 4, code = order; left > 1; code /= left--) {
@@ -267,7 +260,6 @@ TEST(order_of_arms_does_not_matter)
                 assert_true(fabs(at->x[d] - first[k][d]) < 1e-9);
             }
         }
-        dd_network_free(&network);
     }
 }
 
@@ -279,7 +271,7 @@ TEST(halves_glide)
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
     const dd_medium medium = weak(0.05);
     const dd_mover mover = {mobility, &fcc, &medium, 0};
-    dd_network network;
+    FREED_BY(dd_network_free) dd_network network;
     make_crossing(&network, force);
     for (int64_t i = 0; i < network.n; i++) {
         for (int a = 0; a < network.node[i].narms; a++) {
@@ -298,7 +290,6 @@ TEST(halves_glide)
             }
         }
     }
-    dd_network_free(&network);
 }
 
 TEST(random_networks_keep_their_burgers_vectors)
@@ -307,7 +298,7 @@ TEST(random_networks_keep_their_burgers_vectors)
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 0.5, .climb = 1};
     int64_t done = 0;
     for (uint64_t seed = 0; seed < (slow_here() ? 12 : 100); seed++) {
-        dd_network network, before;
+        FREED_BY(dd_network_free) dd_network network, before;
         const double *box = seed % 2 ? cube : free_box;
         const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
         const dd_mover mover[3] = {
@@ -325,8 +316,6 @@ TEST(random_networks_keep_their_burgers_vectors)
         assert_int_equal(dd_serial_collide(&serial, &other), EQP_OK);
         dd_test_valid(&network, box);
         dd_test_conserved(&before, &network);
-        dd_network_free(&network);
-        dd_network_free(&before);
     }
     assert_true(done > (slow_here() ? 50 : 500));
 }
@@ -338,7 +327,7 @@ TEST(failing_allocations_change_nothing)
     const dd_mover mover = {drag, NULL, &medium, 0};
     SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
-        dd_network network;
+        FREED_BY(dd_network_free) dd_network network;
         int64_t done = 0;
         make_crossing(&network, force);
         dd_serial serial = serial_of(&network, free_box);
@@ -349,6 +338,5 @@ TEST(failing_allocations_change_nothing)
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         assert_int_equal(network.n, failures ? 5 : 6);
         assert_true(failures || k > 5);
-        dd_network_free(&network);
     }
 }

@@ -96,15 +96,13 @@ TEST(chains_repeat)
         input base = generate(text[t]);
         for (int k = 0; k < 5; k++) {
             dd_tiling tiling = tile(&base, count[k][0], count[k][1], count[k][2]);
-            dd_network one = check(&base, &tiling, 1), many = check(&base, &tiling, 3);
+            FREED_BY(dd_network_free) dd_network one = check(&base, &tiling, 1), many = check(&base, &tiling, 3);
             for (int64_t n = 0; n < one.n; n++) {
                 const dd_node *a = &one.node[n], *b = &many.node[dd_network_find(&many, a->tag)];
                 assert_memory_equal(a->x, b->x, sizeof a->x);
                 assert_int_equal(a->narms, b->narms);
                 assert_memory_equal(a->arm, b->arm, (size_t)a->narms * sizeof *a->arm);
             }
-            dd_network_free(&one);
-            dd_network_free(&many);
         }
         dd_network_free(&base.network);
     }
@@ -115,7 +113,7 @@ TEST(one_tile_changes_nothing)
 {
     input base = line(7, DD_TAG(3, 1), 9, 10);
     dd_tiling tiling = tile(&base, 1, 1, 1);
-    dd_network made = check(&base, &tiling, 1);
+    FREED_BY(dd_network_free) dd_network made = check(&base, &tiling, 1);
 
     for (int64_t n = 0; n < made.n; n++) {
         assert_true(made.node[n].tag == base.network.node[n].tag);
@@ -123,7 +121,6 @@ TEST(one_tile_changes_nothing)
         assert_memory_equal(made.node[n].v, base.network.node[n].v, sizeof made.node[n].v);
         assert_memory_equal(made.node[n].arm, base.network.node[n].arm, 2 * sizeof(dd_arm));
     }
-    dd_network_free(&made);
     dd_network_free(&base.network);
 }
 
@@ -133,7 +130,7 @@ TEST(lines_go_on_in_the_next_tile)
     input base = line(0, 1, 2, 3);
     base.network.node[0].home = base.network.node[0].arm[0].home = 5; /* of another run: not the copies' */
     dd_tiling along = tile(&base, 2, 1, 1), across = tile(&base, 1, 2, 1);
-    dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
+    FREED_BY(dd_network_free) dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
 
     for (int k = 0; k < 2; k++) {
         const dd_network *made = k == 0 ? &one : &two;
@@ -150,8 +147,6 @@ TEST(lines_go_on_in_the_next_tile)
     }
     assert_near(one.node[0].x[0], -45.0, 1e-12);
     assert_near(one.node[dd_network_find(&one, 4)].x[0], 55.0, 1e-12);
-    dd_network_free(&one);
-    dd_network_free(&two);
     dd_network_free(&base.network);
 }
 
@@ -200,7 +195,7 @@ TEST(errors)
     const int two[3] = {1, 1, 2}, none[3] = {1, 0, 1};
     const double open[3] = {100, 64, 0};
     dd_tiling tiling;
-    dd_network made;
+    FREED_BY(dd_network_free) dd_network made;
     dd_network_init(&made);
     assert_int_equal(dd_tiling_init(&tiling, &base.network, two, base.low, open), EQP_ERR_ARGUMENT);
     assert_int_equal(dd_tiling_init(&tiling, &base.network, none, base.low, base.box), EQP_ERR_ARGUMENT);
@@ -213,7 +208,6 @@ TEST(errors)
     dd_network_remove(&base.network, 0);
     assert_int_equal(dd_tiling_make(&tiling, &base.network, 0, 1, &made), EQP_ERR_DATA);
     assert_int_equal(made.n, 4);
-    dd_network_free(&made);
     dd_network_free(&base.network);
 }
 
@@ -223,14 +217,13 @@ TEST(failing_allocations)
     input base = line(0, 1, 2, 3);
     dd_tiling tiling = tile(&base, 2, 2, 1);
     for (int64_t k = 0;; k++) {
-        dd_network made;
+        FREED_BY(dd_network_free) dd_network made;
         dd_network_init(&made);
         failing_malloc_start(k);
         int code = dd_tiling_make(&tiling, &base.network, 0, 4, &made);
         int64_t failures = failing_malloc_stop();
         assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
         assert_true(failures == 0 || made.n == 0);
-        dd_network_free(&made);
         if (failures == 0) {
             break;
         }

@@ -68,14 +68,12 @@ TEST(edges_have_two_ends_with_one_weight)
     for (int k = 0; k < lb_generators.nkinds; k++) {
         for (int n = 1; n < 500; n = 3 * n + 1) {
             snprintf(text, sizeof text, "%s:n=%d,edge=7,seed=3", lb_generators.kind[k].name, n);
-            lb_graph g = make(text), again = make(text);
+            FREED_BY(lb_graph_free) lb_graph g = make(text), again = make(text);
             assert_true(g.n >= n && (g.n == n || strncmp(text, "octree", 6) == 0));
             check_graph(&g, 7);
             assert_int_equal(g.n, again.n);
             assert_memory_equal(g.edge, again.edge, (size_t)g.first[g.n] * sizeof *g.edge);
             assert_memory_equal(g.centre, again.centre, (size_t)g.n * sizeof *g.centre);
-            lb_graph_free(&g);
-            lb_graph_free(&again);
         }
     }
 }
@@ -89,19 +87,18 @@ static double away(const lb_graph *g, int64_t a, int64_t b)
 
 TEST(neighbours_in_a_grid_are_an_edge_apart)
 {
-    lb_graph g = make("grid:n=100");
+    FREED_BY(lb_graph_free) lb_graph g = make("grid:n=100");
 
     for (int64_t a = 0; a < g.n; a++) {
         for (int64_t b = 0; b < g.n; b++) {
             assert_int_equal(joined(&g, a, b), a != b && away(&g, a, b) < 1.1 / 5);
         }
     }
-    lb_graph_free(&g);
 }
 
 TEST(particles_nearer_than_the_cutoff_are_neighbours)
 {
-    lb_graph g = make("particles:n=300,pairs=6,clump=0.05,seed=2");
+    FREED_BY(lb_graph_free) lb_graph g = make("particles:n=300,pairs=6,clump=0.05,seed=2");
     const double cutoff = cbrt(3.0 * 6.0 / (4.0 * 3.14159265358979323846 * 300.0));
     const double mean = 1.0 + (double)g.first[g.n] / (double)g.n;
 
@@ -112,7 +109,6 @@ TEST(particles_nearer_than_the_cutoff_are_neighbours)
         assert_true(fabs(g.base[a] * mean - 1.0 - (double)(g.first[a + 1] - g.first[a])) < 1e-9);
     }
     assert_true(mean > 1.0 + 2.0 * 6.0); /* clumps have more */
-    lb_graph_free(&g);
 }
 
 /* A cube of edge s has its centre at (k + 1/2) s. */
@@ -144,7 +140,7 @@ static bool share_a_face(const double a[3], const double b[3])
 
 TEST(cubes_of_an_octree_that_share_a_face_are_neighbours)
 {
-    lb_graph g = make("octree:n=250,growth=0.5");
+    FREED_BY(lb_graph_free) lb_graph g = make("octree:n=250,growth=0.5");
     double volume = 0.0, finest = 1.0, coarsest = 0.0;
 
     assert_true(g.n < 350);
@@ -159,7 +155,6 @@ TEST(cubes_of_an_octree_that_share_a_face_are_neighbours)
     }
     assert_true(fabs(volume - 1.0) < 1e-12);
     assert_true(finest < coarsest);
-    lb_graph_free(&g);
 }
 
 static double turn(const double *a, const double *b, const double *c)
@@ -181,7 +176,7 @@ TEST(triangles_do_not_overlap)
     for (int seed = 0; seed < 4; seed++) {
         char text[64];
         snprintf(text, sizeof text, "triangles:n=64,grading=%d,seed=%d", 1 + seed, seed);
-        lb_graph g = make(text);
+        FREED_BY(lb_graph_free) lb_graph g = make(text);
         assert_int_equal(g.first[g.n], 2 * (2 * 8 * 7 + 7 * 7));
         for (int64_t a = 0; a < g.n; a++) {
             for (int64_t e = g.first[a]; e < g.first[a + 1]; e++) {
@@ -192,13 +187,12 @@ TEST(triangles_do_not_overlap)
                 }
             }
         }
-        lb_graph_free(&g);
     }
 }
 
 TEST(vertices_start_on_some_rank)
 {
-    lb_graph g = make("octree:n=500");
+    FREED_BY(lb_graph_free) lb_graph g = make("octree:n=500");
     int64_t count[4][5] = {{0}};
 
     for (int start = 0; start < 4; start++) {
@@ -214,7 +208,6 @@ TEST(vertices_start_on_some_rank)
         assert_true(count[LB_START_SCATTER][rank] > g.n / 10);
         assert_int_equal(count[LB_START_FIRST][rank], rank == 0 ? g.n : 0);
     }
-    lb_graph_free(&g);
 }
 
 TEST(values_out_of_range_are_refused)

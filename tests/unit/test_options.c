@@ -262,7 +262,7 @@ TEST(a_program_with_room_takes_several_positionals)
     values v = {{NULL}};
     app_action action;
     eqp_message message = {""};
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     assert_int_equal(app_options_parse(&several, 3, argv, &v, NULL, &action, &message), EQP_OK);
     assert_true(v.file[0] == a && v.file[1] == b && v.file[2] == NULL);
@@ -272,7 +272,6 @@ TEST(a_program_with_room_takes_several_positionals)
     assert_string_equal(message.text, "p: 'a': only so many FILE can be given");
     assert_int_equal(app_options_help(&several, &text), EQP_OK);
     assert_non_null(strstr(text, "Usage: p [FILE]... [options]"));
-    free(text);
 }
 
 TEST(help_and_version_win_over_what_follows)
@@ -339,7 +338,7 @@ TEST(numbers_are_read_whole_or_not_at_all)
 TEST(lists_are_read_whole_or_not_at_all)
 {
     static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "1,0"};
-    int64_t *values = NULL;
+    HEAP int64_t *values = NULL;
     char **words = NULL;
     int n = -1;
     eqp_message message = {""};
@@ -353,7 +352,6 @@ TEST(lists_are_read_whole_or_not_at_all)
     assert_int_equal(app_parse_int_list("8,64,512", 1, 512, &n, &values, NULL), EQP_OK);
     assert_int_equal(n, 3);
     assert_true(values[0] == 8 && values[1] == 64 && values[2] == 512);
-    free(values);
     assert_int_equal(app_parse_word_list("sfc,count,x=1", &n, &words, NULL), EQP_OK);
     assert_int_equal(n, 3);
     assert_string_equal(words[0], "sfc");

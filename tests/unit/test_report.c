@@ -97,10 +97,9 @@ static char *read_text(const char *path)
 
 static void assert_file(const char *path, const char *expected)
 {
-    char *text = read_text(path);
+    HEAP char *text = read_text(path);
 
     assert_string_equal(text, expected);
-    free(text);
 }
 
 static int fill_report(eqp_report *report)
@@ -487,7 +486,7 @@ static void rows_do_not_stay_in_memory(void **state)
     assert_int_equal(app_loads_create(folder, &csv, NULL), EQP_OK);
     assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
     for (int i = 0; i < 2000; i++) {
-        char *text = NULL;
+        HEAP char *text = NULL;
 
         assert_int_equal(eqp_report_add_step(report, 2, step), EQP_OK);
         assert_int_equal(app_loads_add(csv, 7, 0, "interaction", &row), EQP_OK);
@@ -495,7 +494,6 @@ static void rows_do_not_stay_in_memory(void **state)
         assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
         assert_int_equal(eqp_table_cell(table, "interaction"), EQP_OK);
         assert_int_equal(eqp_table_take(table, &text), EQP_OK);
-        free(text);
         begin = i == 10 ? held() : begin;
     }
     assert_true(held() <= begin + 1000);

@@ -76,7 +76,7 @@ TEST(an_app_has_its_own_words_and_defaults)
     static const char *const argv[] = {"second"};
     eqp_message message = {""};
     settings s;
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     assert_int_equal(parse(1, argv, &s, NULL, &message), EQP_OK);
     assert_true(s.run.dt == 0.5 && s.run.steps == 3 && s.own == 7);
@@ -84,7 +84,6 @@ TEST(an_app_has_its_own_words_and_defaults)
     assert_non_null(strstr(text, "seconds of one step [0.5]"));
     assert_non_null(strstr(text, "number of steps; 0 computes the forces once [3]"));
     assert_true(strstr(text, "--seed") < strstr(text, "--own") && strstr(text, "--own") < strstr(text, "--balance"));
-    free(text);
 }
 
 TEST(an_app_may_lack_an_option)
@@ -95,7 +94,7 @@ TEST(an_app_may_lack_an_option)
     app_action action;
     eqp_message message = {""};
     settings s;
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     less.text = lacks;
     less.ntexts = 2;
@@ -108,7 +107,6 @@ TEST(an_app_may_lack_an_option)
     assert_null(strstr(text, "--restart"));
     assert_null(strstr(text, "--schedule"));
     assert_non_null(strstr(text, "--seed"));
-    free(text);
 }
 
 TEST(a_run_has_one_input)
@@ -230,7 +228,7 @@ TEST(a_network_is_read_from_a_file)
     };
     app_network_choice choice = {.measure = true};
     eqp_message message;
-    char *text = malloc(APP_NETWORK_BYTES + 2);
+    HEAP char *text = malloc(APP_NETWORK_BYTES + 2);
 
     write_text(name, "# remark, with=equals\n  alpha=3e-6 \r\n\n\tgather=1e-5\nnode=4");
     assert_int_equal(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message), EQP_OK);
@@ -253,7 +251,6 @@ TEST(a_network_is_read_from_a_file)
     assert_int_equal(app_network_parse("measure:file=a/b.txt", &choice, &message), EQP_OK);
     assert_true(choice.measure && strcmp(choice.file, "a/b.txt") == 0 && choice.network.alpha == 2e-6);
     app_network_free(&choice);
-    free(text);
     (void)remove(name);
 }
 
@@ -333,7 +330,7 @@ TEST(shares_and_schedules_are_looked_up)
     static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"};
     eqp_message message = {""};
     settings s;
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
@@ -349,7 +346,6 @@ TEST(shares_and_schedules_are_looked_up)
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));
     }
-    free(text);
 }
 
 /* Settings that must be equal on all ranks, and settings that may differ. */

@@ -8,7 +8,7 @@ TEST(a_table_is_aligned)
 {
     static const char *const header[] = {"method", "\xce\xbb %", "ghosts", "mixed"};
     eqp_table *table = NULL;
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     assert_int_equal(eqp_table_create(4, header, &table), EQP_OK);
     assert_int_equal(eqp_table_cell(table, "%s", "count"), EQP_OK);
@@ -26,7 +26,6 @@ TEST(a_table_is_aligned)
                               "count        123.4%         7  1\n"
                               "interaction       -  -1000000  a b\n"
                               "\xc3\xa9\n");
-    free(text);
     eqp_table_free(table);
     eqp_table_free(NULL);
 }
@@ -58,13 +57,12 @@ TEST(an_empty_table_is_its_header)
 {
     static const char *const header[] = {"a", "bcd"};
     eqp_table *table = NULL;
-    char *text = NULL;
+    HEAP char *text = NULL;
 
     assert_int_equal(eqp_table_create(0, header, &table), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
     assert_int_equal(eqp_table_text(table, &text), EQP_OK);
     assert_string_equal(text, "a  bcd\n-  ---\n");
-    free(text);
     eqp_table_free(table);
 }
 
@@ -133,7 +131,7 @@ static int whole_table(void)
 {
     static const char *const header[] = {"a", "b"};
     eqp_table *table = NULL;
-    char *text = NULL;
+    HEAP char *text = NULL;
     int code = eqp_table_create(2, header, &table);
 
     for (int i = 0; i < 40 && !code; i++) {
@@ -146,7 +144,6 @@ static int whole_table(void)
     if ((text != NULL) != (code == EQP_OK)) {
         code = EQP_ERR_INTERNAL;
     }
-    free(text);
     eqp_table_free(table);
     return code;
 }

@@ -173,14 +173,13 @@ TEST(hostile_tables_are_refused_with_their_line)
 TEST(items_and_phases_that_hardly_meet_make_no_table)
 {
     const char *path = in_folder("bad");
-    char *text = malloc(1 << 20);
+    HEAP char *text = malloc(1 << 20);
     int at = snprintf(text, 100, "item,load,phase\n");
 
     for (int i = 0; i < 20000; i++) { /* a table of 3 GB */
         at += snprintf(text + at, 50, "%d,1,%d\n", i, i);
     }
     check_refused(text, "20000 items and 20000 phases, but only 20000 loads");
-    free(text);
     unlink(path);
 }
 
