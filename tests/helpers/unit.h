@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program of unit tests: the headers that they need, and TEST(name) { ... }, which defines a test and lists it for
- * main(). Tests run in the order of their definitions. A file may initialise unit_setup, unit_teardown,
- * unit_before_each and unit_next_round. */
+ * main(). Tests run in the order of their definitions. A file may initialise fixtures and unit_next_round. */
 #ifndef EQP_TEST_UNIT_H
 #define EQP_TEST_UNIT_H
 
@@ -26,7 +25,8 @@
 
 static struct CMUnitTest unit_test[64];
 static size_t unit_tests;
-static CMFixtureFunction unit_setup, unit_teardown, unit_before_each;
+/* Before and after all tests, and each. */
+static CMFixtureFunction unit_setup, unit_teardown, unit_before_each, unit_after_each;
 /* Prepares the next round of all tests, or returns false after the last one; NULL for a single round. */
 static bool (*unit_next_round)(void);
 
@@ -70,6 +70,7 @@ int main(void)
 
     for (size_t i = 0; i < unit_tests; i++) {
         unit_test[i].setup_func = unit_before_each;
+        unit_test[i].teardown_func = unit_after_each;
     }
     for (; again; again = unit_next_round != NULL && unit_next_round()) {
         failed += _cmocka_run_group_tests("tests", unit_test, unit_tests, unit_setup, unit_teardown);
