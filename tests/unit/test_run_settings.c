@@ -47,6 +47,21 @@ static int parse(int argc, const char *const *argv, settings *s, bool *given, eq
     return app_options_parse(&line, argc, (char *const *)argv, s, given, &action, message);
 }
 
+/* Parses the words, checks the inputs and looks up what they name. */
+static int settle(const char *const *words, settings *s, eqp_message *message)
+{
+    int n = 0, code;
+
+    while (words[n] != NULL) {
+        n++;
+    }
+    assert_int_equal(parse(n, words, s, NULL, message), EQP_OK);
+    code = app_run_check_inputs("second", &s->run, message);
+    return code != EQP_OK ? code : app_run_choose("second", &methods, &s->run, message);
+}
+
+#define SETTLE(s, message, ...) settle((const char *const[]){"second", "file", __VA_ARGS__, NULL}, s, message)
+
 TEST(values_land_in_the_shared_struct_and_beside_it)
 {
     static const char *const argv[] = {"second", "--steps", "5", "--own=9", "file", "--balance", "slabs", "--quiet"};
@@ -157,19 +172,13 @@ TEST(methods_of_the_app_stand_behind_those_of_the_table)
 
 TEST(a_what_if_has_methods_parts_and_a_network)
 {
-    static const char *const argv[] = {"second",
-                                       "file",
-                                       "--compare=sfc,interaction:pins=2,slabs",
-                                       "--parts=64,8,64",
-                                       "--network=beta=0,node=4",
-                                       "--exchange",
-                                       "two-stage+broadcast/16"};
+    const eqp_network usual = EQP_NETWORK_DEFAULTS;
     eqp_message message = {""};
     settings s;
 
-    assert_int_equal(parse(7, argv, &s, NULL, &message), EQP_OK);
-    assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
-    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_int_equal(SETTLE(&s, &message, "--compare=sfc,interaction:pins=2,slabs", "--parts=64,8,64",
+                            "--network=beta=0,node=4", "--exchange", "two-stage+broadcast/16"),
+                     EQP_OK);
     assert_int_equal(s.run.ncompare, 3);
     assert_string_equal(s.run.compare[1].word, "interaction:pins=2");
     assert_true(s.run.compare[1].options.pins == 2 && s.run.compare[0].options.pins == 0);
@@ -185,22 +194,11 @@ TEST(a_what_if_has_methods_parts_and_a_network)
     app_run_settings_free(&s.run);
     app_run_settings_free(&s.run);
     assert_true(s.run.ncompare == 0 && s.run.compare == NULL && s.run.parts == NULL);
-}
-
-TEST(without_them_a_run_takes_the_defaults)
-{
-    static const char *const argv[] = {"second", "file", "--network", "measure:node=2"};
-    const eqp_network usual = EQP_NETWORK_DEFAULTS;
-    eqp_message message = {""};
-    settings s;
-
-    for (int argc = 2; argc <= 4; argc += 2) {
-        assert_int_equal(parse(argc, argv, &s, NULL, &message), EQP_OK);
-        assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
-        assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    for (int measure = 0; measure < 2; measure++) { /* the defaults of a run */
+        assert_int_equal(SETTLE(&s, &message, measure ? "--network=measure:node=2" : NULL), EQP_OK);
         assert_true(s.run.ncompare == 0 && s.run.nparts_list == 0 && s.run.exchange_auto);
         assert_true(s.run.network.network.alpha == usual.alpha && s.run.network.network.beta == usual.beta);
-        assert_true(s.run.network.measure == (argc == 4) && s.run.network.network.node == (argc == 4 ? 2 : 1));
+        assert_true(s.run.network.measure == measure && s.run.network.network.node == 1 + measure);
         app_run_settings_free(&s.run);
     }
 }
@@ -290,25 +288,7 @@ TEST(a_bad_what_if_is_refused_in_one_line)
         {{"--balance=interaction:pins=1"},
          "second: --balance: interaction: pins: '1' is not an integer from 2 to 65536"},
     };
-
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const char *const argv[] = {"second", "file", bad[i].option[0], bad[i].option[1]};
-        eqp_message message = {""};
-        settings s;
-        int code = parse(bad[i].option[1] != NULL ? 4 : 3, argv, &s, NULL, &message);
-        assert_int_equal(code, EQP_OK);
-        code = app_run_check_inputs("second", &s.run, &message);
-        code = code == EQP_OK ? app_run_choose("second", &methods, &s.run, &message) : code;
-        assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN || code == EQP_ERR_IO);
-        assert_string_equal(message.text, bad[i].line);
-        assert_true(s.run.compare == NULL && s.run.parts == NULL && s.run.share.speed == NULL);
-    }
-}
-
-/* A comparison makes no steps. */
-TEST(what_takes_steps_to_learn_is_not_compared)
-{
-    static const char *const bad[][2] = {
+    static const char *const unlearnt[][2] = {
         {"--share=measured", "second: --share: measured: nothing is measured where no step is made"},
         {"--share=model:akima", "second: --share: model:akima: nothing is measured where no step is made"},
         {"--share=speeds:1,2,3", "second: --share: 3 speeds do not divide 8 parts"},
@@ -316,36 +296,39 @@ TEST(what_takes_steps_to_learn_is_not_compared)
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const char *const argv[] = {"second", "file", "--compare=sfc", "--parts=3,8", bad[i][0]};
         eqp_message message = {""};
         settings s;
-        assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
-        assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_ERR_ARGUMENT);
-        assert_string_equal(message.text, bad[i][1]);
+        const int code = SETTLE(&s, &message, bad[i].option[0], bad[i].option[1]);
+        assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN || code == EQP_ERR_IO);
+        assert_string_equal(message.text, bad[i].line);
+        assert_true(s.run.compare == NULL && s.run.parts == NULL && s.run.share.speed == NULL);
+    }
+    for (size_t i = 0; i < sizeof unlearnt / sizeof unlearnt[0]; i++) {
+        eqp_message message = {""};
+        settings s;
+        assert_int_equal(SETTLE(&s, &message, "--compare=sfc", "--parts=3,8", unlearnt[i][0]), EQP_ERR_ARGUMENT);
+        assert_string_equal(message.text, unlearnt[i][1]);
     }
 }
 
 TEST(shares_and_schedules_are_looked_up)
 {
-    static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"};
     eqp_message message = {""};
     settings s;
-    HEAP char *text = NULL;
+    char *text = NULL;
 
-    assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
-    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_int_equal(SETTLE(&s, &message, "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"), EQP_OK);
     assert_true(s.run.share.kind == EQP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
     assert_ptr_equal(s.run.schedule, eqp_schedule_method_find("awf-c"));
     assert_true(s.run.schedule_rules.factor == 4.0 && s.run.schedule_rules.chunk == 9);
     app_run_settings_free(&s.run);
-    app_run_settings_free(&s.run);
-    assert_int_equal(parse(2, argv, &s, NULL, &message), EQP_OK);
-    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_int_equal(SETTLE(&s, &message, NULL), EQP_OK);
     assert_true(s.run.share.kind == EQP_SHARE_EQUAL && s.run.schedule == NULL && s.run.schedule_rules.factor == 2.0);
     assert_int_equal(app_run_list_schedules(&text), EQP_OK);
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));
     }
+    free(text);
 }
 
 /* Settings that must be equal on all ranks, and settings that may differ. */
