@@ -82,36 +82,6 @@ static char *verdict_of(int n, const eqp_compared *rows)
     return text;
 }
 
-TEST(rows_have_the_keys_of_the_schema_in_their_order)
-{
-    static const char header[] =
-        "method,parts,imbalance,load_max,load_mean,ghosts_total,ghosts_max,neighbours_max,units,sample_rate,"
-        "split_owners,exchange,balance_seconds,step_seconds,step_seconds_ideal,imbalance_next,";
-    eqp_compared rows[] = {row_of("interaction:pins=2,start=rcb", 4, 8, 4, 0.5, 40), row_of("auto", 4, 8, 4, 0.5, 40)};
-    eqp_report *report = NULL;
-    char line[1000];
-    FILE *file;
-
-    rows[1].imbalance_next = rows[1].step_next = NAN;
-    strcpy(rows[1].chosen, "sfc");
-    assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
-    assert_int_equal(app_compare_add(report, 2, rows, NULL), EQP_OK);
-    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
-    eqp_report_free(report);
-    file = fopen(path_of("compare.csv"), "r");
-    assert_non_null(file);
-    assert_non_null(fgets(line, sizeof line, file));
-    assert_memory_equal(line, header, sizeof header - 1);
-    assert_non_null(fgets(line, sizeof line, file));
-    assert_int_equal(strncmp(line, "\"interaction:pins=2,start=rcb\",4,0.5,", 37), 0);
-    assert_non_null(strstr(line, ",40,10,5,100,0.25,3,two-stage+broadcast/16,0.125,"));
-    assert_non_null(strstr(line, ",,0.016,0.25,0.5,3000000,0.75\n"));
-    assert_non_null(fgets(line, sizeof line, file));
-    assert_non_null(strstr(line, ",sfc,,0.25,0.5,3000000,0.75\n"));
-    assert_null(fgets(line, sizeof line, file));
-    (void)fclose(file);
-}
-
 TEST(winners_are_marked_and_gains_are_told)
 {
     const eqp_compared rows[] = {
@@ -202,54 +172,73 @@ TEST(a_cycle_has_an_efficiency_and_phases)
     assert_null(strstr(text + 1, "\"phase\":"));
 }
 
-TEST(the_verdict_says_where_it_scales_to_and_with_what)
+/* Where a problem scales to, with what, and whether a new map is worth it. */
+TEST(verdicts)
 {
-    const eqp_compared rows[] = {
-        row_of("count", 8, 20, 8, 0.5, 100),      row_of("sfc", 8, 8.4, 8, 0.01, 100),
-        row_of("tiles", 8, 9, 8, 0.01, 100),      row_of("count", 64, 2, 1, 0.5, 300),
-        row_of("sfc", 64, 1.75, 1, 0.5, 300),     row_of("tiles", 64, 1.5, 1, 0.5, 400),
-        row_of("count", 512, 2, 0.1, 0.5, 300),   row_of("sfc", 512, 1.2, 0.1, 0.5, 300),
-        row_of("tiles", 512, 0.9, 0.1, 0.5, 400),
+    static const struct {
+        struct {
+            const char *method;
+            int parts;
+            double step, work;
+        } row[9];
+        const char *chosen[9]; /* by the rows of `auto` */
+        const char *verdict;   /* its end, if it begins with ... */
+    } cases[] = {
+        {.row = {{"count", 8, 20, 8},
+                 {"sfc", 8, 8.4, 8},
+                 {"tiles", 8, 9, 8},
+                 {"count", 64, 2, 1},
+                 {"sfc", 64, 1.75, 1},
+                 {"tiles", 64, 1.5, 1},
+                 {"count", 512, 2, 0.1},
+                 {"sfc", 512, 1.2, 0.1},
+                 {"tiles", 512, 0.9, 0.1}},
+         .verdict = "This problem scales to 64 parts: 67% of a step is work there, 11% at 512 parts. Use tiles there, "
+                    "14.3% less "
+                    "time than with sfc, 25.0% less time than with count. The shortest step, 0.9 ms, is at 512 parts "
+                    "with tiles; "
+                    "only 11% of it is work."},
+        {.row = {{"count", 8, 20, 8},
+                 {"sfc", 8, 9, 8},
+                 {"tiles", 8, 8.95, 8},
+                 {"count", 64, 2, 1},
+                 {"sfc", 64, 1.5, 1},
+                 {"tiles", 64, 1.7, 1}},
+         .verdict = "This problem scales to 64 parts, the most that were compared, if not to more: 67% of a step is "
+                    "work there. "
+                    "Use sfc there, 25.0% less time than with count; nothing that was compared is more than 1% faster. "
+                    "No step is "
+                    "shorter: 1.5 ms."},
+        {.row = {{"rcb", 8, 20, 8}, {"auto", 8, 20, 8}, {"rcb", 16, 30, 4}, {"auto", 16, 25, 4}},
+         .chosen = {[1] = "rcb", [3] = "tiles"},
+         .verdict = "This problem scales to fewer than 8 parts, the fewest that were compared: only 40% of a step is "
+                    "work there "
+                    "with rcb. The shortest step, 20 ms, is at 8 parts with rcb; only 40% of it is work."},
+        {.row = {{"rcb", 16, 30, 4}, {"auto", 16, 25, 4}},
+         .chosen = {[1] = "tiles"},
+         .verdict = "...is work there with auto (tiles)."},
+        {.row = {{"sfc", 1, 4, 4}}, .verdict = "Nothing to balance: there is one part."},
+        {.row = {{"sfc", 4, 0, 0}}, .verdict = "Nothing to balance: nothing has a load."},
     };
-    HEAP char *text = verdict_of(9, rows);
 
-    assert_string_equal(text, "This problem scales to 64 parts: 67% of a step is work there, 11% at 512 parts. Use "
-                              "tiles there, 14.3% less time "
-                              "than with sfc, 25.0% less time than with count. The shortest step, 0.9 ms, is at 512 "
-                              "parts with tiles; only 11% of it is work.");
-}
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        eqp_compared rows[9];
+        const char *want = cases[c].verdict;
+        int n = 0;
 
-TEST(the_verdict_is_honest_when_the_curve_wins)
-{
-    const eqp_compared rows[] = {
-        row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 9, 8, 0.01, 100),   row_of("tiles", 8, 8.95, 8, 0, 90),
-        row_of("count", 64, 2, 1, 0.5, 300), row_of("sfc", 64, 1.5, 1, 0.5, 300), row_of("tiles", 64, 1.7, 1, 0, 90),
-    };
-    HEAP char *text = verdict_of(6, rows);
-
-    assert_string_equal(text, "This problem scales to 64 parts, the most that were compared, if not to more: 67% of a "
-                              "step is work there. Use sfc there, "
-                              "25.0% less time than with count; nothing that was compared is more than 1% faster. No "
-                              "step is shorter: 1.5 ms.");
-}
-
-TEST(the_verdict_knows_problems_that_are_too_small)
-{
-    eqp_compared rows[] = {row_of("rcb", 8, 20, 8, 0.5, 100), row_of("auto", 8, 20, 8, 0.5, 100),
-                           row_of("rcb", 16, 30, 4, 0.5, 100), row_of("auto", 16, 25, 4, 0.5, 100)};
-    char *text;
-
-    strcpy(rows[1].chosen, "rcb");
-    strcpy(rows[3].chosen, "tiles");
-    text = verdict_of(4, rows);
-    assert_string_equal(text, "This problem scales to fewer than 8 parts, the fewest that were compared: only 40% of a "
-                              "step is work there with rcb. The "
-                              "shortest step, 20 ms, is at 8 parts with rcb; only 40% of it is work.");
-    free(text);
-    text = verdict_of(2, rows + 2); /* `auto` took one that was not compared */
-    assert_non_null(strstr(text, "with auto (tiles)"));
-    free(text);
-    assert_int_equal(app_compare_verdict(0, NULL, NULL, &text), EQP_ERR_ARGUMENT);
+        for (; n < 9 && cases[c].row[n].method != NULL; n++) {
+            rows[n] = row_of(cases[c].row[n].method, cases[c].row[n].parts, cases[c].row[n].step, cases[c].row[n].work,
+                             0.5, 100);
+            strcpy(rows[n].chosen, cases[c].chosen[n] != NULL ? cases[c].chosen[n] : "");
+        }
+        HEAP char *text = verdict_of(n, rows);
+        if (want[0] == '.') {
+            assert_non_null(strstr(text, want + 3));
+        } else {
+            assert_string_equal(text, want);
+        }
+    }
+    assert_int_equal(app_compare_verdict(0, NULL, NULL, &(char *){NULL}), EQP_ERR_ARGUMENT);
 }
 
 TEST(the_map_of_a_run_is_a_row_of_its_own)
@@ -314,14 +303,6 @@ TEST(a_trace_has_its_own_unit_and_no_margin)
     assert_non_null(strstr(text, "Use rcb there, 0.5% less time than with sfc. No step is shorter: 4."));
     assert_null(strstr(text, "ms"));
     free(text);
-    rows[0] = row_of("sfc", 1, 4, 4, 0.0, 0);
-    text = verdict_of(1, rows);
-    assert_string_equal(text, "Nothing to balance: there is one part.");
-    free(text);
-    rows[0] = row_of("sfc", 4, 0, 0, 0.0, 0);
-    text = verdict_of(1, rows);
-    assert_string_equal(text, "Nothing to balance: nothing has a load.");
-    free(text);
 }
 
 TEST(a_row_without_any_time_is_no_trouble)
@@ -357,22 +338,9 @@ static int verdict(void *rows)
 TEST(too_little_memory_is_told)
 {
     eqp_compared rows[] = {row_of("sfc", 8, 9, 8, 0.01, 100), row_of("sfc", 16, 9, 8, 0.01, 100)};
-    int (*const make[])(void *rows) = {table, verdict};
 
-    SKIP_IF(!failing_malloc_works);
-    for (int m = 0; m < 2; m++) {
-        int64_t k = 0;
-        for (;; k++) {
-            failing_malloc_start(k);
-            const int code = make[m](rows);
-            if (failing_malloc_stop() == 0) {
-                assert_int_equal(code, EQP_OK);
-                break;
-            }
-            assert_int_equal(code, EQP_ERR_MEMORY);
-        }
-        assert_true(k > 0);
-    }
+    assert_true(failing_malloc_sweep(table, rows, EQP_ERR_MEMORY) > 0);
+    assert_true(failing_malloc_sweep(verdict, rows, EQP_ERR_MEMORY) > 0);
 }
 
 static CMFixtureFunction unit_setup = make_folder;
