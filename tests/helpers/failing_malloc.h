@@ -174,6 +174,13 @@ char *strdup(const char *text)
 enum { failing_malloc_works = 0 };
 #endif
 
+/* Makes a call whose allocations fail after the first k, and tells if one did:
+ *
+ *     for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_thing_create(..., &thing)); k++) {
+ *         assert_int_equal(code, EQP_ERR_MEMORY);
+ *     } */
+#define FAILING_MALLOC(k, call) (failing_malloc_start(k), (void)(call), failing_malloc_stop() > 0)
+
 /* Makes the call with ever more allocations that succeed, until none fails. Returns their number, or -1 if a call did not
  * return `refusal` when an allocation failed or 0 when none did; where failing is impossible INT64_MAX. */
 static inline int64_t failing_malloc_sweep(int (*call)(void *data), void *data, int refusal)

@@ -56,6 +56,9 @@ static inline void unit_free(void *pointer)
 #define FREED_BY(function) __attribute__((cleanup(function)))
 #define HEAP FREED_BY(unit_free)
 
+#define assert_ok(call) assert_int_equal(call, EQP_OK)
+#define assert_refused(call) assert_int_equal(call, EQP_ERR_ARGUMENT)
+
 #define SKIP_IF(condition)                                                                                             \
     do {                                                                                                               \
         if (condition) {                                                                                               \

@@ -45,12 +45,12 @@ static inline void assignment_make(int nparts, assignment *a)
 static inline void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
 {
     for (int p = who; p < a->nparts; p += tellers) {
-        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
-        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
-        assert_int_equal(eqp_evaluation_common(e, p, a->common[p]), EQP_OK);
-        assert_int_equal(eqp_evaluation_held(e, p, a->held[p]), EQP_OK);
+        assert_ok(eqp_evaluation_load(e, p, a->load[p] / 2));
+        assert_ok(eqp_evaluation_load(e, p, a->load[p] / 2));
+        assert_ok(eqp_evaluation_common(e, p, a->common[p]));
+        assert_ok(eqp_evaluation_held(e, p, a->held[p]));
         for (int k = 0; k < 2 * PHASES; k++) {
-            assert_int_equal(eqp_evaluation_meanwhile(e, k / 2, p, a->meanwhile[k / 2][p] / 2), EQP_OK);
+            assert_ok(eqp_evaluation_meanwhile(e, k / 2, p, a->meanwhile[k / 2][p] / 2));
         }
     }
     for (int k = 0; k < PHASES; k++) {
@@ -60,13 +60,11 @@ static inline void tell(const assignment *a, int who, int tellers, eqp_evaluatio
             const int b = (i + from) % w->nblocks, declares = b % tellers == who || below(3) == 0;
             for (int turn = 0; turn < 2; turn++) {
                 if (turn != early && declares) {
-                    assert_int_equal(
-                        eqp_evaluation_block(e, k, a->number[k][b], w->bytes[b], a->elements[k][b], w->home[b]),
-                        EQP_OK);
+                    assert_ok(eqp_evaluation_block(e, k, a->number[k][b], w->bytes[b], a->elements[k][b], w->home[b]));
                 }
                 for (int p = turn; p < a->nparts; p++) {
                     if (w->needs[b][p] && ((p + b) % tellers == who || below(5) == 0)) {
-                        assert_int_equal(eqp_evaluation_need(e, k, a->number[k][b], p), EQP_OK);
+                        assert_ok(eqp_evaluation_need(e, k, a->number[k][b], p));
                     }
                 }
             }
@@ -78,7 +76,7 @@ static inline eqp_evaluation *evaluation_of(const assignment *a, int who, int te
 {
     eqp_evaluation *e = NULL;
 
-    assert_int_equal(eqp_evaluation_create(a->nparts, PHASES, is_back, is_ghosts, &e), EQP_OK);
+    assert_ok(eqp_evaluation_create(a->nparts, PHASES, is_back, is_ghosts, &e));
     tell(a, who, tellers, e);
     return e;
 }

@@ -90,7 +90,7 @@ static void T(check_radius)(const TREE *tree, const REAL *query, REAL radius2, i
     }
     list.n = 0;
     list.stop = -1;
-    assert_int_equal(CALL(radius)(tree, query, radius2, T(append), &list), EQP_OK);
+    assert_ok(CALL(radius)(tree, query, radius2, T(append), &list));
     assert_int_equal(list.n, expected);
     qsort(list.pair, (size_t)list.n, sizeof list.pair[0], T(by_distance));
     for (int64_t i = 0; i < expected; i++) {
@@ -112,7 +112,7 @@ static void T(check_nearest_k)(const TREE *tree, const REAL *query, int64_t k, i
     int64_t found = -1;
 
     index[k] = -5;
-    assert_int_equal(CALL(nearest_k)(tree, query, k, &found, index, dist2), EQP_OK);
+    assert_ok(CALL(nearest_k)(tree, query, k, &found, index, dist2));
     assert_int_equal(found, k < n ? k : n);
     assert_int_equal(index[k], -5);
     for (int64_t i = 0; i < found; i++) {
@@ -139,11 +139,11 @@ static void T(check_queries)(const TREE *tree, int64_t n, int dim, int64_t strid
             assert_int_equal(CALL(nearest)(tree, query, &index, &dist2), EQP_ERR_STATE);
             assert_true(index == -9 && dist2 == -9);
         } else {
-            assert_int_equal(CALL(nearest)(tree, query, &index, &dist2), EQP_OK);
+            assert_ok(CALL(nearest)(tree, query, &index, &dist2));
             assert_int_equal(index, all[0].index);
             assert_true(dist2 == all[0].dist2);
             index = -9;
-            assert_int_equal(CALL(nearest)(tree, query, &index, NULL), EQP_OK);
+            assert_ok(CALL(nearest)(tree, query, &index, NULL));
             assert_int_equal(index, all[0].index);
         }
         T(check_nearest_k)(tree, query, 0, n, all);
@@ -175,10 +175,10 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
             d < dim ? T(coordinate)(kind, i / stride, n, kind == AXIS && d == dim - 1 ? 7 : d % 7, 5) : (REAL)NAN;
     }
     memcpy(lent, points, size);
-    assert_int_equal(CALL(create)(n, dim, lent, &options, &tree), EQP_OK);
+    assert_ok(CALL(create)(n, dim, lent, &options, &tree));
     assert_int_equal(CALL(count)(tree), n);
     assert_int_equal(CALL(dim)(tree), dim);
-    assert_int_equal(CHECK(tree, &depth), EQP_OK);
+    assert_ok(CHECK(tree, &depth));
     assert_true(depth < EQP__KDTREE_DEPTH_MAX);
     assert_memory_equal(lent, points, size + 0);
     if (copy_points) {
@@ -227,8 +227,8 @@ TEST(T(finds_nearest_of_many))
         for (int64_t i = 0; i < 3 * n; i++) {
             points[i] = T(coordinate)((enum kind)kind, i / 3, n, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 23);
         }
-        assert_int_equal(CALL(create)(n, 3, points, &options, &tree), EQP_OK);
-        assert_int_equal(CHECK(tree, &depth), EQP_OK);
+        assert_ok(CALL(create)(n, 3, points, &options, &tree));
+        assert_ok(CHECK(tree, &depth));
         for (int q = 0; q < 2 * QUERIES; q++) {
             REAL query[3];
             REAL best2 = (REAL)INFINITY;
@@ -248,7 +248,7 @@ TEST(T(finds_nearest_of_many))
             int64_t index = -1;
             REAL dist2 = -1;
             USE(tree, q < QUERIES ? EQP__KDTREE_BEST : EQP__KDTREE_PLAIN);
-            assert_int_equal(CALL(nearest)(tree, query, &index, &dist2), EQP_OK);
+            assert_ok(CALL(nearest)(tree, query, &index, &dist2));
             assert_int_equal(index, best);
             assert_true(dist2 == best2);
         }
@@ -271,15 +271,15 @@ TEST(T(overflow_is_infinitely_far))
         const double u = eqp_random_uniform(3, (uint64_t)i, 0);
         points[i] = (REAL)((u < 0.5 ? -1.0 : 1.0) * (0.5 + 0.5 * u) * LARGEST);
     }
-    assert_int_equal(CALL(create)(N, 3, points, &options, &tree), EQP_OK);
+    assert_ok(CALL(create)(N, 3, points, &options, &tree));
     for (int vectors = EQP__KDTREE_PLAIN; vectors <= EQP__KDTREE_BEST; vectors++) {
         const REAL far_away[3] = {0, -(REAL)LARGEST, (REAL)LARGEST};
         USE(tree, vectors);
-        assert_int_equal(CALL(nearest)(tree, far_away, index, dist2), EQP_OK);
+        assert_ok(CALL(nearest)(tree, far_away, index, dist2));
         assert_true(index[0] == 0 && isinf(dist2[0]));
-        assert_int_equal(CALL(nearest)(tree, &points[3 * 29], index, dist2), EQP_OK);
+        assert_ok(CALL(nearest)(tree, &points[3 * 29], index, dist2));
         assert_true(index[0] == 29 && dist2[0] == 0);
-        assert_int_equal(CALL(nearest_k)(tree, &points[3 * 29], N + 1, &found, index, dist2), EQP_OK);
+        assert_ok(CALL(nearest_k)(tree, &points[3 * 29], N + 1, &found, index, dist2));
         assert_true(found == N && index[0] == 29 && index[1] == 0 && index[2] == 1 && index[N - 1] == N - 1);
         assert_true(dist2[0] == 0 && isinf(dist2[1]) && isinf(dist2[N - 1]));
     }
@@ -300,14 +300,14 @@ TEST(T(stays_flat))
         for (int64_t i = 0; i < 3 * n; i++) {
             points[i] = T(coordinate)((enum kind)kind, i / 3, n, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 17);
         }
-        assert_int_equal(CALL(create)(n, 3, points, &options, &tree), EQP_OK);
-        assert_int_equal(CHECK(tree, &depth), EQP_OK);
+        assert_ok(CALL(create)(n, 3, points, &options, &tree));
+        assert_ok(CHECK(tree, &depth));
         /* log2(N) = 16.6; the first 32 cuts may leave one point on a side. */
         assert_in_range(depth, kind == EQUAL ? 0 : 6, 60);
         for (int64_t i = 0; i < n; i += 997) {
             int64_t index = -1;
             REAL dist2 = -1;
-            assert_int_equal(CALL(nearest)(tree, &points[3 * i], &index, &dist2), EQP_OK);
+            assert_ok(CALL(nearest)(tree, &points[3 * i], &index, &dist2));
             assert_true(dist2 == 0 && index <= i);
         }
         CALL(free)(tree);
@@ -321,17 +321,17 @@ TEST(T(refuses_bad_input))
     eqp_kdtree_options options = eqp_kdtree_options_defaults();
     TREE *tree = NULL;
 
-    assert_int_equal(CALL(create)(-1, 3, points, NULL, &tree), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(create)(4, 0, points, NULL, &tree), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(create)(1, EQP_KDTREE_DIM_MAX + 1, points, NULL, &tree), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(create)(4, 3, NULL, NULL, &tree), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(create)(4, 3, points, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(CALL(create)(-1, 3, points, NULL, &tree));
+    assert_refused(CALL(create)(4, 0, points, NULL, &tree));
+    assert_refused(CALL(create)(1, EQP_KDTREE_DIM_MAX + 1, points, NULL, &tree));
+    assert_refused(CALL(create)(4, 3, NULL, NULL, &tree));
+    assert_refused(CALL(create)(4, 3, points, NULL, NULL));
     assert_int_equal(CALL(create)(EQP_KDTREE_POINTS_MAX + 1, 3, points, NULL, &tree), EQP_ERR_OVERFLOW);
     options.leaf_size = 0;
-    assert_int_equal(CALL(create)(4, 3, points, &options, &tree), EQP_ERR_ARGUMENT);
+    assert_refused(CALL(create)(4, 3, points, &options, &tree));
     options.leaf_size = 1;
     options.stride = 2;
-    assert_int_equal(CALL(create)(4, 3, points, &options, &tree), EQP_ERR_ARGUMENT);
+    assert_refused(CALL(create)(4, 3, points, &options, &tree));
     for (int b = 0; b < 3; b++) {
         for (int i = 0; i < 12; i++) {
             const REAL kept = points[i];
@@ -345,7 +345,7 @@ TEST(T(refuses_bad_input))
     int64_t index[2] = {-3, -3};
     int64_t found = -3;
     REAL dist2[2] = {-3, -3};
-    assert_int_equal(CALL(create)(4, 3, points, NULL, &tree), EQP_OK);
+    assert_ok(CALL(create)(4, 3, points, NULL, &tree));
     for (int b = 0; b < 3; b++) {
         for (int d = 0; d < 3; d++) {
             REAL query[3] = {1, 1, 1};
@@ -355,15 +355,15 @@ TEST(T(refuses_bad_input))
             assert_int_equal(CALL(radius)(tree, query, 1, T(append), NULL), EQP_ERR_DATA);
         }
     }
-    assert_int_equal(CALL(nearest)(tree, points, NULL, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(nearest)(NULL, points, index, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(nearest)(tree, NULL, index, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(nearest_k)(tree, points, -1, &found, index, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(nearest_k)(tree, points, 2, &found, NULL, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(nearest_k)(tree, points, 2, NULL, index, dist2), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(radius)(tree, points, -1, T(append), NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(radius)(tree, points, (REAL)NAN, T(append), NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(CALL(radius)(tree, points, 1, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(CALL(nearest)(tree, points, NULL, dist2));
+    assert_refused(CALL(nearest)(NULL, points, index, dist2));
+    assert_refused(CALL(nearest)(tree, NULL, index, dist2));
+    assert_refused(CALL(nearest_k)(tree, points, -1, &found, index, dist2));
+    assert_refused(CALL(nearest_k)(tree, points, 2, &found, NULL, dist2));
+    assert_refused(CALL(nearest_k)(tree, points, 2, NULL, index, dist2));
+    assert_refused(CALL(radius)(tree, points, -1, T(append), NULL));
+    assert_refused(CALL(radius)(tree, points, (REAL)NAN, T(append), NULL));
+    assert_refused(CALL(radius)(tree, points, 1, NULL, NULL));
     assert_true(index[0] == -3 && index[1] == -3 && found == -3 && dist2[0] == -3 && dist2[1] == -3);
     CALL(free)(tree);
     CALL(free)(NULL);
@@ -377,9 +377,7 @@ TEST(T(survives_failing_allocations))
     int64_t failures = 0;
     int code = EQP_ERR_MEMORY;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t i = 0; i < N; i++) {
         points[i] = T(coordinate)(HALVES, i, N, 0, 1) + T(coordinate)(UNIFORM, i, N, 0, 1);
     }
@@ -393,7 +391,7 @@ TEST(T(survives_failing_allocations))
             if (code == EQP_OK) {
                 /* Giving back unused nodes may fail without harm. */
                 int depth = -1;
-                assert_int_equal(CHECK(tree, &depth), EQP_OK);
+                assert_ok(CHECK(tree, &depth));
                 CALL(free)(tree);
             } else {
                 assert_int_equal(code, EQP_ERR_MEMORY);
@@ -404,7 +402,7 @@ TEST(T(survives_failing_allocations))
                 break;
             }
         }
-        assert_int_equal(code, EQP_OK);
+        assert_ok(code);
     }
     assert_true(failures >= 8);
 }

@@ -139,8 +139,8 @@ static inline network network_loop(int64_t n)
 {
     network w = {.header = {.min = {-1, -2, -1e5 / 3}, .max = {1e5 / 7, 2, 4}, .nnodes = n}, .n = n, .narms = 2 * n};
 
-    assert_int_equal(eqp_array_create(&w.node, n, sizeof *w.node), EQP_OK);
-    assert_int_equal(eqp_array_create(&w.arm, 2 * n, sizeof *w.arm), EQP_OK);
+    assert_ok(eqp_array_create(&w.node, n, sizeof *w.node));
+    assert_ok(eqp_array_create(&w.arm, 2 * n, sizeof *w.arm));
     for (int64_t i = 0; i < n; i++) {
         int64_t near[2] = {(i + 1) % n, (i + n - 1) % n};
 

@@ -46,7 +46,7 @@ static inline eqp_schedule *schedule_of(const char *name, int64_t n, int nranks,
     eqp_schedule *schedule = NULL;
 
     assert_non_null(eqp_schedule_method_find(name));
-    assert_int_equal(eqp_schedule_create(eqp_schedule_method_find(name), n, nranks, options, &schedule), EQP_OK);
+    assert_ok(eqp_schedule_create(eqp_schedule_method_find(name), n, nranks, options, &schedule));
     return schedule;
 }
 

@@ -330,12 +330,11 @@ static inline particles model_particles(int nfiles, int ntypes, const int64_t *c
                                         bool wide)
 {
     int64_t n = 0, i = 0;
-    particles p;
 
     for (int k = 0; k < nfiles * ntypes; k++) {
         n += counts[k];
     }
-    p = particles_new(n);
+    particles p = particles_new(n);
     for (int k = 0; k < nfiles * ntypes; k++) {
         for (int64_t j = 0; j < counts[k]; j++, i++) {
             for (int c = 0; c < 7; c++) {
@@ -357,10 +356,9 @@ static inline void refuse_truncations(const char *path, size_t step)
     assert_int_equal(stat(path, &status), 0);
     for (off_t length = status.st_size - 1; length >= 0; length -= length > 64 ? (off_t)step : 1) {
         eqp_message message = {""};
-        int rc;
 
         assert_int_equal(truncate(path, length), 0);
-        rc = open_and_read(path, &message);
+        int rc = open_and_read(path, &message);
         if (!message.text[0] || (rc >= 0 && !strstr(message.text, "truncated"))) {
             fail_msg("%s: %lld of %lld bytes: %d '%s'", path, (long long)length, (long long)status.st_size, rc,
                      message.text);

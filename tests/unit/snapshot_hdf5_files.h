@@ -118,12 +118,11 @@ static inline void put_type(const spec *s, hid_t file, int type, int64_t first)
     double *number = calloc((size_t)(3 * n), sizeof *number);
     int64_t *id = calloc((size_t)n, sizeof *id);
     char name[32];
-    hid_t group;
 
     assert_non_null(number);
     assert_non_null(id);
     snprintf(name, sizeof name, "PartType%d", type);
-    group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     for (int k = 0; k < 2; k++) {
         for (int64_t i = 0; i < 3 * n; i++) {
             number[i] = model(1 + 3 * k + (int)(i % 3), first + i / 3);
@@ -162,17 +161,90 @@ static inline void save_spec(const char *path, const spec *s)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* Replaces a dataset of PartType1 (4 particles) by another one. */
-static inline void replace(const char *path, const spec *s, const char *name, hsize_t rows, int width, hid_t stored,
-                           const void *value)
+/* Opens a group of the file "a". */
+static inline hid_t open_in(const char *name, hid_t *file)
 {
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
-
+    *file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(*file >= 0);
+    const hid_t group = H5Gopen2(*file, name, H5P_DEFAULT);
     assert_true(group >= 0);
+    return group;
+}
+
+static inline void close_in(hid_t file, hid_t group)
+{
+    assert_true(H5Gclose(group) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+/* Makes a dataset with `value` as doubles, if not NULL, or with `raw` zero bytes as its first chunk. Closes space and
+ * properties. */
+static inline void put_made(hid_t group, const char *name, hid_t type, hid_t space, hid_t properties,
+                            const double *value, size_t raw)
+{
+    static const char zero[64];
+    const hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+
+    assert_true(dataset >= 0);
+    if (value) {
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0);
+    }
+    if (raw) {
+        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, raw, zero) >= 0);
+    }
+    H5Dclose(dataset);
+    H5Sclose(space);
+    if (properties != H5P_DEFAULT) {
+        H5Pclose(properties);
+    }
+}
+
+/* Adds an attribute to a group or dataset of "a", which may be new. */
+static inline void add_numbers(const char *at, bool is_new, const char *name, int n, hid_t stored, hid_t memory,
+                               const void *value)
+{
+    static const spec nothing_left_out;
+    const hid_t file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t object =
+        is_new ? H5Gcreate2(file, at, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) : H5Oopen(file, at, H5P_DEFAULT);
+
+    assert_true(object >= 0);
+    put_numbers(&nothing_left_out, object, name, n, stored, memory, value);
+    H5Oclose(object);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+/* Replaces a dataset of PartType1 (4 particles) in "a". */
+static inline void replace(const spec *s, const char *name, hsize_t rows, int width, hid_t stored, const void *value)
+{
+    hid_t file, group = open_in("PartType1", &file);
+
     H5Ldelete(group, name, H5P_DEFAULT);
     put_dataset(s, group, 1, name, rows, width, stored, H5T_NATIVE_DOUBLE, value);
-    H5Gclose(group);
+    close_in(file, group);
+}
+
+/* Removes a link of "a". */
+static inline void delete_link(const char *name)
+{
+    const hid_t file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+
+    assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
     assert_true(H5Fclose(file) >= 0);
+}
+
+/* The bytes of a file; the caller frees them. */
+static inline unsigned char *image_of(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat status;
+
+    assert_true(file && fstat(fileno(file), &status) == 0);
+    *size = (size_t)status.st_size;
+    unsigned char *image = malloc(*size);
+    assert_true(image && fread(image, 1, *size, file) == *size);
+    fclose(file);
+    return image;
 }
 
 #endif

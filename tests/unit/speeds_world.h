@@ -24,7 +24,7 @@ static inline double declared_seconds(const eqp_speeds_functions *functions, int
 {
     double seconds = -1.0;
 
-    assert_int_equal(eqp_speeds_functions_seconds(functions, rank, (double)share, &seconds), EQP_OK);
+    assert_ok(eqp_speeds_functions_seconds(functions, rank, (double)share, &seconds));
     return seconds;
 }
 
@@ -64,15 +64,15 @@ static inline int iterations_until(const eqp_speeds_functions *functions, eqp_sp
     int iteration = 0;
 
     assert_in_range(nranks, 1, MOST_RANKS);
-    assert_int_equal(eqp_speeds_create(kind, nranks, (double)n, &speeds), EQP_OK);
+    assert_ok(eqp_speeds_create(kind, nranks, (double)n, &speeds));
     while (!settled && iteration++ < limit) {
-        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_ok(eqp_speeds_share(speeds, share, NULL));
         assert_true(sum_of(nranks, share) == n);
         for (int r = 0; r < nranks; r++) {
             seconds[r] = declared_seconds(functions, r, share[r]);
         }
-        assert_int_equal(eqp_speeds_spread(nranks, seconds, &spread), EQP_OK);
-        assert_int_equal(eqp_speeds_record(speeds, share, seconds), EQP_OK);
+        assert_ok(eqp_speeds_spread(nranks, seconds, &spread));
+        assert_ok(eqp_speeds_record(speeds, share, seconds));
         settled = spread <= tolerance || (memcmp(last, share, (size_t)nranks * sizeof *share) == 0 &&
                                           is_even_but_for_rounding(functions, share));
         memcpy(last, share, (size_t)nranks * sizeof *share);

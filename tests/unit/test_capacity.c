@@ -100,12 +100,12 @@ TEST(small_sets_against_brute_force)
         const eqp__capping in = capping_of(&s);
         const bool can = can_fit(&s);
         memcpy(part, s.part, sizeof part);
-        assert_int_equal(eqp__capacity_repair(&in, part, &r), EQP_OK);
+        assert_ok(eqp__capacity_repair(&in, part, &r));
         assert_int_equal(r.fits, can);
         assert_int_equal(r.proven, !can);
         assert_int_equal(r.why.text[0] == '\0', can);
         assert_true(can ? fits(&s, part) : memcmp(part, s.part, sizeof part) == 0);
-        assert_int_equal(eqp__capacity_bounds(&in, &broken, &why), EQP_OK);
+        assert_ok(eqp__capacity_bounds(&in, &broken, &why));
         assert_false(broken && can);
         found += can;
         proven += broken;
@@ -128,7 +128,7 @@ static void make_large(set *s, int64_t n, int nparts)
         s->weight[i] =
             (double)s->size[i] * (0.2 + exp(-40 * (at - 0.4) * (at - 0.4)) + 3 * exp(-900 * (at - 0.7) * (at - 0.7)));
     }
-    assert_int_equal(eqp_cuts_optimal(n, s->weight, nparts, NULL, first, NULL), EQP_OK);
+    assert_ok(eqp_cuts_optimal(n, s->weight, nparts, NULL, first, NULL));
     for (int p = 0; p < nparts; p++) {
         for (int64_t i = first[p]; i < first[p + 1]; i++) {
             s->part[i] = p;
@@ -155,7 +155,7 @@ static double imbalance_of(const set *s, const int *part)
 {
     eqp_part_loads loads;
 
-    assert_int_equal(eqp_parts_load(s->n, s->weight, part, s->nparts, NULL, NULL, &loads), EQP_OK);
+    assert_ok(eqp_parts_load(s->n, s->weight, part, s->nparts, NULL, NULL, &loads));
     return loads.imbalance;
 }
 
@@ -176,7 +176,7 @@ TEST(loads_stay_even)
         const eqp__capping in = capping_of(&s);
         memcpy(part, s.part, sizeof part);
         assert_false(fits(&s, part));
-        assert_int_equal(eqp__capacity_repair(&in, part, &r), EQP_OK);
+        assert_ok(eqp__capacity_repair(&in, part, &r));
         assert_true(r.fits && fits(&s, part));
         for (int64_t i = 1; i < s.n; i++) {
             runs += part[i] != part[i - 1];
@@ -196,13 +196,13 @@ TEST(what_fits_is_repaired_no_more_than_it_must)
     cap(&s, 1000, true);
     const eqp__capping in = capping_of(&s);
     memcpy(part, s.part, sizeof part);
-    assert_int_equal(eqp__capacity_repair(&in, part, &r), EQP_OK);
+    assert_ok(eqp__capacity_repair(&in, part, &r));
     assert_true(r.fits && r.moved == 0);
     assert_memory_equal(part, s.part, sizeof part);
     for (int p = 0; p < 7; p++) {
         s.capacity[p] = INT64_MAX; /* any */
     }
-    assert_int_equal(eqp__capacity_repair(&in, part, &r), EQP_OK);
+    assert_ok(eqp__capacity_repair(&in, part, &r));
     assert_true(r.fits && r.moved == 0);
 }
 
@@ -223,7 +223,7 @@ TEST(proofs_say_what_is_broken)
     };
     static set s;
 
-    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+    for (int k = 0; k < COUNT_OF(row); k++) {
         eqp__capped r;
         int part[8] = {0};
         memset(&s, 0, sizeof s);
@@ -232,7 +232,7 @@ TEST(proofs_say_what_is_broken)
         memcpy(s.size, row[k].size, sizeof row[k].size);
         memcpy(s.capacity, row[k].capacity, sizeof row[k].capacity);
         const eqp__capping in = capping_of(&s);
-        assert_int_equal(eqp__capacity_repair(&in, part, &r), EQP_OK);
+        assert_ok(eqp__capacity_repair(&in, part, &r));
         if (!strstr(r.why.text, row[k].says)) {
             fail_msg("'%s' does not say '%s'", r.why.text, row[k].says);
         }
@@ -256,7 +256,7 @@ TEST(what_is_not_known_is_said_not_to_be)
         s.size[3 * p + 2] = s.capacity[p] - s.size[3 * p] - s.size[3 * p + 1];
     }
     const eqp__capping in = capping_of(&s);
-    assert_int_equal(eqp__capacity_repair(&in, s.part, &r), EQP_OK);
+    assert_ok(eqp__capacity_repair(&in, s.part, &r));
     assert_false(r.proven);
     assert_true(r.fits ? fits(&s, s.part) : strstr(r.why.text, "no lower bound proves") != NULL);
 }
@@ -268,9 +268,7 @@ TEST(without_memory)
     eqp__capped r = {.moved = -1};
     int code = EQP_ERR_MEMORY;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     make_large(&s, 200, 8);
     cap(&s, 1.2, true);
     const eqp__capping in = capping_of(&s);

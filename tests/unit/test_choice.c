@@ -17,21 +17,20 @@ TEST(a_word_changes_what_it_names_and_nothing_else)
     eqp_message message = {""};
     eqp_choice c;
 
-    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction", &c, &message), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "interaction", &c, &message));
     assert_ptr_equal(c.method, eqp_method_find("interaction"));
     assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
     const eqp_map_options made = eqp__map_options_with(&run, &c);
     assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.5 && made.seed == 7 && made.method == c.method);
-    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:pins=2", &c, &message), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "interaction:pins=2", &c, &message));
     assert_true(c.options.pins == 2 && c.options.rate == 0.5);
     assert_string_equal(c.word, "interaction:pins=2");
-    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:full,start=rcb", &c, &message), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "interaction:full,start=rcb", &c, &message));
     assert_true(c.options.full && c.options.pins == 0);
     assert_ptr_equal(c.options.start, eqp_method_find("rcb"));
-    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:start=curve", &c, &message), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "interaction:start=curve", &c, &message));
     assert_null(c.options.start);
-    assert_int_equal(
-        eqp_choice_parse(&own, &usual, "interaction:strategy=adaptive,rate=0.016,threshold=4", &c, &message), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "interaction:strategy=adaptive,rate=0.016,threshold=4", &c, &message));
     assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.rate == 0.016);
     assert_true(c.options.threshold == 4);
 }
@@ -40,9 +39,9 @@ TEST(rows_of_the_table_come_first)
 {
     eqp_choice c;
 
-    assert_int_equal(eqp_choice_parse(&own, &usual, "sfc", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "sfc", &c, NULL));
     assert_ptr_equal(c.method, eqp_method_find("sfc"));
-    assert_int_equal(eqp_choice_parse(&own, &usual, "slabs", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(&own, &usual, "slabs", &c, NULL));
     assert_ptr_equal(c.method, &slabs);
     assert_int_equal(eqp_choice_parse(NULL, &usual, "slabs", &c, NULL), EQP_ERR_UNKNOWN);
     assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
@@ -78,20 +77,20 @@ TEST(owners_can_be_split_and_steps_even)
 {
     eqp_choice c;
 
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "sfc", &c, NULL));
     assert_false(wants_units(&c) || wants_trial(&c));
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:even=load", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:even=load", &c, NULL));
     assert_false(wants_units(&c) || wants_trial(&c));
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:split", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:split", &c, NULL));
     assert_true(wants_units(&c) && wants_trial(&c) && !c.options.even);
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "rcb:split,even=step", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "rcb:split,even=step", &c, NULL));
     assert_true(wants_units(&c) && wants_trial(&c) && c.options.even);
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL));
     assert_true(c.options.even && c.options.pins == 2);
     assert_string_equal(c.word, "interaction:pins=2,even=step");
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:even=load,maps=phase", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:even=load,maps=phase", &c, NULL));
     assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay where they are */
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:maps=cycle", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:maps=cycle", &c, NULL));
     assert_true(c.options.maps == 0 && c.options.homes == 0);
 }
 
@@ -100,13 +99,13 @@ TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
 {
     eqp_choice c;
 
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "hypergraph:even=step", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "hypergraph:even=step", &c, NULL));
     assert_true(wants_pins(&c) && !wants_units(&c) && wants_trial(&c));
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "diffusion:start=hypergraph", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "diffusion:start=hypergraph", &c, NULL));
     assert_true(wants_pins(&c) && !wants_units(&c));
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "diffusion", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "diffusion", &c, NULL));
     assert_false(wants_pins(&c));
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "interaction", &c, NULL));
     assert_true(wants_pins(&c) && wants_units(&c));
 }
 
@@ -114,7 +113,7 @@ TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
 TEST(methods_that_were_not_built_are_refused_as_such)
 {
     static const char *const optional[] = {"rcb", "rib", "interaction", "hypergraph", "metis"};
-    const int noptional = (int)(sizeof optional / sizeof optional[0]);
+    const int noptional = COUNT_OF(optional);
     const eqp_method *lacking;
     int built = 0, missing = 0;
 
@@ -151,15 +150,15 @@ TEST(methods_have_options_of_their_own)
     eqp_choice c;
 
     assert_string_equal(columns->name, "columns");
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:aspect=1.5", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "tiles:aspect=1.5", &c, NULL));
     assert_true(real_at(&c, c.method->option->offset) == 1.5);
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "jagged:columns=4,aspect=2", &c, NULL), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "jagged:columns=4,aspect=2", &c, NULL));
     assert_true(real_at(&c, c.method->option->offset) == 2);
     assert_int_equal(c.settings.word[columns->offset / sizeof(int64_t)], 4);
     assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:aspect=0", &c, &message), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_choice_parse(NULL, &usual, "tiles:aspect=0", &c, &message));
     assert_string_equal(message.text, "tiles: aspect: '0' is not a number > 0");
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_choice_parse(NULL, &usual, "jagged:columns=0", &c, NULL));
 }
 
 /* A program's suggestion overrides the method's default, and the user's word overrides both. */
@@ -169,16 +168,16 @@ TEST(suggestions_give_way)
     eqp_choice c;
     eqp_settings *settings = &c.settings;
 
-    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL), EQP_OK);
-    assert_int_equal(eqp_method_suggest(tiles, "aspect", 3.5, settings), EQP_OK);
+    assert_ok(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL));
+    assert_ok(eqp_method_suggest(tiles, "aspect", 3.5, settings));
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
-    assert_int_equal(eqp_method_suggest(tiles, "aspect", 7, settings), EQP_OK);
+    assert_ok(eqp_method_suggest(tiles, "aspect", 7, settings));
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
-    assert_int_equal(eqp_method_suggest(tiles, "aspect", 0, settings), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_method_suggest(tiles, "aspect", 0, settings));
     assert_int_equal(eqp_method_suggest(tiles, "columns", 1, settings), EQP_ERR_UNKNOWN);
     assert_int_equal(eqp_method_suggest(eqp_method_find("jagged"), "columns", 1, settings), EQP_ERR_UNKNOWN);
     assert_int_equal(eqp_method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_method_set(tiles, "aspect", "2", settings, NULL), EQP_OK);
+    assert_ok(eqp_method_set(tiles, "aspect", "2", settings, NULL));
     assert_true(real_at(&c, tiles->option->offset) == 2);
     assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL),
                      EQP_ERR_UNKNOWN); /* not an option of tiles */
@@ -228,7 +227,7 @@ TEST(invalid_words_are_refused_and_change_nothing)
          "'a123456789b123456789c123456789d123456789...' is longer than 63 letters"},
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (int i = 0; i < COUNT_OF(bad); i++) {
         eqp_choice c, before;
         eqp_message message = {""};
         memset(&c, 0x5a, sizeof c);
@@ -246,9 +245,8 @@ TEST(an_option_goes_on_with_the_word_before)
     eqp_message message = {""};
     int n = 0;
 
-    assert_int_equal(
-        eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, &message),
-        EQP_OK);
+    assert_ok(
+        eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, &message));
     assert_int_equal(n, 4);
     for (int i = 0; i < n; i++) {
         assert_string_equal(c[i].word, names[i]);
@@ -264,7 +262,7 @@ TEST(all_is_every_row_except_none)
     eqp_message message = {""};
     int n = 0, found = 0;
 
-    assert_int_equal(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message), EQP_OK);
+    assert_ok(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message));
     /* Every row of the table except `none`, slabs (never the impostor), `auto`, and the word before. */
     assert_int_equal(n, eqp_method_count() - 1 + 1 + 1 + 1);
     for (int i = 0; i < n; i++) {
@@ -296,7 +294,7 @@ TEST(bad_lists_are_refused)
     char long_word[300];
     int n = 5;
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (int i = 0; i < COUNT_OF(bad); i++) {
         eqp_message message = {""};
         assert_int_not_equal(eqp_choices_parse(&own, &usual, bad[i].text, &n, &c, &message), EQP_OK);
         assert_string_equal(message.text, bad[i].line);
@@ -304,7 +302,7 @@ TEST(bad_lists_are_refused)
     }
     memset(long_word, 'x', sizeof long_word - 1);
     long_word[sizeof long_word - 1] = '\0';
-    assert_int_equal(eqp_choices_parse(&own, &usual, long_word, &n, &c, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_choices_parse(&own, &usual, long_word, &n, &c, NULL));
 }
 
 TEST(lists_survive_failing_allocations)
@@ -313,9 +311,7 @@ TEST(lists_survive_failing_allocations)
     eqp_message message = {""};
     int n = 0;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     failing_malloc_start(0);
     int code = eqp_choices_parse(&own, &usual, "sfc,rcb", &n, &c, &message);
     assert_int_not_equal(failing_malloc_stop(), 0);

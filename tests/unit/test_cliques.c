@@ -28,8 +28,8 @@ static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(i
         id[k] = k;
         weight[k] = weight_of(k);
     }
-    assert_int_equal(eqp_hypergraph_create(n, NULL, first, pin, &graph), EQP_OK);
-    assert_int_equal(eqp_hypergraph_weigh(graph, IDS, id, weight), EQP_OK);
+    assert_ok(eqp_hypergraph_create(n, NULL, first, pin, &graph));
+    assert_ok(eqp_hypergraph_weigh(graph, IDS, id, weight));
     free(first);
     free(pin);
     return graph;
@@ -74,7 +74,7 @@ TEST(small_cliques_are_whole)
             }
         }
     }
-    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
+    assert_ok(eqp__links_of_cliques(pins, 1, &links));
     for (int64_t i = 0; i < ITEMS; i++) {
         for (int64_t j = 0; j < ITEMS; j++) {
             assert_true(fabs(weight_between(&links, i, j) - (i == j ? 0 : expected[i][j])) < 1e-12);
@@ -94,9 +94,9 @@ TEST(large_cliques_are_thinned_out_alike_at_both_ends)
     const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
     eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
 
-    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
-    assert_int_equal(eqp__links_of_cliques(pins, 1, &again), EQP_OK);
-    assert_int_equal(eqp__links_of_cliques(pins, 2, &other), EQP_OK);
+    assert_ok(eqp__links_of_cliques(pins, 1, &links));
+    assert_ok(eqp__links_of_cliques(pins, 1, &again));
+    assert_ok(eqp__links_of_cliques(pins, 2, &other));
     for (int64_t i = 0; i < MANY; i++) {
         double expected = 0, sum = 0;
         for (int64_t k = g.vertex_first[i]; k < g.vertex_first[i + 1]; k++) {
@@ -126,8 +126,8 @@ TEST(nothing_shared_is_no_edge)
     eqp_hypergraph *pins = NULL;
     eqp__links links = {.first = NULL};
 
-    assert_int_equal(eqp_hypergraph_create(2, NULL, first, pin, &pins), EQP_OK);
-    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
+    assert_ok(eqp_hypergraph_create(2, NULL, first, pin, &pins));
+    assert_ok(eqp__links_of_cliques(pins, 1, &links));
     assert_int_equal(links.first[2], 0);
     eqp__links_free(&links);
     eqp_hypergraph_free(pins);
@@ -135,12 +135,8 @@ TEST(nothing_shared_is_no_edge)
 
 TEST(every_allocation_may_fail)
 {
-    eqp_hypergraph *pins;
-
-    if (!failing_malloc_works) {
-        skip();
-    }
-    pins = draw_pins(ITEMS, 4, rising);
+    SKIP_IF(!failing_malloc_works);
+    eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
     for (int64_t k = 0;; k++) {
         eqp__links links = {.first = NULL};
         failing_malloc_start(k);
@@ -148,7 +144,7 @@ TEST(every_allocation_may_fail)
         const int64_t failed = failing_malloc_stop();
         eqp__links_free(&links);
         if (failed == 0) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             break;
         }
         assert_int_equal(code, EQP_ERR_MEMORY);

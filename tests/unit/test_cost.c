@@ -33,12 +33,12 @@ TEST(exact_costs_come_back)
             int64_t count[EQP_COST_KINDS];
             uint64_t seed = 3;
 
-            assert_int_equal(eqp_cost_sums_init(&sums, n, (eqp_cost_weighting)weighting), EQP_OK);
+            assert_ok(eqp_cost_sums_init(&sums, n, (eqp_cost_weighting)weighting));
             for (int i = 0; i < 60; i++) {
                 random_counts(&seed, n, count);
-                assert_int_equal(eqp_cost_sums_add(&sums, count, dot(n, cost, count)), EQP_OK);
+                assert_ok(eqp_cost_sums_add(&sums, count, dot(n, cost, count)));
             }
-            assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+            assert_ok(eqp_cost_fit_compute(&sums, &fit));
             assert_int_equal(fit.nkinds, n);
             assert_true(fit.samples == 60.0);
             assert_near(fit.rmse, 0.0, 1e-6);
@@ -61,10 +61,10 @@ TEST(two_kinds_by_hand)
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, one, 4.0), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, two, 5.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
+    assert_ok(eqp_cost_sums_add(&sums, one, 4.0));
+    assert_ok(eqp_cost_sums_add(&sums, two, 5.0));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(fit.cost[0], 2.0, 1e-8);
     assert_near(fit.cost[1], 1.0, 1e-8);
 }
@@ -77,16 +77,16 @@ TEST(errors_are_relative_to_the_mean_or_to_each_sample)
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 1, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, one, 1.0), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, one, 3.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 1, EQP_COST_ABSOLUTE));
+    assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
+    assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(fit.cost[0], 2.0, 1e-9);
     assert_near(fit.rmse, 0.5, 1e-9);
-    assert_int_equal(eqp_cost_sums_init(&sums, 1, EQP_COST_RELATIVE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, one, 1.0), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, one, 3.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 1, EQP_COST_RELATIVE));
+    assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
+    assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(fit.cost[0], 1.2, 1e-9);
     assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
 }
@@ -98,13 +98,13 @@ TEST(an_unseen_kind_costs_nothing_and_is_marked)
     eqp_cost_fit fit;
     uint64_t seed = 8;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE));
     for (int i = 0; i < 20; i++) {
         int64_t count[] = {(int64_t)(1e8 * noise(&seed)), 0, (int64_t)(1e8 * noise(&seed))};
 
-        assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count)), EQP_OK);
+        assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count)));
     }
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_true(fit.seen[0] && !fit.seen[1] && fit.seen[2]);
     assert_true(fit.cost[1] == 0.0);
     assert_near(fit.cost[0] / cost[0], 1.0, 1e-7);
@@ -117,9 +117,9 @@ TEST(one_sample_is_met_and_split_evenly)
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 8.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE));
+    assert_ok(eqp_cost_sums_add(&sums, count, 8.0));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(eqp_cost_fit_predict(&fit, count), 8.0, 1e-6);
     assert_near(fit.cost[0] * 100.0, 4.0, 1e-3);
     assert_near(fit.cost[1] * 4000.0, 4.0, 1e-3);
@@ -132,15 +132,14 @@ TEST(a_single_mixture_is_predicted_without_exploding_costs)
     eqp_cost_fit fit;
     uint64_t seed = 21;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE));
     for (int i = 0; i < 200; i++) {
         int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
 
         /* 10 ns per n in all, and a percent of noise. */
-        assert_int_equal(eqp_cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))),
-                         EQP_OK);
+        assert_ok(eqp_cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))));
     }
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     const int64_t mixture[] = {1000000, 3000000, 7000000};
     assert_near(eqp_cost_fit_predict(&fit, mixture), 1e-2, 1e-5);
     for (int k = 0; k < 3; k++) {
@@ -156,18 +155,17 @@ TEST(expectations_separate_kinds_that_samples_cannot)
     eqp_cost_fit fit;
     uint64_t seed = 5;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE));
     for (int i = 0; i < 300; i++) {
         /* The first two hardly ever come in other proportions than 40 to 1. */
         const int64_t n = 1 + (int64_t)(1e4 * noise(&seed));
         const int64_t count[] = {40 * n + (int64_t)(noise(&seed) * (double)n / 10.0), n, (int64_t)(4e5 * noise(&seed))};
 
-        assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))),
-                         EQP_OK);
+        assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))));
     }
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* noise */
-    assert_int_equal(eqp_cost_fit_near(&sums, expected, 0.01, &fit), EQP_OK);
+    assert_ok(eqp_cost_fit_near(&sums, expected, 0.01, &fit));
     for (int k = 0; k < 3; k++) {
         assert_near(fit.cost[k] / cost[k], 1.0, 0.06);
     }
@@ -180,15 +178,15 @@ TEST(invalid_expectations_are_refused)
     eqp_cost_sums sums;
     eqp_cost_fit fit = {.nkinds = 77};
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_near(&sums, negative, 0.1, &fit), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_fit_near(&sums, undefined, 0.1, &fit), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_fit_near(&sums, NULL, 0.1, &fit), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_fit_near(&sums, good, -0.1, &fit), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_fit_near(&sums, good, NAN, &fit), EQP_ERR_ARGUMENT);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
+    assert_ok(eqp_cost_sums_add(&sums, count, 1.0));
+    assert_refused(eqp_cost_fit_near(&sums, negative, 0.1, &fit));
+    assert_refused(eqp_cost_fit_near(&sums, undefined, 0.1, &fit));
+    assert_refused(eqp_cost_fit_near(&sums, NULL, 0.1, &fit));
+    assert_refused(eqp_cost_fit_near(&sums, good, -0.1, &fit));
+    assert_refused(eqp_cost_fit_near(&sums, good, NAN, &fit));
     assert_int_equal(fit.nkinds, 77);
-    assert_int_equal(eqp_cost_fit_near(&sums, good, 0.1, &fit), EQP_OK);
+    assert_ok(eqp_cost_fit_near(&sums, good, 0.1, &fit));
     assert_near(eqp_cost_fit_predict(&fit, count), 1.0, 1e-6);
 }
 
@@ -200,15 +198,14 @@ TEST(noise_moves_costs_by_a_little)
     uint64_t seed = 77;
 
     for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
-        assert_int_equal(eqp_cost_sums_init(&sums, 3, (eqp_cost_weighting)weighting), EQP_OK);
+        assert_ok(eqp_cost_sums_init(&sums, 3, (eqp_cost_weighting)weighting));
         for (int i = 0; i < 2000; i++) {
             int64_t count[] = {(int64_t)(1e8 * noise(&seed)), (int64_t)(1e8 * noise(&seed)),
                                (int64_t)(1e7 * noise(&seed))};
 
-            assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))),
-                             EQP_OK);
+            assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))));
         }
-        assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+        assert_ok(eqp_cost_fit_compute(&sums, &fit));
         for (int k = 0; k < 3; k++) {
             assert_near(fit.cost[k] / cost[k], 1.0, 0.03);
         }
@@ -279,7 +276,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
         eqp_cost_sums sums;
         eqp_cost_fit fit;
 
-        assert_int_equal(eqp_cost_sums_init(&sums, n, EQP_COST_ABSOLUTE), EQP_OK);
+        assert_ok(eqp_cost_sums_init(&sums, n, EQP_COST_ABSOLUTE));
         for (int i = 0; i < 12; i++) {
             int64_t count[EQP_COST_KINDS];
             /* Time that has nothing to do with some of the kinds drives their costs against zero. */
@@ -289,7 +286,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
                 count[k] = 1 + (int64_t)(1000.0 * noise(&seed));
             }
             seconds += 1e-3 * (double)count[0];
-            assert_int_equal(eqp_cost_sums_add(&sums, count, seconds), EQP_OK);
+            assert_ok(eqp_cost_sums_add(&sums, count, seconds));
             for (int k = 0; k < n; k++) {
                 for (int l = 0; l < n; l++) {
                     g[k][l] += (double)count[k] * (double)count[l];
@@ -299,7 +296,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
             ss += seconds * seconds;
             total += seconds;
         }
-        assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+        assert_ok(eqp_cost_fit_compute(&sums, &fit));
         for (int k = 0; k < n; k++) {
             bounded += fit.cost[k] == 0.0;
         }
@@ -316,33 +313,32 @@ TEST(merged_sums_fit_like_all_samples)
     eqp_cost_fit whole, merged;
     uint64_t seed = 4;
 
-    assert_int_equal(eqp_cost_sums_init(&all, 2, EQP_COST_RELATIVE), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&all, 2, EQP_COST_RELATIVE));
     for (int p = 0; p < 3; p++) {
-        assert_int_equal(eqp_cost_sums_init(&part[p], 2, EQP_COST_RELATIVE), EQP_OK);
+        assert_ok(eqp_cost_sums_init(&part[p], 2, EQP_COST_RELATIVE));
     }
     for (int i = 0; i < 30; i++) {
         int64_t count[2];
-        double seconds;
 
         random_counts(&seed, 2, count);
-        seconds = dot(2, cost, count) * (0.9 + 0.2 * noise(&seed));
-        assert_int_equal(eqp_cost_sums_add(&all, count, seconds), EQP_OK);
+        double seconds = dot(2, cost, count) * (0.9 + 0.2 * noise(&seed));
+        assert_ok(eqp_cost_sums_add(&all, count, seconds));
         /* The third part stays empty. */
-        assert_int_equal(eqp_cost_sums_add(&part[i % 2], count, seconds), EQP_OK);
+        assert_ok(eqp_cost_sums_add(&part[i % 2], count, seconds));
     }
-    assert_int_equal(eqp_cost_sums_merge(&part[2], &part[0]), EQP_OK);
-    assert_int_equal(eqp_cost_sums_merge(&part[2], &part[1]), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&all, &whole), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&part[2], &merged), EQP_OK);
+    assert_ok(eqp_cost_sums_merge(&part[2], &part[0]));
+    assert_ok(eqp_cost_sums_merge(&part[2], &part[1]));
+    assert_ok(eqp_cost_fit_compute(&all, &whole));
+    assert_ok(eqp_cost_fit_compute(&part[2], &merged));
     assert_true(merged.samples == 30.0);
     for (int k = 0; k < 2; k++) {
         assert_near(merged.cost[k] / whole.cost[k], 1.0, 1e-10);
     }
     assert_near(merged.rmse, whole.rmse, 1e-8);
-    assert_int_equal(eqp_cost_sums_init(&other, 3, EQP_COST_RELATIVE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_sums_init(&other, 2, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
+    assert_ok(eqp_cost_sums_init(&other, 3, EQP_COST_RELATIVE));
+    assert_refused(eqp_cost_sums_merge(&all, &other));
+    assert_ok(eqp_cost_sums_init(&other, 2, EQP_COST_ABSOLUTE));
+    assert_refused(eqp_cost_sums_merge(&all, &other));
 }
 
 TEST(samples_without_information_are_left_out)
@@ -351,16 +347,16 @@ TEST(samples_without_information_are_left_out)
     eqp_cost_sums sums, empty;
     eqp_cost_fit fit;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
     empty = sums;
-    assert_int_equal(eqp_cost_sums_add(&sums, none, 0.5), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, some, 0.0), EQP_OK);
+    assert_ok(eqp_cost_sums_add(&sums, none, 0.5));
+    assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
     assert_memory_equal(&sums, &empty, sizeof sums);
     assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
     /* Time is zero, and so are the costs. */
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, some, 0.0), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
+    assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_true(fit.cost[0] == 0.0 && fit.cost[1] == 0.0 && fit.rmse == 0.0);
 }
 
@@ -373,10 +369,10 @@ TEST(wrong_samples_are_refused_and_change_nothing)
     memset(&sums, 0, sizeof sums);
     memset(&fit, 0x5A, sizeof fit);
     old_fit = fit;
-    assert_int_equal(eqp_cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_refused(eqp_cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE));
+    assert_refused(eqp_cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE));
+    assert_refused(eqp_cost_fit_compute(&sums, &fit));
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
     old = sums;
     assert_int_equal(eqp_cost_sums_add(&sums, bad, 1.0), EQP_ERR_DATA);
     assert_int_equal(eqp_cost_sums_add(&sums, good, -1.0), EQP_ERR_DATA);
@@ -395,14 +391,14 @@ TEST(the_largest_counts_and_times_fit)
     eqp_cost_sums sums;
     eqp_cost_fit fit;
 
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 1e100), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, other, 1e100), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
+    assert_ok(eqp_cost_sums_add(&sums, count, 1e100));
+    assert_ok(eqp_cost_sums_add(&sums, other, 1e100));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(eqp_cost_fit_predict(&fit, count) / 1e100, 1.0, 1e-6);
-    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.1e-100), EQP_OK);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
+    assert_ok(eqp_cost_sums_add(&sums, count, 1.1e-100));
+    assert_ok(eqp_cost_fit_compute(&sums, &fit));
     assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
 }
 
@@ -411,9 +407,9 @@ TEST(sums_of_too_many_kinds_are_refused)
     eqp_cost_sums sums = {.nkinds = 16}, other = {.nkinds = 16};
     const int64_t count[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_cost_sums_merge(&sums, &other), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_cost_sums_add(&sums, count, 1.0));
+    assert_refused(eqp_cost_sums_merge(&sums, &other));
     assert_true(eqp_cost_fit_predict(&(eqp_cost_fit){.nkinds = 16}, count) == 0.0);
     sums.nkinds = 0;
-    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_cost_sums_add(&sums, count, 1.0));
 }

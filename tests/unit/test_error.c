@@ -11,7 +11,7 @@ TEST(every_code_has_its_own_text)
         EQP_ERRORS(CODE)
 #undef CODE
     };
-    int n = (int)(sizeof codes / sizeof codes[0]);
+    int n = COUNT_OF(codes);
 
     for (int i = 0; i < n; i++) {
         assert_true(codes[i] <= 0);

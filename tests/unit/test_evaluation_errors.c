@@ -11,35 +11,35 @@ TEST(wrong_arguments_are_refused)
     eqp_evaluation *e = NULL;
     eqp_evaluated r = {.messages_max = -7};
 
-    assert_int_equal(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e));
+    assert_refused(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e));
+    assert_refused(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e));
     assert_null(e);
-    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &e), EQP_OK);
-    assert_int_equal(eqp_evaluation_load(e, 4, 1), EQP_ERR_ARGUMENT);
+    assert_ok(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &e));
+    assert_refused(eqp_evaluation_load(e, 4, 1));
     assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(e, PHASES, 0, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 4, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_meanwhile(NULL, 0, 0, 1), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_evaluation_common(e, 0, -1));
+    assert_refused(eqp_evaluation_meanwhile(e, PHASES, 0, 1));
+    assert_refused(eqp_evaluation_meanwhile(e, 0, 4, 1));
+    assert_refused(eqp_evaluation_meanwhile(NULL, 0, 0, 1));
     assert_int_equal(eqp_evaluation_meanwhile(e, 0, 0, -1), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_held(e, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_held(NULL, 0, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, -1, 1, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, 0, 0, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, -1, 0, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_need(e, 0, 17, 3), EQP_OK);
+    assert_refused(eqp_evaluation_held(e, 0, -1));
+    assert_refused(eqp_evaluation_held(NULL, 0, 1));
+    assert_refused(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0));
+    assert_refused(eqp_evaluation_block(e, 0, 0, -1, 1, 0));
+    assert_refused(eqp_evaluation_block(e, 0, 0, 1, 1, 4));
+    assert_refused(eqp_evaluation_need(e, 0, 0, -1));
+    assert_refused(eqp_evaluation_need(e, -1, 0, 0));
+    assert_refused(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r));
+    assert_refused(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r));
+    assert_ok(eqp_evaluation_need(e, 0, 17, 3));
     assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
     assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
     assert_int_equal(r.messages_max, -7);
-    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 0), EQP_OK);
+    assert_ok(eqp_evaluation_block(e, 0, 17, 8, 1, 0));
     assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_OK);
+    assert_ok(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r));
     assert_int_equal(r.bytes_total, 8);
     eqp_evaluation_free(e);
     eqp_evaluation_free(NULL);
@@ -70,9 +70,7 @@ TEST(evaluations_survive_failing_allocations)
     void *bytes = NULL;
     int64_t k = 0, failures;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     do {
         eqp_evaluation *e = NULL;
         eqp_evaluated r;
@@ -85,13 +83,13 @@ TEST(evaluations_survive_failing_allocations)
     } while (failures);
     for (k = 0, failures = 1; failures; k++) {
         eqp_evaluation *e = NULL;
-        assert_int_equal(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e), EQP_OK);
+        assert_ok(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e));
         failing_malloc_start(k);
         const int code = eqp_evaluation_merge(e, size, bytes);
         failures = failing_malloc_stop();
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         /* A failed merge can be repeated: blocks and needs are sets, and loads come last. */
-        assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
+        assert_ok(eqp_evaluation_merge(e, size, bytes));
         eqp_evaluation_free(e);
     }
     free(bytes);
@@ -108,20 +106,20 @@ TEST(sums_that_do_not_fit_are_errors)
 
     for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
         eqp_evaluation *e, *sum;
-        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &e), EQP_OK);
-        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &sum), EQP_OK);
+        assert_ok(eqp_evaluation_create(3, 1, out, ghosts, &e));
+        assert_ok(eqp_evaluation_create(3, 1, out, ghosts, &sum));
         for (int64_t block = 0; block < 5; block++) {
             const int64_t much = INT64_MAX / 4;
-            assert_int_equal(eqp_evaluation_block(e, 0, block, kind == 0 ? much : 1, kind == 1 ? much : 1, 0), EQP_OK);
-            assert_int_equal(eqp_evaluation_need(e, 0, block, 1 + (int)(block % 2)), EQP_OK);
+            assert_ok(eqp_evaluation_block(e, 0, block, kind == 0 ? much : 1, kind == 1 ? much : 1, 0));
+            assert_ok(eqp_evaluation_need(e, 0, block, 1 + (int)(block % 2)));
         }
         for (int part = 0; part < 3 && kind == 2; part++) {
-            assert_int_equal(eqp_evaluation_common(e, part, INT64_MAX), EQP_OK);
+            assert_ok(eqp_evaluation_common(e, part, INT64_MAX));
         }
-        assert_int_equal(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1), EQP_OK);
+        assert_ok(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1));
         assert_int_equal(eqp_evaluation_load(e, 0, 1.7e308), kind == 3 ? EQP_ERR_OVERFLOW : EQP_OK);
-        assert_int_equal(eqp_evaluation_pack(e, &size, &bytes), EQP_OK);
-        assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_OK);
+        assert_ok(eqp_evaluation_pack(e, &size, &bytes));
+        assert_ok(eqp_evaluation_merge(sum, size, bytes));
         if (kind == 3) {
             assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
         } else {
@@ -135,12 +133,12 @@ TEST(sums_that_do_not_fit_are_errors)
     }
     /* the counts of a broadcast overflow in the sum over the parts */
     eqp_evaluation *e;
-    assert_int_equal(eqp_evaluation_create(1024, 1, out, ghosts, &e), EQP_OK);
+    assert_ok(eqp_evaluation_create(1024, 1, out, ghosts, &e));
     for (int part = 0; part < 1024; part++) {
-        assert_int_equal(eqp_evaluation_need(e, 0, 0, part), EQP_OK);
-        assert_int_equal(eqp_evaluation_common(e, part, INT64_C(1) << 44), EQP_OK);
+        assert_ok(eqp_evaluation_need(e, 0, 0, part));
+        assert_ok(eqp_evaluation_common(e, part, INT64_C(1) << 44));
     }
-    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 0), EQP_OK);
+    assert_ok(eqp_evaluation_block(e, 0, 0, 1, 1, 0));
     assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
     eqp_evaluation_free(e);
 }

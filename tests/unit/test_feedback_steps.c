@@ -23,11 +23,9 @@ static void begin(world *w, const eqp_policy_options *policy, double (*cost)(int
 {
     memset(w, 0, sizeof *w);
     w->cost = cost;
-    assert_int_equal(eqp__feedback_steps_create(
-                         &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = *policy},
-                         RANKS, &w->feedback),
-                     EQP_OK);
-    assert_int_equal(eqp_feedback_start(ITEMS, RANKS, w->bound), EQP_OK);
+    assert_ok(eqp__feedback_steps_create(
+        &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = *policy}, RANKS, &w->feedback));
+    assert_ok(eqp_feedback_start(ITEMS, RANKS, w->bound));
 }
 
 static void measure(world *w, bool rebalanced)
@@ -44,7 +42,7 @@ static void measure(world *w, bool rebalanced)
     }
     w->imbalance = most * RANKS / total - 1.0;
     w->maps += rebalanced;
-    assert_int_equal(eqp__feedback_steps_record(w->feedback, w->row, rebalanced), EQP_OK);
+    assert_ok(eqp__feedback_steps_record(w->feedback, w->row, rebalanced));
 }
 
 /* Makes the requested map: a step by the loads, or parts of given sizes. Returns the method's name. */
@@ -63,7 +61,7 @@ static const char *make_map(world *w)
     }
     if (strcmp(options.method->name, "feedback") == 0) {
         assert_int_equal(options.speeds.n, 0);
-        assert_int_equal(eqp_feedback_step(RANKS, w->bound, load, next), EQP_OK);
+        assert_ok(eqp_feedback_step(RANKS, w->bound, load, next));
     }
     memcpy(w->bound, next, sizeof next);
     return options.method->name;
@@ -170,18 +168,15 @@ TEST(other_methods_have_no_feedback)
     eqp_feedback_steps *none = NULL;
     eqp_map_options options = {.method = eqp_method_find("sfc")};
 
-    assert_int_equal(eqp__feedback_steps_create(
-                         &(eqp_balancer_options){.method.method = options.method, .policy = automatic}, RANKS, &none),
-                     EQP_OK);
+    assert_ok(eqp__feedback_steps_create(&(eqp_balancer_options){.method.method = options.method, .policy = automatic},
+                                         RANKS, &none));
     assert_null(none);
-    assert_int_equal(eqp__feedback_steps_create(&(eqp_balancer_options){.method.method = eqp_method_find("feedback"),
-                                                                        .policy = automatic,
-                                                                        .handed_out = true},
-                                                RANKS, &none),
-                     EQP_OK);
+    assert_ok(eqp__feedback_steps_create(
+        &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = automatic, .handed_out = true},
+        RANKS, &none));
     assert_null(none);
     assert_false(eqp__feedback_steps_wants(none));
-    assert_int_equal(eqp__feedback_steps_record(none, NULL, true), EQP_OK);
+    assert_ok(eqp__feedback_steps_record(none, NULL, true));
     eqp__feedback_steps_prepare(none, &options);
     assert_ptr_equal(options.method, eqp_method_find("sfc"));
     eqp__feedback_steps_free(none);
@@ -206,7 +201,7 @@ TEST(invalid_loads_end_feedback)
     for (int r = 0; r < RANKS; r++) {
         w.row[r].load = 0.0;
     }
-    assert_int_equal(eqp__feedback_steps_record(w.feedback, w.row, true), EQP_OK);
+    assert_ok(eqp__feedback_steps_record(w.feedback, w.row, true));
     assert_false(eqp__feedback_steps_wants(w.feedback));
     eqp__feedback_steps_free(w.feedback);
 }

@@ -60,15 +60,13 @@ static const char *temporary_name(void)
 
 TEST(a_file_has_its_name_when_it_is_whole)
 {
-    eqp_output *output;
-
     save_text(in_folder("a"), "old");
-    output = create(in_folder("a"));
+    eqp_output *output = create(in_folder("a"));
     fputs("new", eqp_output_stream(output));
     assert_string_equal(eqp_output_path(output), in_folder("a"));
     check_text(in_folder("a"), "old");
-    assert_int_equal(eqp_output_check(output, NULL), EQP_OK);
-    assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+    assert_ok(eqp_output_check(output, NULL));
+    assert_ok(eqp_output_commit(output, NULL));
     check_text(in_folder("a"), "new");
     output = create(in_folder("a"));
     fputs("given up", eqp_output_stream(output));
@@ -85,9 +83,9 @@ TEST(two_writers_of_one_name_do_not_meet)
     assert_int_equal(files_in_folder(false), 2);
     fputs("one", eqp_output_stream(one));
     fputs("two and more", eqp_output_stream(two));
-    assert_int_equal(eqp_output_commit(two, NULL), EQP_OK);
+    assert_ok(eqp_output_commit(two, NULL));
     check_text(in_folder("a"), "two and more");
-    assert_int_equal(eqp_output_commit(one, NULL), EQP_OK);
+    assert_ok(eqp_output_commit(one, NULL));
     check_text(in_folder("a"), "one");
     assert_int_equal(files_in_folder(false), 1);
 }
@@ -97,18 +95,18 @@ TEST(a_published_file_grows_under_its_name)
     eqp_output *output = create(in_folder("a"));
 
     fputs("1", eqp_output_stream(output));
-    assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+    assert_ok(eqp_output_publish(output, NULL));
     check_text(in_folder("a"), "1");
     fputs("2", eqp_output_stream(output));
-    assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+    assert_ok(eqp_output_publish(output, NULL));
     check_text(in_folder("a"), "12");
     fputs("3", eqp_output_stream(output));
-    assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+    assert_ok(eqp_output_commit(output, NULL));
     check_text(in_folder("a"), "123");
     /* Published files stay when the rest is discarded. */
     output = create(in_folder("b"));
     fputs("1", eqp_output_stream(output));
-    assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+    assert_ok(eqp_output_publish(output, NULL));
     eqp_output_discard(output);
     check_text(in_folder("b"), "1");
     assert_int_equal(files_in_folder(false), 2);
@@ -148,7 +146,7 @@ TEST(the_file_behind_a_link_is_replaced)
         snprintf(whole, sizeof whole, "%s/folder/there", there);
         free(there);
         assert_int_equal(symlink(text[i][1] ? text[i][1] : whole, in_folder(text[i][0])), 0);
-        assert_int_equal(eqp_output_target(in_folder(text[i][0]), &target, NULL), EQP_OK);
+        assert_ok(eqp_output_target(in_folder(text[i][0]), &target, NULL));
         assert_string_equal(target, text[i][1] ? in_folder(end[i]) : whole);
         free(target);
         write_new(in_folder(text[i][0]), text[i][0]);
@@ -174,12 +172,12 @@ TEST(what_is_no_file_is_written_directly)
     for (int i = 0; i < 3; i++) {
         char *target = text;
 
-        assert_int_equal(eqp_output_target(i < 2 ? descriptor[i] : in_folder("link"), &target, NULL), EQP_OK);
+        assert_ok(eqp_output_target(i < 2 ? descriptor[i] : in_folder("link"), &target, NULL));
         assert_null(target);
         output = create(i < 2 ? descriptor[i] : in_folder("link"));
         fputs("1", eqp_output_stream(output));
         assert_int_equal(pwrite(eqp_output_descriptor(output), "23", 2, 1), 2); /* a pipe could not */
-        assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+        assert_ok(eqp_output_commit(output, NULL));
         assert_int_equal(read(ends[0], text, sizeof text - 1), 3);
         assert_string_equal(text, "123");
     }
@@ -269,15 +267,13 @@ TEST(who_may_read_a_file_stays)
     assert_int_equal(mode_of(in_folder("a")), 0640);
     assert_int_equal(symlink("a", in_folder("link")), 0);
     for (int i = 0; i < 12; i++) {
-        eqp_output *output;
-
         assert_int_equal(chmod(in_folder("a"), mode[i % 6]), 0);
-        output = create(in_folder(i < 6 ? "a" : "link"));
+        eqp_output *output = create(in_folder(i < 6 ? "a" : "link"));
         /* During writing its permissions are not wider than those of the older file. */
         assert_int_equal(mode_of(in_folder(temporary_name())), mode[i % 6] | 0600);
-        assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+        assert_ok(eqp_output_publish(output, NULL));
         assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
-        assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+        assert_ok(eqp_output_commit(output, NULL));
         assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
     }
     umask(before);
@@ -312,8 +308,8 @@ TEST(what_cannot_be_written_is_named)
         assert_non_null(strstr(message.text, bad[i]));
         assert_non_null(strstr(message.text, why[i]));
     }
-    assert_int_equal(eqp_output_create("", &output, &message), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_output_create(NULL, &output, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_output_create("", &output, &message));
+    assert_refused(eqp_output_create(NULL, &output, NULL));
     assert_null(output);
     assert_int_equal(files_in_folder(false), 3);
     /* The longest name that a folder takes has a temporary one, too. */
@@ -322,7 +318,7 @@ TEST(what_cannot_be_written_is_named)
     longest[255] = '\0';
     output = create(in_folder(longest));
     assert_int_equal(strlen(temporary_name()), 255);
-    assert_int_equal(eqp_output_commit(output, NULL), EQP_OK);
+    assert_ok(eqp_output_commit(output, NULL));
     assert_int_equal(access(in_folder(longest), F_OK), 0);
 }
 
@@ -337,15 +333,13 @@ TEST(a_full_disk_is_told_in_one_way)
     for (int way = 0; way < 4; way++) {
         char text[1000], expected[2100];
         eqp_message message = {""};
-        eqp_output *output;
-        int code;
 
         memset(text, 'x', sizeof text);
         save_text(in_folder("a"), "old");
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        output = create(in_folder("a"));
+        eqp_output *output = create(in_folder("a"));
         if (way == 1) {
-            assert_int_equal(eqp_output_publish(output, NULL), EQP_OK);
+            assert_ok(eqp_output_publish(output, NULL));
         }
         for (int i = 0; i < 100 && way < 2; i++) {
             (void)fwrite(text, 1, sizeof text, eqp_output_stream(output));
@@ -358,7 +352,7 @@ TEST(a_full_disk_is_told_in_one_way)
         if (way == 3) {
             assert_int_equal(eqp_output_check(output, NULL), EQP_ERR_IO);
         }
-        code = eqp_output_commit(output, &message);
+        int code = eqp_output_commit(output, &message);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(code, EQP_ERR_IO);
         snprintf(expected, sizeof expected, "%s: cannot be written: File too large", in_folder("a"));
@@ -372,9 +366,7 @@ TEST(a_full_disk_is_told_in_one_way)
 
 TEST(failing_allocations_leave_nothing)
 {
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
         eqp_message message = {""};
         eqp_output *output = NULL;
@@ -389,7 +381,7 @@ TEST(failing_allocations_leave_nothing)
         eqp_lock_free(lock);
         assert_int_equal(files_in_folder(false), 0);
         if (!failures) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             assert_true(k > 3);
             return;
         }
@@ -403,10 +395,9 @@ static void in_a_process_that_is_killed(void (*act)(void))
 {
     int ready[2], status;
     char byte;
-    pid_t child;
 
     assert_int_equal(pipe(ready), 0);
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         act();
@@ -440,8 +431,7 @@ TEST(files_of_dead_writers_are_swept_and_no_others)
     static const char *const kept[] = {"run.hdf5.part",        "run.eqp-abcdefgh.par", "run.eqp-ABCDEFGH.part",
                                        "run.download.part",    "run.abcdefgh.part",    "run.eqp-abcdefg.part",
                                        "runeqp-abcdefgh.part", "run_000003.data"};
-    const int nkept = (int)(sizeof kept / sizeof kept[0]);
-    eqp_output *live;
+    const int nkept = COUNT_OF(kept);
 
     in_a_process_that_is_killed(leave_parts);
     assert_int_equal(files_in_folder(false), 5);
@@ -449,7 +439,7 @@ TEST(files_of_dead_writers_are_swept_and_no_others)
         save_text(in_folder(kept[i]), "kept");
     }
     assert_int_equal(symlink("run_000003.data", in_folder("run.eqp-abcdefgh.part")), 0);
-    live = create(in_folder("run.hdf5"));
+    eqp_output *live = create(in_folder("run.hdf5"));
     fputs("whole", eqp_output_stream(live));
     eqp_output_sweep(in_folder("run"));
     /* Files left: the outputs, the link, the live temporary file, and the one of another stem. */
@@ -457,7 +447,7 @@ TEST(files_of_dead_writers_are_swept_and_no_others)
     for (int i = 0; i < nkept; i++) {
         check_text(in_folder(kept[i]), "kept");
     }
-    assert_int_equal(eqp_output_commit(live, NULL), EQP_OK);
+    assert_ok(eqp_output_commit(live, NULL));
     check_text(in_folder("run.hdf5"), "whole");
     eqp_output_sweep(in_folder("none/run"));
     eqp_output_sweep(in_folder("")); /* all in the folder: the other stem's, too */
@@ -489,7 +479,7 @@ TEST(a_lock_is_had_once_and_names_its_holder)
 
     in_a_process_that_is_killed(leave_lock);
     assert_int_equal(files_in_folder(false), 1);
-    assert_int_equal(eqp_lock_take(in_folder("run.lock"), "barneshut", &lock, NULL), EQP_OK);
+    assert_ok(eqp_lock_take(in_folder("run.lock"), "barneshut", &lock, NULL));
     assert_int_equal(eqp_lock_take(in_folder("run.lock"), "other", &second, &message), EQP_ERR_STATE);
     assert_null(second);
     snprintf(holder, sizeof holder, "run.lock: in use by barneshut, process %ld on ", (long)getpid());
@@ -497,7 +487,7 @@ TEST(a_lock_is_had_once_and_names_its_holder)
     eqp_lock_free(lock);
     eqp_lock_free(NULL);
     assert_int_equal(files_in_folder(false), 0);
-    assert_int_equal(eqp_lock_take(in_folder("run.lock"), "other", &second, NULL), EQP_OK);
+    assert_ok(eqp_lock_take(in_folder("run.lock"), "other", &second, NULL));
     eqp_lock_free(second);
     assert_int_equal(files_in_folder(false), 0);
 }
@@ -517,7 +507,7 @@ TEST(what_is_no_lock_file_is_left_alone)
     assert_int_equal(eqp_lock_take(in_folder("c.lock"), "test", &lock, NULL), EQP_ERR_IO);
     assert_int_equal(eqp_lock_take(in_folder("none/a.lock"), "test", &lock, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, "No such file"));
-    assert_int_equal(eqp_lock_take(NULL, "test", &lock, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lock_take(NULL, "test", &lock, NULL));
     assert_null(lock);
     check_text(in_folder("a.lock"), "precious");
     assert_int_equal(files_in_folder(false), 3);

@@ -24,7 +24,7 @@ static double none(const eqp_gain_case *of)
 {
     double seconds = -1.0;
 
-    assert_int_equal(eqp_gain_none(of, &seconds), EQP_OK);
+    assert_ok(eqp_gain_none(of, &seconds));
     return seconds;
 }
 
@@ -32,7 +32,7 @@ static double global(const eqp_gain_case *of)
 {
     double seconds = -1.0;
 
-    assert_int_equal(eqp_gain_global(of, &seconds), EQP_OK);
+    assert_ok(eqp_gain_global(of, &seconds));
     return seconds;
 }
 
@@ -40,7 +40,7 @@ static double diffusive(const eqp_gain_case *of, int64_t n, const double *load_m
 {
     double seconds = -1.0;
 
-    assert_int_equal(eqp_gain_diffusive(of, n, load_max, moved_max, &seconds), EQP_OK);
+    assert_ok(eqp_gain_diffusive(of, n, load_max, moved_max, &seconds));
     return seconds;
 }
 
@@ -103,7 +103,7 @@ static eqp_gain_kind chosen(const eqp_gain_case *of, int64_t n, const double *lo
 {
     eqp_gain_choice choice;
 
-    assert_int_equal(eqp_gain_choose(of, n, load_max, moved_max, &choice), EQP_OK);
+    assert_ok(eqp_gain_choose(of, n, load_max, moved_max, &choice));
     assert_true(choice.none == none(of) && choice.global == global(of) &&
                 choice.diffusive == diffusive(of, n, load_max, moved_max));
     return choice.kind;
@@ -156,14 +156,14 @@ TEST(wrong_cases_are_refused)
     const eqp_gain_case of = example();
     wrong[0] = of;
     wrong[0].steps = -1;
-    assert_int_equal(eqp_gain_none(&wrong[0], &seconds), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_gain_none(NULL, &seconds), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_gain_none(&of, NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_gain_diffusive(&of, -1, fine, fine, &seconds), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_gain_diffusive(&of, 1, fine, NULL, &seconds), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_gain_none(&wrong[0], &seconds));
+    assert_refused(eqp_gain_none(NULL, &seconds));
+    assert_refused(eqp_gain_none(&of, NULL));
+    assert_refused(eqp_gain_diffusive(&of, -1, fine, fine, &seconds));
+    assert_refused(eqp_gain_diffusive(&of, 1, fine, NULL, &seconds));
     assert_int_equal(eqp_gain_diffusive(&of, 1, negative, fine, &seconds), EQP_ERR_DATA);
     assert_int_equal(eqp_gain_diffusive(&of, 1, fine, endless, &seconds), EQP_ERR_DATA);
     assert_int_equal(eqp_gain_choose(&of, 1, endless, fine, &choice), EQP_ERR_DATA);
-    assert_int_equal(eqp_gain_choose(&of, 1, fine, fine, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_gain_choose(&of, 1, fine, fine, NULL));
     assert_true(seconds == 7.0 && choice.none == 7.0 && choice.kind == EQP_GAIN_GLOBAL);
 }

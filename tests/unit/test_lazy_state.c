@@ -14,7 +14,7 @@ static eqp_lazy_state begun(int64_t wait, int64_t delay)
 {
     eqp_lazy_state s;
 
-    assert_int_equal(eqp_lazy_begin(&s, wait, delay), EQP_OK);
+    assert_ok(eqp_lazy_begin(&s, wait, delay));
     return s;
 }
 
@@ -22,7 +22,7 @@ static eqp_lazy_action next(eqp_lazy_state *s, eqp_lazy_event event)
 {
     eqp_lazy_action action;
 
-    assert_int_equal(eqp_lazy_next(s, event, &action), EQP_OK);
+    assert_ok(eqp_lazy_next(s, event, &action));
     return action;
 }
 
@@ -98,7 +98,7 @@ TEST(every_pair_has_a_result_and_leave_always_ends)
                     assert_true(same(&after, s) && action == (eqp_lazy_action)-1);
                 }
                 if (e == EQP_LAZY_ON_LEAVE) {
-                    assert_int_equal(code, EQP_OK);
+                    assert_ok(code);
                     assert_int_equal(after.phase, EQP_LAZY_LEFT);
                 }
                 if (s->phase == EQP_LAZY_LEFT && code == EQP_OK) {
@@ -313,26 +313,25 @@ TEST(what_cannot_be_is_refused)
     eqp_lazy_server_action serve;
     eqp_lazy_action action;
 
-    assert_int_equal(eqp_lazy_begin(NULL, -1, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_begin(&s, -2, -1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_begin(&s, -1, -2), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_begin(&s, 1, 1), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_next(NULL, EQP_LAZY_ON_STEP, &action), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_next(&good, EQP_LAZY_ON_STEP, NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_next(&good, (eqp_lazy_event)EQP_LAZY_EVENTS, &action), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lazy_begin(NULL, -1, -1));
+    assert_refused(eqp_lazy_begin(&s, -2, -1));
+    assert_refused(eqp_lazy_begin(&s, -1, -2));
+    assert_refused(eqp_lazy_begin(&s, 1, 1));
+    assert_refused(eqp_lazy_next(NULL, EQP_LAZY_ON_STEP, &action));
+    assert_refused(eqp_lazy_next(&good, EQP_LAZY_ON_STEP, NULL));
+    assert_refused(eqp_lazy_next(&good, (eqp_lazy_event)EQP_LAZY_EVENTS, &action));
     s = good;
     s.phase = (eqp_lazy_phase)EQP_LAZY_PHASES;
-    assert_int_equal(eqp_lazy_next(&s, EQP_LAZY_ON_STEP, &action), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_STEP, &action));
     s = good;
     s.phase = EQP_LAZY_READY; /* without having it */
-    assert_int_equal(eqp_lazy_next(&s, EQP_LAZY_ON_TAKE, &action), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_TAKE, &action));
     s = good;
     s.has = true; /* without an offer */
-    assert_int_equal(eqp_lazy_next(&s, EQP_LAZY_ON_OFFER, &action), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, &serve), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_OFFER, &action));
+    assert_refused(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, &serve));
     server = EQP_LAZY_FREE;
-    assert_int_equal(eqp_lazy_serve_next(&server, (eqp_lazy_server_event)EQP_LAZY_SERVER_EVENTS, &serve),
-                     EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_serve_next(NULL, EQP_LAZY_ON_WORK, &serve), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_lazy_serve_next(&server, (eqp_lazy_server_event)EQP_LAZY_SERVER_EVENTS, &serve));
+    assert_refused(eqp_lazy_serve_next(NULL, EQP_LAZY_ON_WORK, &serve));
+    assert_refused(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, NULL));
 }

@@ -74,9 +74,8 @@ static eqp_cycle measure(const set *s, const int *part)
 {
     eqp_cycle c;
 
-    assert_int_equal(
-        eqp_cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL, NULL, &c),
-        EQP_OK);
+    assert_ok(
+        eqp_cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL, NULL, &c));
     return c;
 }
 
@@ -84,7 +83,7 @@ static double curve_of(const set *s, int *part)
 {
     int64_t first[MOST_PARTS + 1];
 
-    assert_int_equal(eqp_cuts_optimal(s->n, s->weight, s->nparts, s->shares ? s->share : NULL, first, NULL), EQP_OK);
+    assert_ok(eqp_cuts_optimal(s->n, s->weight, s->nparts, s->shares ? s->share : NULL, first, NULL));
     for (int p = 0; p < s->nparts; p++) {
         for (int64_t i = first[p]; i < first[p + 1]; i++) {
             part[i] = p;
@@ -104,8 +103,8 @@ static double level(set *s)
     for (int64_t i = 0; i < s->n; i++) {
         part[i] = again[i] = -1;
     }
-    assert_int_equal(eqp__levelled_assign(&in, part, &r), EQP_OK);
-    assert_int_equal(eqp__levelled_assign(&in, again, &second), EQP_OK);
+    assert_ok(eqp__levelled_assign(&in, part, &r));
+    assert_ok(eqp__levelled_assign(&in, again, &second));
     assert_memory_equal(part, again, (size_t)s->n * sizeof *part);
     for (int64_t i = 0; i < s->n; i++) {
         assert_in_range(part[i], 0, s->nparts - 1);
@@ -267,7 +266,7 @@ TEST(a_repair_worsens_no_phase)
         }
         const eqp__levelling in = levelling_of(&s);
         const eqp_cycle before = measure(&s, part);
-        assert_int_equal(eqp__levelled_repair(&in, part, &moved), EQP_OK);
+        assert_ok(eqp__levelled_repair(&in, part, &moved));
         const eqp_cycle after = measure(&s, part);
         for (int k = 0; k < 3; k++) {
             assert_true(after.imbalance[k] <= before.imbalance[k] + 1e-12);

@@ -23,7 +23,7 @@ TEST(table_2_1_of_the_thesis)
     for (int i = 0; i < 4; i++) {
         eqp_load_statistics s;
 
-        assert_int_equal(eqp_load_statistics_compute(8, row[i].load, &s), EQP_OK);
+        assert_ok(eqp_load_statistics_compute(8, row[i].load, &s));
         assert_true(s.count == 8);
         assert_near(s.mean, 2.0, 0.0);
         assert_near(s.sum, 16.0, 0.0);
@@ -41,7 +41,7 @@ TEST(one_outlier_by_hand)
     const double load[] = {1, 1, 5, 1};
     eqp_load_statistics s;
 
-    assert_int_equal(eqp_load_statistics_compute(4, load, &s), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(4, load, &s));
     assert_near(s.imbalance, 1.5, 1e-15);
     assert_near(s.max, 5.0, 0.0);
     assert_near(s.min, 1.0, 0.0);
@@ -55,9 +55,9 @@ TEST(loads_without_work_or_alone_are_balanced)
     const double zero[] = {0, 0, 0}, one[] = {7.25};
     eqp_load_statistics s;
 
-    assert_int_equal(eqp_load_statistics_compute(3, zero, &s), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(3, zero, &s));
     assert_true(s.imbalance == 0.0 && s.mean == 0.0 && s.standard_deviation == 0.0);
-    assert_int_equal(eqp_load_statistics_compute(1, one, &s), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(1, one, &s));
     assert_true(s.imbalance == 0.0 && s.max == 7.25 && s.skewness == 0.0 && s.kurtosis == 0.0);
 }
 
@@ -69,7 +69,7 @@ TEST(equal_loads_have_no_spread_despite_rounding)
     for (int i = 0; i < 1000; i++) {
         load[i] = 0.1;
     }
-    assert_int_equal(eqp_load_statistics_compute(1000, load, &s), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(1000, load, &s));
     assert_near(s.imbalance, 0.0, 1e-12);
     assert_true(s.imbalance >= 0.0);
     assert_true(s.standard_deviation == 0.0 && s.skewness == 0.0 && s.kurtosis == 0.0);
@@ -87,11 +87,11 @@ TEST(wrong_loads_are_refused_and_change_nothing)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(eqp_load_statistics_compute(2, bad[i], &s), EQP_ERR_DATA);
     }
-    assert_int_equal(eqp_load_statistics_compute(0, good, &s), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_load_statistics_compute(0, good, &s));
     assert_int_equal(eqp_load_statistics_compute(2, huge, &s), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_load_statistics_compute(2, larger, &s), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_load_sums_compute(2, good, NAN, &sums), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_load_sums_compute(-1, good, 0.0, &sums), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_load_sums_compute(2, good, NAN, &sums));
+    assert_refused(eqp_load_sums_compute(-1, good, 0.0, &sums));
     assert_memory_equal(&s, &old, sizeof s);
 }
 
@@ -105,22 +105,22 @@ TEST(merged_sums_equal_those_of_one_rank)
     for (int i = 0; i < 97; i++) {
         load[i] = 1000.0 + noise(&seed);
     }
-    assert_int_equal(eqp_load_statistics_compute(97, load, &whole), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(97, load, &whole));
     for (int chunk = 1; chunk <= 97; chunk += 32) {
         double centre = 0.0;
 
         for (int round = 0; round < 2; round++) {
             eqp_load_sums all, some;
 
-            assert_int_equal(eqp_load_sums_compute(0, load, centre, &all), EQP_OK);
+            assert_ok(eqp_load_sums_compute(0, load, centre, &all));
             for (int i = 0; i < 97; i += chunk) {
                 int n = 97 - i < chunk ? 97 - i : chunk;
 
-                assert_int_equal(eqp_load_sums_compute(n, load + i, centre, &some), EQP_OK);
-                assert_int_equal(eqp_load_sums_merge(&all, &some), EQP_OK);
+                assert_ok(eqp_load_sums_compute(n, load + i, centre, &some));
+                assert_ok(eqp_load_sums_merge(&all, &some));
             }
             centre = all.centre + all.power[1] / all.power[0];
-            assert_int_equal(eqp_load_statistics_from_sums(&all, &parts), EQP_OK);
+            assert_ok(eqp_load_statistics_from_sums(&all, &parts));
         }
         assert_true(parts.count == 97 && parts.max == whole.max && parts.min == whole.min);
         assert_near(parts.imbalance, whole.imbalance, 1e-14);
@@ -136,12 +136,12 @@ TEST(sums_about_different_centres_do_not_mix)
     eqp_load_sums a, b;
     eqp_load_statistics s;
 
-    assert_int_equal(eqp_load_sums_compute(2, load, 0.0, &a), EQP_OK);
-    assert_int_equal(eqp_load_sums_compute(2, load, 1.0, &b), EQP_OK);
-    assert_int_equal(eqp_load_sums_merge(&a, &b), EQP_ERR_ARGUMENT);
+    assert_ok(eqp_load_sums_compute(2, load, 0.0, &a));
+    assert_ok(eqp_load_sums_compute(2, load, 1.0, &b));
+    assert_refused(eqp_load_sums_merge(&a, &b));
     assert_true(a.power[0] == 2.0);
-    assert_int_equal(eqp_load_sums_compute(0, load, 0.0, &a), EQP_OK);
-    assert_int_equal(eqp_load_statistics_from_sums(&a, &s), EQP_ERR_ARGUMENT);
+    assert_ok(eqp_load_sums_compute(0, load, 0.0, &a));
+    assert_refused(eqp_load_statistics_from_sums(&a, &s));
 }
 
 TEST(correlation_of_values_and_of_ranks)
@@ -149,14 +149,14 @@ TEST(correlation_of_values_and_of_ranks)
     const double model[] = {1, 2, 3, 4, 5}, curved[] = {1, 4, 9, 16, 25}, falling[] = {9, 7, 5, 3, 1};
     double r = 9.0;
 
-    assert_int_equal(eqp_load_correlation(5, model, falling, &r), EQP_OK);
+    assert_ok(eqp_load_correlation(5, model, falling, &r));
     assert_near(r, -1.0, 1e-15);
     /* cov 60/5, variances 10/5 and 374/5: deviations -2..2 and -10, -7, -2, 5, 14. */
-    assert_int_equal(eqp_load_correlation(5, model, curved, &r), EQP_OK);
+    assert_ok(eqp_load_correlation(5, model, curved, &r));
     assert_near(r, 60.0 / sqrt(10.0 * 374.0), 1e-15);
-    assert_int_equal(eqp_load_rank_correlation(5, model, curved, &r), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(5, model, curved, &r));
     assert_near(r, 1.0, 1e-15);
-    assert_int_equal(eqp_load_rank_correlation(5, curved, falling, &r), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(5, curved, falling, &r));
     assert_near(r, -1.0, 1e-15);
 }
 
@@ -166,7 +166,7 @@ TEST(equal_values_share_their_ranks)
     const double model[] = {5, 5, 6, 7}, measured[] = {0.2, 0.1, 0.9, 0.9};
     double r;
 
-    assert_int_equal(eqp_load_rank_correlation(4, model, measured, &r), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(4, model, measured, &r));
     assert_near(r, 4.0 / 4.5, 1e-15);
 }
 
@@ -187,8 +187,8 @@ TEST(ranks_against_counting)
             rb[i] += b[j] < b[i] ? 1.0 : b[j] == b[i] ? 0.5 : 0.0;
         }
     }
-    assert_int_equal(eqp_load_rank_correlation(200, a, b, &by_sort), EQP_OK);
-    assert_int_equal(eqp_load_correlation(200, ra, rb, &by_counting), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(200, a, b, &by_sort));
+    assert_ok(eqp_load_correlation(200, ra, rb, &by_counting));
     assert_near(by_sort, by_counting, 1e-14);
     assert_true(by_sort > 0.2 && by_sort < 0.9);
 }
@@ -198,13 +198,13 @@ TEST(nothing_to_compare_gives_zero)
     const double same[] = {0.1, 0.1, 0.1}, other[] = {1, 2, 3};
     double r = 9.0;
 
-    assert_int_equal(eqp_load_correlation(3, same, other, &r), EQP_OK);
+    assert_ok(eqp_load_correlation(3, same, other, &r));
     assert_true(r == 0.0);
     r = 9.0;
-    assert_int_equal(eqp_load_rank_correlation(3, other, same, &r), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(3, other, same, &r));
     assert_true(r == 0.0);
     r = 9.0;
-    assert_int_equal(eqp_load_rank_correlation(1, other, other, &r), EQP_OK);
+    assert_ok(eqp_load_rank_correlation(1, other, other, &r));
     assert_true(r == 0.0);
 }
 
@@ -213,9 +213,9 @@ TEST(extreme_values_correlate)
     const double large[] = {1e308, -1e308, 1.7e308}, small[] = {3e-320, 1e-320, 4e-320}, plain[] = {2, 0, 2.7};
     double r;
 
-    assert_int_equal(eqp_load_correlation(3, large, plain, &r), EQP_OK);
+    assert_ok(eqp_load_correlation(3, large, plain, &r));
     assert_near(r, 1.0, 1e-12);
-    assert_int_equal(eqp_load_correlation(3, small, plain, &r), EQP_OK);
+    assert_ok(eqp_load_correlation(3, small, plain, &r));
     assert_true(r > 0.9 && r <= 1.0);
 }
 
@@ -225,11 +225,11 @@ TEST(rmse_by_hand_and_extreme)
     const double top[] = {1.7e308, 0}, bottom[] = {-1.7e308, 0};
     double e;
 
-    assert_int_equal(eqp_load_rmse(3, model, measured, &e), EQP_OK);
+    assert_ok(eqp_load_rmse(3, model, measured, &e));
     assert_near(e, sqrt(8.0 / 3.0), 1e-15);
-    assert_int_equal(eqp_load_rmse(3, model, model, &e), EQP_OK);
+    assert_ok(eqp_load_rmse(3, model, model, &e));
     assert_true(e == 0.0);
-    assert_int_equal(eqp_load_rmse(2, up, down, &e), EQP_OK);
+    assert_ok(eqp_load_rmse(2, up, down, &e));
     assert_near(e / 1e300, 1.0, 1e-15);
     assert_int_equal(eqp_load_rmse(2, top, bottom, &e), EQP_ERR_OVERFLOW);
     assert_near(e / 1e300, 1.0, 1e-15);
@@ -240,7 +240,7 @@ TEST(wrong_comparisons_are_refused)
     const double good[] = {1, 2}, bad[] = {1, NAN};
     double r = 9.0;
 
-    assert_int_equal(eqp_load_correlation(0, good, good, &r), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_load_correlation(0, good, good, &r));
     assert_int_equal(eqp_load_rank_correlation(2, good, bad, &r), EQP_ERR_DATA);
     assert_int_equal(eqp_load_rmse(2, bad, good, &r), EQP_ERR_DATA);
     assert_true(r == 9.0);
@@ -252,14 +252,12 @@ TEST(a_rank_correlation_survives_failing_allocations)
     double r = 9.0;
     int64_t k;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (k = 0; k < 100; k++) {
         failing_malloc_start(k);
         int code = eqp_load_rank_correlation(2, a, b, &r);
         if (failing_malloc_stop() == 0) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             break;
         }
         assert_int_equal(code, EQP_ERR_MEMORY);
@@ -296,34 +294,32 @@ TEST(a_model_judged_by_hand)
     eqp_load_statistics m, l;
     eqp_load_errors e;
 
-    assert_int_equal(eqp_load_statistics_compute(4, model, &m), EQP_OK);
-    assert_int_equal(eqp_load_statistics_compute(4, measured, &l), EQP_OK);
-    assert_int_equal(eqp_load_judge(2, 4, model, measured, &e), EQP_OK);
+    assert_ok(eqp_load_statistics_compute(4, model, &m));
+    assert_ok(eqp_load_statistics_compute(4, measured, &l));
+    assert_ok(eqp_load_judge(2, 4, model, measured, &e));
     assert_near(e.imbalance, (1.0 / 6.0) / sqrt(2.0), 1e-15);
     assert_near(e.imbalance_bias, -1.0 / 12.0, 1e-15);
     assert_near(e.kurtosis, fabs(m.kurtosis - l.kurtosis) / sqrt(2.0), 1e-14);
     assert_near(e.rank_correlation, 0.2 / sqrt(2.0), 1e-15);
-    assert_int_equal(eqp_load_judge(1, 4, model + 4, measured + 4, &e), EQP_OK);
+    assert_ok(eqp_load_judge(1, 4, model + 4, measured + 4, &e));
     assert_near(e.imbalance, 0.0, 1e-15);
     assert_near(e.kurtosis, 0.0, 1e-14);
     assert_near(e.rank_correlation, 0.0, 1e-15);
-    assert_int_equal(eqp_load_judge(0, 4, model, measured, &e), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_load_judge(1, 0, model, measured, &e), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_load_judge(0, 4, model, measured, &e));
+    assert_refused(eqp_load_judge(1, 0, model, measured, &e));
 }
 
 TEST(judging_survives_failing_allocations)
 {
     const double load[] = {1, 2, 3, 4};
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
         eqp_load_errors e = {.imbalance = 7};
         failing_malloc_start(k);
         const int code = eqp_load_judge(2, 2, load, load, &e);
         if (failing_malloc_stop() == 0) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             break;
         }
         assert_int_equal(code, EQP_ERR_MEMORY);

@@ -96,20 +96,17 @@ TEST(the_old_file_survives_a_full_disk)
         const char *path = in_folder("a");
         eqp_message message = {"unchanged"};
         struct stat status;
-        off_t size;
 
-        assert_int_equal(write_some(kind, path, &message), EQP_OK);
+        assert_ok(write_some(kind, path, &message));
         assert_string_equal(message.text, "unchanged");
         assert_int_equal(stat(path, &status), 0);
-        size = status.st_size;
+        off_t size = status.st_size;
         assert_true(size > 500);
         save_text(path, old_text);
         for (off_t room = 0; room < size; room += size / 19) {
-            int rc;
-
             message.text[0] = '\0';
             limit_files((rlim_t)room);
-            rc = write_some(kind, path, &message);
+            int rc = write_some(kind, path, &message);
             limit_files(RLIM_INFINITY);
             if (rc != EQP_ERR_IO || strncmp(message.text, path, strlen(path)) != 0 ||
                 !strstr(message.text, ": cannot be written: File too large")) {
@@ -118,7 +115,7 @@ TEST(the_old_file_survives_a_full_disk)
             }
             check_old(path);
         }
-        assert_int_equal(write_some(kind, path, &message), EQP_OK);
+        assert_ok(write_some(kind, path, &message));
         assert_int_equal(files_in_folder(false), 1);
         unlink(path);
     }
@@ -134,7 +131,7 @@ TEST(a_pair_is_replaced_as_a_whole)
     off_t size = 0;
     int nsame = 0;
 
-    assert_int_equal(write_pair(path, &message), EQP_OK);
+    assert_ok(write_pair(path, &message));
     assert_int_equal(files_in_folder(false), 2);
     data = fopen(path, "r");
     control = fopen(ctrl, "r");
@@ -184,10 +181,10 @@ TEST(what_is_discarded_leaves_nothing)
     eqp_vtk_writer *lines;
 
     save_text(in_folder("a"), old_text);
-    assert_int_equal(eqp_paradis_write_begin(in_folder("a"), &model_network()->header, 0, NULL, &data, NULL), EQP_OK);
+    assert_ok(eqp_paradis_write_begin(in_folder("a"), &model_network()->header, 0, NULL, &data, NULL));
     eqp_paradis_write_discard(data);
     check_old(in_folder("a"));
-    assert_int_equal(eqp_vtk_begin(in_folder("a"), 0, &lines, NULL), EQP_OK);
+    assert_ok(eqp_vtk_begin(in_folder("a"), 0, &lines, NULL));
     eqp_vtk_discard(lines);
     check_old(in_folder("a"));
     eqp_paradis_write_discard(NULL);
@@ -197,9 +194,7 @@ TEST(what_is_discarded_leaves_nothing)
 TEST(writers_survive_failing_allocations)
 {
     (void)model_network(); /* before anything fails */
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int kind = 0; kind <= PAIR; kind++) {
         const char *path = in_folder("a");
 
@@ -207,10 +202,9 @@ TEST(writers_survive_failing_allocations)
         save_text(path, old_text);
         for (int64_t k = 0;; k++) {
             eqp_message message = {""};
-            int rc;
 
             failing_malloc_start(k);
-            rc = write_some(kind, path, &message);
+            int rc = write_some(kind, path, &message);
             if (failing_malloc_stop() == 0 || rc == EQP_OK) {
                 if (rc != EQP_OK) {
                     fail_msg("kind %d: %d '%s'", kind, rc, message.text);
@@ -230,25 +224,20 @@ static int read_some(int kind, const char *path, eqp_message *message)
 {
     eqp_paradis_control control = eqp_paradis_control_defaults;
     network w;
-    int rc;
 
     if (kind == CONTROL) {
         return eqp_paradis_control_read(path, &control, NULL, NULL, message);
     }
-    rc = network_read(path, 1, &w, message);
+    int rc = network_read(path, 1, &w, message);
     network_free(&w);
     return rc;
 }
 
 TEST(readers_survive_failing_allocations)
 {
-    gzFile file;
-
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     save_text(in_folder("net.0"), replaced(HEADER_TEXT FIRST_TEXT SECOND_TEXT, "Segments =   1", "Segments = 2"));
-    file = gzopen(in_folder("net.1.gz"), "wb");
+    gzFile file = gzopen(in_folder("net.1.gz"), "wb");
     assert_non_null(file);
     assert_true(gzputs(file, THIRD_TEXT) > 0);
     assert_int_equal(gzclose(file), Z_OK);
@@ -256,12 +245,11 @@ TEST(readers_survive_failing_allocations)
     for (int kind = DATA; kind <= CONTROL; kind++) {
         for (int64_t k = 0;; k++) {
             eqp_message message = {""};
-            int rc;
 
             failing_malloc_start(k);
-            rc = read_some(kind, in_folder(kind == CONTROL ? "ctrl" : "net"), &message);
+            int rc = read_some(kind, in_folder(kind == CONTROL ? "ctrl" : "net"), &message);
             if (failing_malloc_stop() == 0 || rc == EQP_OK) {
-                assert_int_equal(rc, EQP_OK);
+                assert_ok(rc);
                 assert_true(k > 3);
                 break;
             }

@@ -17,14 +17,12 @@ static const int64_t pin[N] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
 /* Calls `action` with ever more allocations that succeed, until it succeeds itself. `unchanged` looks for traces. */
 static void fail_one_by_one(int (*action)(void), int (*unchanged)(void))
 {
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
         failing_malloc_start(k);
         int code = action();
         if (!failing_malloc_stop()) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             assert_true(k > 0);
             return;
         }

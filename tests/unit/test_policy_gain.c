@@ -14,7 +14,7 @@ static eqp_policy policy_of(eqp_policy_mode mode)
     eqp_policy policy;
 
     o.mode = mode;
-    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    assert_ok(eqp_policy_init(&policy, &o));
     return policy;
 }
 
@@ -32,7 +32,7 @@ static eqp_policy_sample step_of(double imbalance, eqp_policy_action action, dou
 
 static void record(eqp_policy *policy, eqp_policy_sample sample)
 {
-    assert_int_equal(eqp_policy_record(policy, &sample), EQP_OK);
+    assert_ok(eqp_policy_record(policy, &sample));
 }
 
 /* A made-up run: what a map loses at some age. */
@@ -54,7 +54,7 @@ static double seconds_by(eqp_policy_mode mode, const made_up *of)
     int since = 0;
 
     for (int t = 0; t < of->n; t++) {
-        assert_int_equal(eqp_policy_expect(&policy, of->n - t), EQP_OK);
+        assert_ok(eqp_policy_expect(&policy, of->n - t));
         const bool renew = eqp_policy_wants(&policy);
         since = renew ? t : since;
         sum += 1.0 + loss_of(of, t - since) + (renew && t > 0 ? of->price : 0.0);
@@ -74,7 +74,7 @@ static double best_of(const made_up *of)
             aged[s * of->n + t] = 1.0 + loss_of(of, t - s);
         }
     }
-    assert_int_equal(eqp_policy_hindsight(of->n, aged, of->price, &best, NULL), EQP_OK);
+    assert_ok(eqp_policy_hindsight(of->n, aged, of->price, &best, NULL));
     return best;
 }
 
@@ -118,20 +118,20 @@ TEST(the_remaining_steps_decide)
             record(&policy, step_of(t < 20 ? 0.01 : 0.21, EQP_KEEP, 0.0, 0.0));
         }
         assert_true(policy.left == INT64_MAX && eqp_policy_wants(&policy));
-        assert_int_equal(eqp_policy_expect(&policy, 9), EQP_OK); /* 9 x 0.2 < 2 */
+        assert_ok(eqp_policy_expect(&policy, 9)); /* 9 x 0.2 < 2 */
         assert_false(eqp_policy_wants(&policy));
-        assert_int_equal(eqp_policy_expect(&policy, 11), EQP_OK);
+        assert_ok(eqp_policy_expect(&policy, 11));
         assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
         assert_true(policy.left == 9 && !eqp_policy_wants(&policy));
-        assert_int_equal(eqp_policy_expect(&policy, -1), EQP_ERR_ARGUMENT);
+        assert_refused(eqp_policy_expect(&policy, -1));
         assert_true(policy.left == 9);
-        assert_int_equal(eqp_policy_expect(&policy, 0), EQP_OK);
+        assert_ok(eqp_policy_expect(&policy, 0));
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
         assert_true(policy.left == 0);
     }
-    assert_int_equal(eqp_policy_expect(NULL, 1), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_policy_expect(NULL, 1));
 }
 
 /* After a map that cost a second and ten uneven steps. */

@@ -62,8 +62,8 @@ static double run(const world *w, eqp_policy_mode mode, int64_t steps, int *maps
     int64_t age = 0;
 
     options.mode = mode;
-    assert_int_equal(eqp_policy_init(&policy, &options), EQP_OK);
-    assert_int_equal(eqp__rank_noise_create(w->nranks, &noise), EQP_OK);
+    assert_ok(eqp_policy_init(&policy, &options));
+    assert_ok(eqp__rank_noise_create(w->nranks, &noise));
     *maps = -1;
     for (int64_t s = 0; s < steps; s++) {
         eqp_policy_sample sample = {.balance_seconds = price, .rebalanced = eqp_policy_wants(&policy)};
@@ -75,7 +75,7 @@ static double run(const world *w, eqp_policy_mode mode, int64_t steps, int *maps
             sample.seconds_max = fmax(sample.seconds_max, load[r]);
         }
         sample.hidden = eqp__rank_noise_record(&noise, load, sample.rebalanced, options.false_alarms);
-        assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
+        assert_ok(eqp_policy_record(&policy, &sample));
     }
     eqp__rank_noise_free(&noise);
     return seconds;
@@ -155,7 +155,7 @@ TEST(averages_find_a_hidden_rank)
     double found = 0.0;
     int times = 0;
 
-    assert_int_equal(eqp__rank_noise_create(w.nranks, &noise), EQP_OK);
+    assert_ok(eqp__rank_noise_create(w.nranks, &noise));
     for (int64_t s = 0; s < 2000; s++) {
         (void)make_step(&w, s, s / 50, s % 50, load);
         const double rise = eqp__rank_noise_record(&noise, load, s % 50 == 0, 1e-4);
@@ -171,7 +171,7 @@ TEST(one_rank_has_nothing_to_hide)
 {
     eqp_rank_noise noise;
 
-    assert_int_equal(eqp__rank_noise_create(1, &noise), EQP_OK);
+    assert_ok(eqp__rank_noise_create(1, &noise));
     for (int s = 0; s < 100; s++) {
         const double load = s < 50 ? 1.0 + s : 0.0;
         assert_true(eqp__rank_noise_record(&noise, &load, s == 0, 1e-4) == 0.0);
@@ -189,7 +189,7 @@ TEST(the_rate_of_false_alarms_is_the_callers)
         eqp_policy_options options = eqp_policy_options_defaults();
         eqp_policy policy;
         options.false_alarms = rate[k];
-        assert_int_equal(eqp_policy_init(&policy, &options), EQP_OK);
+        assert_ok(eqp_policy_init(&policy, &options));
         for (int64_t s = 0; s < 4000; s++) {
             double normal[2];
             eqp_random_normal(5, 0, (uint64_t)s, normal);
@@ -198,7 +198,7 @@ TEST(the_rate_of_false_alarms_is_the_callers)
                                               .rebalanced = eqp_policy_wants(&policy),
                                               .balance_seconds = price};
             maps[k] += sample.rebalanced;
-            assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
+            assert_ok(eqp_policy_record(&policy, &sample));
         }
     }
     assert_true(maps[0] > maps[1] && maps[1] >= maps[2]);
@@ -209,11 +209,11 @@ TEST(invalid_rates_are_refused)
 {
     static const double wrong[] = {0.0, -1.0, 1.5, NAN};
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (int i = 0; i < COUNT_OF(wrong); i++) {
         eqp_policy_options options = eqp_policy_options_defaults();
         eqp_policy policy;
         options.false_alarms = wrong[i];
-        assert_int_equal(eqp_policy_init(&policy, &options), EQP_ERR_ARGUMENT);
+        assert_refused(eqp_policy_init(&policy, &options));
     }
 }
 

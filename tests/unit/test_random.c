@@ -17,7 +17,7 @@ TEST(matches_published_vectors)
          {UINT64_C(0x94fdccebd16cfe09), UINT64_C(0x24126ea15001e420)}},
     };
 
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (int i = 0; i < COUNT_OF(known); i++) {
         uint64_t bits[2] = {0, 0};
         eqp_random_block(known[i].seed, known[i].stream, known[i].counter, bits);
         assert_int_equal(bits[0], known[i].bits[0]);

@@ -6,17 +6,14 @@
 
 TEST(creating_survives_no_memory)
 {
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int64_t k = 0;; k++) {
             eqp_schedule *schedule = NULL;
-            int code;
             failing_malloc_start(k);
-            code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule);
+            int code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule);
             if (!failing_malloc_stop()) {
-                assert_int_equal(code, EQP_OK);
+                assert_ok(code);
                 assert_true(k >= 5);
                 eqp_schedule_free(schedule);
                 break;
@@ -33,9 +30,7 @@ TEST(simulating_survives_no_memory)
     eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
     double *cost = costs_of(100, 1);
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     machine.nstalls = 1;
     machine.stall = &stall;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
@@ -43,11 +38,10 @@ TEST(simulating_survives_no_memory)
         machine.master = m % 2 == 1;
         for (int64_t k = 0;; k++) {
             eqp_schedule_outcome outcome = {.chunks = -7};
-            int code;
             failing_malloc_start(k);
-            code = eqp_schedule_simulate(schedule, cost, &machine, &outcome);
+            int code = eqp_schedule_simulate(schedule, cost, &machine, &outcome);
             if (!failing_malloc_stop()) {
-                assert_int_equal(code, EQP_OK);
+                assert_ok(code);
                 assert_int_equal(eqp_schedule_left(schedule), 0);
                 break;
             }
@@ -64,9 +58,7 @@ TEST(ordering_survives_no_memory)
 {
     int64_t cell[6] = {9, 9, 9, 9, 9, 9};
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     failing_malloc_start(0);
     assert_int_equal(eqp_schedule_morton(2, 3, cell), EQP_ERR_MEMORY);
     assert_true(failing_malloc_stop() > 0);

@@ -18,7 +18,7 @@ static eqp_schedule_outcome simulate(const char *name, int64_t n, int nranks, co
     eqp_schedule *schedule = schedule_of(name, n, nranks, options);
     eqp_schedule_outcome outcome;
 
-    assert_int_equal(eqp_schedule_simulate(schedule, cost, machine, &outcome), EQP_OK);
+    assert_ok(eqp_schedule_simulate(schedule, cost, machine, &outcome));
     assert_int_equal(eqp_schedule_left(schedule), 0);
     eqp_schedule_free(schedule);
     return outcome;
@@ -39,7 +39,7 @@ TEST(every_iteration_once)
     uint64_t seed = 0;
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
+        for (int k = 0; k < COUNT_OF(ranks); k++) {
             const int p = ranks[k];
             const int64_t sizes[] = {0, 1, p - 1, p,
                                      (700 + (int64_t)eqp_random_below(3, ++seed, 0, 700)) / (slow_here() ? 5 : 1)};
@@ -120,11 +120,10 @@ TEST(handing_out_takes_time)
 {
     static const double cost[] = {10, 10};
     eqp_schedule_machine machine = free_machine();
-    eqp_schedule_outcome o;
 
     machine.overhead = 1;
     machine.latency = 0.25;
-    o = simulate("self", 2, 2, cost, NULL, &machine);
+    eqp_schedule_outcome o = simulate("self", 2, 2, cost, NULL, &machine);
     assert_true(fabs(o.makespan - 12.5) < 1e-12);
     o = simulate("self", 2, 1, cost, NULL, &machine);
     assert_true(fabs(o.makespan - 23) < 1e-12);
@@ -135,11 +134,10 @@ TEST(stalls_add_their_time_once)
     static const double cost[] = {10, 10};
     const eqp_schedule_stall stall[] = {{1, 8, 3}, {1, 4, 2}, {1, 5, 2}, {0, 30, 5}, {1, 0, 1}};
     eqp_schedule_machine machine = free_machine();
-    eqp_schedule_outcome o;
 
     machine.nstalls = 5;
     machine.stall = stall;
-    o = simulate("static", 2, 2, cost, NULL, &machine);
+    eqp_schedule_outcome o = simulate("static", 2, 2, cost, NULL, &machine);
     /* 0 to 1, 4 to 7 and 8 to 11: seven seconds; the first rank is done before its own. */
     assert_true(fabs(o.makespan - 17) < 1e-12 && fabs(o.mean - 13.5) < 1e-12);
 }
@@ -186,14 +184,13 @@ TEST(overrun_chunks_are_given_away)
 {
     eqp_schedule_machine machine = free_machine();
     double cost[800];
-    eqp_schedule_outcome o;
 
     for (int i = 0; i < 800; i++) {
         cost[i] = i >= 200 && i < 400 ? 1 : 0;
     }
     assert_true(simulate("static", 800, 4, cost, NULL, &machine).makespan == 200);
     machine.yield = true;
-    o = simulate("static", 800, 4, cost, NULL, &machine);
+    eqp_schedule_outcome o = simulate("static", 800, 4, cost, NULL, &machine);
     assert_true(o.makespan >= 50 && o.makespan <= 53 && o.given >= 3);
     assert_int_equal(o.chunks, 4 + o.given);
 }
@@ -265,11 +262,11 @@ TEST(adaptive_weights_learn_from_time_steps)
     }
     machine.speed = speed;
     machine.latency = 1;
-    assert_int_equal(eqp_schedule_simulate(schedule, cost, &machine, &first), EQP_OK);
-    assert_int_equal(eqp_schedule_restart(schedule, 800), EQP_OK);
+    assert_ok(eqp_schedule_simulate(schedule, cost, &machine, &first));
+    assert_ok(eqp_schedule_restart(schedule, 800));
     assert_true(fabs(eqp_schedule_weight(schedule, 0) - 0.5) < 1e-9);
     assert_true(fabs(eqp_schedule_weight(schedule, 1) - 1.5) < 1e-9);
-    assert_int_equal(eqp_schedule_simulate(schedule, cost, &machine, &second), EQP_OK);
+    assert_ok(eqp_schedule_simulate(schedule, cost, &machine, &second));
     assert_true(second.makespan < first.makespan);
     eqp_schedule_free(schedule);
 }
@@ -320,7 +317,7 @@ TEST(bad_worlds_are_refused)
     cost[0] = cost[1] = 1.7e308;
     REFUSED(EQP_ERR_DATA, cost, NULL);
     cost[0] = cost[1] = 1;
-    assert_int_equal(eqp_schedule_simulate(schedule, cost, NULL, &o), EQP_OK);
+    assert_ok(eqp_schedule_simulate(schedule, cost, NULL, &o));
     assert_int_equal(o.chunks, 3);
     o.chunks = -7;
     assert_int_equal(eqp_schedule_simulate(schedule, cost, NULL, &o), EQP_ERR_STATE);

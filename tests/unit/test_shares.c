@@ -22,7 +22,7 @@ static eqp_share_options choice_of(const char *text)
     eqp_share_options choice = {.nspeeds = 77};
     eqp_message message = {""};
 
-    assert_int_equal(app_share_parse(text, &choice, &message), EQP_OK);
+    assert_ok(app_share_parse(text, &choice, &message));
     assert_string_equal(message.text, "");
     return choice;
 }
@@ -46,8 +46,8 @@ TEST(words_select_the_shares)
     for (int p = 0; p < 6; p++) { /* repeated, mean 1 */
         assert_true(is_near(eqp_part_speed(declared(&choice), p), p % 2 == 0 ? 0.5 : 1.5, 1e-15));
     }
-    assert_int_equal(app_share_check(&choice, 6, NULL), EQP_OK);
-    assert_int_equal(app_share_check(&choice, 7, NULL), EQP_ERR_ARGUMENT);
+    assert_ok(app_share_check(&choice, 6, NULL));
+    assert_refused(app_share_check(&choice, 7, NULL));
     app_share_free(&choice);
     assert_true(eqp_part_speed(declared(&choice), 5) == 1.0);
     choice = choice_of("speeds:1e308,1e308,1e308"); /* their sum is no number */
@@ -62,12 +62,12 @@ TEST(a_wrong_word_changes_nothing)
                                         "equal:1",   "measured:",   "model:",       "model:linear", "speeds:1,2000",
                                         "Equal",     "speeds:0x1p1"};
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (int i = 0; i < COUNT_OF(wrong); i++) {
         eqp_share_options choice = {.nspeeds = 77};
         eqp_message message = {""};
-        assert_int_equal(app_share_parse(wrong[i], &choice, &message), EQP_ERR_ARGUMENT);
+        assert_refused(app_share_parse(wrong[i], &choice, &message));
         assert_true(choice.nspeeds == 77 && choice.speed == NULL && message.text[0] != '\0');
-        assert_int_equal(app_share_parse(wrong[i], &choice, NULL), EQP_ERR_ARGUMENT);
+        assert_refused(app_share_parse(wrong[i], &choice, NULL));
     }
 }
 
@@ -88,10 +88,10 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
     eqp_rank_row row[RANKS];
     double spread = 0.0;
 
-    assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+    assert_ok(eqp__rank_shares_create(&choice, true, RANKS, &shares));
     for (int m = 0; m < maps; m++) {
         double least = INFINITY, most = 0.0, sum = 0.0;
-        assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+        assert_ok(eqp__rank_shares_renew(shares));
         for (int r = 0; r < RANKS; r++) {
             const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
             memset(&row[r], 0, sizeof row[r]);
@@ -154,10 +154,10 @@ static int count_maps(const char *word, bool automatic, int steps, double swing)
     eqp_rank_row row[RANKS];
     int maps = 0;
 
-    assert_int_equal(eqp__rank_shares_create(&choice, automatic, RANKS, &shares), EQP_OK);
+    assert_ok(eqp__rank_shares_create(&choice, automatic, RANKS, &shares));
     for (int s = 0; s < steps; s++) {
         if (eqp__rank_shares_want(shares)) {
-            assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+            assert_ok(eqp__rank_shares_renew(shares));
             maps++;
         }
         for (int r = 0; r < RANKS; r++) {
@@ -189,7 +189,7 @@ TEST(sizes_are_per_evaluation)
     eqp_rank_row row[RANKS];
 
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares[k]), EQP_OK);
+        assert_ok(eqp__rank_shares_create(&choice, true, RANKS, &shares[k]));
         for (int map = 0; map < 6; map++) {
             const int64_t evaluations = k == 0 ? 1 : 1 + 3 * (map % 2);
             for (int r = 0; r < RANKS; r++) {
@@ -199,7 +199,7 @@ TEST(sizes_are_per_evaluation)
                 row[r].work *= (double)evaluations;
             }
             eqp__rank_shares_learn(shares[k], evaluations, row);
-            assert_int_equal(eqp__rank_shares_renew(shares[k]), EQP_OK);
+            assert_ok(eqp__rank_shares_renew(shares[k]));
         }
     }
     for (int r = 0; r < RANKS; r++) {
@@ -216,17 +216,17 @@ TEST(invalid_times_are_ignored)
     static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};
     const eqp_share_options choice = choice_of("measured");
 
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    for (int i = 0; i < COUNT_OF(odd); i++) {
         for (int which = 0; which < 2; which++) {
             eqp_rank_row row[RANKS] = {{0}};
             eqp_rank_shares *shares = NULL;
-            assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+            assert_ok(eqp__rank_shares_create(&choice, true, RANKS, &shares));
             for (int r = 0; r < RANKS; r++) {
                 row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
                 row[r].work = r == 2 && which == 1 ? odd[i] : 1.0;
             }
             eqp__rank_shares_learn(shares, 1, row);
-            assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+            assert_ok(eqp__rank_shares_renew(shares));
             for (int r = 0; r < RANKS; r++) {
                 const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
                 assert_true(speed > 0 && isfinite(speed));
@@ -243,16 +243,16 @@ TEST(equal_shares_learn_nothing)
     eqp_rank_shares *shares = NULL;
     eqp_message message = {""};
 
-    assert_int_equal(eqp__rank_shares_create(&choice, true, 3, &shares), EQP_ERR_ARGUMENT);
-    assert_int_equal(app_share_check(&choice, 3, &message), EQP_ERR_ARGUMENT);
+    assert_refused(eqp__rank_shares_create(&choice, true, 3, &shares));
+    assert_refused(app_share_check(&choice, 3, &message));
     assert_string_equal(message.text, "2 speeds do not divide 3 parts");
     assert_null(shares);
-    assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+    assert_ok(eqp__rank_shares_create(&choice, true, RANKS, &shares));
     for (int r = 0; r < RANKS; r++) {
         row[r] = (eqp_rank_row){.work = 1, .load = 1};
     }
     eqp__rank_shares_learn(shares, 1, row);
-    assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+    assert_ok(eqp__rank_shares_renew(shares));
     assert_true(is_near(eqp_part_speed(eqp__rank_shares_speeds(shares), 3), 1.5, 1e-15));
     eqp__rank_shares_free(shares);
     app_share_free(&choice);

@@ -37,7 +37,7 @@ TEST(the_names_of_other_codes_are_read)
     spec s = usual();
     particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
 
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    for (int k = 0; k < COUNT_OF(names); k++) {
         save_spec(in_folder("a"), &s);
         for (int q = 0; q < 4; q++) {
             if (strcmp(usual_name[q], names[k][q]) != 0) {
@@ -56,13 +56,12 @@ TEST(types_without_places_are_left_out)
     const int64_t left[6] = {3, 4, 0, 0, 1, 0};
     particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
     particles p = particles_new(8);
-    eqp_snapshot *opened;
 
     save_spec(in_folder("a"), &s);
     rename_all(in_folder("a"), 3, "Coordinates", NULL);
     rename_all(in_folder("a"), 3, "ParticleIDs", "TracerID");
     rename_all(in_folder("a"), 3, "Masses", NULL);
-    opened = open_good(in_folder("a"));
+    eqp_snapshot *opened = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(opened)->n, 8);
     assert_memory_equal(eqp_snapshot_get_info(opened)->type_n, left, sizeof left);
     assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
@@ -85,7 +84,6 @@ TEST(velocities_and_masses_may_be_missing)
         const bool no_velocities = k & 1, no_masses = k & 2;
         spec s = usual();
         particles p = particles_new(10);
-        eqp_snapshot *opened;
 
         save_spec(in_folder("a"), &s);
         if (no_velocities) {
@@ -94,7 +92,7 @@ TEST(velocities_and_masses_may_be_missing)
         if (no_masses) {
             rename_all(in_folder("a"), 3, "Masses", NULL);
         }
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->has_velocities == (k != 3));
         assert_true(!strstr(eqp_snapshot_get_info(opened)->note.text, "type 1 have no velocities") == (k != 1));
         assert_true(eqp_snapshot_get_info(opened)->has_masses == !no_masses);
@@ -112,8 +110,6 @@ TEST(velocities_and_masses_may_be_missing)
 /* The second file of a set may hold tracers only. */
 TEST(a_file_of_tracers_belongs_to_its_set)
 {
-    eqp_snapshot *opened;
-
     for (int k = 0; k < 2; k++) {
         spec s = usual();
 
@@ -125,7 +121,7 @@ TEST(a_file_of_tracers_belongs_to_its_set)
         save_spec(in_folder(k ? "s.1" : "s.0"), &s);
     }
     rename_all(in_folder("s.1"), 3, "Coordinates", NULL);
-    opened = open_good(in_folder("s"));
+    eqp_snapshot *opened = open_good(in_folder("s"));
     assert_int_equal(eqp_snapshot_get_info(opened)->n, 2);
     assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
     eqp_snapshot_close(opened);
@@ -135,20 +131,14 @@ TEST(packed_files_give_the_same_particles)
 {
     spec s = usual();
     particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
-    unsigned char *image;
-    struct stat status;
-    FILE *file;
+    size_t size;
 
     save_spec(in_folder("a"), &s);
-    assert_int_equal(stat(in_folder("a"), &status), 0);
-    image = malloc((size_t)status.st_size);
-    file = fopen(in_folder("a"), "rb");
-    assert_true(image && file && fread(image, 1, (size_t)status.st_size, file) == (size_t)status.st_size);
-    fclose(file);
-    save_packed(in_folder("b"), image, (size_t)status.st_size);
+    unsigned char *image = image_of(in_folder("a"), &size);
+    save_packed(in_folder("b"), image, size);
     check_slices(in_folder("b"), &whole);
     refuse_truncations(in_folder("b"), 97);
-    save_packed(in_folder("b"), image, (size_t)status.st_size - 1);
+    save_packed(in_folder("b"), image, size - 1);
     refuse_open(in_folder("b"), EQP_ERR_FORMAT, "HDF5 cannot open it");
     free(image);
     particles_free(&whole);
@@ -161,25 +151,15 @@ TEST(the_scale_factor_may_stand_beside_the_time)
     for (int64_t comoving = 0; comoving < 2; comoving++) {
         spec s = usual();
         const double a = 0.25, omega = 0.3, kiloparsec = 3.08567758e21;
-        hid_t file, group;
-        eqp_snapshot *opened;
 
         s.time = 77;
         s.redshift = 3;
         save_spec(in_folder("a"), &s);
-        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-        group = H5Gopen2(file, "Header", H5P_DEFAULT);
-        put_numbers(&s, group, "Scale-factor", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &a);
-        H5Gclose(group);
-        group = H5Gcreate2(file, "Cosmology", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        put_numbers(&s, group, "Cosmological run", 1, H5T_STD_I32LE, H5T_NATIVE_INT64, &comoving);
-        put_numbers(&s, group, "Omega_m", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
-        H5Gclose(group);
-        group = H5Gcreate2(file, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        put_numbers(&s, group, "Unit length in cgs (U_L)", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &kiloparsec);
-        H5Gclose(group);
-        H5Fclose(file);
-        opened = open_good(in_folder("a"));
+        add_numbers("Header", false, "Scale-factor", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &a);
+        add_numbers("Cosmology", true, "Cosmological run", 1, H5T_STD_I32LE, H5T_NATIVE_INT64, &comoving);
+        add_numbers("Cosmology", false, "Omega_m", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
+        add_numbers("Units", true, "Unit length in cgs (U_L)", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &kiloparsec);
+        eqp_snapshot *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->has_units);
         assert_true(eqp_snapshot_get_info(opened)->cosmological == (comoving == 1));
         assert_true(eqp_snapshot_get_info(opened)->time == (comoving ? a : 77));
@@ -203,7 +183,7 @@ static void save_virtual(const spec *s, const char *source)
         const hsize_t all[] = {8, 3}, half[] = {4, 3};
         const int rank = q < 2 ? 2 : 1;
         hid_t properties = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(rank, all, NULL);
-        hid_t part = H5Screate_simple(rank, half, NULL), dataset;
+        hid_t part = H5Screate_simple(rank, half, NULL);
 
         for (int k = 0; k < 2; k++) {
             char piece[64], dataset_name[64];
@@ -215,12 +195,8 @@ static void save_virtual(const spec *s, const char *source)
             assert_true(H5Pset_virtual(properties, space, piece, dataset_name, part) >= 0);
         }
         H5Sselect_all(space);
-        dataset = H5Dcreate2(group, name[q], q < 2 ? s->real : s->id, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-        assert_true(dataset >= 0);
-        H5Dclose(dataset);
+        put_made(group, name[q], q < 2 ? s->real : s->id, space, properties, NULL, 0);
         H5Sclose(part);
-        H5Sclose(space);
-        H5Pclose(properties);
     }
     H5Gclose(group);
     H5Fclose(file);
@@ -274,59 +250,48 @@ TEST(a_filter_that_is_not_there_is_named)
 
     for (int k = 0; k < 3; k++) {
         const hsize_t shape[] = {4, 3};
+        const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
         spec s = usual();
-        hid_t file, group, properties, space, dataset;
+        hid_t file;
 
         save_spec(in_folder("a"), &s);
-        rename_all(in_folder("a"), 1, "Coordinates", NULL);
-        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-        group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
-        properties = H5Pcreate(H5P_DATASET_CREATE);
-        space = H5Screate_simple(2, shape, NULL);
+        const hid_t group = open_in("PartType1", &file);
+        H5Ldelete(group, "Coordinates", H5P_DEFAULT);
         assert_true(H5Pset_chunk(properties, 2, shape) >= 0);
         assert_true(H5Pset_filter(properties, filter[k].number, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0);
-        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, 5, "pack!") >= 0);
-        H5Dclose(dataset);
-        H5Sclose(space);
-        H5Pclose(properties);
-        H5Gclose(group);
-        H5Fclose(file);
+        put_made(group, "Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, NULL), properties, NULL, 5);
+        close_in(file, group);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, filter[k].what);
     }
+}
+
+static void link_type_1_out(void)
+{
+    hid_t file;
+    const hid_t group = open_in("Header", &file);
+
+    H5Ldelete(file, "PartType1", H5P_DEFAULT);
+    H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
+    close_in(file, group);
 }
 
 /* Attributes that are scalars where GADGET has an entry for each type, and a link that leads to another file. */
 TEST(scalars_and_links_are_named)
 {
+    const int64_t n = 4;
     spec s = usual();
-    hid_t file, header;
-    int64_t n = 4;
 
     s.without = "NumPart_ThisFile";
     save_spec(in_folder("a"), &s);
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    header = H5Gopen2(file, "Header", H5P_DEFAULT);
-    s.without = NULL;
-    put_numbers(&s, header, "NumPart_ThisFile", 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &n);
-    H5Gclose(header);
-    H5Fclose(file);
+    add_numbers("Header", false, "NumPart_ThisFile", 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &n);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "NumPart_ThisFile is no array");
     s.without = "MassTable";
     save_spec(in_folder("a"), &s);
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    header = H5Gopen2(file, "Header", H5P_DEFAULT);
-    s.without = NULL;
-    put_numbers(&s, header, "MassTable", 2, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, s.mass);
-    H5Gclose(header);
-    H5Ldelete(file, "PartType1", H5P_DEFAULT);
-    H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
-    H5Fclose(file);
+    add_numbers("Header", false, "MassTable", 2, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, s.mass);
+    link_type_1_out();
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "MassTable has a wrong length: 2 numbers instead of 6");
+    s.without = NULL;
     save_spec(in_folder("a"), &s);
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    H5Ldelete(file, "PartType1", H5P_DEFAULT);
-    H5Lcreate_external("part.1.hdf5", "/PartType1", file, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
-    H5Fclose(file);
+    link_type_1_out();
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "another file, which is not read: give part.1.hdf5");
 }

@@ -77,18 +77,15 @@ TEST(the_old_file_survives_a_full_disk)
         const char *path = in_folder("a");
         struct stat status;
         eqp_message message = {"unchanged"};
-        off_t size;
 
-        assert_int_equal(write_some(what, path, &message), EQP_OK);
+        assert_ok(write_some(what, path, &message));
         assert_int_equal(stat(path, &status), 0);
-        size = status.st_size;
+        off_t size = status.st_size;
         save_text(path, old_text);
         for (off_t room = 0; room < size; room += size / 19) {
-            int rc;
-
             message.text[0] = '\0';
             limit_files((rlim_t)room);
-            rc = write_some(what, path, &message);
+            int rc = write_some(what, path, &message);
             limit_files(RLIM_INFINITY);
             if (rc != EQP_ERR_IO) {
                 fail_msg("kind %d, room for %lld of %lld: %d '%s'", what, (long long)room, (long long)size, rc,
@@ -98,7 +95,7 @@ TEST(the_old_file_survives_a_full_disk)
             assert_non_null(strstr(message.text, ": cannot be written: File too large"));
             check_old(path);
         }
-        assert_int_equal(write_some(what, path, &message), EQP_OK);
+        assert_ok(write_some(what, path, &message));
         assert_int_equal(files_in_folder(false), 1);
         unlink(path);
     }
@@ -108,10 +105,9 @@ TEST(no_file_of_several_is_left)
 {
     for (rlim_t room = 0; room < 19000; room += 1900) {
         eqp_message message = {""};
-        int rc;
 
         limit_files(room);
-        rc = write_snapshot(in_folder("a"), 3, &message);
+        int rc = write_snapshot(in_folder("a"), 3, &message);
         limit_files(RLIM_INFINITY);
         assert_int_equal(rc, EQP_ERR_IO);
         assert_int_equal(files_in_folder(false), 0);
@@ -123,10 +119,9 @@ TEST(a_failed_write_leaves_nothing_open)
 {
     struct stat status;
     int result;
-    pid_t child;
 
     fflush(NULL);
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         int failures = 0;

@@ -6,8 +6,6 @@ TEST(every_variant_gives_the_same_particles)
 {
     for (int variant = 0; variant < 32; variant++) {
         spec s = mixed;
-        particles whole;
-        eqp_snapshot *opened;
         char name[32];
 
         s.format = variant & 1 ? 2 : 1;
@@ -16,9 +14,9 @@ TEST(every_variant_gives_the_same_particles)
         s.id = variant & 8 ? 8 : 4;
         s.energy = variant & 16;
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, TYPES, s.n, s.mass, 1, s.id == 8);
+        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, s.id == 8);
         check_slices(in_folder("a"), &whole);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         snprintf(name, sizeof name, "GADGET format %d", s.format);
         assert_string_equal(eqp_snapshot_get_info(opened)->format, name);
         assert_true(eqp_snapshot_get_info(opened)->has_ids);
@@ -32,17 +30,15 @@ TEST(headers_of_gadget_4_give_the_same_particles)
 {
     for (int variant = 0; variant < 48; variant++) {
         spec s = mixed;
-        particles whole;
-        eqp_snapshot *opened;
 
         s.own = 1 + variant % 4;
         s.own_types = variant < 16 ? TYPES : variant < 32 ? TYPES - 1 : TYPES + 2; /* the last type is empty */
         s.format = variant & 4 ? 2 : 1;
         s.big = variant & 8;
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
         assert_int_equal(eqp_snapshot_get_info(opened)->ntypes, s.own_types);
         eqp_snapshot_close(opened);
@@ -63,8 +59,6 @@ TEST(masses_of_the_header_come_before_those_of_the_block)
 {
     for (int k = 0; k < 2; k++) {
         spec s = mixed;
-        particles whole;
-        eqp_snapshot *opened;
 
         s.format = 2;
         s.both = true;
@@ -72,9 +66,9 @@ TEST(masses_of_the_header_come_before_those_of_the_block)
             s.mass[t] = 3;
         }
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "block MASS"));
         eqp_snapshot_close(opened);
         particles_free(&whole);
@@ -87,11 +81,10 @@ TEST(all_masses_may_stand_in_the_header_or_none)
 
     for (int k = 0; k < 2; k++) {
         spec s = mixed;
-        particles whole;
 
         memcpy(s.mass, table[k], sizeof s.mass);
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
         particles_free(&whole);
     }
@@ -101,13 +94,12 @@ TEST(ids_that_are_not_there_follow_the_order)
 {
     spec s = mixed;
     particles whole = model_particles(1, TYPES, s.n, s.mass, 0, false);
-    eqp_snapshot *opened;
 
     s.format = 2;
     s.id = 0;
     save_spec(in_folder("a"), &s);
     check_slices(in_folder("a"), &whole);
-    opened = open_good(in_folder("a"));
+    eqp_snapshot *opened = open_good(in_folder("a"));
     assert_false(eqp_snapshot_get_info(opened)->has_ids);
     eqp_snapshot_close(opened);
     particles_free(&whole);
@@ -130,19 +122,16 @@ TEST(last_blocks_may_be_missing)
         const int blocks = variant % 3;
         spec s = mixed;
         particles p = particles_new(10);
-        eqp_snapshot *opened;
-        const eqp_snapshot_info *info;
-        bytes file;
 
         s.format = variant < 6 ? 1 : 2;
         for (int t = 0; t < TYPES && variant / 3 % 2; t++) {
             s.mass[t] = 3;
         }
-        file = file_of(&s);
+        bytes file = file_of(&s);
         file.n = end[blocks] + (s.format == 2 ? 16 * ((size_t)blocks + 2) : 0);
         save(in_folder("a"), &file);
-        opened = open_good(in_folder("a"));
-        info = eqp_snapshot_get_info(opened);
+        eqp_snapshot *opened = open_good(in_folder("a"));
+        const eqp_snapshot_info *info = eqp_snapshot_get_info(opened);
         assert_int_equal(info->has_masses, variant / 3 % 2);
         assert_int_equal(info->has_velocities, blocks > 0);
         assert_int_equal(info->has_ids, blocks > 1);
@@ -170,10 +159,8 @@ TEST(several_files_are_one_snapshot)
 
     save_set("snap_007.%d", 3, three, mixed);
     for (int k = 0; k < 3; k++) {
-        eqp_snapshot *s;
-
         check_slices(in_folder(given[k]), &whole);
-        s = open_good(in_folder(given[k]));
+        eqp_snapshot *s = open_good(in_folder(given[k]));
         assert_int_equal(eqp_snapshot_get_info(s)->nfiles, 3);
         assert_true(eqp_snapshot_get_info(s)->bytes > 3 * 256);
         assert_int_equal(eqp_snapshot_get_info(s)->type_n[1], 4);
@@ -191,13 +178,12 @@ TEST(velocities_of_cosmological_files_are_peculiar)
     for (int k = 0; k < 6; k++) {
         spec s = mixed;
         particles p = particles_new(10);
-        eqp_snapshot *opened;
 
         s.time = c[k].time;
         s.redshift = c[k].redshift;
         s.omega0 = c[k].omega0;
         save_spec(in_folder("a"), &s);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         read_good(opened, 0, &p);
         for (int64_t i = 0; i < p.n; i++) {
             assert_true(p.column[5][i] == model(5, i) * c[k].factor);
@@ -216,14 +202,12 @@ TEST(more_particles_than_a_buffer_holds)
 {
     static const int64_t cut[] = {0, 1, 16383, 16384, 16385, 30000, 40000, 40001};
     spec s = mixed;
-    particles whole;
-    eqp_snapshot *opened;
 
     memcpy(s.n, (int64_t[]){20000, 0, 20001, 0, 0, 0}, sizeof s.n);
     memcpy(s.total, s.n, sizeof s.n);
     save_spec(in_folder("a"), &s);
-    whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
-    opened = open_good(in_folder("a"));
+    particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+    eqp_snapshot *opened = open_good(in_folder("a"));
     for (int k = 0; k < 7; k++) {
         particles p = particles_new(cut[k + 1] - cut[k]);
 
@@ -257,7 +241,6 @@ TEST(records_beyond_4_gigabytes_are_found)
     FILE *file = fopen(in_folder("a"), "wb");
     off_t at = 264;
     particles p = particles_new(1);
-    eqp_snapshot *opened;
 
     assert_non_null(file);
     s.format = 1;
@@ -278,7 +261,7 @@ TEST(records_beyond_4_gigabytes_are_found)
         at += 4;
     }
     assert_int_equal(fclose(file), 0);
-    opened = open_good(in_folder("a"));
+    eqp_snapshot *opened = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(opened)->n, n);
     read_good(opened, n - 1, &p);
     assert_true(p.column[3][0] == 3);
@@ -293,7 +276,6 @@ TEST(equal_ids_and_large_numbers_are_read_as_they_stand)
 {
     bytes file = file_of(&mixed), number = {0};
     particles p = particles_new(10);
-    eqp_snapshot *s;
 
     for (int i = 0; i < 10; i++) {
         memcpy(file.p + ID + 4 * i, "\7\0\0", 4);
@@ -302,7 +284,7 @@ TEST(equal_ids_and_large_numbers_are_read_as_they_stand)
     put_real(&number, -3e38, 4, false);
     memcpy(file.p + POS + 12 * 9 + 4, number.p, 8);
     save(in_folder("a"), &file);
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     assert_true(p.column[2][9] == (double)1e18f && p.column[3][9] == (double)-3e38f);
     for (int i = 0; i < 10; i++) {

@@ -10,8 +10,6 @@ TEST(every_variant_gives_the_same_particles)
 
     for (int variant = 0; variant < 20; variant++) {
         spec s = usual();
-        particles whole;
-        eqp_snapshot *opened;
 
         s.real = reals[variant % 4];
         s.id = ids[variant % 5];
@@ -19,9 +17,9 @@ TEST(every_variant_gives_the_same_particles)
         s.packed = variant % 3 == 0;
         s.high_word = variant % 2 == 0;
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, s.ntypes, s.n, s.mass, s.id >= 0, s.id >= 0 && H5Tget_size(s.id) == 8);
+        particles whole = model_particles(1, s.ntypes, s.n, s.mass, s.id >= 0, s.id >= 0 && H5Tget_size(s.id) == 8);
         check_slices(in_folder("a"), &whole);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         assert_string_equal(eqp_snapshot_get_info(opened)->format, "GADGET HDF5");
         assert_int_equal(eqp_snapshot_get_info(opened)->has_ids, s.id >= 0);
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
@@ -36,7 +34,6 @@ TEST(the_number_of_types_is_free)
 
     for (int k = 0; k < 4; k++) {
         spec s = usual();
-        particles whole;
 
         s.ntypes = ntypes[k];
         for (int t = 0; t < MOST_TYPES; t++) {
@@ -45,7 +42,7 @@ TEST(the_number_of_types_is_free)
             s.mass[t] = 0;
         }
         save_spec(in_folder("a"), &s);
-        whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+        particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
         particles_free(&whole);
     }
@@ -117,7 +114,6 @@ TEST(what_is_missing_is_named)
         const char *what;
     } missing[] = {{"NumPart_ThisFile", -1, "NumPart_ThisFile"}, {"ParticleIDs", 3, "only some types"}};
     spec s;
-    hid_t file;
 
     for (int k = 0; k < 2; k++) {
         s = usual();
@@ -128,13 +124,9 @@ TEST(what_is_missing_is_named)
     }
     s = usual();
     save_spec(in_folder("a"), &s);
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    H5Ldelete(file, "PartType3", H5P_DEFAULT);
-    H5Fclose(file);
+    delete_link("PartType3");
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no group PartType3");
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    H5Ldelete(file, "Header", H5P_DEFAULT);
-    H5Fclose(file);
+    delete_link("Header");
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no group Header");
 }
 
@@ -156,7 +148,7 @@ TEST(shapes_and_types_are_checked)
         spec s = usual();
 
         save_spec(in_folder("a"), &s);
-        replace(in_folder("a"), &s, bad[k].name, bad[k].rows, bad[k].width, bad[k].stored, zeros);
+        replace(&s, bad[k].name, bad[k].rows, bad[k].width, bad[k].stored, zeros);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, bad[k].what);
     }
 }
@@ -167,22 +159,12 @@ TEST(attributes_of_the_wrong_kind_are_refused)
     static const double number[4] = {1, 1, 1, 1};
 
     for (int k = 0; k < 4; k++) {
+        const hid_t type = H5Tcopy(k == 3 ? H5T_C_S1 : H5T_IEEE_F64LE);
         spec s = usual();
-        hid_t file, header, string = H5Tcopy(H5T_C_S1);
-
         s.without = name[k];
         save_spec(in_folder("a"), &s);
-        s.without = NULL;
-        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-        header = H5Gopen2(file, "Header", H5P_DEFAULT);
-        if (k == 3) {
-            put_numbers(&s, header, name[k], 0, string, string, "x");
-        } else {
-            put_numbers(&s, header, name[k], 4, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
-        }
-        H5Gclose(header);
-        H5Fclose(file);
-        H5Tclose(string);
+        add_numbers("Header", false, name[k], k == 3 ? 0 : 4, type, k == 3 ? type : H5T_NATIVE_DOUBLE, number);
+        H5Tclose(type);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, name[k]);
     }
 }
@@ -192,27 +174,19 @@ TEST(counts_that_lie_are_refused)
 {
     static const int64_t lie[] = {(int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX, -1, 5, 3};
 
-    for (int k = 0; k < 6; k++) {
-        for (int packed = 0; packed < 2; packed++) {
-            spec s = usual();
-            hid_t file, header;
-
-            s.count = H5T_STD_I64LE;
-            s.packed = packed;
-            s.without = "NumPart_ThisFile";
-            save_spec(in_folder("a"), &s);
-            s.without = NULL;
-            s.n[1] = lie[k];
-            file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-            header = H5Gopen2(file, "Header", H5P_DEFAULT);
-            put_numbers(&s, header, "NumPart_ThisFile", 6, s.count, H5T_NATIVE_INT64, s.n);
-            H5Gclose(header);
-            H5Fclose(file);
-            refuse_open(in_folder("a"), EQP_ERR_FORMAT, k == 2 || k == 3 ? "particles of type 1" : "shape");
-            if (k < 2) {
-                replace(in_folder("a"), &s, "Coordinates", (hsize_t)lie[k], 3, H5T_IEEE_F32LE, NULL);
-                refuse_open(in_folder("a"), EQP_ERR_FORMAT, "fewer bytes");
-            }
+    for (int k = 0; k < 12; k++) {
+        spec s = usual();
+        s.count = H5T_STD_I64LE;
+        s.packed = k % 2;
+        s.without = "NumPart_ThisFile";
+        save_spec(in_folder("a"), &s);
+        s.without = NULL;
+        s.n[1] = lie[k / 2];
+        add_numbers("Header", false, "NumPart_ThisFile", 6, s.count, H5T_NATIVE_INT64, s.n);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, k / 2 == 2 || k / 2 == 3 ? "particles of type 1" : "shape");
+        if (k / 2 < 2) {
+            replace(&s, "Coordinates", (hsize_t)lie[k / 2], 3, H5T_IEEE_F32LE, NULL);
+            refuse_open(in_folder("a"), EQP_ERR_FORMAT, "fewer bytes");
         }
     }
 }
@@ -239,16 +213,16 @@ TEST(values_that_cannot_be_used_are_named)
 
     save_spec(in_folder("a"), &s);
     number[7] = (double)NAN;
-    replace(in_folder("a"), &s, "Coordinates", 4, 3, H5T_IEEE_F32LE, number);
+    replace(&s, "Coordinates", 4, 3, H5T_IEEE_F32LE, number);
     refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 5: y is not a number");
     number[7] = (double)-INFINITY;
-    replace(in_folder("a"), &s, "Coordinates", 4, 3, H5T_IEEE_F64LE, number);
+    replace(&s, "Coordinates", 4, 3, H5T_IEEE_F64LE, number);
     refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 5: y is infinite");
     s.mass[1] = 0;
     save_spec(in_folder("a"), &s);
     number[7] = 0;
     number[3] = -2;
-    replace(in_folder("a"), &s, "Masses", 4, 1, H5T_IEEE_F64LE, number);
+    replace(&s, "Masses", 4, 1, H5T_IEEE_F64LE, number);
     refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 6: mass is negative");
 }
 
@@ -257,17 +231,15 @@ TEST(ids_keep_their_bits)
     static const uint64_t big[4] = {UINT64_MAX, (uint64_t)1 << 63, 0, ((uint64_t)1 << 53) + 1};
     spec s = usual();
     particles p = particles_new(4);
-    hid_t file, dataset;
-    eqp_snapshot *opened;
+    hid_t file;
 
     s.id = H5T_STD_U64LE;
     save_spec(in_folder("a"), &s);
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    dataset = H5Dopen2(file, "PartType1/ParticleIDs", H5P_DEFAULT);
+    const hid_t group = open_in("PartType1", &file), dataset = H5Dopen2(group, "ParticleIDs", H5P_DEFAULT);
     assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, big) >= 0);
     H5Dclose(dataset);
-    H5Fclose(file);
-    opened = open_good(in_folder("a"));
+    close_in(file, group);
+    eqp_snapshot *opened = open_good(in_folder("a"));
     read_good(opened, 3, &p);
     assert_memory_equal(p.id, big, sizeof big);
     eqp_snapshot_close(opened);
@@ -292,29 +264,20 @@ TEST(velocities_of_cosmological_files_are_peculiar)
     for (int k = 0; k < 6; k++) {
         spec s = usual();
         particles p = particles_new(10);
-        hid_t file;
-        eqp_snapshot *opened;
 
         s.time = 0.25;
         s.redshift = 3;
         memcpy(s.n, (int64_t[]){0, 10, 0, 0, 0, 0}, 6 * sizeof *s.n);
         memcpy(s.total, s.n, 6 * sizeof *s.n);
         save_spec(in_folder("a"), &s);
-        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
         if (c[k].exponent) {
-            hid_t dataset = H5Dopen2(file, "PartType1/Velocities", H5P_DEFAULT);
-
-            put_numbers(&s, dataset, c[k].exponent, 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &c[k].value);
-            H5Dclose(dataset);
+            add_numbers("PartType1/Velocities", false, c[k].exponent, 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                        &c[k].value);
         }
         if (c[k].comoving >= 0) {
-            hid_t group = H5Gcreate2(file, "Parameters", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-
-            put_numbers(&s, group, "ComovingIntegrationOn", 0, H5T_STD_I32LE, H5T_NATIVE_INT, &c[k].comoving);
-            H5Gclose(group);
+            add_numbers("Parameters", true, "ComovingIntegrationOn", 0, H5T_STD_I32LE, H5T_NATIVE_INT, &c[k].comoving);
         }
-        H5Fclose(file);
-        opened = open_good(in_folder("a"));
+        eqp_snapshot *opened = open_good(in_folder("a"));
         read_good(opened, 0, &p);
         for (int64_t i = 0; i < p.n; i++) {
             assert_true(p.column[5][i] == model(5, i) * c[k].factor);
@@ -328,10 +291,9 @@ TEST(velocities_of_cosmological_files_are_peculiar)
 static void refuse_length(const char *path, const unsigned char *whole, size_t length)
 {
     eqp_message message = {""};
-    int rc;
 
     save_part(path, whole, length);
-    rc = open_and_read(path, &message);
+    int rc = open_and_read(path, &message);
     if (rc >= 0 || strncmp(message.text, path, strlen(path)) != 0) {
         fail_msg("%d bytes: %d '%s'", (int)length, rc, message.text);
     }
@@ -372,23 +334,13 @@ TEST(truncation_is_refused_and_nothing_is_printed)
     for (int packed = 0; packed < 2; packed++) {
         spec s = usual();
         size_t border[64], size;
-        struct stat status;
-        unsigned char *whole;
         uint32_t word = 1;
-        FILE *file;
-        int nborders;
 
         s.packed = packed;
         save_spec(in_folder("a"), &s);
-        nborders = find_borders(in_folder("a"), &s, border);
+        int nborders = find_borders(in_folder("a"), &s, border);
         assert_true(packed || nborders > 20);
-        assert_int_equal(stat(in_folder("a"), &status), 0);
-        size = (size_t)status.st_size;
-        whole = malloc(size);
-        assert_non_null(whole);
-        file = fopen(in_folder("a"), "rb");
-        assert_int_equal(fread(whole, 1, size, file), size);
-        fclose(file);
+        unsigned char *whole = image_of(in_folder("a"), &size);
         for (int k = 0; k < 3 * nborders; k++) {
             size_t length = border[k / 3] + (size_t)(k % 3) - 1;
 
@@ -411,10 +363,9 @@ TEST(a_file_that_changes_after_opening_is_an_error)
     spec s = usual();
     particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
-    eqp_snapshot *opened;
 
     save_spec(in_folder("a"), &s);
-    opened = open_good(in_folder("a"));
+    eqp_snapshot *opened = open_good(in_folder("a"));
     assert_int_equal(truncate(in_folder("a"), 5000), 0);
     assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
     /* A different file of the same name has not been checked. */
@@ -477,8 +428,7 @@ TEST(large_chunks_are_read_in_slices)
     const int64_t n = 100000, counts[6] = {0, n};
     spec s = usual();
     particles whole = model_particles(1, 6, counts, no_mass, 1, false);
-    eqp_snapshot *opened;
-    hid_t file, group, properties, space, dataset;
+    hid_t file;
     double *x = malloc(3 * (size_t)n * sizeof *x);
 
     assert_non_null(x);
@@ -489,21 +439,14 @@ TEST(large_chunks_are_read_in_slices)
     for (int64_t i = 0; i < 3 * n; i++) {
         x[i] = model(1 + (int)(i % 3), i / 3);
     }
-    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
+    const hid_t group = open_in("PartType1", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
     H5Ldelete(group, "Coordinates", H5P_DEFAULT);
-    properties = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(properties, 2, (hsize_t[]){(hsize_t)n, 3});
     H5Pset_deflate(properties, 1);
-    space = H5Screate_simple(2, (hsize_t[]){(hsize_t)n, 3}, NULL);
-    dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
-    H5Dclose(dataset);
-    H5Sclose(space);
-    H5Pclose(properties);
-    H5Gclose(group);
-    H5Fclose(file);
-    opened = open_good(in_folder("a"));
+    put_made(group, "Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, (hsize_t[]){(hsize_t)n, 3}, NULL), properties, x,
+             0);
+    close_in(file, group);
+    eqp_snapshot *opened = open_good(in_folder("a"));
     for (int64_t first = 0; first < n; first += 30001) {
         particles p = particles_new(first + 30001 < n ? 30001 : n - first);
 

@@ -6,21 +6,11 @@
 
 static const double zeros[64];
 
-static hid_t open_again(hid_t *file)
+static void save_whole(const char *path)
 {
-    hid_t group;
+    spec s = usual();
 
-    *file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    assert_true(*file >= 0);
-    group = H5Gopen2(*file, "PartType1", H5P_DEFAULT);
-    assert_true(group >= 0);
-    return group;
-}
-
-static void close_again(hid_t file, hid_t group)
-{
-    assert_true(H5Gclose(group) >= 0);
-    assert_true(H5Fclose(file) >= 0);
+    save_spec(path, &s);
 }
 
 /* Opens a valid file without one dataset of PartType1, which has 4 particles, to write a replacement. */
@@ -32,40 +22,74 @@ static hid_t open_without(const char *name, hid_t *file)
     s.without_in = 1;
     s.mass[1] = 0;
     save_spec(in_folder("a"), &s);
-    return open_again(file);
+    return open_in("PartType1", file);
 }
 
-static void save_whole(const char *path)
+static void refuse(const char *why)
 {
-    spec s = usual();
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, why);
+}
 
-    save_spec(path, &s);
+/* Replaces a dataset of PartType1 in a valid file, and closes space and properties. */
+static void replace_by(const char *name, hid_t type, hid_t space, hid_t properties, const double *value, size_t raw)
+{
+    hid_t file, group = open_without(name, &file);
+
+    put_made(group, name, type, space, properties, value, raw);
+    close_in(file, group);
+}
+
+/* Reads all particles at once below memcheck, else all slices. */
+static void check_particles(const char *path, const particles *whole)
+{
+    if (!memcheck_here()) {
+        check_slices(path, whole);
+        return;
+    }
+    eqp_snapshot *s = open_good(path);
+    particles p = particles_new(whole->n);
+    read_good(s, 0, &p);
+    for (int c = 0; c < 7; c++) {
+        assert_memory_equal(p.column[c], whole->column[c], (size_t)whole->n * sizeof(double));
+    }
+    particles_free(&p);
+    eqp_snapshot_close(s);
+}
+
+static void link_out(const char *to, hid_t at, const char *name)
+{
+    assert_true(H5Lcreate_external("other", to, at, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+}
+
+static void link_within(const char *to, hid_t at, const char *name)
+{
+    assert_true(H5Lcreate_soft(to, at, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
 }
 
 /* The target of each link is a valid snapshot, which would be read if the link were followed. */
 TEST(links_out_of_the_file_are_not_followed)
 {
     static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
+    static const char *const groups[] = {"PartType0", "Header"};
     hid_t file, group;
+    char place[64];
 
     save_whole(in_folder("other"));
     for (int k = 0; k < 4; k += memcheck_here() ? 3 : 1) {
-        char place[64];
-
         snprintf(place, sizeof place, "/PartType0/%s", name[k]);
         group = open_without(name[k], &file);
-        assert_true(H5Lcreate_external("other", place, group, name[k], H5P_DEFAULT, H5P_DEFAULT) >= 0);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+        link_out(place, group, name[k]);
+        close_in(file, group);
+        refuse("is kept in another file");
     }
     for (int k = 0; k < 2; k++) {
         save_whole(in_folder("a"));
-        group = open_again(&file);
-        assert_true(H5Ldelete(file, k ? "Header" : "PartType0", H5P_DEFAULT) >= 0);
-        assert_true(H5Lcreate_external("other", k ? "/Header" : "/PartType0", file, k ? "Header" : "PartType0",
-                                       H5P_DEFAULT, H5P_DEFAULT) >= 0);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+        group = open_in("PartType1", &file);
+        assert_true(H5Ldelete(file, groups[k], H5P_DEFAULT) >= 0);
+        snprintf(place, sizeof place, "/%s", groups[k]);
+        link_out(place, file, groups[k]);
+        close_in(file, group);
+        refuse("is kept in another file");
     }
 }
 
@@ -76,31 +100,17 @@ TEST(links_over_links_out_of_the_file_are_not_followed)
 
     save_whole(in_folder("other"));
     group = open_without("Coordinates", &file);
-    assert_true(H5Lcreate_external("other", "/", file, "over", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_soft("/over/PartType1/Coordinates", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates is damaged");
+    link_out("/", file, "over");
+    link_within("/over/PartType1/Coordinates", group, "Coordinates");
+    close_in(file, group);
+    refuse("/PartType1/Coordinates is damaged");
     save_whole(in_folder("a"));
-    group = open_again(&file);
+    group = open_in("PartType1", &file);
     assert_true(H5Ldelete(file, "Header", H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_external("other", "/", file, "over", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_soft("/over/Header", file, "Header", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/Header is damaged");
-}
-
-/* Reads all particles at once. */
-static void check_whole(const char *path, const particles *whole)
-{
-    eqp_snapshot *s = open_good(path);
-    particles p = particles_new(whole->n);
-
-    read_good(s, 0, &p);
-    for (int c = 0; c < 7; c++) {
-        assert_memory_equal(p.column[c], whole->column[c], (size_t)whole->n * sizeof(double));
-    }
-    particles_free(&p);
-    eqp_snapshot_close(s);
+    link_out("/", file, "over");
+    link_within("/over/Header", file, "Header");
+    close_in(file, group);
+    refuse("/Header is damaged");
 }
 
 TEST(links_within_the_file_are_followed)
@@ -110,65 +120,45 @@ TEST(links_within_the_file_are_followed)
     particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
 
     save_whole(in_folder("a"));
-    group = open_again(&file);
+    group = open_in("PartType1", &file);
     assert_true(H5Lmove(group, "Coordinates", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_soft("/elsewhere", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    close_again(file, group);
-    (memcheck_here() ? check_whole : check_slices)(in_folder("a"), &whole);
-    group = open_again(&file);
+    link_within("/elsewhere", group, "Coordinates");
+    close_in(file, group);
+    check_particles(in_folder("a"), &whole);
+    group = open_in("PartType1", &file);
     assert_true(H5Ldelete(file, "elsewhere", H5P_DEFAULT) >= 0);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates is damaged");
-    group = open_again(&file);
+    close_in(file, group);
+    refuse("Coordinates is damaged");
+    group = open_in("PartType1", &file);
     assert_true(H5Ldelete(group, "Coordinates", H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_soft("/PartType1/Coordinates", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates is damaged");
+    link_within("/PartType1/Coordinates", group, "Coordinates");
+    close_in(file, group);
+    refuse("Coordinates is damaged");
     particles_free(&whole);
 }
 
-static void put_coordinates(hid_t group, hid_t type, int ndims, const hsize_t *dimension, const hsize_t *most,
-                            hid_t properties, const void *value)
-{
-    hid_t space = H5Screate_simple(ndims, dimension, most), dataset;
-
-    dataset = H5Dcreate2(group, "Coordinates", type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    assert_true(dataset >= 0);
-    if (value) {
-        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0);
-    }
-    H5Dclose(dataset);
-    H5Sclose(space);
-}
+static const hsize_t shape[2] = {4, 3}, endless[2] = {H5S_UNLIMITED, 3};
 
 TEST(numbers_in_other_files_are_not_read)
 {
-    static const hsize_t shape[2] = {4, 3}, any[2] = {H5S_UNLIMITED, 3};
-    hid_t file, group, properties, space;
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
 
     save_part(in_folder("raw"), (const unsigned char *)zeros, 96);
-    group = open_without("Coordinates", &file);
-    properties = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Pset_external(properties, "raw", 0, 96) >= 0);
-    put_coordinates(group, H5T_IEEE_F64LE, 2, shape, NULL, properties, NULL);
-    H5Pclose(properties);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+    replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, NULL), properties, NULL, 0);
+    refuse("is kept in another file");
     save_whole(in_folder("other"));
     for (int k = 0; k < 2; k++) {
-        group = open_without("Coordinates", &file);
+        const hid_t space = H5Screate_simple(2, shape, k ? endless : NULL);
         properties = H5Pcreate(H5P_DATASET_CREATE);
-        space = H5Screate_simple(2, shape, k ? any : NULL);
         if (k) {
             H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){1, 1},
                                 (hsize_t[]){H5S_UNLIMITED, 3});
         }
         assert_true(H5Pset_virtual(properties, space, "other", "/PartType1/Coordinates", space) >= 0);
-        put_coordinates(group, H5T_IEEE_F32LE, 2, shape, k ? any : NULL, properties, NULL);
         H5Sclose(space);
-        H5Pclose(properties);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, k ? endless : NULL), properties, NULL, 0);
+        refuse("is kept in another file");
     }
 }
 
@@ -229,33 +219,32 @@ static hid_t other_type(int k)
 
 TEST(every_other_type_of_dataset_is_refused)
 {
-    static const char *const name[] = {"Coordinates", "ParticleIDs"};
-
     for (int k = 0; k < 2 * OTHER_TYPES; k++) {
         if (memcheck_here() && k % 2 != k / 2 % 2) {
             continue;
         }
-        hid_t file, group = open_without(name[k % 2], &file), type = other_type(k / 2);
-        spec s = usual();
-
-        put_dataset(&s, group, 1, name[k % 2], 4, k % 2 ? 1 : 3, type, type, NULL);
+        const hid_t type = other_type(k / 2);
+        replace_by(k % 2 ? "ParticleIDs" : "Coordinates", type, H5Screate_simple(k % 2 ? 1 : 2, shape, NULL),
+                   H5P_DEFAULT, NULL, 0);
         H5Tclose(type);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, k % 2 ? "/PartType1/ParticleIDs" : "/PartType1/Coordinates");
+        refuse(k % 2 ? "/PartType1/ParticleIDs" : "/PartType1/Coordinates");
     }
 }
 
-static hid_t open_header_without(const char *name, hid_t *file)
+/* Replaces an attribute of the header in a valid file, and closes the space. */
+static void replace_attribute(const char *name, hid_t type, hid_t space)
 {
     spec s = usual();
-    hid_t header;
+    hid_t file;
 
     s.without = name;
     save_spec(in_folder("a"), &s);
-    *file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
-    header = H5Gopen2(*file, "Header", H5P_DEFAULT);
-    assert_true(header >= 0);
-    return header;
+    const hid_t header = open_in("Header", &file);
+    const hid_t attribute = H5Acreate2(header, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(attribute >= 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    close_in(file, header);
 }
 
 static const char *const attributes[] = {"NumPart_ThisFile",
@@ -274,16 +263,10 @@ TEST(every_other_type_of_attribute_is_refused)
 {
     for (int a = 0; a < ATTRIBUTES; a++) {
         for (int k = memcheck_here() ? a : 0; k < OTHER_TYPES - 2; k += memcheck_here() ? ATTRIBUTES : 1) {
-            hid_t file, header = open_header_without(attributes[a], &file), type = other_type(k);
-            hid_t space = H5Screate_simple(1, (hsize_t[]){6}, NULL), attribute;
-
-            attribute = H5Acreate2(header, attributes[a], type, space, H5P_DEFAULT, H5P_DEFAULT);
-            assert_true(attribute >= 0);
-            H5Aclose(attribute);
-            H5Sclose(space);
+            const hid_t type = other_type(k);
+            replace_attribute(attributes[a], type, H5Screate_simple(1, (hsize_t[]){6}, NULL));
             H5Tclose(type);
-            close_again(file, header);
-            refuse_open(in_folder("a"), EQP_ERR_FORMAT, attributes[a]);
+            refuse(attributes[a]);
         }
     }
 }
@@ -293,20 +276,15 @@ TEST(every_other_length_of_attribute_is_refused)
 {
     for (int a = 0; a < ATTRIBUTES; a++) {
         for (int k = memcheck_here() ? a % 4 : 0; k < 4; k += memcheck_here() ? 4 : 1) {
-            hid_t file, header = open_header_without(attributes[a], &file), attribute, space;
-            bool one_will_do = a == 3 || a > 4;
+            const bool one_will_do = a == 3 || a > 4;
 
-            space = k == 0   ? H5Screate(H5S_NULL)
-                    : k == 1 ? H5Screate_simple(1, (hsize_t[]){0}, NULL)
-                    : k == 2 ? H5Screate_simple(2, (hsize_t[]){90, 90}, NULL)
-                             : H5Screate_simple(1, (hsize_t[]){5}, NULL);
-            attribute = H5Acreate2(header, attributes[a], H5T_STD_I8LE, space, H5P_DEFAULT, H5P_DEFAULT);
-            assert_true(attribute >= 0);
-            H5Aclose(attribute);
-            H5Sclose(space);
-            close_again(file, header);
+            replace_attribute(attributes[a], H5T_STD_I8LE,
+                              k == 0   ? H5Screate(H5S_NULL)
+                              : k == 1 ? H5Screate_simple(1, (hsize_t[]){0}, NULL)
+                              : k == 2 ? H5Screate_simple(2, (hsize_t[]){90, 90}, NULL)
+                                       : H5Screate_simple(1, (hsize_t[]){5}, NULL));
             if (k < 3 || !one_will_do) {
-                refuse_open(in_folder("a"), EQP_ERR_FORMAT, "");
+                refuse("");
             }
         }
     }
@@ -317,51 +295,43 @@ TEST(every_other_shape_of_dataset_is_refused)
     static const struct {
         int ndims;
         hsize_t dimension[4];
-    } shape[] = {{1, {4}},    {1, {12}},   {1, {0}},       {2, {0, 3}},    {2, {4, 0}},
+    } other[] = {{1, {4}},    {1, {12}},   {1, {0}},       {2, {0, 3}},    {2, {4, 0}},
                  {2, {3, 4}}, {2, {4, 1}}, {3, {4, 3, 1}}, {3, {1, 4, 3}}, {4, {2, 2, 3, 1}}};
-    hid_t file, group, space, dataset;
 
-    for (int k = 0; k < (int)(sizeof shape / sizeof *shape); k += memcheck_here() ? 3 : 1) {
-        group = open_without("Coordinates", &file);
-        put_coordinates(group, H5T_IEEE_F64LE, shape[k].ndims, shape[k].dimension, NULL, H5P_DEFAULT, zeros);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates has another shape");
+    for (int k = 0; k < COUNT_OF(other); k += memcheck_here() ? 3 : 1) {
+        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(other[k].ndims, other[k].dimension, NULL),
+                   H5P_DEFAULT, zeros, 0);
+        refuse("/PartType1/Coordinates has another shape");
     }
     for (int k = 0; k < 2; k++) {
-        group = open_without("Coordinates", &file);
-        space = H5Screate(k ? H5S_NULL : H5S_SCALAR);
-        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        H5Dclose(dataset);
-        H5Sclose(space);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "shape");
+        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate(k ? H5S_NULL : H5S_SCALAR), H5P_DEFAULT, NULL, 0);
+        refuse("shape");
     }
 }
 
 TEST(objects_of_another_kind_are_refused)
 {
-    hid_t file, group, type, space;
+    hid_t file, group = open_without("Coordinates", &file);
 
-    group = open_without("Coordinates", &file);
     H5Gclose(H5Gcreate2(group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates is damaged, or is no dataset");
+    close_in(file, group);
+    refuse("/PartType1/Coordinates is damaged, or is no dataset");
     group = open_without("Masses", &file);
-    type = H5Tcopy(H5T_IEEE_F64LE);
+    const hid_t type = H5Tcopy(H5T_IEEE_F64LE);
     assert_true(H5Tcommit2(group, "Masses", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
     H5Tclose(type);
-    close_again(file, group);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Masses is damaged, or is no dataset");
+    close_in(file, group);
+    refuse("/PartType1/Masses is damaged, or is no dataset");
     for (int k = 0; k < 2; k++) {
+        const char *const name = k ? "Header" : "PartType3";
+        const hid_t space = H5Screate(H5S_SCALAR);
         save_whole(in_folder("a"));
-        group = open_again(&file);
-        H5Ldelete(file, k ? "Header" : "PartType3", H5P_DEFAULT);
-        space = H5Screate(H5S_SCALAR);
-        H5Dclose(
-            H5Dcreate2(file, k ? "Header" : "PartType3", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        group = open_in("PartType1", &file);
+        H5Ldelete(file, name, H5P_DEFAULT);
+        H5Dclose(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
         H5Sclose(space);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, k ? "/Header is damaged" : "/PartType3 is damaged");
+        close_in(file, group);
+        refuse(k ? "/Header is damaged" : "/PartType3 is damaged");
     }
 }
 
@@ -430,7 +400,7 @@ TEST(shapes_without_bytes_are_refused)
         H5Pclose(properties);
         assert_int_equal(stat(in_folder("a"), &status), 0);
         assert_true(status.st_size < 16384);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates holds fewer bytes");
+        refuse("Coordinates holds fewer bytes");
     }
 }
 
@@ -445,110 +415,76 @@ TEST(a_missing_chunk_is_found)
             H5Pset_deflate(properties, 1);
         }
         save_claim(8, properties, true);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates holds fewer bytes");
+        refuse("Coordinates holds fewer bytes");
         save_claim(4, properties, true);
         eqp_snapshot_close(open_good(in_folder("a")));
         H5Pclose(properties);
     }
 }
 
+static hid_t chunks_of(hsize_t rows)
+{
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+
+    H5Pset_chunk(properties, 2, (hsize_t[]){rows, 3});
+    return properties;
+}
+
 /* The test writes no data: HDF5 would write out of bounds. */
 TEST(filters_in_a_wrong_order_are_refused)
 {
-    static const hsize_t shape[2] = {4, 3};
-    static const unsigned char few[64];
-
     for (int k = 0; k < 2; k++) {
-        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
-        hid_t space = H5Screate_simple(2, shape, NULL), dataset;
-
-        H5Pset_chunk(properties, 2, shape);
+        const hid_t properties = chunks_of(4);
         H5Pset_deflate(properties, 1);
         if (k == 0) {
             H5Pset_nbit(properties);
         } else {
             H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 3);
         }
-        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-        assert_true(dataset >= 0);
-        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof few, few) >= 0);
-        H5Dclose(dataset);
-        H5Sclose(space);
-        H5Pclose(properties);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "in an order that cannot be");
+        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, NULL), properties, NULL, 64);
+        refuse("in an order that cannot be");
     }
 }
 
-/* HDF5 trusts the size of the chunk in the file and reads past its end. */
+/* Bytes enough for the 4 particles, and not for the 100 rows of the chunk. */
 TEST(chunks_shorter_than_they_should_be_are_refused)
 {
-    static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
-    static const unsigned char few[64];
-
     for (int k = 0; k < 3; k++) {
-        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
-        hid_t space = H5Screate_simple(2, shape, most), dataset;
-
-        H5Pset_chunk(properties, 2, (hsize_t[]){100, 3});
+        const hid_t properties = chunks_of(100);
         if (k == 1) {
             H5Pset_shuffle(properties);
         }
         if (k == 2) {
             H5Pset_fletcher32(properties);
         }
-        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-        assert_true(dataset >= 0);
-        /* Enough for the 4 particles, and not for the 100 rows of the chunk. */
-        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof few, few) >= 0);
-        H5Dclose(dataset);
-        H5Sclose(space);
-        H5Pclose(properties);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "has chunks of other sizes");
+        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
+        refuse("has chunks of other sizes");
     }
 }
 
-/* HDF5 would decompress a chunk of 1.5 GiB for 4 particles. */
+/* HDF5 would decompress a chunk of 1.5 GiB for 4 particles, and take as much memory to compress it here. */
 TEST(chunks_far_larger_than_the_file_are_refused)
 {
-    static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
-
     for (int k = 0; k < 2; k++) {
-        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
-        hid_t space = H5Screate_simple(2, shape, most), dataset;
-        unsigned char packed[64] = {0};
-
-        H5Pset_chunk(properties, 2, (hsize_t[]){k ? 1 << 26 : 1 << 16, 3});
+        const hid_t properties = chunks_of(k ? 1 << 26 : 1 << 16);
         H5Pset_deflate(properties, 1);
-        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-        assert_true(dataset >= 0);
-        /* Written in compressed form, as compressing it here would take as much memory. */
-        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof packed, packed) >= 0);
-        H5Dclose(dataset);
-        H5Sclose(space);
-        H5Pclose(properties);
-        close_again(file, group);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "too large");
+        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
+        refuse("too large");
     }
 }
 
 TEST(every_usual_filter_is_read)
 {
     spec s = usual();
-    particles whole;
+    double x[12];
 
     s.mass[1] = 0;
-    whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+    particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+    for (int i = 0; i < 12; i++) {
+        x[i] = model(1 + i % 3, 3 + i / 3);
+    }
     for (int k = 0; k < 5; k++) {
-        static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
-        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
-        double x[12];
-
-        for (int i = 0; i < 12; i++) {
-            x[i] = model(1 + i % 3, 3 + i / 3);
-        }
-        H5Pset_chunk(properties, 2, (hsize_t[]){k == 0 ? 1000 : 3, 3});
+        const hid_t properties = chunks_of(k == 0 ? 1000 : 3);
         if (k == 1) {
             H5Pset_shuffle(properties);
         }
@@ -564,10 +500,8 @@ TEST(every_usual_filter_is_read)
         if (k == 4) {
             H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 6);
         }
-        put_coordinates(group, H5T_IEEE_F64LE, 2, shape, most, properties, x);
-        H5Pclose(properties);
-        close_again(file, group);
-        (memcheck_here() ? check_whole : check_slices)(in_folder("a"), &whole);
+        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, x, 0);
+        check_particles(in_folder("a"), &whole);
     }
     particles_free(&whole);
 }

@@ -51,9 +51,7 @@ static void fail_one_by_one(const char *path)
     int64_t id[4];
     const eqp_snapshot_arrays arrays = {.x = x, .vx = vx, .m = m, .id = id};
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0;; k++) {
         eqp_message message = {""};
         eqp_snapshot *s = NULL;
@@ -176,12 +174,11 @@ static void fail_call_one_by_one(int (*call)(eqp_message *message))
 {
     for (int64_t k = 0;; k++) {
         eqp_message message = {""};
-        int code;
 
         failing_malloc_start(k);
-        code = call(&message);
+        int code = call(&message);
         if (!failing_malloc_stop()) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             assert_true(k > 0);
             return;
         }
@@ -192,9 +189,7 @@ static void fail_call_one_by_one(int (*call)(eqp_message *message))
 
 TEST(hdf5_files_survive_our_failing_allocations)
 {
-    if (!failing_malloc_only_ours()) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_only_ours());
     fail_call_one_by_one(write_snapshot);
     fail_call_one_by_one(read_snapshot);
     fail_call_one_by_one(write_table);

@@ -7,8 +7,8 @@ TEST(what_is_no_file_is_refused)
     eqp_snapshot *s = NULL;
     struct stat status;
 
-    assert_int_equal(eqp_snapshot_open(NULL, &s, NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_snapshot_open("a", NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_snapshot_open(NULL, &s, NULL));
+    assert_refused(eqp_snapshot_open("a", NULL, NULL));
     assert_int_equal(eqp_snapshot_open("", &s, NULL), EQP_ERR_IO);
     refuse_open(in_folder("missing"), EQP_ERR_IO, "missing: No such file");
     refuse_open(in_folder("missing/missing"), EQP_ERR_IO, "No such file");
@@ -73,10 +73,8 @@ TEST(the_name_says_nothing)
     static const char *const name[] = {"a.hdf5", "b.dat", "c.tipsy", "d", "e.0", "f g"};
 
     for (int k = 0; k < 6; k++) {
-        eqp_snapshot *s;
-
         save_text(in_folder(name[k]), "1 2 3 4 5 6 7\n");
-        s = open_good(in_folder(name[k]));
+        eqp_snapshot *s = open_good(in_folder(name[k]));
         assert_string_equal(eqp_snapshot_get_info(s)->format, "text");
         eqp_snapshot_close(s);
     }
@@ -92,10 +90,9 @@ TEST(what_other_formats_do_not_have_is_unknown)
     double value[1];
     eqp_attribute attribute = {.name = "step", .kind = EQP_KIND_INT64, .integer = 77};
     eqp_column column = {"Potential", EQP_KIND_DOUBLE, 1};
-    eqp_snapshot *s;
 
     save_text(in_folder("a"), "1 2 3 4 5 6 7\n");
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_attribute(s, &attribute, NULL), EQP_ERR_UNKNOWN);
     assert_int_equal(attribute.integer, 77);
     assert_int_equal(eqp_snapshot_read_column(s, &column, 0, 1, (void *const[]){value}, NULL), EQP_ERR_UNKNOWN);
@@ -175,7 +172,7 @@ TEST(real_files_have_the_particles_and_masses_they_should)
     const char *data = getenv("EQUIPOISE_SHARED_DATA");
     int found = 0;
 
-    for (int k = 0; k < (int)(sizeof real_files / sizeof *real_files); k++) {
+    for (int k = 0; k < COUNT_OF(real_files); k++) {
         char path[4096];
 
         snprintf(path, sizeof path, "%s/nbody/%s", data ? data : PROJECT_SOURCE_ROOT "/../shared/data",

@@ -107,7 +107,7 @@ static void check_table(const char *path, const table *t)
 
 TEST(tables_are_read_by_their_names)
 {
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+    for (int k = 0; k < COUNT_OF(tables); k++) {
         save_text(in_folder("a"), tables[k].text);
         check_table(in_folder("a"), &tables[k]);
     }
@@ -116,7 +116,7 @@ TEST(tables_are_read_by_their_names)
 /* Compressed files give the same particles; truncated ones are refused. */
 TEST(packed_tables_are_read)
 {
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k += 7) {
+    for (int k = 0; k < COUNT_OF(tables); k += 7) {
         save_packed_text(in_folder("a"), tables[k].text);
         check_table(in_folder("a"), &tables[k]);
         refuse_truncations(in_folder("a"), 5);
@@ -130,7 +130,6 @@ TEST(slices_of_packed_text_are_those_of_the_whole)
     enum { N = 3000 };
     particles p = particles_new(10);
     char *text = malloc(N * 64), *at = text;
-    eqp_snapshot *s;
 
     assert_non_null(text);
     at += sprintf(at, "z y x\n");
@@ -138,7 +137,7 @@ TEST(slices_of_packed_text_are_those_of_the_whole)
         at += sprintf(at, "%d %d %d\n", 3 * i, 2 * i, i);
     }
     save_packed(in_folder("a"), text, (size_t)(at - text));
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(s)->n, N);
     for (int64_t first = N - 10; first >= 0; first -= 598) {
         read_good(s, first, &p);
@@ -203,17 +202,16 @@ TEST(what_is_wrong_is_named)
                       "1\0",
                       4, "UTF-16"}};
 
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    for (int k = 0; k < COUNT_OF(bad); k++) {
         eqp_message message = {""};
-        int rc;
 
         save_text(in_folder("a"), bad[k].text);
-        rc = open_and_read(in_folder("a"), &message);
+        int rc = open_and_read(in_folder("a"), &message);
         if (rc != EQP_ERR_FORMAT || !strstr(message.text, bad[k].what)) {
             fail_msg("'%s': %d '%s' instead of '%s'", bad[k].text, rc, message.text, bad[k].what);
         }
     }
-    for (size_t k = 0; k < sizeof strangers / sizeof *strangers; k++) {
+    for (int k = 0; k < COUNT_OF(strangers); k++) {
         save_part(in_folder("a"), (const unsigned char *)strangers[k].sign, strangers[k].bytes);
         refuse_open(in_folder("a"), EQP_ERR_FORMAT, strangers[k].what);
     }

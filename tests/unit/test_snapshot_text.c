@@ -47,11 +47,10 @@ TEST(both_layouts_give_the_same_particles)
         const int64_t counts[TYPES] = {0, 12};
         particles whole = model_particles(1, TYPES, counts, no_mass, with_id, false);
         bytes file = file_of(12, with_id);
-        eqp_snapshot *s;
 
         save(in_folder("a"), &file);
         check_slices(in_folder("a"), &whole);
-        s = open_good(in_folder("a"));
+        eqp_snapshot *s = open_good(in_folder("a"));
         assert_int_equal(eqp_snapshot_get_info(s)->has_ids, with_id);
         assert_true(eqp_snapshot_get_info(s)->time == (with_id ? 0.25 : 0));
         assert_string_equal(eqp_snapshot_get_info(s)->format, with_id ? "text with ids" : "text");
@@ -86,11 +85,10 @@ TEST(comments_blanks_and_further_columns_are_passed_over)
 TEST(numbers_may_have_any_usual_form)
 {
     static const double want[] = {1, 0.5, -2500, 0.125, 3, 0, 1e300};
-    eqp_snapshot *s;
     particles p = particles_new(1);
 
     save_text(in_folder("a"), "+1 .5 -2.5D+03 1.25d-1 3. -0 1e300");
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     for (int c = 0; c < 7; c++) {
         assert_true(p.column[c][0] == want[c]);
@@ -105,10 +103,9 @@ TEST(slices_of_many_lines_start_where_they_should)
     const int64_t counts[TYPES] = {0, 5000};
     particles whole = model_particles(1, TYPES, counts, no_mass, 1, false);
     bytes file = file_of(5000, true);
-    eqp_snapshot *s;
 
     save(in_folder("a"), &file);
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     for (int k = 7; k >= 0; k--) {
         particles p = particles_new(cut[k + 1] - cut[k]);
 
@@ -142,11 +139,10 @@ TEST(truncation_within_a_line_is_refused)
     put_text(&file, "1 2 3 4 5 6 77\n1 2 3 4 5 6 77\n");
     for (size_t n = 0; n < file.n; n++) {
         eqp_message message = {""};
-        int rc;
         bool whole_lines = n == 14 || n == 15 || n == 29, last_number = n == 13 || n == 28;
 
         save_part(in_folder("a"), file.p, n);
-        rc = open_and_read(in_folder("a"), &message);
+        int rc = open_and_read(in_folder("a"), &message);
         if (rc != (whole_lines || last_number ? EQP_OK : EQP_ERR_FORMAT)) {
             fail_msg("%d bytes: %d '%s'", (int)n, rc, message.text);
         }
@@ -193,7 +189,7 @@ TEST(what_is_wrong_is_named_with_its_line)
         {"0\n2\n0\n0 1 2 3 4 5 6 7\n0.5 1 2 3 4 5 6 7\n", "line 5: column 1 is not an integer", EQP_ERR_FORMAT},
     };
 
-    for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
+    for (int k = 0; k < COUNT_OF(bad); k++) {
         save_text(in_folder("a"), bad[k].text);
         refuse_read(in_folder("a"), bad[k].code, bad[k].what);
     }
@@ -210,7 +206,6 @@ static void put_long_line(bytes *b, int columns, const char *end)
 TEST(lines_without_end_are_refused)
 {
     bytes b = {0};
-    eqp_snapshot *s;
 
     put_long_line(&b, 100000, "");
     save(in_folder("a"), &b);
@@ -221,7 +216,7 @@ TEST(lines_without_end_are_refused)
         put_long_line(&b, 32500, "\n");
     }
     save(in_folder("a"), &b);
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(s)->n, 11);
     eqp_snapshot_close(s);
     free(b.p);
@@ -242,10 +237,9 @@ TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
     bytes file = file_of(2000, false);
     eqp_snapshot_arrays none = {0};
-    eqp_snapshot *s;
 
     save(in_folder("a"), &file);
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     save_part(in_folder("a"), file.p, file.n / 2);
     assert_int_equal(eqp_snapshot_read(s, 0, 2000, &none, NULL), EQP_ERR_FORMAT);
     assert_true(eqp_snapshot_read(s, 1999, 1, &none, NULL) < 0);

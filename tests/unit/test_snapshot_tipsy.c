@@ -77,11 +77,10 @@ TEST(both_byte_orders_and_any_pad_give_the_same_particles)
 
     for (int k = 0; k < 10; k++) {
         bytes file = file_of(k % 2, pad[k / 2]);
-        eqp_snapshot *s;
 
         save(in_folder("a"), &file);
         check_slices(in_folder("a"), &whole);
-        s = open_good(in_folder("a"));
+        eqp_snapshot *s = open_good(in_folder("a"));
         assert_string_equal(eqp_snapshot_get_info(s)->format, k % 2 ? "TIPSY big-endian" : "TIPSY little-endian");
         assert_true(eqp_snapshot_get_info(s)->time == 0.5);
         assert_false(eqp_snapshot_get_info(s)->has_ids);
@@ -123,10 +122,9 @@ TEST(a_file_that_shrinks_after_opening_is_an_error)
     bytes file = file_of(true, 0);
     particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
-    eqp_snapshot *s;
 
     save(in_folder("a"), &file);
-    s = open_good(in_folder("a"));
+    eqp_snapshot *s = open_good(in_folder("a"));
     for (off_t length = (off_t)file.n - 1; length >= 0; length -= 13) {
         assert_int_equal(truncate(in_folder("a"), length), 0);
         assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);

@@ -17,14 +17,14 @@ static eqp_speeds *make_random(eqp_speeds_kind kind, int nranks, double n, uint6
 {
     eqp_speeds *speeds = NULL;
 
-    assert_int_equal(eqp_speeds_create(kind, nranks, n, &speeds), EQP_OK);
+    assert_ok(eqp_speeds_create(kind, nranks, n, &speeds));
     for (int r = 0; r < nranks; r++) {
         const int npoints = 1 + (int)(noise(seed) * 12.0);
         const double level = exp(12.0 * noise(seed) - 6.0);
 
         for (int i = 0; i < npoints; i++) {
             const double size = floor(n * noise(seed) * noise(seed)) + 1.0;
-            assert_int_equal(eqp_speeds_add(speeds, r, size, size / (level * exp(3.0 * noise(seed)))), EQP_OK);
+            assert_ok(eqp_speeds_add(speeds, r, size, size / (level * exp(3.0 * noise(seed)))));
         }
     }
     return speeds;
@@ -40,7 +40,7 @@ static void assert_equal_times(const eqp_speeds *speeds, int nranks, const doubl
     for (int r = 0; r < nranks; r++) {
         double seconds;
 
-        assert_int_equal(eqp_speeds_seconds(speeds, r, size[r], &seconds), EQP_OK);
+        assert_ok(eqp_speeds_seconds(speeds, r, size[r], &seconds));
         assert_true(seconds <= result->seconds * (1.0 + 1e-12));
         early += seconds < result->seconds * (1.0 - 2e-6);
     }
@@ -62,14 +62,14 @@ static int divide_random_models(eqp_speeds_kind kind)
         eqp_speeds *speeds = make_random(kind, nranks, n, &seed);
         double sum = 0.0;
 
-        assert_int_equal(eqp_speeds_divide(speeds, size, &result), EQP_OK);
+        assert_ok(eqp_speeds_divide(speeds, size, &result));
         for (int r = 0; r < nranks; r++) {
             assert_true(size[r] > 0.0);
             sum += size[r];
         }
         assert_near(sum, n, 1e-9 * n);
         assert_equal_times(speeds, nranks, size, &result);
-        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_ok(eqp_speeds_share(speeds, share, NULL));
         assert_true(sum_of(nranks, share) == (int64_t)n);
         for (int r = 0; r < nranks; r++) {
             assert_true(fabs((double)share[r] - size[r]) < 1.0 + 1e-9 * n);
@@ -107,12 +107,12 @@ TEST(too_many_ranks_for_the_jacobian_are_bisected)
     eqp_speeds *speeds = NULL;
     double sum = 0.0;
 
-    assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds), EQP_OK);
+    assert_ok(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds));
     for (int r = 0; r < NRANKS; r++) {
-        assert_int_equal(eqp_speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)), EQP_OK);
-        assert_int_equal(eqp_speeds_add(speeds, r, 2000, 2000.0 / (0.5 + r % 10)), EQP_OK);
+        assert_ok(eqp_speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)));
+        assert_ok(eqp_speeds_add(speeds, r, 2000, 2000.0 / (0.5 + r % 10)));
     }
-    assert_int_equal(eqp_speeds_divide(speeds, size, &result), EQP_OK);
+    assert_ok(eqp_speeds_divide(speeds, size, &result));
     assert_int_equal(result.solver, EQP_SPEEDS_BISECTION);
     assert_int_equal(result.hybrj_info, 0);
     for (int r = 0; r < NRANKS; r++) {
@@ -134,13 +134,13 @@ TEST(hybrj_and_bisection_find_the_same_division)
         eqp_speeds_result result;
         double size[3], total = 0.0;
 
-        assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, 3, 1000, &akima), EQP_OK);
+        assert_ok(eqp_speeds_create(EQP_SPEEDS_AKIMA, 3, 1000, &akima));
         for (int r = 0; r < 3; r++) {
             for (int k = 1; k <= 4; k++) {
-                assert_int_equal(eqp_speeds_add(akima, r, 200 * k, 200 * k / (10.0 - k + 2.0 * noise(&seed))), EQP_OK);
+                assert_ok(eqp_speeds_add(akima, r, 200 * k, 200 * k / (10.0 - k + 2.0 * noise(&seed))));
             }
         }
-        assert_int_equal(eqp_speeds_divide(akima, size, &result), EQP_OK);
+        assert_ok(eqp_speeds_divide(akima, size, &result));
         for (int r = 0; r < 3; r++) {
             /* Sizes that take the time found, by the search of the curve. */
             eqp__speed_point point[4];
@@ -148,7 +148,7 @@ TEST(hybrj_and_bisection_find_the_same_division)
 
             for (int k = 1; k <= 4; k++) {
                 point[k - 1].size = 200 * k;
-                assert_int_equal(eqp_speeds_speed(akima, r, 200 * k, &point[k - 1].speed), EQP_OK);
+                assert_ok(eqp_speeds_speed(akima, r, 200 * k, &point[k - 1].speed));
             }
             eqp__curve_akima(&curve, 4, point, 1000);
             total += eqp__curve_size(&curve, result.seconds);
@@ -391,19 +391,18 @@ TEST(speeds_may_be_orders_apart)
         double size[4], sum = 0.0, speed = 0.0;
         eqp_speeds *speeds = NULL;
 
-        assert_int_equal(eqp_speeds_create(world % 2 ? EQP_SPEEDS_AKIMA : EQP_SPEEDS_PIECEWISE, nranks, n, &speeds),
-                         EQP_OK);
+        assert_ok(eqp_speeds_create(world % 2 ? EQP_SPEEDS_AKIMA : EQP_SPEEDS_PIECEWISE, nranks, n, &speeds));
         for (int p = 0; p < nranks * npoints; p++) {
             const double items = 1.0 + floor(100.0 * noise(&seed));
             speed = pow(10.0, (noise(&seed) - 0.5) * decades);
-            assert_int_equal(eqp_speeds_add(speeds, p % nranks, items, items / speed), EQP_OK);
+            assert_ok(eqp_speeds_add(speeds, p % nranks, items, items / speed));
         }
-        assert_int_equal(eqp_speeds_divide(speeds, size, NULL), EQP_OK);
+        assert_ok(eqp_speeds_divide(speeds, size, NULL));
         for (int r = 0; r < nranks; r++) {
             assert_true(size[r] > 0.0 && isfinite(size[r]));
             sum += size[r];
             for (double at = 0.5; at < 110.0; at += 0.5) {
-                assert_int_equal(eqp_speeds_speed(speeds, r, at, &speed), EQP_OK);
+                assert_ok(eqp_speeds_speed(speeds, r, at, &speed));
                 assert_true(speed > 0.0 && isfinite(speed));
             }
         }

@@ -311,12 +311,12 @@ TEST(a_rank_that_becomes_slow_is_believed)
         eqp_speeds *speeds = NULL;
         double speed;
 
-        assert_int_equal(eqp_speeds_create(kind, 2, 1000, &speeds), EQP_OK);
+        assert_ok(eqp_speeds_create(kind, 2, 1000, &speeds));
         for (int i = 1; i <= 9; i++) {
-            assert_int_equal(eqp_speeds_add(speeds, 0, 100 * i, i), EQP_OK);
+            assert_ok(eqp_speeds_add(speeds, 0, 100 * i, i));
         }
-        assert_int_equal(eqp_speeds_add(speeds, 0, 450, 45), EQP_OK);
-        assert_int_equal(eqp_speeds_speed(speeds, 0, 450, &speed), EQP_OK);
+        assert_ok(eqp_speeds_add(speeds, 0, 450, 45));
+        assert_ok(eqp_speeds_speed(speeds, 0, 450, &speed));
         assert_near(speed, 10.0, 1e-12);
         eqp_speeds_free(speeds);
     }

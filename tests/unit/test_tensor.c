@@ -77,7 +77,7 @@ static void make_world(int64_t n, enum kind kind, enum weights weights)
             w.point[3 * i + k] = place(kind, i, k);
         }
     }
-    assert_int_equal(eqp__tile_scope_add(&w.items, &w.scope), EQP_OK);
+    assert_ok(eqp__tile_scope_add(&w.items, &w.scope));
 }
 
 static int cut(const int grid[3], const double *share)
@@ -117,7 +117,7 @@ TEST(walls_ascend_around_all_items)
     for (int c = 0; c < KINDS * WEIGHTS * GRIDS; c++) {
         const int *grid = grids[c % GRIDS];
         make_world(c % 7 == 0 ? 1 : MOST / 4, (enum kind)(c / GRIDS % KINDS), (enum weights)(c / GRIDS / KINDS));
-        assert_int_equal(cut(grid, NULL), EQP_OK);
+        assert_ok(cut(grid, NULL));
         const double *wall = w.wall;
         for (int k = 0; k < 3; k++) {
             for (int s = 0; s < grid[k]; s++) {
@@ -150,7 +150,7 @@ TEST(every_point_lies_in_the_part_that_is_found)
 
     for (int g = 0; g < GRIDS; g++) {
         make_world(MOST / 4, (enum kind)(g % 3), RANDOM);
-        assert_int_equal(cut(grids[g], NULL), EQP_OK);
+        assert_ok(cut(grids[g], NULL));
         for (int64_t i = 0; i < w.n; i++) {
             const double *x = w.point + 3 * i;
             assert_int_equal(eqp_tensor_find(grids[g], w.wall, x), find_slowly(grids[g], w.wall, x));
@@ -171,7 +171,7 @@ TEST(faces_meet_face_to_face)
     const int grid[3] = {4, 3, 2}, stride[3] = {1, 4, 12};
 
     make_world(MOST, CLUMP, RANDOM);
-    assert_int_equal(cut(grid, NULL), EQP_OK);
+    assert_ok(cut(grid, NULL));
     for (int64_t i = 0; i < w.n; i++) {
         const double *wall = w.wall;
         const int part = eqp_tensor_find(grid, w.wall, w.point + 3 * i);
@@ -193,7 +193,7 @@ static eqp__tensor open_bins(int bins, const int grid[3], const double *share)
     const int64_t lanes = (int64_t)grid[1] * grid[2];
 
     make_world(1, SPREAD, EQUAL);
-    assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, share, &t), EQP_OK);
+    assert_ok(eqp__tensor_open(&w.items, &w.scope, grid, share, &t));
     t.nbins[0] = bins;
     t.first[0][grid[0]] = bins;
     for (int s = 0; s < grid[0]; s++) {
@@ -263,13 +263,13 @@ TEST(along_a_line_no_cut_of_the_bins_is_better)
     eqp__tensor t;
 
     make_world(MOST, CLUMP, EQUAL);
-    assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t), EQP_OK);
-    assert_int_equal(eqp__tensor_cut(&t, &w.items, &alone, w.wall), EQP_OK);
+    assert_ok(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t));
+    assert_ok(eqp__tensor_cut(&t, &w.items, &alone, w.wall));
     assert_true(t.nbins[1] <= 512 * 4);
     for (int64_t i = 0; i < w.n; i++) {
         load[t.bin[1][i]] += 1;
     }
-    assert_int_equal(eqp_cuts_optimal(t.nbins[1], load, 7, NULL, first, &bottleneck), EQP_OK);
+    assert_ok(eqp_cuts_optimal(t.nbins[1], load, 7, NULL, first, &bottleneck));
     assert_true(largest_load(grid, w.wall, NULL) == bottleneck);
     /* The clump is resolved: an unresolved clump would put 7 / 8 of the items in one part. */
     assert_true(bottleneck < 1.05 * MOST / 7);
@@ -290,7 +290,7 @@ TEST(small_grids_come_near_the_best_of_all_walls)
         }
     }
     middle = largest_load(grid, (const double[]){0, 8, 16, 0, 8, 16, 0, 16}, NULL);
-    assert_int_equal(cut(grid, NULL), EQP_OK);
+    assert_ok(cut(grid, NULL));
     const double found = largest_load(grid, w.wall, NULL);
     assert_true(found >= best * (1 - 1e-12));
     assert_true(found <= 1.1 * best && found <= 1.02 * middle);
@@ -305,8 +305,8 @@ TEST(rounds_make_no_part_heavier)
         eqp__tensor t;
 
         make_world(MOST, (enum kind)(c % 3), RANDOM);
-        assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t), EQP_OK);
-        assert_int_equal(eqp__tensor_resolve(&t, &w.items, &alone), EQP_OK);
+        assert_ok(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t));
+        assert_ok(eqp__tensor_resolve(&t, &w.items, &alone));
         eqp__tensor_begin(&t);
         for (int k = 0; k < 3; k++) {
             for (int s = 0; s <= grid[k]; s++) {
@@ -315,7 +315,7 @@ TEST(rounds_make_no_part_heavier)
         }
         eqp__tensor_close(&t);
         const double before = largest_load(grid, start, NULL);
-        assert_int_equal(cut(grid, NULL), EQP_OK);
+        assert_ok(cut(grid, NULL));
         assert_true(largest_load(grid, w.wall, NULL) <= before * (1 + 1e-9));
     }
 }
@@ -327,14 +327,14 @@ TEST(spread_items_are_divided_evenly)
 
     for (int weights = RANDOM; weights <= ZERO; weights++) {
         make_world(MOST, SPREAD, (enum weights)weights);
-        assert_int_equal(cut(grid, NULL), EQP_OK);
+        assert_ok(cut(grid, NULL));
         const double most = largest_load(grid, w.wall, NULL);
         double total = 0;
         for (int p = 0; p < 8; p++) {
             total += w.sum[p];
         }
         assert_true(most <= 1.15 * total / 8);
-        assert_int_equal(cut(line, share), EQP_OK);
+        assert_ok(cut(line, share));
         assert_true(largest_load(line, w.wall, share) <= 1.02 * total / 4);
     }
 }
@@ -344,7 +344,7 @@ TEST(the_order_of_items_changes_no_bit)
     double wall[MOST_WALLS];
 
     make_world(MOST, CLUMP, RANDOM);
-    assert_int_equal(cut(grids[5], NULL), EQP_OK);
+    assert_ok(cut(grids[5], NULL));
     memcpy(wall, w.wall, sizeof wall);
     for (int64_t i = 0; i < MOST / 2; i++) {
         for (int k = 0; k < 4; k++) {
@@ -355,7 +355,7 @@ TEST(the_order_of_items_changes_no_bit)
             *b = swap;
         }
     }
-    assert_int_equal(cut(grids[5], NULL), EQP_OK);
+    assert_ok(cut(grids[5], NULL));
     assert_memory_equal(wall, w.wall, (4 + 1) * 3 * sizeof *wall);
 }
 
@@ -364,7 +364,7 @@ static void check_grid(int nparts, double x, double y, double z, int a, int b, i
     const double edge[3] = {x, y, z};
     int grid[3] = {0, 0, 0};
 
-    assert_int_equal(eqp_tensor_grid(nparts, edge, grid), EQP_OK);
+    assert_ok(eqp_tensor_grid(nparts, edge, grid));
     assert_int_equal(grid[0], a);
     assert_int_equal(grid[1], b);
     assert_int_equal(grid[2], c);
@@ -384,7 +384,7 @@ TEST(grids_follow_the_shape_of_the_box)
     check_grid(4, 0, 0, 0, 2, 2, 1);
     check_grid(9, DBL_MAX, DBL_MAX, 0, 3, 3, 1);
     check_grid(2147483647, 1, 2, 1, 1, 2147483647, 1);
-    assert_int_equal(eqp_tensor_grid(30, (const double[]){1, 1, 1}, grid), EQP_OK);
+    assert_ok(eqp_tensor_grid(30, (const double[]){1, 1, 1}, grid));
     assert_int_equal(grid[0] * grid[2], 6);
     assert_int_equal(grid[1], 5);
 }
@@ -397,22 +397,22 @@ TEST(what_is_no_grid_is_refused)
     int grid[3] = {0, 0, 0};
     const double wall[6] = {0, 1, 0, 1, 0, 1};
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (int i = 0; i < COUNT_OF(bad); i++) {
         memcpy(grid, bad[i], sizeof grid);
-        assert_int_equal(eqp_tensor_grid(8, cube, grid), EQP_ERR_ARGUMENT);
+        assert_refused(eqp_tensor_grid(8, cube, grid));
         assert_memory_equal(grid, bad[i], sizeof grid);
     }
     memset(grid, 0, sizeof grid);
-    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
-        assert_int_equal(eqp_tensor_grid(8, edges[i], grid), EQP_ERR_ARGUMENT);
+    for (int i = 0; i < COUNT_OF(edges); i++) {
+        assert_refused(eqp_tensor_grid(8, edges[i], grid));
     }
-    assert_int_equal(eqp_tensor_grid(0, cube, grid), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_grid(8, NULL, grid), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_grid(8, cube, NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_find(grid, wall, cube), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_find((const int[]){2048, 1024, 1024}, wall, cube), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_find(grids[0], NULL, cube), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_tensor_find(grids[0], wall, NULL), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_tensor_grid(0, cube, grid));
+    assert_refused(eqp_tensor_grid(8, NULL, grid));
+    assert_refused(eqp_tensor_grid(8, cube, NULL));
+    assert_refused(eqp_tensor_find(grid, wall, cube));
+    assert_refused(eqp_tensor_find((const int[]){2048, 1024, 1024}, wall, cube));
+    assert_refused(eqp_tensor_find(grids[0], NULL, cube));
+    assert_refused(eqp_tensor_find(grids[0], wall, NULL));
 }
 
 TEST(failing_allocations_leave_nothing_behind)
@@ -420,15 +420,13 @@ TEST(failing_allocations_leave_nothing_behind)
     const int grid[3] = {2, 2, 1};
     const double share[4] = {0.1, 0.2, 0.3, 0.4};
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     make_world(100, SPREAD, RANDOM);
     for (int64_t k = 0;; k++) {
         failing_malloc_start(k);
         const int code = cut(grid, share);
         if (!failing_malloc_stop()) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             break;
         }
         assert_int_equal(code, EQP_ERR_MEMORY);

@@ -38,7 +38,7 @@ static void known_create(struct known *k)
         }
     }
     const eqp_units_options options = eqp_units_options_defaults();
-    assert_int_equal(eqp_owners_weigh(OWNERS, w->id, NULL, world_enumerate, w, &options, k->count, k->weight), EQP_OK);
+    assert_ok(eqp_owners_weigh(OWNERS, w->id, NULL, world_enumerate, w, &options, k->count, k->weight));
 }
 
 static void known_free(struct known *k)
@@ -64,9 +64,8 @@ static eqp_units *create(struct known *k, const eqp_owner_pins *pins, const eqp_
     eqp_units *units = NULL;
 
     memset(k->enumerated, 0, OWNERS * sizeof *k->enumerated);
-    assert_int_equal(eqp_units_create_known(OWNERS, k->world.id, k->count, k->weight, pins, enumerate, k, options, NULL,
-                                            NULL, &units),
-                     EQP_OK);
+    assert_ok(eqp_units_create_known(OWNERS, k->world.id, k->count, k->weight, pins, enumerate, k, options, NULL, NULL,
+                                     &units));
     return units;
 }
 
@@ -78,8 +77,8 @@ static void assert_units_equal(const eqp_units *a, const eqp_units *b)
     assert_int_equal(n, eqp_units_count(b));
     for (int64_t u = 0; u < n; u++) {
         eqp_unit x, y;
-        assert_int_equal(eqp_units_get(a, u, &x), EQP_OK);
-        assert_int_equal(eqp_units_get(b, u, &y), EQP_OK);
+        assert_ok(eqp_units_get(a, u, &x));
+        assert_ok(eqp_units_get(b, u, &y));
         assert_true(x.id == y.id && x.weight == y.weight && x.interactions == y.interactions && x.owner == y.owner &&
                     x.owners == y.owners && x.sub == y.sub && (x.centroid == NULL) == (y.centroid == NULL));
         assert_true(!x.centroid || memcmp(x.centroid, y.centroid, 3 * sizeof(double)) == 0);
@@ -129,7 +128,7 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
         eqp_units *units = create(&k, &pins, &options);
         for (int64_t i = 0; i < OWNERS; i++) {
             int64_t first, count;
-            assert_int_equal(eqp_units_of_owner(units, i, &first, &count), EQP_OK);
+            assert_ok(eqp_units_of_owner(units, i, &first, &count));
             assert_true(k.enumerated[i] || count == 1);
             assert_true(!k.enumerated[i] || k.weight[i] > 1.25 * eqp_units_target_weight(units));
             split += count > 1;
@@ -205,7 +204,7 @@ TEST(negative_pins_are_none)
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
-        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        assert_ok(eqp_units_get(units, u, &unit));
         assert_true(unit.sub >= 0 || first[u + 1] - first[u] == (unit.owners < 16 ? unit.owners : 16));
     }
     eqp_units_free(units);
@@ -226,20 +225,17 @@ TEST(lists_that_are_none_are_refused)
         first[0] = kind == 1 ? 1 : 0;
         first[5] = kind == 2 ? first[4] - 1 : first[5];
         const eqp_owner_pins pins = {kind == 0 ? NULL : first, kind == 3 ? NULL : k.pin};
-        assert_int_equal(eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &pins, enumerate, &k, &options,
-                                                NULL, NULL, &units),
-                         EQP_ERR_ARGUMENT);
+        assert_refused(eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &pins, enumerate, &k, &options,
+                                              NULL, NULL, &units));
         assert_null(units);
     }
     options.max_pins = 0; /* not read in that case */
     const eqp_owner_pins none = {NULL, NULL};
-    assert_int_equal(eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &none, enumerate, &k, &options, NULL,
-                                            NULL, &units),
-                     EQP_OK);
+    assert_ok(eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &none, enumerate, &k, &options, NULL, NULL,
+                                     &units));
     eqp_units_free(units);
     options.max_pins = 4;
-    assert_int_equal(eqp_units_create_known(0, NULL, NULL, NULL, &none, enumerate, &k, &options, NULL, NULL, &units),
-                     EQP_OK);
+    assert_ok(eqp_units_create_known(0, NULL, NULL, NULL, &none, enumerate, &k, &options, NULL, NULL, &units));
     assert_int_equal(eqp_units_count(units), 0);
     eqp_units_free(units);
     known_free(&k);
@@ -249,9 +245,7 @@ TEST(every_failing_allocation_is_survived)
 {
     struct known k;
 
-    if (!failing_malloc_works) {
-        skip();
-    }
+    SKIP_IF(!failing_malloc_works);
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int s = 0; s < STRATEGIES; s++) {

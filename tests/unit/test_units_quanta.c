@@ -57,7 +57,7 @@ TEST(sums_are_those_of_the_rounded_weights)
                 list[k] = odd_weight(kind, k, bits);
                 sum += llrint(ldexp(list[k], bits));
             }
-            assert_int_equal(weigh((eqp_batch){.n = LIST, .weight = list}, &options, &count, &weight), EQP_OK);
+            assert_ok(weigh((eqp_batch){.n = LIST, .weight = list}, &options, &count, &weight));
             assert_int_equal(count, LIST);
             assert_true(weight == ldexp((double)sum, -bits));
         }
@@ -81,7 +81,7 @@ TEST(one_wrong_weight_anywhere_is_found)
     for (int k = 0; k < LIST; k++) {
         list[k] = 1;
     }
-    for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) {
+    for (int w = 0; w < COUNT_OF(wrong); w++) {
         for (int at = 0; at < LIST; at += 37) {
             list[at] = wrong[w].weight;
             assert_int_equal(weigh((eqp_batch){.n = LIST, .weight = list}, &options, &count, &weight), wrong[w].code);
@@ -89,7 +89,7 @@ TEST(one_wrong_weight_anywhere_is_found)
         }
     }
     list[5] = 0x1.8p-20; /* three halves: two quanta */
-    assert_int_equal(weigh((eqp_batch){.n = LIST, .weight = list}, &options, &count, &weight), EQP_OK);
+    assert_ok(weigh((eqp_batch){.n = LIST, .weight = list}, &options, &count, &weight));
     assert_true(weight == LIST - 1 + 0x1p-19);
 }
 
@@ -100,10 +100,10 @@ TEST(a_thousand_million_interactions_add_up)
     int64_t count = -1;
     double weight = -1;
 
-    assert_int_equal(weigh((eqp_batch){.n = n}, &options, &count, &weight), EQP_OK);
+    assert_ok(weigh((eqp_batch){.n = n}, &options, &count, &weight));
     assert_true(count == n && weight == (double)n);
     options.weight_bits = 32; /* 2^32 x 10^9 is just below 2^62 */
-    assert_int_equal(weigh((eqp_batch){.n = n}, &options, &count, &weight), EQP_OK);
+    assert_ok(weigh((eqp_batch){.n = n}, &options, &count, &weight));
     assert_true(weight == (double)n);
     options.weight_bits = 33;
     assert_int_equal(weigh((eqp_batch){.n = n}, &options, &count, &weight), EQP_ERR_OVERFLOW);
@@ -116,7 +116,7 @@ TEST(a_thousand_million_interactions_add_up)
     const double weights[] = {(double)n, (double)n};
     eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
     options.weight_bits = 31;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, counts, weights, &totals), EQP_OK);
+    assert_ok(eqp_units_totals_add(&options, 2, id, counts, weights, &totals));
     assert_true(totals.interactions == 2 * n && totals.weight == (2 * n) << 31);
     assert_int_equal(eqp_units_totals_add(&options, 1, id, counts, weights, &totals), EQP_ERR_OVERFLOW);
     assert_true(totals.interactions == 2 * n && totals.owners == 2);
@@ -138,10 +138,9 @@ TEST(lists_without_weight_are_one_unit)
         options.strategy = (eqp_sample_strategy)s;
         options.units = 50;
         /* Said to be heavy, enumerated without weight. */
-        assert_int_equal(eqp_units_create(1, &id, &count, &weight, one_batch, &batch, &options, NULL, NULL, &units),
-                         EQP_OK);
+        assert_ok(eqp_units_create(1, &id, &count, &weight, one_batch, &batch, &options, NULL, NULL, &units));
         assert_true(s == EQP_SAMPLE_RANDOM || eqp_units_count(units) == 1);
-        assert_int_equal(eqp_units_get(units, 0, &unit), EQP_OK);
+        assert_ok(eqp_units_get(units, 0, &unit));
         assert_true(s == EQP_SAMPLE_RANDOM || (unit.interactions == LIST && unit.weight == LIST));
         eqp_units_free(units);
     }
@@ -156,7 +155,7 @@ static int64_t draws(double rate, uint64_t seed, int64_t id, int64_t count)
     options.strategy = EQP_SAMPLE_RANDOM;
     options.rate = rate;
     options.seed = seed;
-    assert_int_equal(eqp_units_totals_add(&options, 1, &id, &count, &weight, &totals), EQP_OK);
+    assert_ok(eqp_units_totals_add(&options, 1, &id, &count, &weight, &totals));
     return totals.draws;
 }
 

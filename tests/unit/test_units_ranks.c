@@ -50,7 +50,7 @@ static void table_add(struct table *t, const eqp_units *units, uint64_t seed)
     for (int64_t i = 0; i < eqp_units_count(units); i++) {
         eqp_unit unit;
         int64_t at = 0;
-        assert_int_equal(eqp_units_get(units, i, &unit), EQP_OK);
+        assert_ok(eqp_units_get(units, i, &unit));
         t->pieces++;
         while (at < t->n && t->unit[at].id != unit.id) {
             at++;
@@ -129,7 +129,7 @@ static eqp_units_totals totals_of(const struct world *w, const eqp_units_options
                                   const double *weight)
 {
     eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
-    assert_int_equal(eqp_units_totals_add(options, w->n, w->id, count, weight, &totals), EQP_OK);
+    assert_ok(eqp_units_totals_add(options, w->n, w->id, count, weight, &totals));
     return totals;
 }
 
@@ -147,29 +147,26 @@ static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp
         for (int r = 0; r < nranks; r++) {
             struct world mine = slice(w, r ? cut[r - 1] : 0, cut[r]);
             int64_t at = r ? cut[r - 1] : 0;
-            assert_int_equal(
-                eqp_owners_weigh(mine.n, mine.id, NULL, world_enumerate, &mine, &options, count + at, weight + at),
-                EQP_OK);
+            assert_ok(
+                eqp_owners_weigh(mine.n, mine.id, NULL, world_enumerate, &mine, &options, count + at, weight + at));
             all = sum_of(all, totals_of(&mine, &options, count + at, weight + at));
         }
         if (options.strategy != EQP_SAMPLE_RANDOM) {
             break;
         }
-        assert_int_equal(eqp_units_target(&options, &all, &target, &options.rate), EQP_OK);
+        assert_ok(eqp_units_target(&options, &all, &target, &options.rate));
     }
     for (int r = 0; r < nranks; r++) {
         int64_t at = r ? cut[r - 1] : 0;
         struct world mine = slice(w, at, cut[r]);
         eqp_units *units = NULL;
-        assert_int_equal(eqp_units_create(mine.n, mine.id, count + at, weight + at, world_enumerate, &mine, &options,
-                                          &all, &before, &units),
-                         EQP_OK);
+        assert_ok(eqp_units_create(mine.n, mine.id, count + at, weight + at, world_enumerate, &mine, &options, &all,
+                                   &before, &units));
         table_add(table, units, options.seed);
         eqp_units_free(units);
         if (interval) {
-            assert_int_equal(
-                eqp_units_intervals(mine.n, mine.id, count + at, weight + at, &options, &all, &before, interval + at),
-                EQP_OK);
+            assert_ok(
+                eqp_units_intervals(mine.n, mine.id, count + at, weight + at, &options, &all, &before, interval + at));
         }
         before = sum_of(before, totals_of(&mine, &options, count + at, weight + at));
     }
@@ -191,7 +188,7 @@ TEST(the_same_units_on_any_number_of_ranks)
             options.units = wanted;
             options.max_pins = MAX_PINS;
             w.weighted = s % 2;
-            assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+            assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
             table_add(&serial, units, options.seed);
             assert_int_equal(serial.n, eqp_units_count(units)); /* ids are different */
             for (int k = 0; k < 4; k += slow_here() ? 3 : 1) {
@@ -293,13 +290,12 @@ TEST(the_order_in_which_owners_are_looked_at_is_irrelevant)
     for (int64_t k = 0; k < w.n; k++) {
         int64_t i = order[k];
         struct world one = slice(&w, i, i + 1);
-        assert_int_equal(eqp_units_create(1, one.id, one.total, &weight[i], world_enumerate, &one, &options,
-                                          &before[w.n], &before[i], &units),
-                         EQP_OK);
+        assert_ok(eqp_units_create(1, one.id, one.total, &weight[i], world_enumerate, &one, &options, &before[w.n],
+                                   &before[i], &units));
         table_add(&shuffled, units, options.seed);
         eqp_units_free(units);
     }
-    assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+    assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
     table_add(&serial, units, options.seed);
     assert_tables_equal(&serial, &shuffled);
     eqp_units_free(units);
@@ -327,18 +323,18 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
         int64_t split = 0;
         options.strategy = strategies[s];
         options.units = 300;
-        assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &a), EQP_OK);
-        assert_int_equal(eqp_units_create_serial(v.n, v.id, world_enumerate, &v, &options, &b), EQP_OK);
+        assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &a));
+        assert_ok(eqp_units_create_serial(v.n, v.id, world_enumerate, &v, &options, &b));
         for (int64_t i = 0; i < v.n; i++) {
             int64_t first[2], count[2];
-            assert_int_equal(eqp_units_of_owner(a, (i * 7 + 3) % w.n, &first[0], &count[0]), EQP_OK);
-            assert_int_equal(eqp_units_of_owner(b, i, &first[1], &count[1]), EQP_OK);
+            assert_ok(eqp_units_of_owner(a, (i * 7 + 3) % w.n, &first[0], &count[0]));
+            assert_ok(eqp_units_of_owner(b, i, &first[1], &count[1]));
             assert_int_equal(count[0], count[1]);
             split += count[0] > 1;
             for (int64_t c = 0; c < count[0] && count[0] > 1; c++) {
                 eqp_unit x, y;
-                assert_int_equal(eqp_units_get(a, first[0] + c, &x), EQP_OK);
-                assert_int_equal(eqp_units_get(b, first[1] + c, &y), EQP_OK);
+                assert_ok(eqp_units_get(a, first[0] + c, &x));
+                assert_ok(eqp_units_get(b, first[1] + c, &y));
                 assert_int_equal(x.interactions, y.interactions);
                 assert_memory_equal(x.centroid, y.centroid, 3 * sizeof(double));
             }
@@ -361,22 +357,22 @@ TEST(a_rebuilt_map_answers_the_same)
     double *centroid = calloc(5000 * 3, sizeof *centroid);
 
     options.units = 400;
-    assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+    assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
     assert_true(eqp_units_count(units) < 4900);
     for (int64_t i = 0; i < w.n; i++) {
         int64_t at, count;
-        assert_int_equal(eqp_units_of_owner(units, i, &at, &count), EQP_OK);
+        assert_ok(eqp_units_of_owner(units, i, &at, &count));
         first[i + 1] = first[i] + count;
         for (int64_t c = 0; c < count; c++) {
             eqp_unit unit;
-            assert_int_equal(eqp_units_get(units, at + c, &unit), EQP_OK);
+            assert_ok(eqp_units_get(units, at + c, &unit));
             unit_id[first[i] + c] = unit.id;
             if (unit.centroid) {
                 memcpy(centroid + (first[i] + c) * 3, unit.centroid, 3 * sizeof(double));
             }
         }
     }
-    assert_int_equal(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy), EQP_OK);
+    assert_ok(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy));
     assert_int_equal(eqp_units_count(copy), eqp_units_count(units));
     for (int64_t i = 0; i < w.n; i++) {
         for (uint64_t j = 0; j < (slow_here() ? 20 : 200); j++) {
@@ -385,8 +381,8 @@ TEST(a_rebuilt_map_answers_the_same)
             for (int d = 0; d < 3; d++) {
                 place[d] = 2 * eqp_random_uniform(11, j, (uint64_t)d) - 0.5;
             }
-            assert_int_equal(eqp_units_get(units, eqp_units_find(units, i, place), &x), EQP_OK);
-            assert_int_equal(eqp_units_get(copy, eqp_units_find(copy, i, place), &y), EQP_OK);
+            assert_ok(eqp_units_get(units, eqp_units_find(units, i, place), &x));
+            assert_ok(eqp_units_get(copy, eqp_units_find(copy, i, place), &y));
             assert_int_equal(x.id, y.id);
             assert_int_equal(x.owners, y.owners);
         }
@@ -394,18 +390,18 @@ TEST(a_rebuilt_map_answers_the_same)
     eqp_units_free(copy);
     copy = NULL;
     first[3] = first[2];
-    assert_int_equal(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy));
     assert_null(copy);
     first[0] = 0;
     first[1] = 2;
     centroid[4] = NAN;
     assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, centroid, &copy), EQP_ERR_DATA);
-    assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, NULL, &copy), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_rebuild(3, 1, first, unit_id, NULL, &copy));
     unit_id[0] = -5;
     centroid[4] = 0;
-    assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, centroid, &copy), EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_rebuild(3, 1, first, unit_id, centroid, &copy));
     assert_null(copy);
-    assert_int_equal(eqp_units_rebuild(3, 0, first, NULL, NULL, &copy), EQP_OK);
+    assert_ok(eqp_units_rebuild(3, 0, first, NULL, NULL, &copy));
     assert_int_equal(eqp_units_count(copy), 0);
     eqp_units_free(copy);
     eqp_units_free(units);
@@ -427,14 +423,11 @@ TEST(totals_that_do_not_fit_are_refused)
     }
     eqp_units_totals all = totals_of(&w, &options, w.total, weight), before = EQP_UNITS_TOTALS_ZERO;
     before.owners = 1; /* more before and here than in all */
-    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units),
-                     EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units));
     before.owners = 0;
-    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, NULL, &units),
-                     EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, NULL, &units));
     options.strategy = EQP_SAMPLE_RANDOM; /* without a rate, draws are not counted */
-    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units),
-                     EQP_ERR_ARGUMENT);
+    assert_refused(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units));
     assert_null(units);
     world_free(&w);
 }

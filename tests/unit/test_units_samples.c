@@ -40,7 +40,7 @@ static eqp_units *comb_units(eqp_sample_strategy strategy)
     options.max_pins = 0;
     options.units = (int64_t)OWNERS * PER_OWNER;
     options.threshold = 1000; /* first samples only */
-    assert_int_equal(eqp_units_create_serial(OWNERS, id, comb, NULL, &options, &units), EQP_OK);
+    assert_ok(eqp_units_create_serial(OWNERS, id, comb, NULL, &options, &units));
     return units;
 }
 
@@ -53,13 +53,13 @@ TEST(samples_fall_in_proportion_to_weight)
         assert_int_equal(eqp_units_count(units), OWNERS * PER_OWNER);
         for (int64_t u = 0; u < eqp_units_count(units); u++) {
             eqp_unit unit, before;
-            assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+            assert_ok(eqp_units_get(units, u, &unit));
             assert_int_equal(unit.owner, u / PER_OWNER);
             heavy += (int64_t)unit.centroid[0] % 2 == 1;
             mean += unit.centroid[0] / n;
             assert_true(fmod(unit.centroid[0], 10) != 0); /* nothing to compute there */
             if (unit.sub > 0) {                           /* in the order of the enumeration */
-                assert_int_equal(eqp_units_get(units, u - 1, &before), EQP_OK);
+                assert_ok(eqp_units_get(units, u - 1, &before));
                 assert_true(before.centroid[0] < unit.centroid[0]);
             }
         }
@@ -77,7 +77,7 @@ TEST(random_draws_ignore_the_weight)
 
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
-        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        assert_ok(eqp_units_get(units, u, &unit));
         if (unit.centroid) {
             heavy += (int64_t)unit.centroid[0] % 2 == 1;
             n++;
@@ -96,8 +96,8 @@ TEST(every_owner_has_its_own_random_numbers)
         int same = 0;
         for (int64_t u = 0; u + PER_OWNER < eqp_units_count(units); u++) {
             eqp_unit a, b;
-            assert_int_equal(eqp_units_get(units, u, &a), EQP_OK);
-            assert_int_equal(eqp_units_get(units, u + PER_OWNER, &b), EQP_OK);
+            assert_ok(eqp_units_get(units, u, &a));
+            assert_ok(eqp_units_get(units, u + PER_OWNER, &b));
             same += a.centroid[0] == b.centroid[0];
         }
         assert_true(same < OWNERS * PER_OWNER / 10);
@@ -116,7 +116,7 @@ TEST(of_equal_centroids_the_first_decides)
             unit_id[i] = i;
             centroid[i] = i / 2; /* pairs */
         }
-        assert_int_equal(eqp_units_rebuild(1, 1, first, unit_id, centroid, &units), EQP_OK);
+        assert_ok(eqp_units_rebuild(1, 1, first, unit_id, centroid, &units));
         for (int i = 0; i < count; i++) {
             const double x = i / 2;
             assert_int_equal(eqp_units_find(units, 0, &x), i / 2 * 2);
@@ -156,12 +156,12 @@ TEST(an_indivisible_place_does_not_multiply_units)
         options.strategy = (eqp_sample_strategy)s;
         options.dim = 1;
         options.units = 60; /* of 100: 50 for the place, 10 for the rest */
-        assert_int_equal(eqp_units_create_serial(1, &id, atom, &calls, &options, &units), EQP_OK);
+        assert_ok(eqp_units_create_serial(1, &id, atom, &calls, &options, &units));
         assert_in_range(eqp_units_count(units), 8, 30);
         assert_true(calls <= 10);
         for (int64_t u = 0; u < eqp_units_count(units); u++) {
             eqp_unit unit;
-            assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+            assert_ok(eqp_units_get(units, u, &unit));
             heavy += unit.weight > 2 * eqp_units_target_weight(units);
         }
         assert_int_equal(heavy, 1);

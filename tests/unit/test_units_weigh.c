@@ -10,7 +10,7 @@ enum { OWNERS = 3000, PARTS = 50 };
 static void weigh(struct world *w, const eqp_units_options *options, const int64_t *first, int64_t *count,
                   double *weight)
 {
-    assert_int_equal(eqp_owners_weigh(w->n, w->id, first, world_enumerate, w, options, count, weight), EQP_OK);
+    assert_ok(eqp_owners_weigh(w->n, w->id, first, world_enumerate, w, options, count, weight));
 }
 
 TEST(a_full_weighing_is_exact)
@@ -137,10 +137,10 @@ TEST(an_estimated_weight_still_gives_units_that_cover)
     w.weighted = true;
     options.weigh_rate = 0.05;
     options.units = 500;
-    assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+    assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
-        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        assert_ok(eqp_units_get(units, u, &unit));
         interactions += unit.interactions;
     }
     assert_int_equal(interactions, world_interactions(&w));
@@ -164,8 +164,8 @@ TEST(the_gamma_fit_recovers_its_parameters)
             }
             x[i] = -37 * log_product;
         }
-        assert_int_equal(eqp_sizes_add(&sizes, n, x), EQP_OK);
-        assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_OK);
+        assert_ok(eqp_sizes_add(&sizes, n, x));
+        assert_ok(eqp_sizes_fit_gamma(&sizes, &k, &theta));
         assert_true(fabs(k / shape[s] - 1) < 0.04);
         assert_true(fabs(theta / 37 - 1) < 0.04);
         assert_true(fabs(k * theta - sizes.sum / (double)n) < 1e-9 * k * theta);
@@ -179,9 +179,9 @@ TEST(the_gamma_fit_is_the_most_likely)
     double k, theta, best = -INFINITY;
     eqp_sizes sizes = {0};
 
-    assert_int_equal(eqp_sizes_add(&sizes, 8, x), EQP_OK);
+    assert_ok(eqp_sizes_add(&sizes, 8, x));
     assert_int_equal(sizes.zeros, 1);
-    assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_OK);
+    assert_ok(eqp_sizes_fit_gamma(&sizes, &k, &theta));
     for (int step = -3; step <= 3; step++) {
         double a = k * exp(step * 0.01);
         double b = sizes.sum / 7 / a;
@@ -200,10 +200,10 @@ TEST(a_fit_needs_two_different_sizes)
     eqp_sizes sizes = {0};
 
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_ERR_DATA);
-    assert_int_equal(eqp_sizes_add(&sizes, 5, equal), EQP_OK);
+    assert_ok(eqp_sizes_add(&sizes, 5, equal));
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_ERR_DATA);
     memset(&sizes, 0, sizeof sizes);
-    assert_int_equal(eqp_sizes_add(&sizes, 3, zeros), EQP_OK);
+    assert_ok(eqp_sizes_add(&sizes, 3, zeros));
     assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_ERR_DATA);
     assert_true(k == -1 && theta == -1);
 }
@@ -216,10 +216,10 @@ TEST(sizes_add_up_over_pieces)
     for (uint64_t i = 0; i < 3000; i++) {
         x[i] = floor(exp(20 * eqp_random_uniform(3, i, 0) - 5)); /* many zeros */
     }
-    assert_int_equal(eqp_sizes_add(&whole, 3000, x), EQP_OK);
+    assert_ok(eqp_sizes_add(&whole, 3000, x));
     for (int piece = 0; piece < 3; piece++) {
         eqp_sizes part = {0};
-        assert_int_equal(eqp_sizes_add(&part, 1000, x + piece * 1000), EQP_OK);
+        assert_ok(eqp_sizes_add(&part, 1000, x + piece * 1000));
         eqp_sizes_merge(&sum, &part);
         eqp_sizes_merge(&sum, &none);
     }
@@ -236,13 +236,13 @@ TEST(a_size_is_in_the_bin_that_says_so)
         double start = eqp_sizes_bin_start(b), end = eqp_sizes_bin_start(b + 1);
         double x[] = {start * (1 + 1e-9), end * (1 - 1e-9)};
         eqp_sizes sizes = {0};
-        assert_int_equal(eqp_sizes_add(&sizes, 2, x), EQP_OK);
+        assert_ok(eqp_sizes_add(&sizes, 2, x));
         assert_int_equal(sizes.bin[b], 2);
     }
     const double far[] = {1e-300, 1e300};
     const double bad[] = {1, -1};
     eqp_sizes sizes = {0};
-    assert_int_equal(eqp_sizes_add(&sizes, 2, far), EQP_OK);
+    assert_ok(eqp_sizes_add(&sizes, 2, far));
     assert_int_equal(sizes.bin[0] + sizes.bin[EQP_SIZES_BINS - 1], 2);
     assert_int_equal(eqp_sizes_add(&sizes, 2, bad), EQP_ERR_DATA);
     assert_int_equal(sizes.n, 2);
