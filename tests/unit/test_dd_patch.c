@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patches: what they hold, how they are written back, and many operations one after another on a moving tangle. */
+/* Patches: what they hold, and how they are written back. Many operations on a moving tangle are in
+ * tests/mpi/test_dd_topology. */
 #include "dd_networks.h"
 #include "unit.h"
 
@@ -88,63 +89,4 @@ TEST(planes_hold_line_and_burgers_vector)
     dd_v3_copy(n, tilted);
     dd__plane(x, x, none, n, n); /* out may be in */
     assert_memory_equal(n, tilted, sizeof n);
-}
-
-static void drag(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
-                 double velocity[3])
-{
-    (void)user;
-    (void)to_neighbour;
-    for (int k = 0; k < 3; k++) {
-        velocity[k] = force[k] / node->narms;
-    }
-}
-
-/* Nodes without constraint move a little, so that no arm grows beyond half the box. */
-static void stir(dd_network *network, uint64_t seed, uint64_t *counter)
-{
-    for (int64_t i = 0; i < network->n; i++) {
-        dd_node *node = &network->node[i];
-        for (int k = 0; k < 3; k++) {
-            node->v[k] = node->constraint == DD_FREE ? dd_test_real(seed, counter) : 0.0;
-            node->x[k] += node->v[k];
-            node->x[k] -= 100.0 * floor((node->x[k] + 50.0) / 100.0);
-        }
-        for (int a = 0; a < node->narms; a++) {
-            for (int k = 0; k < 3; k++) {
-                node->arm[a].force[k] = dd_test_real(seed, counter);
-            }
-        }
-    }
-}
-
-TEST(a_stirred_tangle_stays_a_network)
-{
-    int64_t done[4] = {0};
-    for (uint64_t seed = 500; seed < 506; seed++) {
-        FREED_BY(dd_network_free) dd_network network, before;
-        dd_serial serial;
-        uint64_t counter = 0;
-        const dd_medium medium = {.mu = 0.1, .nu = 0.3, .a = 1, .core = 0.1};
-        const dd_mover mover = {drag, NULL, &medium, 0};
-        const dd_rules rules = rules_of(25, 2);
-        dd_test_random(&network, seed, 30, 20, cube);
-        dd_test_copy(&before, &network);
-        dd_serial_init(&serial, &network, corner, cube, &rules, 0);
-        for (int step = 0; step < 10; step++) {
-            stir(&network, seed, &counter);
-            assert_int_equal(dd_serial_split(&serial, &mover, &done[0]), EQP_OK);
-            dd_test_valid(&network, cube);
-            assert_int_equal(dd_serial_collide(&serial, &done[1]), EQP_OK);
-            dd_test_valid(&network, cube);
-            assert_int_equal(dd_serial_coarsen(&serial, &done[2]), EQP_OK);
-            dd_test_valid(&network, cube);
-            assert_int_equal(dd_serial_refine(&serial, &done[3]), EQP_OK);
-            dd_test_valid(&network, cube);
-            dd_test_conserved(&before, &network);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        assert_true(done[i] > 20);
-    }
 }
