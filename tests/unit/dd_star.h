@@ -136,4 +136,30 @@ static inline void moves(const dd_mobility *m, const star *s, const frame *f, do
     }
 }
 
+/* The velocity under F, of a node and in a frame, and in a frame under another force. */
+static inline void goes(const dd_mobility *m, const star *s, double x, double y, double z)
+{
+    double v[3];
+
+    move(m, s, F, v);
+    is(v, x, y, z);
+}
+
+static inline void goes_in(double by, const dd_mobility *m, const star *s, const frame *f, double x, double y, double z)
+{
+    double w[3];
+
+    move_in(m, s, f, w);
+    is_to(by, w, x, y, z);
+}
+
+static inline void goes_under(double by, const dd_mobility *m, const star *s, const frame *f, double fx, double fy,
+                              double fz, double x, double y, double z)
+{
+    double w[3];
+
+    moves(m, s, f, fx, fy, fz, w);
+    is_to(by, w, x, y, z);
+}
+
 #endif

@@ -7,22 +7,19 @@ TEST(fcc_straight)
 {
     const double left[3] = {-10, 0, 0}, right[3] = {30, 0, 0}, mixed[3] = {0.6, 0.8, 0};
     const double *burgers[3] = {Y, X, mixed}, mobility[3] = {4.0, 2.0, 4.0 - 2.0 * 0.6};
-    double v[3];
 
     for (int k = 0; k < 3; k++) {
         star s = {0};
         add(&s, left, burgers[k], Z);
         add(&s, right, burgers[k], Z);
-        move(&fcc, &s, F, v);
-        is(v, 3.0 * mobility[k] / 20.0, 5.0 * mobility[k] / 20.0, 0.0);
+        goes(&fcc, &s, 3.0 * mobility[k] / 20.0, 5.0 * mobility[k] / 20.0, 0.0);
     }
     /* The length of the Burgers vector does not determine its direction. */
     star s = {0};
     const double twice[3] = {2, 0, 0};
     add(&s, left, twice, Z);
     add(&s, right, twice, Z);
-    move(&fcc, &s, F, v);
-    is(v, 3.0 * 2.0 / 20.0, 5.0 * 2.0 / 20.0, 0.0);
+    goes(&fcc, &s, 3.0 * 2.0 / 20.0, 5.0 * 2.0 / 20.0, 0.0);
 }
 
 TEST(fcc_planes)
@@ -34,24 +31,20 @@ TEST(fcc_planes)
     star two = {0};
     add(&two, left, X, Z);
     add(&two, right, X, tilted);
-    move(&fcc, &two, F, v);
-    is(v, 3.0 * 2.0 / 10.0, 0.0, 0.0);
+    goes(&fcc, &two, 3.0 * 2.0 / 10.0, 0.0, 0.0);
     star same = {0};
     add(&same, left, X, Z);
     add(&same, right, X, nearly);
-    move(&fcc, &same, F, v);
-    is(v, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 0.0);
+    goes(&fcc, &same, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 0.0);
     star none = {0};
     add(&none, left, X, NULL);
     add(&none, right, X, NULL);
-    move(&fcc, &none, F, v);
-    is(v, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 7.0 * 2.0 / 10.0);
+    goes(&fcc, &none, 3.0 * 2.0 / 10.0, 5.0 * 2.0 / 10.0, 7.0 * 2.0 / 10.0);
     star three = {0};
     add(&three, left, X, Z);
     add(&three, right, X, tilted);
     add(&three, Y, X, X);
-    move(&fcc, &three, F, v);
-    is(v, 0.0, 0.0, 0.0);
+    goes(&fcc, &three, 0.0, 0.0, 0.0);
     /* Three planes of one zone leave its axis. */
     star zone = {0};
     add(&zone, left, X, Z);
@@ -69,31 +62,25 @@ TEST(fcc_laws)
     const double c = sqrt(0.75), s = 0.5, n[3] = {-f.e[2][0], -f.e[2][1], -f.e[2][2]};
     const double glide = 1 / sqrt(16 * s * s + 4 * c * c);
     dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
-    double t[3], w[3];
+    double t[3];
 
     in(&f, c, s, 0, t);
     const star edge = straight(2, f.e[1], f.e[0], f.e[2]), screw = straight(2, f.e[0], f.e[0], n),
                mixed = straight(2, t, f.e[0], n);
-    move_in(&m, &edge, &f, w);
-    is(w, 3 * 4.0 / 10, 5 * 4.0 / 10, 0);
-    move_in(&m, &screw, &f, w);
-    is(w, 3 * 4.0 / 10, 5 * 2.0 / 10, 0);
+    goes_in(1e-12, &m, &edge, &f, 3 * 4.0 / 10, 5 * 4.0 / 10, 0);
+    goes_in(1e-12, &m, &screw, &f, 3 * 4.0 / 10, 5 * 2.0 / 10, 0);
     /* Along t 1/4, across it `glide`. */
     const double along = (3 * c + 5 * s) / (10 * 0.25), across = (5 * c - 3 * s) / (10 * glide);
     for (int k = 0; k < 2; k++) {
         m.law = k == 0 ? DD_FCC_0B : DD_FCC_CLIMB;
-        move_in(&m, &mixed, &f, w);
-        is(w, along * c - across * s, along * s + across * c, 0);
+        goes_in(1e-12, &m, &mixed, &f, along * c - across * s, along * s + across * c, 0);
     }
     /* Screws have the drag of the line along b and of the screw across it, edges the other way round. */
     m.law = DD_FCC_LINEAR;
     const double line = 0.0025;
-    move_in(&m, &edge, &f, w);
-    is(w, 3 * 4.0 / 10, 5 / (10 * line), 0);
-    move_in(&m, &screw, &f, w);
-    is(w, 3 / (10 * line), 5 * 2.0 / 10, 0);
-    move_in(&m, &mixed, &f, w);
-    is(w, 3 / (10 * (c * line + s * 0.25)), 5 / (10 * (c * 0.5 + s * line)), 0);
+    goes_in(1e-12, &m, &edge, &f, 3 * 4.0 / 10, 5 / (10 * line), 0);
+    goes_in(1e-12, &m, &screw, &f, 3 / (10 * line), 5 * 2.0 / 10, 0);
+    goes_in(1e-12, &m, &mixed, &f, 3 / (10 * (c * line + s * 0.25)), 5 / (10 * (c * 0.5 + s * line)), 0);
 }
 
 /* Arms in (001), where nothing glides. */
@@ -101,30 +88,22 @@ TEST(fcc_junctions)
 {
     const frame f = frame_of((double[]){1, 1, 0}, (double[]){1, -1, 0});
     dd_mobility m = {.law = DD_FCC_0B, .edge = 4, .screw = 2, .climb = 0.5};
-    double w[3];
 
     const star two = straight(2, f.e[0], f.e[1], Z), three = straight(3, f.e[0], f.e[1], Z);
-    move_in(&m, &two, &f, w);
-    is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
-    move_in(&m, &three, &f, w);
-    is(w, 3 * 4.0 / 15, 5 * 0.5 / 15, 0);
+    goes_in(1e-12, &m, &two, &f, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
+    goes_in(1e-12, &m, &three, &f, 3 * 4.0 / 15, 5 * 0.5 / 15, 0);
     m.climb_junction = 0.25;
-    move_in(&m, &two, &f, w);
-    is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
-    move_in(&m, &three, &f, w);
-    is(w, 3 * 4.0 / 15, 5 * 0.25 / 15, 0);
+    goes_in(1e-12, &m, &two, &f, 3 * 0.5 / 10, 5 * 0.5 / 10, 0);
+    goes_in(1e-12, &m, &three, &f, 3 * 4.0 / 15, 5 * 0.25 / 15, 0);
     m.law = DD_FCC_CLIMB;
-    move_in(&m, &two, &f, w);
-    is(w, 3 * 4e-4 / 10, 5 * 4e-4 / 10, 0);
-    move_in(&m, &three, &f, w);
-    is(w, 3 * 4.0 / 15, 5 * 4e-4 / 15, 0);
+    goes_in(1e-12, &m, &two, &f, 3 * 4e-4 / 10, 5 * 4e-4 / 10, 0);
+    goes_in(1e-12, &m, &three, &f, 3 * 4.0 / 15, 5 * 4e-4 / 15, 0);
     /* Chosen by its plane, and by its Burgers vector. */
     m.law = DD_FCC_LINEAR;
     const star square = straight(3, f.e[0], X, Z);
     const star *both[2] = {&three, &square};
     for (int k = 0; k < 2; k++) {
-        move_in(&m, both[k], &f, w);
-        is(w, 3 * 400.0 / 15, 5 * 0.5 / 15, 0);
+        goes_in(1e-12, &m, both[k], &f, 3 * 400.0 / 15, 5 * 0.5 / 15, 0);
     }
 }
 
@@ -136,10 +115,8 @@ TEST(bcc_straight)
     double w[3], off[3];
 
     const star edge = straight(2, f.e[1], f.e[0], NULL), screw = straight(2, f.e[0], f.e[0], NULL);
-    move_in(&bcc, &edge, &f, w);
-    is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 7 * 0.5 / 10);
-    move_in(&bcc, &screw, &f, w);
-    is(w, 3 * 400.0 / 10, 5 * 2.0 / 10, 7 * 2.0 / 10);
+    goes_in(1e-12, &bcc, &edge, &f, 3 * 4.0 / 10, 5 * 400.0 / 10, 7 * 0.5 / 10);
+    goes_in(1e-12, &bcc, &screw, &f, 3 * 400.0 / 10, 5 * 2.0 / 10, 7 * 2.0 / 10);
     /* And goes over into it without a jump. */
     const star nearly = straight(2, f.e[0], in(&f, 1, 1e-5, 0, off), NULL);
     move_in(&bcc, &nearly, &f, w);
@@ -152,12 +129,11 @@ TEST(bcc_mixed)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const double glide = 1.0 / sqrt(16.0 * 0.25 + 4.0 * 0.75), climb = sqrt(4.0 * 0.25 + 0.25 * 0.75);
-    double t[3], across[3], w[3];
+    double t[3], across[3];
 
     const frame f = frame_of(in(&b, sqrt(0.75), 0.5, 0, t), in(&b, -0.5, sqrt(0.75), 0, across));
     const star s = straight(2, f.e[0], b.e[0], NULL);
-    move_in(&bcc, &s, &f, w);
-    is(w, 3 * 400.0 / 10, 5 / (10 * glide), 7 / (10 * climb));
+    goes_in(1e-12, &bcc, &s, &f, 3 * 400.0 / 10, 5 / (10 * glide), 7 / (10 * climb));
 }
 
 /* Arms of <100> and <110> climb in every direction; only along their line they are fast. */
@@ -167,36 +143,27 @@ TEST(bcc_junctions)
     const double square[3] = {2 / sqrt(3), 0, 0}, diagonal[3] = {0, 1, -1};
     const double *burgers[2] = {square, diagonal};
     dd_mobility m = bcc;
-    double w[3];
 
     for (int k = 0; k < 2; k++) {
         const star two = straight(2, f.e[0], burgers[k], NULL), three = straight(3, f.e[0], burgers[k], NULL);
         m.law = DD_BCC_0;
-        move_in(&m, &two, &f, w);
-        is(w, 3 * 400.0 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        goes_in(1e-12, &m, &two, &f, 3 * 400.0 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
         m.law = DD_BCC_0B;
         m.climb_junction = 0;
-        move_in(&m, &two, &f, w);
-        is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
-        move_in(&m, &three, &f, w);
-        is(w, 3 * 400.0 / 15, 5 * 0.5 / 15, 7 * 0.5 / 15);
+        goes_in(1e-12, &m, &two, &f, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        goes_in(1e-12, &m, &three, &f, 3 * 400.0 / 15, 5 * 0.5 / 15, 7 * 0.5 / 15);
         m.climb_junction = 0.25;
-        move_in(&m, &two, &f, w);
-        is(w, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
-        move_in(&m, &three, &f, w);
-        is(w, 3 * 400.0 / 15, 5 * 0.25 / 15, 7 * 0.25 / 15);
+        goes_in(1e-12, &m, &two, &f, 3 * 0.5 / 10, 5 * 0.5 / 10, 7 * 0.5 / 10);
+        goes_in(1e-12, &m, &three, &f, 3 * 400.0 / 15, 5 * 0.25 / 15, 7 * 0.25 / 15);
         m.law = DD_BCC_GLIDE;
-        move_in(&m, &two, &f, w);
-        is(w, 0, 0, 0);
-        move_in(&m, &three, &f, w);
-        is(w, 3 * 400.0 / 15, 0, 0);
+        goes_in(1e-12, &m, &two, &f, 0, 0, 0);
+        goes_in(1e-12, &m, &three, &f, 3 * 400.0 / 15, 0, 0);
     }
     /* The climb of nodes of three arms is that of their edges, too. */
     const frame e = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const star edges = straight(3, e.e[1], e.e[0], NULL);
     m.law = DD_BCC_0B;
-    move_in(&m, &edges, &e, w);
-    is(w, 3 * 4.0 / 15, 5 * 400.0 / 15, 7 * 0.25 / 15);
+    goes_in(1e-12, &m, &edges, &e, 3 * 4.0 / 15, 5 * 400.0 / 15, 7 * 0.25 / 15);
 }
 
 /* In one plane as BCC_0 moves in it, in two along their common line, in three not at all. */
@@ -204,19 +171,14 @@ TEST(bcc_glide_planes)
 {
     const dd_mobility m = {.law = DD_BCC_GLIDE, .edge = 4, .screw = 2};
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
-    double w[3];
 
     star edge = straight(2, f.e[1], f.e[0], f.e[2]);
-    move_in(&m, &edge, &f, w);
-    is(w, 3 * 4.0 / 10, 5 * 400.0 / 10, 0);
+    goes_in(1e-12, &m, &edge, &f, 3 * 4.0 / 10, 5 * 400.0 / 10, 0);
     star screw = straight(2, f.e[0], f.e[0], f.e[2]);
-    move_in(&m, &screw, &f, w);
-    is(w, 3 * 400.0 / 10, 5 * 2.0 / 10, 0);
+    goes_in(1e-12, &m, &screw, &f, 3 * 400.0 / 10, 5 * 2.0 / 10, 0);
     memcpy(screw.arm[1].normal, f.e[1], sizeof f.e[1]);
-    move_in(&m, &screw, &f, w);
-    is(w, 3 * 400.0 / 10, 0, 0);
+    goes_in(1e-12, &m, &screw, &f, 3 * 400.0 / 10, 0, 0);
     memcpy(edge.arm[1].normal, f.e[1], sizeof f.e[1]);
     add(&edge, f.e[2], f.e[0], f.e[0]);
-    move_in(&m, &edge, &f, w);
-    is(w, 0, 0, 0);
+    goes_in(1e-12, &m, &edge, &f, 0, 0, 0);
 }

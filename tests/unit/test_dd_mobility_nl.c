@@ -39,23 +39,18 @@ TEST(ta_nl_straight)
         m.law = laws[k];
         for (int i = 0; i < 5; i++) {
             const double u = 2000 * speeds[i];
-            moves(&m, &edge, &f, -10 * ta_edge(speeds[i]), 0, 0, w);
-            is_to(speeds[i] > 0.9 ? 1e-6 : 1e-9 * (1 + u), w, -u, 0, 0);
+            goes_under(speeds[i] > 0.9 ? 1e-6 : 1e-9 * (1 + u), &m, &edge, &f, -10 * ta_edge(speeds[i]), 0, 0, -u, 0,
+                       0);
             if (speeds[i] < 0.9) {
-                moves(&m, &screw, &f, 0, 10 * ta_screw(speeds[i]), 0, w);
-                is_to(1e-6 * (1 + u), w, 0, u, 0);
+                goes_under(1e-6 * (1 + u), &m, &screw, &f, 0, 10 * ta_screw(speeds[i]), 0, 0, u, 0);
             }
         }
         /* Twice the Burgers vector, twice the stress. */
         const star strong = line(f.e[0], twice, f.e[2]);
-        moves(&m, &strong, &f, 0, 20 * ta_screw(r), 0, w);
-        is_to(1e-6 * 61, w, 0, 2000 * r, 0);
-        moves(&m, &edge, &f, 0, 10 * (k == 0 ? 1e-3 * edge_drag * 60 : 1e-4 * ta_screw(r)), 0, w);
-        is_to(1e-6, w, 0, 60, 0);
-        moves(&m, &screw, &f, 10 * (k == 0 ? 1e-3 * screw_drag * 60 : 1e-4 * ta_edge(r)), 0, 0, w);
-        is_to(1e-6, w, 60, 0, 0);
-        moves(&m, &edge, &f, 0, 0, 1e10, w);
-        is_to(1e-9, w, 0, 0, k == 2 ? 0 : 1e9 / (1e3 * edge_drag));
+        goes_under(1e-6 * 61, &m, &strong, &f, 0, 20 * ta_screw(r), 0, 0, 2000 * r, 0);
+        goes_under(1e-6, &m, &edge, &f, 0, 10 * (k == 0 ? 1e-3 * edge_drag * 60 : 1e-4 * ta_screw(r)), 0, 0, 60, 0);
+        goes_under(1e-6, &m, &screw, &f, 10 * (k == 0 ? 1e-3 * screw_drag * 60 : 1e-4 * ta_edge(r)), 0, 0, 60, 0, 0);
+        goes_under(1e-9, &m, &edge, &f, 0, 0, 1e10, 0, 0, k == 2 ? 0 : 1e9 / (1e3 * edge_drag));
         moves(&m, &screw, &f, 0, 6 * ta_screw(r), 8 * ta_screw(r), w);
         if (k < 2) {
             is_to(1e-6 * 61, w, 0, 36, 48);
@@ -76,8 +71,7 @@ TEST(ta_nl_nodes)
         star s = {0};
         m.law = (dd_mobility_law)law;
         add(&s, X, Z, NULL);
-        move(&m, &s, F, v);
-        is(v, 0, 0, 0);
+        goes(&m, &s, 0, 0, 0);
         add(&s, out, b, NULL);
         move(&m, &s, F, v);
         assert_true(v[0] > 0);
@@ -87,8 +81,7 @@ TEST(ta_nl_nodes)
         assert_true(v[0] > 0);
         is(v, v[0], 0, 0);
         add(&s, Y, b, NULL);
-        move(&m, &s, F, v);
-        is(v, 0, 0, 0);
+        goes(&m, &s, 0, 0, 0);
         s.node.narms = 0;
         for (int j = 0; j < 4; j++) {
             assert_true(j == 0 || dd_v3_dot(v, F) > 0);
@@ -100,8 +93,7 @@ TEST(ta_nl_nodes)
         add(&s, X, Z, NULL);
         add(&s, Y, Z, NULL);
         add(&s, out, b, NULL);
-        move(&m, &s, F, v);
-        is(v, 0, 0, 0);
+        goes(&m, &s, 0, 0, 0);
     }
 }
 
@@ -209,7 +201,6 @@ TEST(pencil_directions)
     const star screw = line(f.e[0], f.e[0], NULL);
     const double all = acos(-1) / 3 + 0.00081, turns[] = {0, 0.1, -0.3, 0.45};
     dd_mobility m = {.law = DD_BCC_TA_PENCIL, .edge = 4, .screw = 2, .climb = 0.5, .burgers = 1e-9};
-    double w[3];
 
     for (int i = 0; i < 4; i++) {
         for (int k = 0; k < 6; k++) {
@@ -220,21 +211,17 @@ TEST(pencil_directions)
             if (s > 1e10) {
                 continue;
             }
-            moves(&m, &screw, &f, 0, 10 * s * cos(middle + sign * c), 10 * s * sin(middle + sign * c), w);
-            is_to(1e-8, w, 0, u * cos(middle + sign * a), u * sin(middle + sign * a));
+            goes_under(1e-8, &m, &screw, &f, 0, 10 * s * cos(middle + sign * c), 10 * s * sin(middle + sign * c), 0,
+                       u * cos(middle + sign * a), u * sin(middle + sign * a));
         }
     }
     /* Along twinning itself, where two sectors meet, and with the line's sense that turns it. */
-    moves(&m, &screw, &f, 0, 10 * pencil(2200, 0.12, 1.7, 40), 0, w);
-    is_to(1e-5, w, 0, 40, 0);
-    moves(&m, &screw, &f, 0, -10 * pencil(10600, 0.5, 3, 40), 0, w);
-    is_to(1e-5, w, 0, -40, 0);
+    goes_under(1e-5, &m, &screw, &f, 0, 10 * pencil(2200, 0.12, 1.7, 40), 0, 0, 40, 0);
+    goes_under(1e-5, &m, &screw, &f, 0, -10 * pencil(10600, 0.5, 3, 40), 0, 0, -40, 0);
     const double against[3] = {-f.e[0][0], -f.e[0][1], -f.e[0][2]};
     const star turned = line(f.e[0], against, NULL);
-    moves(&m, &turned, &f, 0, -10 * pencil(2200, 0.12, 1.7, 40), 0, w);
-    is_to(1e-5, w, 0, -40, 0);
-    moves(&m, &screw, &f, 1e5, 0, 0, w);
-    is_to(1e-9, w, 1e-9 * 1e4 / 2e-5, 0, 0);
+    goes_under(1e-5, &m, &turned, &f, 0, -10 * pencil(2200, 0.12, 1.7, 40), 0, 0, -40, 0);
+    goes_under(1e-9, &m, &screw, &f, 1e5, 0, 0, 1e-9 * 1e4 / 2e-5, 0, 0);
 }
 
 /* Edges are those of BCC_Ta; junctions climb; more arms than two move by BCC_0b. */
@@ -247,20 +234,16 @@ TEST(pencil_others)
 
     const star edge = line(f.e[1], f.e[0], NULL), square = line(f.e[1], X, NULL),
                three = straight(3, f.e[1], f.e[0], NULL);
-    moves(&m, &edge, &f, 10e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, w);
-    is_to(1e-9, w, 30, 0, 0);
-    moves(&m, &edge, &f, 0, 1e5, 1e10, w);
-    is_to(1e-9, w, 0, 1e-9 * 1e4 / 2e-5, 0.5);
-    moves(&m, &square, &f, 1e9, 1e5, 0, w);
-    is_to(1e-9, w, 0.05, 1e-9 * 1e4 / 2e-5, 0);
+    goes_under(1e-9, &m, &edge, &f, 10e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, 30, 0, 0);
+    goes_under(1e-9, &m, &edge, &f, 0, 1e5, 1e10, 0, 1e-9 * 1e4 / 2e-5, 0.5);
+    goes_under(1e-9, &m, &square, &f, 1e9, 1e5, 0, 0.05, 1e-9 * 1e4 / 2e-5, 0);
     moves(&m, &three, &f, 3e8, 5e8, 7e8, w);
     m.law = DD_BCC_0B;
     moves(&m, &three, &f, 3e8, 5e8, 7e8, v);
     is(w, v[0], v[1], v[2]);
     m.law = DD_BCC_TA_PENCIL;
     m.climb_junction = 0;
-    moves(&m, &three, &f, 15e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, w);
-    is_to(1e-9, w, 30, 0, 0);
+    goes_under(1e-9, &m, &three, &f, 15e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, 30, 0, 0);
 }
 
 /* Any force has a velocity that goes with it, at nodes of a crystal's four Burgers vectors. */
