@@ -47,6 +47,76 @@ static inline void dd_test_join(dd_network *network, dd_tag from, dd_tag to, con
     }
 }
 
+/* A network of nodes, a list of SPOTS(), and of segments between them, a list of LINES(). */
+typedef struct dd_test_spot {
+    dd_tag tag;
+    double x, y, z;
+    int constraint;
+} dd_test_spot;
+
+typedef struct dd_test_line {
+    dd_tag from, to;
+    const double *burgers, *normal; /* normal NULL: none */
+} dd_test_line;
+
+#define SPOTS(...)                                                                                                     \
+    (const dd_test_spot[])                                                                                             \
+    {                                                                                                                  \
+        __VA_ARGS__,                                                                                                   \
+        {                                                                                                              \
+            .tag = DD_NO_TAG                                                                                           \
+        }                                                                                                              \
+    }
+#define LINES(...)                                                                                                     \
+    (const dd_test_line[])                                                                                             \
+    {                                                                                                                  \
+        __VA_ARGS__,                                                                                                   \
+        {                                                                                                              \
+            .burgers = NULL                                                                                            \
+        }                                                                                                              \
+    }
+
+static inline dd_network dd_test_network(const dd_test_spot *spot, const dd_test_line *line)
+{
+    dd_network network;
+
+    dd_network_init(&network);
+    for (; spot->tag != DD_NO_TAG; spot++) {
+        dd_test_node(&network, spot->tag, spot->x, spot->y, spot->z, spot->constraint);
+    }
+    for (; line->burgers != NULL; line++) {
+        dd_test_join(&network, line->from, line->to, line->burgers, line->normal);
+    }
+    return network;
+}
+
+/* The tests' boxes: without faces, and with those of DD_TEST_EDGE. */
+static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+
+static inline dd_serial dd_test_serial(dd_network *network, const double box[3], dd_rules rules)
+{
+    dd_serial serial;
+
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    dd_serial_init(&serial, network, corner, box, &rules, 7);
+    return serial;
+}
+
+/* A mover along the force, divided by half the length of the arms. */
+static inline void dd_test_drag(const void *user, const dd_node *node, const double (*to_neighbour)[3],
+                                const double force[3], double velocity[3])
+{
+    double length = 0.0;
+
+    (void)user;
+    for (int i = 0; i < node->narms; i++) {
+        length += 0.5 * dd_v3_length(to_neighbour[i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        velocity[k] = force[k] / length;
+    }
+}
+
 static inline uint64_t dd_test_draw(uint64_t seed, uint64_t *counter, uint64_t n)
 {
     return eqp_random_below(seed, 1, (*counter)++, n);
@@ -90,21 +160,21 @@ static inline void dd_test_random(dd_network *network, uint64_t seed, int nodes,
         }
     }
     for (int l = 0; l < loops; l++) {
-        dd_tag corner[6];
+        dd_tag chosen[6];
         int n = 0;
         const int wanted = 3 + (int)dd_test_draw(seed, &counter, 4);
         for (int tries = 0; tries < 400 && n < wanted; tries++) {
             const dd_tag tag = DD_TAG(0, dd_test_draw(seed, &counter, (uint64_t)nodes));
             const dd_node *node = dd_test_find(network, tag);
             bool fits =
-                n == 0 || dd_test_distance(node, dd_test_find(network, corner[n - 1]), box) < 0.35 * DD_TEST_EDGE;
+                n == 0 || dd_test_distance(node, dd_test_find(network, chosen[n - 1]), box) < 0.35 * DD_TEST_EDGE;
             fits = fits && (n < wanted - 1 ||
-                            dd_test_distance(node, dd_test_find(network, corner[0]), box) < 0.35 * DD_TEST_EDGE);
+                            dd_test_distance(node, dd_test_find(network, chosen[0]), box) < 0.35 * DD_TEST_EDGE);
             for (int i = 0; i < n; i++) {
-                fits = fits && corner[i] != tag;
+                fits = fits && chosen[i] != tag;
             }
             if (fits) {
-                corner[n++] = tag;
+                chosen[n++] = tag;
             }
         }
         const double *burgers = slip[dd_test_draw(seed, &counter, 6)];
@@ -114,7 +184,7 @@ static inline void dd_test_random(dd_network *network, uint64_t seed, int nodes,
                                       burgers[2] * burgers[0] != 0.0   ? -burgers[0] * burgers[2] * third
                                       : burgers[2] * burgers[1] != 0.0 ? -burgers[1] * burgers[2] * third
                                                                        : third};
-            dd_test_join(network, corner[i], corner[(i + 1) % n], burgers, normal);
+            dd_test_join(network, chosen[i], chosen[(i + 1) % n], burgers, normal);
         }
     }
     for (int64_t i = network->n; i-- > 0;) {

@@ -8,8 +8,6 @@
 
 #include "network/operations.h"
 
-static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
-
 static dd_rules rules_of(double rann)
 {
     dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = rann / 2};
@@ -20,11 +18,7 @@ static dd_rules rules_of(double rann)
 
 static dd_serial serial_of(dd_network *network, const double box[3], double rann)
 {
-    const dd_rules rules = rules_of(rann);
-    dd_serial serial;
-
-    dd_serial_init(&serial, network, corner, box, &rules, 7);
-    return serial;
+    return dd_test_serial(network, box, rules_of(rann));
 }
 
 TEST(distance_against_brute_force)
@@ -73,13 +67,9 @@ static void make_cross(dd_network *network, double angle, double gap, const doub
 {
     const double c = cos(angle), s = sin(angle), n[3] = {0, 0, 1};
 
-    dd_network_init(network);
-    dd_test_node(network, 1, -10, 0.3, 0, DD_PINNED);
-    dd_test_node(network, 2, 10, 0.3, 0, DD_PINNED);
-    dd_test_node(network, 3, -10 * c, -10 * s, gap, DD_PINNED);
-    dd_test_node(network, 4, 10 * c, 10 * s, gap, DD_PINNED);
-    dd_test_join(network, 1, 2, b1, n);
-    dd_test_join(network, 3, 4, b2, n);
+    *network = dd_test_network(SPOTS({1, -10, 0.3, 0, DD_PINNED}, {2, 10, 0.3, 0, DD_PINNED},
+                                     {3, -10 * c, -10 * s, gap, DD_PINNED}, {4, 10 * c, 10 * s, gap, DD_PINNED}),
+                               LINES({1, 2, b1, n}, {3, 4, b2, n}));
 }
 
 TEST(crossing_lines_join_and_zip_into_a_junction)
@@ -102,18 +92,10 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
 
     /* A node with two arms that have closed: the far ends meet, b1 + b2 is what the junction has. */
     const double zero[3] = {-1, 0, -1};
-    dd_network_init(&network);
-    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
-    dd_test_node(&network, 2, 10, 0.3, 0, DD_FREE);
-    dd_test_node(&network, 3, 12, -0.3, 0, DD_FREE);
-    dd_test_node(&network, 4, -10, 0, 0, DD_PINNED);
-    dd_test_node(&network, 5, 20, 10, 0, DD_PINNED);
-    dd_test_node(&network, 6, 20, -10, 0, DD_PINNED);
-    dd_test_join(&network, 1, 2, b1, NULL);
-    dd_test_join(&network, 2, 5, b1, NULL);
-    dd_test_join(&network, 1, 3, b2, NULL);
-    dd_test_join(&network, 3, 6, b2, NULL);
-    dd_test_join(&network, 1, 4, zero, NULL);
+    network = dd_test_network(
+        SPOTS({1, 0, 0, 0, DD_FREE}, {2, 10, 0.3, 0, DD_FREE}, {3, 12, -0.3, 0, DD_FREE}, {4, -10, 0, 0, DD_PINNED},
+              {5, 20, 10, 0, DD_PINNED}, {6, 20, -10, 0, DD_PINNED}),
+        LINES({1, 2, b1, NULL}, {2, 5, b1, NULL}, {1, 3, b2, NULL}, {3, 6, b2, NULL}, {1, 4, zero, NULL}));
     dd_test_valid(&network, free_box);
     serial = serial_of(&network, free_box, 1.0);
     done = 0;
@@ -135,13 +117,9 @@ TEST(joints_lie_in_all_glide_planes)
     const double b1[3] = {1, 1, 0}, b2[3] = {1, 0, 1};
     FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
-    dd_network_init(&network);
-    dd_test_node(&network, 1, -10, -6, 4, DD_PINNED); /* both ends in n1 through the origin */
-    dd_test_node(&network, 2, 10, 6, -4, DD_PINNED);
-    dd_test_node(&network, 3, -10.2, 7, -3, DD_PINNED); /* in n2 through (-0.2, 0, 0) */
-    dd_test_node(&network, 4, 9.8, -7, 3, DD_PINNED);
-    dd_test_join(&network, 1, 2, b1, n1);
-    dd_test_join(&network, 3, 4, b2, n2);
+    network = dd_test_network(SPOTS({1, -10, -6, 4, DD_PINNED}, {2, 10, 6, -4, DD_PINNED}, {3, -10.2, 7, -3, DD_PINNED},
+                                    {4, 9.8, -7, 3, DD_PINNED}),
+                              LINES({1, 2, b1, n1}, {3, 4, b2, n2}));
     dd_serial serial = serial_of(&network, free_box, 1.0);
     assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
     assert_int_equal(done, 1);
@@ -188,15 +166,9 @@ TEST(ends_near_the_contact_are_the_contact)
         FREED_BY(dd_network_free) dd_network network;
         const double at = far ? 2.2 : 1.8;
         int64_t done = 0;
-        dd_network_init(&network);
-        dd_test_node(&network, 1, -10, 0, 0, DD_PINNED);
-        dd_test_node(&network, 5, 0, 0, 0, DD_FREE);
-        dd_test_node(&network, 2, 10, 0, 0, DD_PINNED);
-        dd_test_node(&network, 3, at, -10, 0.5, DD_PINNED);
-        dd_test_node(&network, 4, at, 10, 0.5, DD_PINNED);
-        dd_test_join(&network, 1, 5, b1, NULL);
-        dd_test_join(&network, 5, 2, b1, NULL);
-        dd_test_join(&network, 3, 4, b2, NULL);
+        network = dd_test_network(SPOTS({1, -10, 0, 0, DD_PINNED}, {5, 0, 0, 0, DD_FREE}, {2, 10, 0, 0, DD_PINNED},
+                                        {3, at, -10, 0.5, DD_PINNED}, {4, at, 10, 0.5, DD_PINNED}),
+                                  LINES({1, 5, b1, NULL}, {5, 2, b1, NULL}, {3, 4, b2, NULL}));
         dd_serial serial = serial_of(&network, free_box, 1.0);
         assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
         assert_int_equal(done, 1);
@@ -214,18 +186,10 @@ TEST(short_junctions_go)
         FREED_BY(dd_network_free) dd_network network;
         const double length = i == 0 ? 0.9 : 1.1, speed = i == 2 ? -1e-3 : 1e-3;
         int64_t done = 0;
-        dd_network_init(&network);
-        dd_test_node(&network, 1, -10, 5, 0, DD_PINNED);
-        dd_test_node(&network, 2, -10, -5, 0, DD_PINNED);
-        dd_test_node(&network, 3, 10, 5, 0, DD_PINNED);
-        dd_test_node(&network, 4, 10, -5, 0, DD_PINNED);
-        dd_test_node(&network, 5, 0, 0, 0, DD_FREE);
-        dd_test_node(&network, 6, length, 0, 0, DD_FREE);
-        dd_test_join(&network, 1, 5, b1, NULL);
-        dd_test_join(&network, 2, 5, b2, NULL);
-        dd_test_join(&network, 5, 6, sum, NULL);
-        dd_test_join(&network, 6, 3, b1, NULL);
-        dd_test_join(&network, 6, 4, b2, NULL);
+        network = dd_test_network(
+            SPOTS({1, -10, 5, 0, DD_PINNED}, {2, -10, -5, 0, DD_PINNED}, {3, 10, 5, 0, DD_PINNED},
+                  {4, 10, -5, 0, DD_PINNED}, {5, 0, 0, 0, DD_FREE}, {6, length, 0, 0, DD_FREE}),
+            LINES({1, 5, b1, NULL}, {2, 5, b2, NULL}, {5, 6, sum, NULL}, {6, 3, b1, NULL}, {6, 4, b2, NULL}));
         dd_test_find(&network, 5)->v[0] = -speed;
         dd_test_find(&network, 6)->v[0] = speed;
         dd_serial serial = serial_of(&network, free_box, 1.0);
@@ -270,13 +234,8 @@ TEST(opposite_dipole_annihilates)
     dd_network_free(&network);
 
     /* Without pins (a loop pressed flat) nothing is left. */
-    dd_network_init(&network);
-    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
-    dd_test_node(&network, 2, 10, 0.2, 0, DD_FREE);
-    dd_test_node(&network, 3, 10, -0.2, 0, DD_FREE);
-    dd_test_join(&network, 1, 2, b, n);
-    dd_test_join(&network, 2, 3, b, n);
-    dd_test_join(&network, 3, 1, b, n);
+    network = dd_test_network(SPOTS({1, 0, 0, 0, DD_FREE}, {2, 10, 0.2, 0, DD_FREE}, {3, 10, -0.2, 0, DD_FREE}),
+                              LINES({1, 2, b, n}, {2, 3, b, n}, {3, 1, b, n}));
     serial = serial_of(&network, free_box, 1.0);
     int64_t done = 0;
     assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
@@ -290,15 +249,10 @@ TEST(pins_hold)
     for (int both = 0; both < 2; both++) {
         FREED_BY(dd_network_free) dd_network network, before;
         int64_t done = 0;
-        dd_network_init(&network);
-        dd_test_node(&network, 1, 0, 0, 0, DD_PINNED);
-        dd_test_node(&network, 2, -20, 1, 0, DD_PINNED);
-        dd_test_node(&network, 3, 0.2, 0.1, 0.3, both ? DD_PINNED : DD_FREE);
-        dd_test_node(&network, 4, 20, 0, 0, DD_PINNED);
-        dd_test_node(&network, 5, 20, 9, 0, DD_PINNED);
-        dd_test_join(&network, 1, 2, b1, NULL);
-        dd_test_join(&network, 3, 4, b2, NULL);
-        dd_test_join(&network, 5, 3, b2, NULL);
+        network = dd_test_network(SPOTS({1, 0, 0, 0, DD_PINNED}, {2, -20, 1, 0, DD_PINNED},
+                                        {3, 0.2, 0.1, 0.3, both ? DD_PINNED : DD_FREE}, {4, 20, 0, 0, DD_PINNED},
+                                        {5, 20, 9, 0, DD_PINNED}),
+                                  LINES({1, 2, b1, NULL}, {3, 4, b2, NULL}, {5, 3, b2, NULL}));
         dd_test_copy(&before, &network);
         dd_serial serial = serial_of(&network, free_box, 1.0);
         assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
@@ -307,25 +261,6 @@ TEST(pins_hold)
         dd_test_conserved(&before, &network);
         dd_test_valid(&network, free_box);
     }
-}
-
-TEST(random_networks_keep_their_burgers_vectors)
-{
-    int64_t done = 0;
-    for (uint64_t seed = 0; seed < (slow_here() ? 12 : 60); seed++) {
-        FREED_BY(dd_network_free) dd_network network, before;
-        const double *box = seed % 3 ? cube : free_box;
-        dd_test_random(&network, seed, 50, 40, box);
-        dd_test_valid(&network, box);
-        dd_test_copy(&before, &network);
-        dd_serial serial = serial_of(&network, box, 1.0 + (double)(seed % 6));
-        for (int pass = 0; pass < 2; pass++) {
-            assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
-            dd_test_valid(&network, box);
-            dd_test_conserved(&before, &network);
-        }
-    }
-    assert_true(done > (slow_here() ? 50 : 250));
 }
 
 /* The part of the network outside stays as it is: same arms out of the patch, to the bit; and the same patch has the

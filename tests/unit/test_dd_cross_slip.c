@@ -6,8 +6,6 @@
 #include "motion/loading.h"
 #include "network/operations.h"
 
-static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100}, free_box[3] = {0, 0, 0};
-
 /* A slip system with another plane of the same Burgers vector; glide: in the planes, across b. */
 typedef struct crystal {
     dd_crystal kind;
@@ -49,12 +47,9 @@ static const dd_mover mover = {drag, NULL, &medium, 0};
 
 static dd_serial serial_of(dd_network *network, const double box[3], const crystal *c, double area_min)
 {
-    dd_rules rules = {.max_seg = 30, .min_seg = 4, .r_tol = 0.5, .area_min = area_min, .cross_slip = c->kind};
-    dd_serial serial;
-
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
-    dd_serial_init(&serial, network, corner, box, &rules, 7);
-    return serial;
+    return dd_test_serial(
+        network, box,
+        (dd_rules){.max_seg = 30, .min_seg = 4, .r_tol = 0.5, .area_min = area_min, .cross_slip = c->kind});
 }
 
 static void put(dd_network *network, dd_tag tag, const double middle[3], const crystal *c, double along, double aside,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patches: what they hold, and how they are written back. Many operations on a moving tangle are in
- * tests/mpi/test_dd_topology. */
+/* Patches: what they hold, and how they are written back; and operations on random networks.
+ * Those on a moving tangle are in tests/mpi/test_dd_topology. */
 #include "dd_networks.h"
+#include "slow.h"
 #include "unit.h"
 
+#include "motion/mobility.h"
 #include "network/operations.h"
 #include "network/rewire.h"
-
-static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 
 static dd_rules rules_of(double max_seg, double rann)
 {
@@ -89,4 +89,55 @@ TEST(planes_hold_line_and_burgers_vector)
     dd_v3_copy(n, tilted);
     dd__plane(x, x, none, n, n); /* out may be in */
     assert_memory_equal(n, tilted, sizeof n);
+}
+
+enum { REFINE, COARSEN, COLLIDE, SPLIT, KINDS };
+
+static int operate(dd_serial *serial, int kind, const dd_mover *mover, int64_t *done)
+{
+    return kind == REFINE    ? dd_serial_refine(serial, done)
+           : kind == COARSEN ? dd_serial_coarsen(serial, done)
+           : kind == COLLIDE ? dd_serial_collide(serial, done)
+                             : dd_serial_split(serial, mover, done);
+}
+
+static void glide(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                  double velocity[3])
+{
+    dd_mobility_velocity(user, node, to_neighbour, force, velocity);
+}
+
+TEST(operations_keep_a_networks_burgers_vectors)
+{
+    static const dd_mobility law[2] = {{.law = DD_BCC_0, .edge = 1, .screw = 0.5, .climb = 0.1},
+                                       {.law = DD_FCC_0, .edge = 1, .screw = 0.5, .climb = 1}};
+    const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
+    const dd_mover mover[3] = {
+        {dd_test_drag, NULL, &medium, 0}, {glide, &law[0], &medium, 0}, {glide, &law[1], &medium, 0}};
+    int64_t done[KINDS] = {0};
+
+    for (uint64_t seed = 0; seed < (slow_here() ? 24 : 160); seed++) {
+        FREED_BY(dd_network_free) dd_network network, before;
+        const double *box = seed % 3 ? cube : free_box;
+        dd_test_random(&network, seed, 30 + 10 * (int)(seed % 3), 40, box);
+        dd_test_valid(&network, box);
+        dd_test_copy(&before, &network);
+        dd_serial serial = dd_test_serial(&network, box, (dd_rules){.max_seg = 20, .min_seg = 4, .r_tol = 0.5});
+        for (int pass = 0; pass < 3; pass++) {
+            serial.rules.rann = 1.0 + (double)(seed % 6);
+            for (int turn = 0; turn < KINDS; turn++) {
+                const int kind = (turn + (int)seed) % KINDS;
+                const double force = dd_test_force(&network, pass);
+                assert_int_equal(operate(&serial, kind, &mover[(seed + (uint64_t)pass) % 3], &done[kind]), EQP_OK);
+                assert_true(kind != REFINE || fabs(dd_test_force(&network, pass) - force) < 1e-9);
+                dd_test_valid(&network, box);
+                dd_test_conserved(&before, &network);
+            }
+            serial.rules.max_seg = 10.0 * (pass + 2);
+            serial.rules.area_min = 40.0 * pass;
+        }
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        assert_true(done[kind] > (slow_here() ? 50 : 500));
+    }
 }

@@ -7,17 +7,11 @@
 
 #include "network/operations.h"
 
-static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 static const double b[3] = {1, 1, 0}, plane[3] = {0, 0, 1}, other_plane[3] = {0, 1, 0};
 
 static dd_serial serial_of(dd_network *network, const double box[3])
 {
-    dd_rules rules = {.max_seg = 20, .min_seg = 4, .r_tol = 0.5};
-    dd_serial serial;
-
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
-    dd_serial_init(&serial, network, corner, box, &rules, 7);
-    return serial;
+    return dd_test_serial(network, box, (dd_rules){.max_seg = 20, .min_seg = 4, .r_tol = 0.5});
 }
 
 TEST(rules_have_defaults_and_refuse_nonsense)
@@ -47,10 +41,7 @@ TEST(long_segments_are_cut_in_the_middle_across_the_box)
 {
     FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
-    dd_network_init(&network);
-    dd_test_node(&network, 3, 40, 0, 0, DD_PINNED);
-    dd_test_node(&network, 5, -36, 0, 0, DD_PINNED);
-    dd_test_join(&network, 3, 5, b, plane);
+    network = dd_test_network(SPOTS({3, 40, 0, 0, DD_PINNED}, {5, -36, 0, 0, DD_PINNED}), LINES({3, 5, b, plane}));
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 3; k++) {
             network.node[i].v[k] = 1 + i + k;
@@ -98,12 +89,8 @@ TEST(bends_are_refined)
 /* Node 2 between 1 and 3, at (x, y). */
 static void make_corner(dd_network *network, double x, double y, const double n1[3], const double n2[3])
 {
-    dd_network_init(network);
-    dd_test_node(network, 1, -8, 0, 0, DD_PINNED);
-    dd_test_node(network, 2, x, y, 0, DD_FREE);
-    dd_test_node(network, 3, 8, 0, 0, DD_PINNED);
-    dd_test_join(network, 1, 2, b, n1);
-    dd_test_join(network, 2, 3, b, n2);
+    *network = dd_test_network(SPOTS({1, -8, 0, 0, DD_PINNED}, {2, x, y, 0, DD_FREE}, {3, 8, 0, 0, DD_PINNED}),
+                               LINES({1, 2, b, n1}, {2, 3, b, n2}));
 }
 
 TEST(flat_and_short_ones_go)
@@ -164,13 +151,8 @@ TEST(small_loops_vanish)
 {
     FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
-    dd_network_init(&network);
-    dd_test_node(&network, 1, 49.5, 0, 0, DD_FREE);
-    dd_test_node(&network, 2, -49.5, 0, 0, DD_FREE);
-    dd_test_node(&network, 3, 49.9, 1, 0, DD_FREE);
-    dd_test_join(&network, 1, 2, b, plane);
-    dd_test_join(&network, 2, 3, b, plane);
-    dd_test_join(&network, 3, 1, b, plane);
+    network = dd_test_network(SPOTS({1, 49.5, 0, 0, DD_FREE}, {2, -49.5, 0, 0, DD_FREE}, {3, 49.9, 1, 0, DD_FREE}),
+                              LINES({1, 2, b, plane}, {2, 3, b, plane}, {3, 1, b, plane}));
     dd_serial serial = serial_of(&network, cube);
     assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
     assert_int_equal(done, 1);
@@ -182,17 +164,10 @@ TEST(a_triangle_at_a_junction_becomes_one_arm)
     const double other[3] = {0, -1, 1}, sum[3] = {1, 0, 1}, minus[3] = {-1, 0, -1};
     FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
-    dd_network_init(&network);
-    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
-    dd_test_node(&network, 2, 5, 0.1, 0, DD_FREE); /* between 1 and 3, which are joined as well */
-    dd_test_node(&network, 3, 10, 0, 0, DD_FREE);
-    dd_test_node(&network, 4, -10, 0, 0, DD_PINNED);
-    dd_test_node(&network, 5, 20, 5, 0, DD_PINNED);
-    dd_test_join(&network, 1, 2, b, NULL);
-    dd_test_join(&network, 2, 3, b, NULL);
-    dd_test_join(&network, 1, 3, other, NULL);
-    dd_test_join(&network, 3, 5, sum, NULL);
-    dd_test_join(&network, 1, 4, minus, NULL);
+    network = dd_test_network(
+        SPOTS({1, 0, 0, 0, DD_FREE}, {2, 5, 0.1, 0, DD_FREE}, {3, 10, 0, 0, DD_FREE}, {4, -10, 0, 0, DD_PINNED},
+              {5, 20, 5, 0, DD_PINNED}),
+        LINES({1, 2, b, NULL}, {2, 3, b, NULL}, {1, 3, other, NULL}, {3, 5, sum, NULL}, {1, 4, minus, NULL}));
     dd_test_valid(&network, free_box);
     dd_serial serial = serial_of(&network, free_box);
     serial.rules.max_seg = 12;
@@ -219,32 +194,6 @@ TEST(a_line_around_the_box_stays)
     assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
     assert_int_equal(done, 0);
     assert_int_equal(network.n, 3);
-}
-
-TEST(random_networks_keep_their_burgers_vectors)
-{
-    int64_t cut = 0, gone = 0;
-    for (uint64_t seed = 0; seed < 300; seed++) {
-        FREED_BY(dd_network_free) dd_network network, before;
-        const double *box = seed % 3 ? cube : free_box;
-        dd_test_random(&network, seed, 40, 20, box);
-        dd_test_valid(&network, box);
-        dd_test_copy(&before, &network);
-        dd_serial serial = serial_of(&network, box);
-        for (int pass = 0; pass < 4; pass++) {
-            const double force = dd_test_force(&network, pass % 3);
-            assert_int_equal(dd_serial_refine(&serial, &cut), EQP_OK);
-            assert_true(fabs(dd_test_force(&network, pass % 3) - force) < 1e-9);
-            dd_test_valid(&network, box);
-            dd_test_conserved(&before, &network);
-            serial.rules.max_seg = 10.0 * (pass + 2);
-            serial.rules.area_min = 40.0 * pass;
-            assert_int_equal(dd_serial_coarsen(&serial, &gone), EQP_OK);
-            dd_test_valid(&network, box);
-            dd_test_conserved(&before, &network);
-        }
-    }
-    assert_true(cut > 1000 && gone > 1000);
 }
 
 TEST(what_is_gone_is_not_done)

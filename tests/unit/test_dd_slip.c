@@ -8,20 +8,14 @@
 
 #include "network/operations.h"
 
-static const double corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
-
 /* A bow of two segments that is cut short: half base times height, by the sense of dd_swept_area(). */
 static void make_bow(dd_patch *patch)
 {
     static const double b[3] = {0, 0, 2};
     FREED_BY(dd_network_free) dd_network network;
 
-    dd_network_init(&network);
-    dd_test_node(&network, 1, 48, 0, 0, DD_FREE);
-    dd_test_node(&network, 2, -49, 1, 0, DD_FREE); /* across the face */
-    dd_test_node(&network, 3, -46, 0, 0, DD_FREE);
-    dd_test_join(&network, 1, 2, b, NULL);
-    dd_test_join(&network, 2, 3, b, NULL);
+    network = dd_test_network(SPOTS({1, 48, 0, 0, DD_FREE}, {2, -49, 1, 0, DD_FREE}, {3, -46, 0, 0, DD_FREE}),
+                              LINES({1, 2, b, NULL}, {2, 3, b, NULL}));
     dd_patch_init(patch, corner, cube);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(dd_patch_add(patch, dd_test_find(&network, (dd_tag[]){2, 1, 3}[i])), EQP_OK);

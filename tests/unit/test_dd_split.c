@@ -9,23 +9,6 @@
 #include "motion/mobility.h"
 #include "network/operations.h"
 
-static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
-
-/* All directions alike. */
-static void drag(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
-                 double velocity[3])
-{
-    double length = 0.0;
-
-    (void)user;
-    for (int i = 0; i < node->narms; i++) {
-        length += 0.5 * dd_v3_length(to_neighbour[i]);
-    }
-    for (int k = 0; k < 3; k++) {
-        velocity[k] = force[k] / length;
-    }
-}
-
 static void mobility(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
                      double velocity[3])
 {
@@ -40,12 +23,7 @@ static dd_medium weak(double core)
 
 static dd_serial serial_of(dd_network *network, const double box[3])
 {
-    dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = 0.5};
-    dd_serial serial;
-
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
-    dd_serial_init(&serial, network, corner, box, &rules, 7);
-    return serial;
+    return dd_test_serial(network, box, (dd_rules){.max_seg = 30, .min_seg = 5, .r_tol = 0.5});
 }
 
 static const double b1[3] = {1, 1, 0}, b2[3] = {-1, 0, 1};
@@ -53,16 +31,9 @@ static const double b1[3] = {1, 1, 0}, b2[3] = {-1, 0, 1};
 /* Node 9 where line 1 - 2 with b1 and line 3 - 4 with b2 cross. Arms of node 9 in this order. */
 static void make_crossing(dd_network *network, const double force[4][3])
 {
-    dd_network_init(network);
-    dd_test_node(network, 9, 0, 0, 0, DD_FREE);
-    dd_test_node(network, 1, -10, 5, 0, DD_PINNED);
-    dd_test_node(network, 2, 10, -5, 0, DD_PINNED);
-    dd_test_node(network, 3, -10, -5, 0, DD_PINNED);
-    dd_test_node(network, 4, 10, 5, 0, DD_PINNED);
-    dd_test_join(network, 1, 9, b1, NULL);
-    dd_test_join(network, 9, 2, b1, NULL);
-    dd_test_join(network, 3, 9, b2, NULL);
-    dd_test_join(network, 9, 4, b2, NULL);
+    *network = dd_test_network(SPOTS({9, 0, 0, 0, DD_FREE}, {1, -10, 5, 0, DD_PINNED}, {2, 10, -5, 0, DD_PINNED},
+                                     {3, -10, -5, 0, DD_PINNED}, {4, 10, 5, 0, DD_PINNED}),
+                               LINES({1, 9, b1, NULL}, {9, 2, b1, NULL}, {3, 9, b2, NULL}, {9, 4, b2, NULL}));
     dd_node *node = dd_test_find(network, 9);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(node->arm[i].tag, i + 1);
@@ -88,7 +59,7 @@ TEST(lines_that_are_pulled_apart_leave_each_other)
 {
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     FREED_BY(dd_network_free) dd_network network;
 
     make_crossing(&network, force);
@@ -108,7 +79,7 @@ TEST(lines_that_attract_zip_a_junction)
     for (int heavy = 0; heavy < 2; heavy++) {
         /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
         const dd_medium medium = weak(heavy ? 1.1 : 0.5);
-        const dd_mover mover = {drag, NULL, &medium, 0};
+        const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
         FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, force);
         assert_int_equal(split_once(&network, &mover), !heavy);
@@ -135,7 +106,7 @@ TEST(one_of_two_nodes_stays)
 {
     const double force[4][3] = {{0, 0, 2}, {0, 0, 2}, {0, 0, 0.5}, {0, 0, 0.5}};
     const dd_medium medium = weak(0.0);
-    dd_mover mover = {drag, NULL, &medium, 0};
+    dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     dd_network network;
 
     make_crossing(&network, force);
@@ -153,16 +124,12 @@ TEST(one_of_two_nodes_stays)
 TEST(two_crossing_lines_become_a_binary_junction)
 {
     const dd_medium medium = weak(0.5);
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     FREED_BY(dd_network_free) dd_network network;
     int64_t done = 0;
-    dd_network_init(&network);
-    dd_test_node(&network, 1, -10, 5, 0.2, DD_PINNED);
-    dd_test_node(&network, 2, 10, -5, 0.2, DD_PINNED);
-    dd_test_node(&network, 3, -10, -5, -0.2, DD_PINNED);
-    dd_test_node(&network, 4, 10, 5, -0.2, DD_PINNED);
-    dd_test_join(&network, 1, 2, b1, NULL);
-    dd_test_join(&network, 3, 4, b2, NULL);
+    network = dd_test_network(SPOTS({1, -10, 5, 0.2, DD_PINNED}, {2, 10, -5, 0.2, DD_PINNED},
+                                    {3, -10, -5, -0.2, DD_PINNED}, {4, 10, 5, -0.2, DD_PINNED}),
+                              LINES({1, 2, b1, NULL}, {3, 4, b2, NULL}));
     dd_serial serial = serial_of(&network, free_box);
     assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
     assert_int_equal(done, 1);
@@ -188,7 +155,7 @@ TEST(what_gains_nothing_stays)
     const double none[4][3] = {{0}}, same[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
     const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(1.0);
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     for (int i = 0; i < 3; i++) {
         FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, i == 0 ? none : i == 1 ? same : apart);
@@ -203,7 +170,7 @@ TEST(lines_that_attract_stay_together)
 {
     const double screw[3] = {1, 0, 0}, pull[4][3] = {{0, 0, 0.01}, {0, 0, 0.01}, {0, 0, -0.01}, {0, 0, -0.01}};
     const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1, .core = 0.01};
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     for (int sense = -1; sense <= 1; sense += 2) {
         FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, pull);
@@ -226,7 +193,7 @@ TEST(lines_that_remeshing_joins_stay_together)
 {
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
     const dd_medium medium = weak(0.0);
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     for (int is_short = 0; is_short < 2; is_short++) {
         FREED_BY(dd_network_free) dd_network network;
         make_crossing(&network, force);
@@ -241,7 +208,7 @@ TEST(order_of_arms_does_not_matter)
 {
     const double force[4][3] = {{-1, 0.3, 0.1}, {1.2, 0, -0.2}, {-0.7, 0.1, 0}, {1, -0.2, 0.3}};
     const dd_medium medium = {.mu = 0.2, .nu = 0.3, .a = 1, .core = 0.1};
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     double first[4][3];
     for (int order = 0; order < 24; order++) {
         FREED_BY(dd_network_free) dd_network network;
@@ -292,39 +259,11 @@ TEST(halves_glide)
     }
 }
 
-TEST(random_networks_keep_their_burgers_vectors)
-{
-    const dd_mobility bcc = {.law = DD_BCC_0, .edge = 1, .screw = 0.5, .climb = 0.1};
-    const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 0.5, .climb = 1};
-    int64_t done = 0;
-    for (uint64_t seed = 0; seed < (slow_here() ? 12 : 100); seed++) {
-        FREED_BY(dd_network_free) dd_network network, before;
-        const double *box = seed % 2 ? cube : free_box;
-        const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
-        const dd_mover mover[3] = {
-            {drag, NULL, &medium, 0}, {mobility, &bcc, &medium, 0}, {mobility, &fcc, &medium, 0}};
-        dd_test_random(&network, seed, 30, 40, box);
-        dd_test_valid(&network, box);
-        dd_test_copy(&before, &network);
-        dd_serial serial = serial_of(&network, box);
-        for (int pass = 0; pass < 3; pass++) {
-            assert_int_equal(dd_serial_split(&serial, &mover[(seed + pass) % 3], &done), EQP_OK);
-            dd_test_valid(&network, box);
-            dd_test_conserved(&before, &network);
-        }
-        int64_t other = 0;
-        assert_int_equal(dd_serial_collide(&serial, &other), EQP_OK);
-        dd_test_valid(&network, box);
-        dd_test_conserved(&before, &network);
-    }
-    assert_true(done > (slow_here() ? 50 : 500));
-}
-
 TEST(failing_allocations_change_nothing)
 {
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
     const dd_medium medium = weak(0.5);
-    const dd_mover mover = {drag, NULL, &medium, 0};
+    const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
     SKIP_IF(!failing_malloc_works);
     for (int64_t k = 0, failures = 1; failures; k++) {
         FREED_BY(dd_network_free) dd_network network;
