@@ -11,6 +11,11 @@ typedef struct input {
     double low[3], box[3], maxseg;
 } input;
 
+static void free_input(input *base)
+{
+    dd_network_free(&base->network);
+}
+
 static input generate(const char *text)
 {
     dd_generator generator;
@@ -93,7 +98,7 @@ TEST(chains_repeat)
     static const int count[5][3] = {{1, 1, 1}, {2, 1, 1}, {2, 2, 2}, {3, 1, 4}, {1, 5, 2}};
 
     for (size_t t = 0; t < sizeof text / sizeof text[0]; t++) {
-        input base = generate(text[t]);
+        FREED_BY(free_input) input base = generate(text[t]);
         for (int k = 0; k < 5; k++) {
             dd_tiling tiling = tile(&base, count[k][0], count[k][1], count[k][2]);
             FREED_BY(dd_network_free) dd_network one = check(&base, &tiling, 1), many = check(&base, &tiling, 3);
@@ -104,14 +109,13 @@ TEST(chains_repeat)
                 assert_memory_equal(a->arm, b->arm, (size_t)a->narms * sizeof *a->arm);
             }
         }
-        dd_network_free(&base.network);
     }
 }
 
 /* One tile is the base itself. */
 TEST(one_tile_changes_nothing)
 {
-    input base = line(7, DD_TAG(3, 1), 9, 10);
+    FREED_BY(free_input) input base = line(7, DD_TAG(3, 1), 9, 10);
     dd_tiling tiling = tile(&base, 1, 1, 1);
     FREED_BY(dd_network_free) dd_network made = check(&base, &tiling, 1);
 
@@ -121,13 +125,12 @@ TEST(one_tile_changes_nothing)
         assert_memory_equal(made.node[n].v, base.network.node[n].v, sizeof made.node[n].v);
         assert_memory_equal(made.node[n].arm, base.network.node[n].arm, 2 * sizeof(dd_arm));
     }
-    dd_network_free(&base.network);
 }
 
 /* Two copies along the line are one line twice as long; two across are two lines. */
 TEST(lines_go_on_in_the_next_tile)
 {
-    input base = line(0, 1, 2, 3);
+    FREED_BY(free_input) input base = line(0, 1, 2, 3);
     base.network.node[0].home = base.network.node[0].arm[0].home = 5; /* of another run: not the copies' */
     dd_tiling along = tile(&base, 2, 1, 1), across = tile(&base, 1, 2, 1);
     FREED_BY(dd_network_free) dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
@@ -147,33 +150,28 @@ TEST(lines_go_on_in_the_next_tile)
     }
     assert_near(one.node[0].x[0], -45.0, 1e-12);
     assert_near(one.node[dd_network_find(&one, 4)].x[0], 55.0, 1e-12);
-    dd_network_free(&base.network);
 }
 
 TEST(large_tags_fit_or_are_refused)
 {
-    const int count[3] = {1000, 1000, 1};
+    static const struct {
+        dd_tag tag[4], last; /* the tag of the last node in tile 5 */
+        bool by_domain;
+    } cases[] = {{{1, 2, UINT32_MAX - 1, DD_TAG(2, 5)}, DD_TAG(17, 5), true},
+                 {{1, 2, 3, DD_TAG(2, 5)}, DD_TAG(2, 35), false}};
     dd_tiling tiling;
 
-    input base = line(1, 2, UINT32_MAX - 1, DD_TAG(2, 5));
-    tiling = tile(&base, 2, 3, 1);
-    assert_true(tiling.by_domain && tiling.span == 3);
-    dd_network made = check(&base, &tiling, 2);
-    assert_true(dd_tiling_tag(&tiling, 5, DD_TAG(2, 5)) == DD_TAG(17, 5));
-    dd_network_free(&made);
-    dd_network_free(&base.network);
-
-    base = line(1, 2, 3, DD_TAG(2, 5));
-    tiling = tile(&base, 2, 3, 1);
-    assert_false(tiling.by_domain);
-    assert_true(dd_tiling_tag(&tiling, 5, DD_TAG(2, 5)) == DD_TAG(2, 35));
-    made = check(&base, &tiling, 2);
-    dd_network_free(&made);
-    dd_network_free(&base.network);
-
-    base = line(1, 2, UINT32_MAX - 1, DD_TAG(5000, 5));
-    assert_int_equal(dd_tiling_init(&tiling, &base.network, count, base.low, base.box), EQP_ERR_OVERFLOW);
-    dd_network_free(&base.network);
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        FREED_BY(free_input) input base = line(cases[i].tag[0], cases[i].tag[1], cases[i].tag[2], cases[i].tag[3]);
+        tiling = tile(&base, 2, 3, 1);
+        assert_int_equal(tiling.by_domain, cases[i].by_domain);
+        assert_true(!tiling.by_domain || tiling.span == 3);
+        FREED_BY(dd_network_free) dd_network made = check(&base, &tiling, 2);
+        assert_true(dd_tiling_tag(&tiling, 5, DD_TAG(2, 5)) == cases[i].last);
+    }
+    FREED_BY(free_input) input base = line(1, 2, UINT32_MAX - 1, DD_TAG(5000, 5));
+    assert_int_equal(dd_tiling_init(&tiling, &base.network, (int[]){1000, 1000, 1}, base.low, base.box),
+                     EQP_ERR_OVERFLOW);
 }
 
 TEST(errors)
@@ -191,7 +189,7 @@ TEST(errors)
     assert_int_equal(dd_tiling_parse("1,1000,3", count, NULL), EQP_OK);
     assert_true(count[0] == 1 && count[1] == 1000 && count[2] == 3);
 
-    input base = line(0, 1, 2, 3);
+    FREED_BY(free_input) input base = line(0, 1, 2, 3);
     const int two[3] = {1, 1, 2}, none[3] = {1, 0, 1};
     const double open[3] = {100, 64, 0};
     dd_tiling tiling;
@@ -208,25 +206,20 @@ TEST(errors)
     dd_network_remove(&base.network, 0);
     assert_int_equal(dd_tiling_make(&tiling, &base.network, 0, 1, &made), EQP_ERR_DATA);
     assert_int_equal(made.n, 4);
-    dd_network_free(&base.network);
+}
+
+static int make_tiles(void *base)
+{
+    const dd_tiling tiling = tile(base, 2, 2, 1);
+    FREED_BY(dd_network_free) dd_network made;
+    dd_network_init(&made);
+    const int code = dd_tiling_make(&tiling, &((input *)base)->network, 0, 4, &made);
+    assert_true(code == EQP_OK || made.n == 0);
+    return code;
 }
 
 TEST(failing_allocations)
 {
-    SKIP_IF(!failing_malloc_works);
-    input base = line(0, 1, 2, 3);
-    dd_tiling tiling = tile(&base, 2, 2, 1);
-    for (int64_t k = 0;; k++) {
-        FREED_BY(dd_network_free) dd_network made;
-        dd_network_init(&made);
-        failing_malloc_start(k);
-        int code = dd_tiling_make(&tiling, &base.network, 0, 4, &made);
-        int64_t failures = failing_malloc_stop();
-        assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
-        assert_true(failures == 0 || made.n == 0);
-        if (failures == 0) {
-            break;
-        }
-    }
-    dd_network_free(&base.network);
+    FREED_BY(free_input) input base = line(0, 1, 2, 3);
+    assert_true(failing_malloc_sweep(make_tiles, &base, EQP_ERR_MEMORY) > 0);
 }

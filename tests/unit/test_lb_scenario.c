@@ -147,26 +147,28 @@ TEST(work_in_pieces_is_the_same_work)
     lb_work_free(&work);
 }
 
-TEST(lack_of_memory_leaves_nothing)
+static int create_all(void *recipe)
 {
     const double load[1] = {1};
+    lb_scenario *s = NULL, *record = NULL;
+    lb_work work = {.array = NULL};
+    int code;
+
+    EQP_TRY(lb_scenario_create(recipe, &s));
+    EQP_TRY(lb_scenario_replay(1, 1, load, &record));
+    EQP_TRY(lb_work_create(64, &work));
+done:
+    assert_true(code == EQP_OK || work.array == NULL);
+    lb_scenario_free(s);
+    lb_scenario_free(record);
+    lb_work_free(&work);
+    return code;
+}
+
+TEST(lack_of_memory_leaves_nothing)
+{
     app_recipe recipe;
-    int64_t left = 0;
-    bool failed = failing_malloc_works;
 
     assert_int_equal(app_recipe_parse(&lb_scenarios, "walk", &recipe, NULL), EQP_OK);
-    for (; failed; left++) {
-        lb_scenario *s = NULL, *record = NULL;
-        lb_work work = {.array = NULL};
-        failing_malloc_start(left);
-        const int codes[] = {lb_scenario_create(&recipe, &s), lb_scenario_replay(1, 1, load, &record),
-                             lb_work_create(64, &work)};
-        failed = failing_malloc_stop() > 0;
-        assert_true((codes[0] == EQP_OK) == (s != NULL) && (codes[1] == EQP_OK) == (record != NULL));
-        assert_int_equal(codes[2], failed ? EQP_ERR_MEMORY : EQP_OK);
-        lb_scenario_free(s);
-        lb_scenario_free(record);
-        lb_work_free(&work);
-    }
-    assert_true(!failing_malloc_works || left == 6);
+    assert_true(failing_malloc_sweep(create_all, &recipe, EQP_ERR_MEMORY) >= 5);
 }
