@@ -13,9 +13,10 @@ refused_by_all nonsense --generate plummer:n=100 --schedule nonsense
 refused schedule --generate plummer:n=100 --schedule factoring --compare none,sfc --parts 2
 
 for ranks in 1 3; do
-    for balance in none 'sfc --rebalance 1'; do
+    for balance in 'none --opening relative' 'sfc --opening relative --rebalance 1' 'none --cutoff 0.2 --precision double' \
+        'interaction --sample-rate 0.05 --imbalance-tol 0.0005 --costs nominal --rebalance never'; do
         # shellcheck disable=SC2206 # a list of words
-        common=(--generate clusters:n=3000 --steps 2 --opening relative --balance $balance --quiet)
+        common=(--generate clusters:n=3000 --steps 2 --balance $balance --quiet)
         expect "$ranks" "${common[@]}" --forces kept.hdf5 --report kept
         expect "$ranks" "${common[@]}" --forces handed.hdf5 --report handed --schedule factoring
         # Homes that follow measured loads change nothing: whole groups have the same bits wherever they are computed.
@@ -36,4 +37,10 @@ for i, (a, b) in enumerate(zip(kept["steps"], handed["steps"])):
 PY
     done
 done
+
+# One rank has nearly all the work, and idle ranks take some of it.
+expect 3 --generate clusters:n=4000 --steps 2 --group-size 8 --balance sfc --share speeds:900,1,1 --report lopsided \
+    --schedule static --quiet
+[ "$(python3 -c 'import json; print(sum(step["handed"] for step in json.load(open("lopsided/report.json"))["steps"]) > 0)')" = True ] ||
+    fail "nothing was handed out"
 finish

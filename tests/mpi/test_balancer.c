@@ -68,6 +68,7 @@ static eqp_balancer_options options_of(const char *method)
 {
     eqp_balancer_options options;
 
+    CHECK_EQUAL(eqp_balancer_options_init(&options, 3), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
     CHECK_EQUAL(eqp_choice_parse(NULL, NULL, method, &options.method, NULL), EQP_OK);
     return options;
@@ -583,24 +584,6 @@ static void a_balancer_fails_on_all_ranks_or_on_none(MPI_Comm comm)
     }
 }
 
-static void what_cannot_be_is_refused(MPI_Comm comm)
-{
-    world w;
-    eqp_problem problem = make_world(comm, &w);
-    eqp_balancer_options options = options_of("sfc");
-    eqp_balancer *balancer = NULL;
-
-    CHECK_EQUAL(eqp_balancer_options_init(&options, 3), EQP_ERR_ARGUMENT);
-    options.imbalance_tol = -1;
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
-    options = options_of("sfc");
-    problem.survey = NULL;
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_balancer_create(comm, NULL, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
-    CHECK(balancer == NULL);
-    eqp_balancer_free(NULL);
-}
-
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -616,7 +599,6 @@ int main(int argc, char **argv)
         MPI_TEST(the_first_map_needs_no_knowledge),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
         MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none),
-        MPI_TEST(what_cannot_be_is_refused),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

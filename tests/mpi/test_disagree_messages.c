@@ -41,8 +41,10 @@ static int route_create(const seat *s)
     all.bytes = number(s, "blocks.bytes", 16);
     all.blocks.first = OR_NULL("blocks.first", all.blocks.first);
     all.first[1] = is(s, "blocks.first: descending") ? -1 : all.first[1];
+    all.first[0] = is(s, "blocks.first: not from 0");
     all.blocks.rank = OR_NULL("blocks.rank", all.blocks.rank);
     all.rank[0] = is(s, "blocks.rank: no rank") ? s->size : all.rank[0];
+    all.rank[s->size - 1] -= is(s, "blocks.rank: not ascending");
     all.blocks.back = is(s, "blocks.back: true for false");
     all.blocks.code = is(s, "blocks.code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK;
     const int code = CALL(s, eqp_route_create(s->argument, OR_NULL("plan", &plan), OR_NULL("blocks", &all.blocks),
@@ -141,8 +143,9 @@ static void rows_of_routes(MPI_Comm comm)
          route_create,
          {[ALONE] = "comm: NULL",
           [WRONG] = "plan: NULL; plan.broadcast: -1; plan.node: 0; blocks: NULL; blocks.n: -1; blocks.id: NULL; "
-                    "blocks.bytes: NULL; blocks.bytes: -1; blocks.first: NULL; blocks.first: descending; blocks.rank: "
-                    "NULL; blocks.rank: no rank; route: NULL",
+                    "blocks.bytes: NULL; blocks.bytes: -1; blocks.first: NULL; blocks.first: descending; blocks.first: "
+                    "not from 0; blocks.rank: "
+                    "NULL; blocks.rank: no rank; blocks.rank: not ascending; route: NULL",
           [SAME] = "plan.stages: another; plan.broadcast: 4 for 0; plan.node: all for 1; blocks.back: true for false",
           [DATA] = "blocks.code: EQP_ERR_DATA",
           [FINE] = "blocks.n: 0; blocks.bytes: 8 for 16"}},

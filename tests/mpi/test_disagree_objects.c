@@ -49,8 +49,9 @@ static int feedback_balance(const seat *s)
     share.state.checks += is(s, "share.state: another step");
     before = share;
     const int code =
-        CALL(s, eqp_feedback_balance(s->argument, number(s, "load", 10), number(s, "item_size", 8),
-                                     OR_NULL("data", &items), OR_NULL("share", &share), OR_NULL("verdict", &verdict)));
+        CALL(s, eqp_feedback_balance(s->argument, is(s, "load: INT64_MAX") ? INT64_MAX : number(s, "load", 10),
+                                     number(s, "item_size", 8), OR_NULL("data", &items), OR_NULL("share", &share),
+                                     OR_NULL("verdict", &verdict)));
     CHECK(!code || memcmp(&share, &before, sizeof share) == 0);
     free(items);
     return code;
@@ -71,6 +72,7 @@ static void rows_of_feedback(MPI_Comm comm)
           [WRONG] = "load: -1; data: NULL; share: NULL; share.low: one later; share.high: one earlier; share.best_low: "
                     "one later; share.best_high: one earlier; verdict: NULL",
           [SAME] = "item_size: 4 for 8; item_size: 0; share.state: another step",
+          [TOO_LARGE] = "load: INT64_MAX",
           [FINE] = "load: 500 for 10"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);

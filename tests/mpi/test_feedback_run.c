@@ -175,62 +175,6 @@ static void what_is_piled_up_is_spread(MPI_Comm comm)
     CHECK(share.low == before.low && share.high == before.high);
 }
 
-static void loads_and_options_that_are_none_are_refused_by_all(MPI_Comm comm)
-{
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-    eqp_feedback_options options = eqp_feedback_options_defaults();
-    eqp_feedback_share share, before;
-    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_LAST_STEP;
-    int item = 5, *items = &item;
-
-    CHECK_EQUAL(eqp_feedback_share_init(comm, -1, &options, &share), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_feedback_share_init(comm, rank == nranks - 1 ? 7 : 8, &options, &share),
-                nranks > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
-    options.patience = rank == 0 ? 0 : 1;
-    CHECK_EQUAL(eqp_feedback_share_init(comm, 8, &options, &share), EQP_ERR_ARGUMENT);
-    options.patience = 1;
-    CHECK_EQUAL(eqp_feedback_share_init(comm, nranks, &options, &share), EQP_OK);
-    before = share;
-    CHECK_EQUAL(eqp_feedback_balance(comm, rank == 0 ? -1 : 1, 0, NULL, &share, &verdict), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_feedback_balance(comm, INT64_MAX, 0, NULL, &share, &verdict),
-                nranks > 1 ? EQP_ERR_OVERFLOW : EQP_OK);
-    if (nranks > 1) {
-        CHECK(memcmp(&share, &before, sizeof share) == 0);
-        CHECK_EQUAL(verdict, EQP_FEEDBACK_LAST_STEP);
-        CHECK_EQUAL(eqp_feedback_balance(comm, 1, rank == 0 ? sizeof item : 8, &items, &share, &verdict),
-                    EQP_ERR_ARGUMENT);
-        CHECK(items == &item);
-    }
-    items = NULL;
-    CHECK_EQUAL(eqp_feedback_balance(comm, 1, sizeof item, &items, &share, &verdict), EQP_ERR_ARGUMENT);
-}
-
-/* Ranks with different rules would reach different verdicts and deadlock. */
-static void options_that_differ_are_refused_by_all(MPI_Comm comm)
-{
-    const int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
-    const int expected = mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
-
-    for (int field = 0; field < 4; field++) {
-        eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
-        eqp_feedback_share share = {.low = -7};
-
-        CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), EQP_OK);
-        share.low = -7;
-        if (last) {
-            options.rule = field == 0 ? EQP_FEEDBACK_PAPER : options.rule;
-            options.max_steps += field == 1;
-            options.threshold = field == 2 ? nextafter(options.threshold, 1) : options.threshold;
-            options.patience += field == 3;
-        }
-        CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), expected);
-        CHECK(share.low >= 0 || (expected == EQP_ERR_ARGUMENT && share.low == -7));
-    }
-    eqp_feedback_options zero = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, 10, last ? -0.0 : 0.0, 3};
-    eqp_feedback_share share;
-    CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &zero, &share), EQP_OK); /* the same number */
-}
-
 static int balance_with_little_memory(MPI_Comm comm, void *user)
 {
     const int64_t *load = user;
@@ -276,8 +220,6 @@ int main(int argc, char **argv)
         MPI_TEST(ranks_do_what_a_simulation_of_them_does),
         MPI_TEST(a_last_step_that_was_bad_is_taken_back),
         MPI_TEST(what_is_piled_up_is_spread),
-        MPI_TEST(loads_and_options_that_are_none_are_refused_by_all),
-        MPI_TEST(options_that_differ_are_refused_by_all),
         MPI_TEST(data_of_any_size_move),
         MPI_TEST(lack_of_memory_fails_on_all_ranks_or_on_none),
     };
