@@ -3,7 +3,7 @@
  * are damaged in many ways are in the corpus of the fuzz target traces. */
 #include "snapshot_files.h"
 
-#include "ids.h"
+#include "keys.h"
 #include "trace.h"
 
 #include <hdf5.h>
@@ -513,14 +513,14 @@ TEST(crafted_numbers_do_not_collide)
 
     assert_true(inverse * UINT64_C(0x9e3779b97f4a7c15) == 1);
     for (int k = 0; k < 2; k++) {
-        rf_ids ids = {.n = 0};
+        rf_keys ids = {.n = 0};
         int64_t index;
         for (uint64_t i = 1; ids.n < 10000 << k; i++) {
             const uint64_t id = inverse * (i << 50 | (i >> 14) << 20);
-            assert_int_equal(id >> 63 == 0 ? rf_ids_take(&ids, (int64_t)id, &index) : EQP_OK, EQP_OK);
+            assert_int_equal(id >> 63 == 0 ? rf_keys_take(&ids, &(int64_t){(int64_t)id}, &index) : EQP_OK, EQP_OK);
         }
         work[k] = ids.probes;
-        rf_ids_free(&ids);
+        rf_keys_free(&ids);
     }
     assert_true(work[0] < 6 * 10000 && 2 * work[1] < 5 * work[0]);
 }

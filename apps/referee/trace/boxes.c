@@ -153,7 +153,7 @@ done:
 
 int rf_read_boxes(rf_build *build, const char *path, eqp_message *message)
 {
-    boxes b = {.build = build, .message = message};
+    boxes b = {.build = build, .known = {.more = RF_KEY_WORDS - 1}, .message = message};
     rf_lines lines = {.stream = NULL};
     bool end = false;
     char separator = ' ';

@@ -29,9 +29,9 @@ void rf_build_free(rf_build *build)
     for (int64_t i = 0; i < build->items.n && build->item != NULL; i++) {
         free(build->item[i].name);
     }
-    rf_ids_free(&build->items);
-    rf_ids_free(&build->phases);
-    rf_ids_free(&build->blocks);
+    rf_keys_free(&build->items);
+    rf_keys_free(&build->phases);
+    rf_keys_free(&build->blocks);
     free(build->block_bytes);
     free(build->rank_bytes);
     free(build->item);
@@ -135,7 +135,7 @@ static int find_item(rf_build *b, int64_t id, int64_t *index, eqp_message *messa
 
     EQP_TRY(id >= 0 ? EQP_OK
                     : rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld: numbers begin with 0", (long long)id));
-    EQP_TRY(rf_ids_take(&b->items, id, index));
+    EQP_TRY(rf_keys_take(&b->items, &id, index));
     if (b->items.n > before) {
         /* where it fails the item is there without its record: nothing more is read then */
         EQP_TRY(eqp_array_reserve(&b->item, &b->item_room, b->items.room, sizeof *b->item));
@@ -199,7 +199,7 @@ static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item, eqp_me
     item->needs.block = needs->block;
     if (needs->block >= 0) {
         const int64_t before = b->blocks.n;
-        EQP_TRY(rf_ids_take(&b->blocks, needs->block, &block));
+        EQP_TRY(rf_keys_take(&b->blocks, &needs->block, &block));
         EQP_TRY(eqp_array_reserve(&b->block_bytes, &b->block_room, b->blocks.room, sizeof *b->block_bytes));
         b->block_bytes[block] = most(block < before ? b->block_bytes[block] : 0.0, needs->block_bytes);
         item->needs.block = block;
@@ -236,7 +236,7 @@ int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message
 
     EQP_TRY(check_row(b, row, message));
     EQP_TRY(find_item(b, row->item, &i, message));
-    EQP_TRY(rf_ids_take(&b->phases, row->phase, &p));
+    EQP_TRY(rf_keys_take(&b->phases, &row->phase, &p));
     EQP_TRY(eqp_array_reserve(&b->row, &b->row_room, b->nrows + 1, sizeof *b->row));
     rf_kept_item *item = &b->item[i];
     if (item->seen && item->fixed != row->fixed) {
@@ -296,7 +296,7 @@ int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int6
         EQP_TRY(phase >= 0
                     ? EQP_OK
                     : rf_build_refuse(b, EQP_ERR_DATA, message, "phase %lld: phases begin with 0", (long long)phase));
-        EQP_TRY(rf_ids_take(&b->phases, phase, &p));
+        EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
     }
     EQP_TRY(eqp_array_reserve(&b->edge, &b->edge_room, b->nedges + 1, sizeof *b->edge));
     b->edge[b->nedges++] = (rf_kept_edge){.from = (int32_t)i,
@@ -318,7 +318,7 @@ int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, i
     int code;
 
     for (int64_t phase = first; phase <= last && !named; phase++) { /* else the file before has named them */
-        EQP_TRY(rf_ids_take(&b->phases, phase, &p));
+        EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
     }
     EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, b->nrepeats + 1, sizeof *b->repeat));
     b->repeat[b->nrepeats++] = (rf_kept_repeat){first, last, row, end};

@@ -97,7 +97,7 @@ typedef struct rf_vt_message {
     int64_t bytes, phase;
 } rf_vt_message;
 
-/* Names of vt's tasks in all files, and the messages that refer to them. Start from zeros. */
+/* Names of tasks of vt in all files, and the messages that refer to them. Starts from zeros but keys.more. */
 typedef struct rf_vt_names {
     rf_keys keys;
     int64_t *id; /* [keys.n] of the task, or RF_NONE */

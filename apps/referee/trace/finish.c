@@ -22,7 +22,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* place [t->n]: rank of each kept item by number; sorted: the kept items; *n: their count. */
-static int sort_ids(const rf_ids *t, const rf_kept_item *keep, int64_t **sorted, int64_t **place, int64_t *n)
+static int sort_ids(const rf_keys *t, const rf_kept_item *keep, int64_t **sorted, int64_t **place, int64_t *n)
 {
     numbered *all = NULL;
     int code;
@@ -34,7 +34,7 @@ static int sort_ids(const rf_ids *t, const rf_kept_item *keep, int64_t **sorted,
     for (int64_t i = 0; i < t->n; i++) {
         (*place)[i] = -1;
         if (keep == NULL || keep[i].seen) {
-            all[(*n)++] = (numbered){t->id[i], i};
+            all[(*n)++] = (numbered){t->word[i], i};
         }
     }
     qsort(all, (size_t)*n, sizeof *all, by_id);
@@ -295,8 +295,8 @@ static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *pha
         const rf_kept_row *row = &b->row[r];
         if (t->load[t->row[phase[row->phase]] * t->n + item[row->item]] >= 0) {
             char what[100];
-            snprintf(what, sizeof what, "item %lld stands twice in phase %lld", (long long)b->items.id[row->item],
-                     (long long)b->phases.id[row->phase]);
+            snprintf(what, sizeof what, "item %lld stands twice in phase %lld", (long long)b->items.word[row->item],
+                     (long long)b->phases.word[row->phase]);
             rf_build_say(b->file[row->path].path, b->unit, row->number, what, message);
             EQP_TRY(EQP_ERR_DATA);
         }
@@ -377,7 +377,7 @@ static int place_edge(const rf_build *b, const rf_kept_edge *e, const int64_t *i
     if (*bin < 0 && !lenient) {
         char what[100];
         snprintf(what, sizeof what, "an edge to item %lld, which is not among the items",
-                 (long long)b->items.id[item[e->from] < 0 ? e->from : e->to]);
+                 (long long)b->items.word[item[e->from] < 0 ? e->from : e->to]);
         rf_build_say(b->file[e->path].path, b->unit, e->number, what, message);
         return EQP_ERR_DATA;
     }

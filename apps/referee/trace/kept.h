@@ -4,7 +4,7 @@
 #define RF_KEPT_H
 
 #include "build.h"
-#include "ids.h"
+#include "keys.h"
 
 /* A row as it is kept. */
 typedef struct rf_kept_row {
@@ -44,7 +44,7 @@ typedef struct rf_kept_file {
 
 struct rf_build {
     int64_t wanted;
-    rf_ids items, phases, blocks;
+    rf_keys items, phases, blocks;
     double *block_bytes; /* [blocks.n] */
     double *rank_bytes;  /* [rank_room] */
     rf_kept_item *item;

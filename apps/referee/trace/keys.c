@@ -1,83 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _DEFAULT_SOURCE /* getentropy */
 #include "keys.h"
-
-#include "ids.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-struct rf_key {
-    int64_t word[RF_KEY_WORDS];
-    int64_t next; /* of the same slot, or -1 */
-};
-
-static uint64_t hash(const rf_keys *keys, const int64_t word[RF_KEY_WORDS])
+static const int64_t *key_of(const rf_keys *t, int64_t number)
 {
-    uint64_t x = keys->seed;
-
-    for (int d = 0; d < RF_KEY_WORDS; d += 2) {
-        x = eqp_random_bits(x, (uint64_t)word[d], (uint64_t)word[d + 1]);
-    }
-    return x;
+    return t->word + number * (1 + t->more);
 }
 
-static int grow(rf_keys *keys)
+static bool is_key(const rf_keys *t, int64_t number, const int64_t *word)
 {
-    const int64_t n = keys->nslots > 0 ? 2 * keys->nslots : 256;
+    return memcmp(key_of(t, number), word, (size_t)(1 + t->more) * sizeof *word) == 0;
+}
+
+static uint64_t slot_of(const rf_keys *t, int64_t size, const int64_t *word)
+{
+    uint64_t x = t->seed;
+
+    for (int d = 0; d <= t->more; d++) {
+        x = eqp_random_bits(x, (uint64_t)d, (uint64_t)word[d]);
+    }
+    return x & (uint64_t)(size - 1);
+}
+
+static int grow(rf_keys *t)
+{
+    const int64_t size = t->size > 0 ? 2 * t->size : 64;
     int64_t *slot = NULL;
     int code;
 
-    keys->seed = keys->seed != 0 ? keys->seed : rf_hash_seed();
-    EQP_TRY(eqp_array_create(&slot, n, sizeof *slot));
-    memset(slot, -1, (size_t)n * sizeof *slot);
-    for (int64_t i = 0; i < keys->n; i++) {
-        int64_t *first = &slot[hash(keys, keys->key[i].word) % (uint64_t)n];
-        keys->key[i].next = *first;
-        *first = i;
+    if (t->seed == 0) {
+        /* Without entropy a file that was made to collide is slow, not wrong. */
+        t->seed = getentropy(&t->seed, sizeof t->seed) == 0 ? t->seed | 1 : 1;
     }
-    free(keys->slot);
-    keys->slot = slot;
-    keys->nslots = n;
+    EQP_TRY(eqp_array_create(&slot, size, sizeof *slot));
+    for (int64_t i = 0; i < t->n; i++) {
+        uint64_t at = slot_of(t, size, key_of(t, i));
+        for (t->probes++; slot[at] != 0; t->probes++) {
+            at = (at + 1) & (uint64_t)(size - 1);
+        }
+        slot[at] = i + 1;
+    }
+    free(t->slot);
+    t->slot = slot;
+    t->size = size;
 done:
     return code;
 }
 
-int64_t rf_keys_find(const rf_keys *keys, const int64_t word[RF_KEY_WORDS])
+/* The slot of a key, or the empty one where it belongs. */
+static uint64_t look_up(const rf_keys *t, const int64_t *word, int64_t *probes)
 {
-    int64_t i = keys->nslots > 0 ? keys->slot[hash(keys, word) % (uint64_t)keys->nslots] : -1;
+    uint64_t at = slot_of(t, t->size, word);
 
-    while (i >= 0 && memcmp(keys->key[i].word, word, sizeof keys->key[i].word) != 0) {
-        i = keys->key[i].next;
+    for (++*probes; t->slot[at] != 0 && !is_key(t, t->slot[at] - 1, word); ++*probes) {
+        at = (at + 1) & (uint64_t)(t->size - 1);
     }
-    return i;
+    return at;
 }
 
-int rf_keys_take(rf_keys *keys, const int64_t word[RF_KEY_WORDS], int64_t *number)
+int64_t rf_keys_find(const rf_keys *keys, const int64_t *word)
 {
+    return keys->size > 0 ? keys->slot[look_up(keys, word, &(int64_t){0})] - 1 : -1;
+}
+
+int rf_keys_take(rf_keys *keys, const int64_t *word, int64_t *number)
+{
+    rf_keys *const t = keys;
     int code = EQP_OK;
 
-    *number = rf_keys_find(keys, word);
-    if (*number >= 0) {
-        return EQP_OK;
+    for (int64_t guess = t->newest; guess < t->n && guess <= t->newest + 1; guess++) {
+        if (is_key(t, guess, word)) { /* as before, or the next one as in the phase before */
+            *number = t->newest = guess;
+            return EQP_OK;
+        }
     }
-    if (keys->n >= keys->nslots) {
-        EQP_TRY(grow(keys));
+    if (2 * (t->n + 1) > t->size) {
+        EQP_TRY(grow(t));
     }
-    EQP_TRY(eqp_array_reserve(&keys->key, &keys->room, keys->n + 1, sizeof *keys->key));
-    int64_t *slot = &keys->slot[hash(keys, word) % (uint64_t)keys->nslots];
-    memcpy(keys->key[keys->n].word, word, sizeof keys->key->word);
-    keys->key[keys->n].next = *slot;
-    *number = *slot = keys->n++;
+    const uint64_t at = look_up(t, word, &t->probes);
+    if (t->slot[at] == 0) {
+        EQP_TRY(t->n < INT32_MAX ? EQP_OK : EQP_ERR_OVERFLOW);
+        EQP_TRY(eqp_array_reserve(&t->word, &t->room, (t->n + 1) * (1 + t->more), sizeof *t->word));
+        memcpy(t->word + t->n * (1 + t->more), word, (size_t)(1 + t->more) * sizeof *word);
+        t->slot[at] = ++t->n;
+    }
+    *number = t->newest = t->slot[at] - 1;
 done:
     return code;
 }
 
 void rf_keys_free(rf_keys *keys)
 {
-    free(keys->key);
+    free(keys->word);
     free(keys->slot);
     *keys = (rf_keys){.n = 0};
 }

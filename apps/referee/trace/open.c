@@ -264,7 +264,7 @@ static int take_file(rf_build *build, file *f, int64_t at, spanning *all, eqp_me
 
 static int read_files(rf_build *build, files *f, format *kind, eqp_message *message)
 {
-    spanning all = {.known = {.n = 0}};
+    spanning all = {.known = {.more = RF_KEY_WORDS - 1}, .names = {.keys = {.more = RF_KEY_WORDS - 1}}};
     int64_t taken = 0;
     int code = EQP_OK;
 
