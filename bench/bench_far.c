@@ -27,16 +27,6 @@ typedef struct scene {
     double **at; /* [2][planes] columns of moments and of local expansions */
 } scene;
 
-static double *room(int64_t n)
-{
-    double *numbers = NULL;
-
-    if (eqp_array_create(&numbers, n, sizeof *numbers) != EQP_OK) {
-        bench_die("bench_far", "out of memory");
-    }
-    return numbers;
-}
-
 static void make_scene(int64_t n, int order, scene *s)
 {
     const dd_medium medium = {1, 0.3, 5, 1, {EDGE, EDGE, EDGE}};
@@ -44,22 +34,19 @@ static void make_scene(int64_t n, int order, scene *s)
     const int64_t cells[3] = {n, n, n};
 
     if (dd_far_create(&medium, low, edge, cells, order, &s->far) != EQP_OK) {
-        bench_die("bench_far", "no such far field");
+        bench_die("no such far field");
     }
     s->sizes = dd_far_sizes_of(s->far);
     s->n = n;
     s->cells = n * n * n;
-    s->moments = room(s->cells * s->sizes->nmoments);
-    s->local = room(s->cells * s->sizes->nlocal);
-    s->kernels = room(s->sizes->ncolumns * s->sizes->nkernel);
-    s->raw = room(s->sizes->nraw);
-    s->field = room(s->sizes->nfield);
-    s->at = calloc((size_t)(2 * n), sizeof *s->at);
-    if (s->at == NULL) {
-        bench_die("bench_far", "out of memory");
-    }
+    s->moments = bench_room(s->cells * s->sizes->nmoments, sizeof(double));
+    s->local = bench_room(s->cells * s->sizes->nlocal, sizeof(double));
+    s->kernels = bench_room(s->sizes->ncolumns * s->sizes->nkernel, sizeof(double));
+    s->raw = bench_room(s->sizes->nraw, sizeof(double));
+    s->field = bench_room(s->sizes->nfield, sizeof(double));
+    s->at = bench_room(2 * n, sizeof *s->at);
     for (int64_t x = 0; x < 2 * n; x++) {
-        s->at[x] = room(s->sizes->ncolumns * 2 * (x < n ? s->sizes->nmoments : s->sizes->nlocal));
+        s->at[x] = bench_room(s->sizes->ncolumns * 2 * (x < n ? s->sizes->nmoments : s->sizes->nlocal), sizeof(double));
     }
     for (int64_t i = 0; i < s->cells * s->sizes->nmoments; i++) {
         s->moments[i] = (double)(i % 17);
@@ -125,7 +112,7 @@ static void work(scene *s, int part)
         }
     }
     if (code != EQP_OK) {
-        bench_die("bench_far", "out of memory");
+        bench_die("out of memory");
     }
 }
 

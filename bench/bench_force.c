@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cost and accuracy of a force evaluation on one rank over a grid of opening angles, leaf and group sizes, as CSV.
+/* Cost and accuracy of a force evaluation on one rank, as CSV.
  *
- *   build/bench/bench_force plummer:n=100000 0.01 > force.csv
- *   build/bench/bench_force FILE.dat 0.4 0.5,0.6 16 32,64
- *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 32 0.002,0.005
+ *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 64 0 double > force.csv
+ *   build/bench/bench_force FILE.dat 0.4 0.6 16 64 0.006 mixed avx2
  *
- *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 32 0 mixed avx2
- *
- * Arguments: KIND[:key=value,...] or a snapshot, softening, then lists of theta, leaf size, group size and alpha, then
- * the precision (double or mixed) and the kernel (auto, plain, avx2 or avx512). With an alpha the relative criterion is
+ * Arguments: KIND[:key=value,...] or a snapshot, softening, theta, leaf size, group size, alpha, the precision (double
+ * or mixed) and the kernel (auto, plain, avx2 or avx512). With an alpha the relative criterion is
  * used, with the accelerations of the geometric one (alpha 0) as its input. Times
  * are the smallest CPU seconds of three evaluations; pair_ns and cell_ns are per target and source, gathering included.
  * Errors are of the acceleration, relative, at 2000 particles spread over all, against direct summation. */
-#include "generate.h"
+#include "lists.h"
 #include "serial.h"
+#include "timing.h"
 
-#include <equipoise/snapshot.h>
 #include <equipoise/survey.h>
 
 #include <math.h>
@@ -25,7 +22,6 @@
 
 #define REPETITIONS 3
 #define SAMPLE 2000
-#define MOST_VALUES 16
 
 typedef struct particles {
     int64_t n;
@@ -43,67 +39,18 @@ typedef struct timing {
     double walk, pair, cell;
 } timing;
 
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_force: %s\n", what);
-    exit(2);
-}
-
-static void *room(int64_t n, size_t size)
-{
-    void *memory = calloc((size_t)n + 1, size);
-
-    if (memory == NULL) {
-        die("out of memory");
-    }
-    return memory;
-}
-
-static void allocate(particles *all, int64_t n)
-{
-    all->n = n;
-    for (int k = 0; k < 7; k++) {
-        all->column[k] = room(n, sizeof(double));
-    }
-}
-
-static void load(const char *text, particles *all)
-{
-    bh_generator generator;
-    eqp_snapshot *snapshot;
-    eqp_message message = {""};
-    double **to = all->column;
-
-    if (bh_generator_parse(text, &generator, &message) == EQP_OK) {
-        allocate(all, bh_generator_count(&generator));
-        if (bh_generate(&generator, 0, all->n, to[0], to[1], to[2], to[3], to[4], to[5], to[6]) != EQP_OK) {
-            die("cannot generate");
-        }
-        return;
-    }
-    if (eqp_snapshot_open(text, &snapshot, &message) != EQP_OK) {
-        die(message.text);
-    }
-    allocate(all, eqp_snapshot_get_info(snapshot)->n);
-    eqp_snapshot_arrays arrays = {.x = to[0], .y = to[1], .z = to[2], .m = to[6]};
-    if (eqp_snapshot_read(snapshot, 0, all->n, &arrays, &message) != EQP_OK) {
-        die(message.text);
-    }
-    eqp_snapshot_close(snapshot);
-}
-
 /* Direct forces on particles spread evenly over the whole input. */
 static void solve(const particles *all, reference *exact)
 {
     double *t[3];
 
     exact->n = all->n < SAMPLE ? all->n : SAMPLE;
-    exact->place = room(exact->n, sizeof(int64_t));
+    exact->place = bench_room(exact->n, sizeof(int64_t));
     for (int k = 0; k < 4; k++) {
-        exact->a[k] = room(exact->n, sizeof(double));
+        exact->a[k] = bench_room(exact->n, sizeof(double));
     }
     for (int k = 0; k < 3; k++) {
-        t[k] = room(exact->n, sizeof(double));
+        t[k] = bench_room(exact->n, sizeof(double));
         for (int64_t i = 0; i < exact->n; i++) {
             exact->place[i] = (int64_t)((double)i / (double)exact->n * (double)all->n);
             t[k][i] = all->column[k][exact->place[i]];
@@ -126,14 +73,14 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
     *seconds = (timing){0};
     bh_list_init(&list);
     for (int k = 0; k < 4; k++) {
-        field[k] = room(serial->n, sizeof(double));
+        field[k] = bench_room(serial->n, sizeof(double));
     }
     for (int64_t g = 0; g < serial->ngroups; g++) {
         const bh_group *group = &serial->group[g];
         const int64_t i = group->first;
         double t0 = eqp_cpu_seconds();
         if (bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, NULL, NULL, &list) != EQP_OK) {
-            die("walk failed");
+            bench_die("walk failed");
         }
         double t1 = eqp_cpu_seconds(), t2 = t1;
         for (int part = 0; part < 2; part++) {
@@ -142,7 +89,7 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
             half.nruns = part == 0 ? list.nruns : 0;
             if (bh_force(kernel, &serial->tree, &half, 1, eps, group->count, at->x + i, at->y + i, at->z + i,
                          field[0] + i, field[1] + i, field[2] + i, field[3] + i) != EQP_OK) {
-                die("force failed");
+                bench_die("force failed");
             }
             t2 = part == 0 ? eqp_cpu_seconds() : t2;
         }
@@ -180,13 +127,13 @@ static void compare_forces(const reference *exact, double *const *a, double *err
 
 static double **evaluate(const particles *all, const bh_serial *serial, const bh_mac *mac, bh_serial_work *work)
 {
-    double **a = room(4, sizeof *a);
+    double **a = bench_room(4, sizeof *a);
 
     for (int k = 0; k < 4; k++) {
-        a[k] = room(all->n, sizeof(double));
+        a[k] = bench_room(all->n, sizeof(double));
     }
     if (bh_serial_force(serial, all->kernel, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
-        die("cannot evaluate the forces");
+        bench_die("cannot evaluate the forces");
     }
     return a;
 }
@@ -204,7 +151,7 @@ static void build(const particles *all, const double *accel, int leaf, int group
     double *const *p = all->column;
 
     if (bh_serial_build(serial, all->n, p[0], p[1], p[2], p[6], accel, leaf, group) != EQP_OK) {
-        die("cannot build the tree");
+        bench_die("cannot build the tree");
     }
 }
 
@@ -229,7 +176,7 @@ static void row(const particles *all, const reference *exact, double theta, int 
     bh_serial serial;
     bh_serial_work work;
     timing best = {0}, now;
-    double *error = room(exact->n, sizeof(double));
+    double *error = bench_room(exact->n, sizeof(double));
 
     build(all, NULL, leaf, group, &serial);
     if (mac.relative) {
@@ -255,53 +202,24 @@ static void row(const particles *all, const reference *exact, double theta, int 
     bh_serial_free(&serial);
 }
 
-static int values(const char *text, double value[MOST_VALUES])
-{
-    int n = 0;
-
-    for (char *end; n < MOST_VALUES; text = end + 1) {
-        value[n] = strtod(text, &end);
-        if (end == text || !(value[n] >= 0)) {
-            die("a list is not of numbers");
-        }
-        n++;
-        if (*end != ',') {
-            break;
-        }
-    }
-    return n;
-}
-
 int main(int argc, char **argv)
 {
-    double theta[MOST_VALUES], leaf[MOST_VALUES], group[MOST_VALUES], alpha[MOST_VALUES] = {0};
     particles all = {0};
     reference exact;
 
-    if (argc < 3) {
-        die("KIND|SNAPSHOT SOFTENING [THETA,... [LEAF,... [GROUP,... [ALPHA,... [double|mixed [KERNEL]]]]]]");
+    if (argc < 8 || !(atof(argv[3]) > 0) || atoi(argv[4]) < 1 || atoi(argv[5]) < 1) {
+        bench_die("KIND|SNAPSHOT SOFTENING THETA LEAF GROUP ALPHA double|mixed [KERNEL]");
     }
-    if (bh_kernel_create(argc > 8 ? argv[8] : NULL, argc > 7 && strcmp(argv[7], "mixed") == 0 ? BH_MIXED : BH_DOUBLE,
+    if (bh_kernel_create(argc > 8 ? argv[8] : NULL, strcmp(argv[7], "mixed") == 0 ? BH_MIXED : BH_DOUBLE,
                          &all.kernel) != EQP_OK) {
-        die("no such kernel on this CPU");
+        bench_die("no such kernel on this CPU");
     }
-    int ntheta = values(argc > 3 ? argv[3] : "0.4,0.5,0.6,0.7", theta);
-    int nleaf = values(argc > 4 ? argv[4] : "8,16,32", leaf), ngroup = values(argc > 5 ? argv[5] : "32,64", group);
-    int nalpha = argc > 6 ? values(argv[6], alpha) : 1;
-    load(argv[1], &all);
+    all.n = bench_load_particles(argv[1], all.column);
     all.eps = strtod(argv[2], NULL);
     solve(&all, &exact);
     puts("theta,leaf,group,pairs,cells,visits,walk_s,pair_ns,cell_ns,median_err,p99_err,alpha,groups,total_s,"
          "precision,kernel");
-    for (int i = 0; i < ntheta; i++) {
-        for (int j = 0; j < nleaf; j++) {
-            for (int k = 0; k < ngroup; k++) {
-                for (int l = 0; l < nalpha; l++) {
-                    row(&all, &exact, theta[i], (int)leaf[j], (int)group[k], alpha[l]);
-                }
-            }
-        }
-    }
+    row(&all, &exact, atof(argv[3]), atoi(argv[4]), atoi(argv[5]), atof(argv[6]));
     for (int k = 0; k < 7; k++) {
         free(all.column[k]);
     }

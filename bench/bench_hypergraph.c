@@ -20,21 +20,6 @@
 
 #define SEED 5
 
-static void die(const char *what)
-{
-    bench_die("bench_hypergraph", what);
-}
-
-static void *room(int64_t n, size_t size)
-{
-    void *memory = malloc((size_t)n * size);
-
-    if (!memory) {
-        die("out of memory");
-    }
-    return memory;
-}
-
 static int compare_ids(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -57,7 +42,8 @@ static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
     const int64_t n = npins / per_unit, nids = npins / sharing;
     const int64_t window = 8 * per_unit < nids ? 8 * per_unit : nids;
     const int repetitions = npins > 1000000 ? 3 : npins > 100000 ? 5 : 25;
-    int64_t *pin = room(npins, sizeof *pin), *copy = room(npins, sizeof *copy), *first = room(n + 1, sizeof *first);
+    int64_t *pin = bench_room(npins, sizeof *pin), *copy = bench_room(npins, sizeof *copy),
+            *first = bench_room(n + 1, sizeof *first);
     bench_times create = {0}, sort = {0};
     int64_t nedges = 0;
 
@@ -69,7 +55,7 @@ static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
         eqp_hypergraph *graph = NULL;
         double start = eqp_cpu_seconds();
         if (eqp_hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
-            die("cannot build the hypergraph");
+            bench_die("cannot build the hypergraph");
         }
         bench_times_add_since(&create, start);
         nedges = eqp_hypergraph_arrays(graph).nedges;
@@ -95,7 +81,7 @@ static int64_t number(int argc, char **argv, int at, double otherwise)
     double value = argc > at ? strtod(argv[at], NULL) : otherwise;
 
     if (!(value >= 1000 && value <= 1e9)) {
-        die("[MOST_PINS [LEAST_PINS]] between 1000 and 1e9");
+        bench_die("[MOST_PINS [LEAST_PINS]] between 1000 and 1e9");
     }
     return (int64_t)value;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The k-d tree against nanoflann in three dimensions: building, and the nearest point of many places. CSV.
 //
-//   build/bench/bench_kdtree > kdtree.csv
-//   build/bench/bench_kdtree 100000 float plummer random 10 > kdtree.csv
+//   build/bench/bench_kdtree 1000
+//   build/bench/bench_kdtree 1000000 double random
 //
-// Arguments, each a list with commas or "all": numbers of points, types (double, float), distributions of the points
-// (uniform, plummer), orders of points and queries (curve, random), leaf sizes to choose from (the first one is what
-// rows with leaf=same use), and whether our tree copies its points (1, 0). Queries are "near", points of the set moved
-// by 0.3 of the local mean distance, or "uniform" in the points' box. Times are medians of CPU seconds; the two
-// libraries take turns. "best" rows use the leaf size of each library with which it found these nearest points fastest.
-// "differ" counts the queries for which the libraries found different distances; ratios are theirs / ours.
+// Arguments: the number of points, then the only type (double, float) and the only order of points and queries (curve,
+// random) to measure, else both. Points are uniform or of a Plummer sphere; our tree copies its points. Queries are
+// "near", points of the set moved by 0.3 of the local mean distance, or "uniform" in the points' box. Times are medians
+// of CPU seconds; the two libraries take turns. "best" rows use the leaf size of each library with which it found these
+// nearest points fastest, "same" rows 10. "differ" counts the queries for which the libraries found different
+// distances; ratios are theirs / ours.
 #include "timing.h"
 
 #include <equipoise/more/curve.h>
@@ -24,17 +24,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace
 {
 
-const char program[] = "bench_kdtree";
 const int repetitions = 5;
 const size_t queries_per_run = 100000;
 const uint64_t seed = 20240607;
+const std::vector<int> leaves = {10, 6, 8, 16, 24, 32}; // the first one is that of leaf=same
 
 struct point {
     double x[3];
@@ -86,14 +85,13 @@ template <typename Real> class our_tree
     typename call::tree *tree = nullptr;
 
   public:
-    our_tree(const cloud<Real> &points, int leaf_size, bool copy_points)
+    our_tree(const cloud<Real> &points, int leaf_size)
     {
         eqp_kdtree_options options = eqp_kdtree_options_defaults();
         options.leaf_size = leaf_size;
-        options.copy_points = copy_points;
         if (call::create(static_cast<int64_t>(points.kdtree_get_point_count()), 3, points.x.data(), &options, &tree) !=
             EQP_OK) {
-            bench_die(program, "cannot build our tree");
+            bench_die("cannot build our tree");
         }
     }
     our_tree(const our_tree &) = delete;
@@ -108,7 +106,7 @@ template <typename Real> class our_tree
         for (size_t i = 0; i < places.kdtree_get_point_count(); i++) {
             int64_t index = -1;
             if (call::nearest(tree, &places.x[3 * i], &index, &dist2[i]) != EQP_OK) {
-                bench_die(program, "our search failed");
+                bench_die("our search failed");
             }
         }
     }
@@ -221,7 +219,7 @@ void sort_along_curve(std::vector<point> &points)
     for (const point &p : points) {
         uint64_t key = 0;
         if (eqp_hilbert_keys(1, &p.x[0], &p.x[1], &p.x[2], low.x, side, &key) != EQP_OK) {
-            bench_die(program, "cannot sort");
+            bench_die("cannot sort");
         }
         keyed.push_back({key, p});
     }
@@ -251,17 +249,15 @@ template <typename Real> struct built {
 };
 
 // Builds a tree of every set, one at a time; the last one, of the first set, stays.
-template <typename Tree, typename Sets, typename... Options>
-void build_sets(std::unique_ptr<Tree> &tree, const Sets &sets, Options... options)
+template <typename Tree, typename Sets> void build_sets(std::unique_ptr<Tree> &tree, const Sets &sets, int leaf)
 {
     for (size_t i = sets.size(); i-- > 0;) {
         tree.reset();
-        tree.reset(new Tree(sets[i], options...));
+        tree.reset(new Tree(sets[i], leaf));
     }
 }
 
-template <typename Real>
-built<Real> build_all(const std::vector<cloud<Real>> &sets, const std::vector<int> &leaves, bool copy)
+template <typename Real> built<Real> build_all(const std::vector<cloud<Real>> &sets)
 {
     const int runs = sets[0].kdtree_get_point_count() > 300000 ? 3 : repetitions;
     built<Real> trees;
@@ -273,7 +269,7 @@ built<Real> build_all(const std::vector<cloud<Real>> &sets, const std::vector<in
     trees.their_build.resize(leaves.size(), bench_times());
     for (size_t i = 0; i < leaves.size(); i++) {
         for (int run = 0; run < runs; run++) {
-            add_run(trees.our_build[i], [&] { build_sets(trees.our[i], sets, leaves[i], copy); });
+            add_run(trees.our_build[i], [&] { build_sets(trees.our[i], sets, leaves[i]); });
             add_run(trees.their_build[i], [&] { build_sets(trees.their[i], sets, leaves[i]); });
         }
     }
@@ -293,8 +289,8 @@ size_t fastest(const std::vector<bench_times> &times)
 }
 
 template <typename Real>
-void print_row(const std::string &head, const built<Real> &trees, const std::vector<int> &leaves, const char *which,
-               size_t a, size_t b, const cloud<Real> &queries)
+void print_row(const std::string &head, const built<Real> &trees, const char *which, size_t a, size_t b,
+               const cloud<Real> &queries)
 {
     const size_t n = queries.kdtree_get_point_count();
     std::vector<Real> our_dist2(n), their_dist2(n);
@@ -317,8 +313,7 @@ void print_row(const std::string &head, const built<Real> &trees, const std::vec
     std::fflush(stdout);
 }
 
-template <typename Real>
-void compare(const std::string &head, size_t n, bool plummer, bool sorted, const std::vector<int> &leaves, bool copy)
+template <typename Real> void compare(const std::string &head, size_t n, bool plummer, bool sorted)
 {
     const std::vector<point> points = make_points(0, n, plummer);
     std::vector<cloud<Real>> sets;
@@ -331,7 +326,7 @@ void compare(const std::string &head, size_t n, bool plummer, bool sorted, const
         }
         sets.emplace_back(set);
     }
-    const built<Real> trees = build_all(sets, leaves, copy);
+    const built<Real> trees = build_all(sets);
 
     for (const bool near : {true, false}) {
         std::vector<point> places = make_queries(points, plummer, near);
@@ -342,58 +337,41 @@ void compare(const std::string &head, size_t n, bool plummer, bool sorted, const
         const std::string row = head + (near ? ",near" : ",uniform");
         std::vector<bench_times> our_times(leaves.size(), bench_times()), their_times = our_times;
         std::vector<Real> dist2(places.size());
-        for (int run = 0; run < 2 && leaves.size() > 1; run++) {
+        for (int run = 0; run < 2; run++) {
             for (size_t i = 0; i < leaves.size(); i++) {
                 add_run(our_times[i], [&] { trees.our[i]->nearest(queries, dist2); });
                 add_run(their_times[i], [&] { trees.their[i]->nearest(queries, dist2); });
             }
         }
-        print_row<Real>(row, trees, leaves, "same", 0, 0, queries);
-        if (leaves.size() > 1) {
-            print_row<Real>(row, trees, leaves, "best", fastest(our_times), fastest(their_times), queries);
-        }
+        print_row<Real>(row, trees, "same", 0, 0, queries);
+        print_row<Real>(row, trees, "best", fastest(our_times), fastest(their_times), queries);
     }
-}
-
-std::vector<std::string> list(int argc, char **argv, int at, const char *all)
-{
-    std::stringstream words(argc > at && std::string(argv[at]) != "all" ? argv[at] : all);
-    std::vector<std::string> found;
-
-    for (std::string word; std::getline(words, word, ',');) {
-        found.push_back(word);
-    }
-    return found;
 }
 
 } // namespace
 
 int main(int argc, char **argv)
 {
-    std::vector<int> leaves;
+    const auto n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
+    const auto wanted = [&](int at, const char *word) { return argc <= at || std::string(argv[at]) == word; };
 
-    for (const std::string &word : list(argc, argv, 5, "10,6,8,16,24,32")) {
-        leaves.push_back(std::atoi(word.c_str()));
+    if (n == 0) {
+        bench_die("POINTS [double|float [curve|random]]");
     }
-    std::printf("points,type,distribution,order,copy,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
+    std::printf("points,type,distribution,order,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
                 "build_ratio,our_ns,their_ns,ratio,differ\n");
-    for (const std::string &number : list(argc, argv, 1, "1000,10000,100000,1000000")) {
-        for (const std::string &type : list(argc, argv, 2, "double,float")) {
-            for (const std::string &kind : list(argc, argv, 3, "uniform,plummer")) {
-                for (const std::string &order : list(argc, argv, 4, "curve,random")) {
-                    for (const std::string &copy : list(argc, argv, 6, "1,0")) {
-                        const bool plummer = kind == "plummer", sorted = order == "curve";
-                        const std::string head = number + "," + type + "," + kind + "," + order + "," + copy;
-                        const auto n = std::strtoull(number.c_str(), nullptr, 10);
-                        if (n == 0 || leaves.empty() || *std::min_element(leaves.begin(), leaves.end()) < 1) {
-                            bench_die(program, "points and leaf sizes are at least 1");
-                        }
-                        if (type == "float") {
-                            compare<float>(head, n, plummer, sorted, leaves, copy == "1");
-                        } else {
-                            compare<double>(head, n, plummer, sorted, leaves, copy == "1");
-                        }
-                    }
+    for (const char *type : {"double", "float"}) {
+        for (const char *kind : {"uniform", "plummer"}) {
+            for (const char *order : {"curve", "random"}) {
+                const bool plummer = kind == std::string("plummer"), sorted = order == std::string("curve");
+                const std::string head = std::to_string(n) + "," + type + "," + kind + "," + order;
+                if (!wanted(2, type) || !wanted(3, order)) {
+                    continue;
+                }
+                if (type == std::string("float")) {
+                    compare<float>(head, n, plummer, sorted);
+                } else {
+                    compare<double>(head, n, plummer, sorted);
                 }
             }
         }

@@ -40,11 +40,6 @@ typedef struct scene {
     int64_t next; /* list to take */
 } scene;
 
-static void die(const char *what)
-{
-    bench_die("bench_kernel", what);
-}
-
 static double draw(void)
 {
     static uint64_t state = 1;
@@ -55,11 +50,8 @@ static double draw(void)
 
 static double *draws(int64_t n)
 {
-    double *made = malloc((size_t)n * sizeof *made);
+    double *made = bench_room(n, sizeof *made);
 
-    if (made == NULL) {
-        die("out of memory");
-    }
     for (int64_t i = 0; i < n; i++) {
         made[i] = draw();
     }
@@ -70,10 +62,7 @@ static void make_scene(scene *s)
 {
     s->tree.box = (bh_box){{0, 0, 0}, 2};
     s->tree.ncells = CELLS;
-    s->tree.cell = calloc(CELLS, sizeof *s->tree.cell);
-    if (s->tree.cell == NULL) {
-        die("out of memory");
-    }
+    s->tree.cell = bench_room(CELLS, sizeof *s->tree.cell);
     for (int64_t c = 0; c < CELLS; c++) {
         bh_moments *moments = &s->tree.cell[c].moments;
         *moments = (bh_moments){.mass = c == 0 ? 1 : draw(), .com = {draw(), draw(), 0.2 + 0.8 * draw()}};
@@ -143,7 +132,7 @@ static void run_whole(job *j)
 
     if (bh_force(j->kernel, &s->tree, &list, 1, EPS, j->nt, s->at[0], s->at[1], s->at[2], s->field[0], s->field[1],
                  s->field[2], s->field[3]) != EQP_OK) {
-        die("force failed");
+        bench_die("force failed");
     }
 }
 
@@ -192,10 +181,10 @@ static void fill_block(job *j)
     if (j->kind == CELLS_ACT) {
         j->row->put_bodies(j->block, &j->frame, j->scene->tree.cell, list.cell, j->n, &fits);
     } else if (j->row->put_points(j->block, &j->frame, &j->scene->tree.sources, &list, &at, &fits) != j->n) {
-        die("a block has too few particles");
+        bench_die("a block has too few particles");
     }
     if (!fits) {
-        die("a block does not fit single precision");
+        bench_die("a block does not fit single precision");
     }
 }
 
@@ -251,7 +240,7 @@ static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, source_ki
     job j = {.scene = s, .row = row, .block = block, .kind = kind};
 
     if (bh_kernel_create(row->name, row->precision, &j.kernel) != EQP_OK) {
-        die("a kernel cannot be made");
+        bench_die("a kernel cannot be made");
     }
     for (int l = 0; l < 6; l++) {
         const double limit = limit_of(row->name, cells, row->precision); /* again, for the ratios' sake */

@@ -14,6 +14,7 @@
 #include "defaults.h"
 #include "forces/tasks.h"
 #include "serial.h"
+#include "timing.h"
 
 #include <equipoise/error.h>
 #include <equipoise/more/random.h>
@@ -40,22 +41,6 @@ typedef struct particles {
     double *x[3], *mass;
 } particles;
 
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_loop_cells: %s\n", what);
-    exit(2);
-}
-
-static void *room(int64_t n, size_t size)
-{
-    void *memory = calloc((size_t)n + 1, size);
-
-    if (memory == NULL) {
-        die("out of memory");
-    }
-    return memory;
-}
-
 /* Coordinate k of particle i: the first of its draws that is inside. */
 static double draw(double middle, double sigma, int64_t i, int k)
 {
@@ -78,12 +63,12 @@ static void make_particles(const char *name, int64_t n, particles *all)
         kind++;
     }
     if (kind == sizeof kinds / sizeof kinds[0]) {
-        die("particles are uniform, corner or gaussian");
+        bench_die("particles are uniform, corner or gaussian");
     }
     all->n = n;
-    all->mass = room(n, sizeof(double));
+    all->mass = bench_room(n, sizeof(double));
     for (int k = 0; k < 3; k++) {
-        all->x[k] = room(n, sizeof(double));
+        all->x[k] = bench_room(n, sizeof(double));
         for (int64_t i = 0; i < n; i++) {
             all->x[k][i] = draw(kinds[kind].middle[k], kinds[kind].sigma, i, k);
             all->mass[i] = 1.0 / (double)n;
@@ -162,7 +147,7 @@ static void add_group(const bh_tree *tree, const bh_group *group, bh_list *list,
     bh_counts counts;
 
     if (bh_walk(tree, tree->root, group, &mac, NULL, NULL, NULL, list) != EQP_OK) {
-        die("walk failed");
+        bench_die("walk failed");
     }
     counts.of[BH_KIND_PAIR] = group->count * list->nsources;
     counts.of[BH_KIND_CELL] = group->count * list->ncells;
@@ -189,7 +174,7 @@ static void print_cells(const bh_serial *serial, bh_list *list)
     double *x[3];
 
     for (int k = 0; k < 3; k++) {
-        x[k] = room(serial->n, sizeof(double));
+        x[k] = bench_room(serial->n, sizeof(double));
     }
     for (int64_t i = 0; i < serial->n; i++) {
         first[cell_of(at->x[i], at->y[i], at->z[i]) + 1]++;
@@ -228,7 +213,7 @@ static void print_walked(const particles *all, bool cells)
     bh_list_init(&list);
     if (bh_serial_build(&serial, all->n, all->x[0], all->x[1], all->x[2], all->mass, NULL, BH_DEFAULT_LEAF_SIZE,
                         BH_DEFAULT_GROUP_SIZE) != EQP_OK) {
-        die("cannot build the tree");
+        bench_die("cannot build the tree");
     }
     if (cells) {
         print_cells(&serial, &list);
@@ -246,7 +231,7 @@ int main(int argc, char **argv)
     const long long n = argc == 4 ? strtoll(argv[2], &end, 10) : 0;
 
     if (argc != 4 || *end != '\0' || n < 1) {
-        die("uniform|corner|gaussian N pairs|cells|groups");
+        bench_die("uniform|corner|gaussian N pairs|cells|groups");
     }
     make_particles(argv[1], n, &all);
     if (strcmp(argv[3], "pairs") == 0) {
@@ -254,7 +239,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[3], "cells") == 0 || strcmp(argv[3], "groups") == 0) {
         print_walked(&all, argv[3][0] == 'c');
     } else {
-        die("iterations are pairs, cells or groups");
+        bench_die("iterations are pairs, cells or groups");
     }
     for (int k = 0; k < 3; k++) {
         free(all.x[k]);

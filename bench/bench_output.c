@@ -20,11 +20,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void die(const char *what)
-{
-    bench_die("bench_output", what);
-}
-
 static int64_t peak_bytes(void)
 {
     struct rusage usage;
@@ -40,7 +35,7 @@ static void add_since(const bh_simulation *sim, double start, bench_times *first
     double sum = mine;
 
     if (eqp_sum_double(sim->comm, 1, &sum) != EQP_OK) {
-        die("no sum over the ranks");
+        bench_die("no sum over the ranks");
     }
     if (first != NULL) {
         bench_times_add(first, mine);
@@ -69,7 +64,7 @@ static void measure(bh_simulation *sim, const char *path, int times)
         MPI_Barrier(sim->comm);
         const double start = eqp_cpu_seconds(), begun = MPI_Wtime();
         if (bh_output_snapshot(sim, path, &message) != EQP_OK) {
-            die(message.text);
+            bench_die(message.text);
         }
         bench_times_add(&wall, MPI_Wtime() - begun);
         add_since(sim, start, &first, &others);
@@ -98,12 +93,12 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const int times = argc > 2 ? atoi(argv[2]) : 0;
     if (times < 1 || times > BENCH_MOST_TIMES) {
-        die("give a file, a number of times and options of barneshut");
+        bench_die("give a file, a number of times and options of barneshut");
     }
     if (app_options_parse(bh_settings_table(), argc - 2, argv + 2, &settings, NULL, &action, &message) != EQP_OK ||
         bh_settings_complete(&settings, &message) != EQP_OK ||
         bh_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message) != EQP_OK) {
-        die(message.text);
+        bench_die(message.text);
     }
     measure(&sim, argv[1], times);
     bh_simulation_free(&sim);

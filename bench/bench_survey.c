@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     if (argc < 2 || app_parse_int_list(argv[1], 1, 1 << 24, &nparts, &parts, &message) != EQP_OK) {
-        bench_die("bench_survey", "give numbers of parts, then options of barneshut");
+        bench_die("give numbers of parts, then options of barneshut");
     }
     parse(&settings, argc - 2, argv + 2);
     check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);

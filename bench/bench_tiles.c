@@ -10,8 +10,8 @@
 #include "lists.h"
 #include "timing.h"
 
-#include <equipoise/survey.h>
 #include <equipoise/more/tiles.h>
+#include <equipoise/survey.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void row(const char *set, const eqp_tiles_items *items, enum eqp_tiles_sh
         eqp_tiles *tree = NULL;
         const double start = eqp_cpu_seconds();
         if (eqp_tiles_create(items, &options, part, &tree, NULL)) {
-            bench_die("bench_tiles", "cannot cut");
+            bench_die("cannot cut");
         }
         bench_times_add_since(&times, start);
         eqp_tiles_free(tree);
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     const double mean = argc > 2 ? atof(argv[2]) : 547;
 
     if (n < 2 || !(mean > 0) || per_part < 1) {
-        bench_die("bench_tiles", "needs numbers above zero");
+        bench_die("needs numbers above zero");
     }
     printf("set,shape,nparts,items,create_s,median_s\n");
     rows("clusters", "clusters", n, mean, per_part);

@@ -7,12 +7,12 @@
  * Arguments: particle counts (10000,100000,1000000), leaf size, group size. A Plummer sphere in the generator's order
  * (`fresh`), and the same after every particle moved by a hundredth of the scale length from where it had been sorted
  * (`moved`). Times are CPU seconds of this thread, least and median of several runs; ns is the least per particle, and
- * copies is the least in copies of positions and masses (32 bytes per particle, phase copy) in the same run. Phase
- * qsort sorts the keys alone with the C library. total is keys, sort, permute (positions and masses) and tree (copies
- * them, cells, moments); bytes is what the tree keeps per particle. Walks make the lists of all groups, without forces,
+ * copies is the least in copies of positions and masses (32 bytes per particle, phase copy) in the same run. total
+ * is keys, sort, permute (positions and masses) and tree (copies
+ * them, cells, moments). Walks make the lists of all groups, without forces,
  * with the default geometric and relative criteria. */
 #include "defaults.h"
-#include "generate.h"
+#include "lists.h"
 #include "order.h"
 #include "timing.h"
 #include "walk.h"
@@ -27,12 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRAM "bench_tree"
 #define SEED 5
 
-enum phase { COPY, QSORT, KEYS, SORT, PERMUTE, TREE, TOTAL, GROUPS, WALK, WALK_RELATIVE, PHASES };
-static const char *const phase_name[PHASES] = {"copy", "qsort", "keys",   "sort", "permute",
-                                               "tree", "total", "groups", "walk", "walk_relative"};
+enum phase { COPY, KEYS, SORT, PERMUTE, TREE, TOTAL, GROUPS, WALK, WALK_RELATIVE, PHASES };
+static const char *const phase_name[PHASES] = {"copy",  "keys",   "sort", "permute",      "tree",
+                                               "total", "groups", "walk", "walk_relative"};
 
 typedef struct bench {
     int64_t n;
@@ -48,31 +47,21 @@ typedef struct bench {
 static void check(int code)
 {
     if (code != EQP_OK) {
-        bench_die(PROGRAM, eqp_error_text(code));
+        bench_die(eqp_error_text(code));
     }
-}
-
-static void *room(int64_t n)
-{
-    void *memory = calloc((size_t)n + 1, 8);
-
-    if (memory == NULL) {
-        bench_die(PROGRAM, "out of memory");
-    }
-    return memory;
 }
 
 static void allocate(bench *b)
 {
     for (int k = 0; k < 4; k++) {
-        b->x[k] = room(b->n);
-        b->sorted[k] = room(b->n);
+        b->x[k] = bench_room(b->n, 8);
+        b->sorted[k] = bench_room(b->n, 8);
     }
-    b->key = room(b->n);
-    b->sorted_key = room(b->n);
-    b->id = room(b->n);
-    b->order = room(b->n);
-    b->accel = room(b->n);
+    b->key = bench_room(b->n, 8);
+    b->sorted_key = bench_room(b->n, 8);
+    b->id = bench_room(b->n, 8);
+    b->order = bench_room(b->n, 8);
+    b->accel = bench_room(b->n, 8);
     bh_tree_init(&b->tree, b->leaf_size);
 }
 
@@ -108,17 +97,15 @@ static void enclose(bench *b)
 static void make_particles(bench *b)
 {
     char text[80];
-    bh_generator generator;
-    double *v[3];
+    double *c[7];
 
     snprintf(text, sizeof text, "plummer:n=%lld,a=1,seed=%d", (long long)b->n, SEED);
-    check(bh_generator_parse(text, &generator, NULL));
-    for (int k = 0; k < 3; k++) {
-        v[k] = room(b->n);
-    }
-    check(bh_generate(&generator, 0, b->n, b->x[0], b->x[1], b->x[2], v[0], v[1], v[2], b->x[3]));
-    for (int k = 0; k < 3; k++) {
-        free(v[k]);
+    bench_load_particles(text, c);
+    for (int k = 0; k < 7; k++) {
+        if (k < 3 || k == 6) {
+            memcpy(b->x[k < 3 ? k : 3], c[k], (size_t)b->n * sizeof *c[k]);
+        }
+        free(c[k]);
     }
     for (int64_t i = 0; i < b->n; i++) {
         b->id[i] = i;
@@ -139,19 +126,6 @@ static void move_particles(bench *b)
         b->x[3][i] = b->sorted[3][i];
     }
     enclose(b);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-
-    return (first > second) - (first < second);
-}
-
-static void sort_library(bench *b)
-{
-    memcpy(b->sorted_key, b->key, (size_t)b->n * sizeof *b->key);
-    qsort(b->sorted_key, (size_t)b->n, sizeof *b->sorted_key, compare_keys);
 }
 
 static void copy(bench *b)
@@ -213,19 +187,16 @@ static void know_accelerations(bench *b)
     }
 }
 
-static int64_t walk(const bench *b, int64_t ngroups, const bh_group *group, bool relative, bh_list *list)
+static void walk(const bench *b, int64_t ngroups, const bh_group *group, bool relative, bh_list *list)
 {
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
-    int64_t visits = 0;
 
     for (int64_t g = 0; g < ngroups; g++) {
         check(bh_walk(&b->tree, b->tree.root, &group[g], &mac, NULL, NULL, NULL, list));
-        visits += list->nvisits;
     }
-    return visits;
 }
 
-static void group_and_walk(bench *b, bench_times times[PHASES], int64_t visits[2])
+static void group_and_walk(bench *b, bench_times times[PHASES])
 {
     int64_t ngroups;
     bh_group *group;
@@ -238,27 +209,20 @@ static void group_and_walk(bench *b, bench_times times[PHASES], int64_t visits[2
     bh_list_init(&list);
     for (int relative = 0; relative < 2; relative++) {
         const double begin = eqp_cpu_seconds();
-        visits[relative] = walk(b, ngroups, group, relative != 0, &list);
+        walk(b, ngroups, group, relative != 0, &list);
         bench_times_add_since(&times[relative ? WALK_RELATIVE : WALK], begin);
     }
     bh_list_free(&list);
     free(group);
 }
 
-static void print(const bench *b, const char *what, const bench_times times[PHASES], const int64_t visits[2])
+static void print(const bench *b, const char *what, const bench_times times[PHASES])
 {
-    const bh_tree *tree = &b->tree;
-    const double bytes = 32.0 * (double)tree->sources.capacity + (double)sizeof(bh_cell) * (double)tree->capacity +
-                         (double)sizeof(bh_family) * (double)tree->family_capacity;
-
     for (int p = 0; p < PHASES; p++) {
         const double least = bench_least(&times[p]);
-        printf("%lld,%d,%d,%s,%s,%.6f,%.6f,%.2f,%.2f,%lld,%.1f,%lld\n", (long long)b->n, b->leaf_size, b->group_size,
-               what, phase_name[p], least, bench_median(&times[p]), 1e9 * least / (double)b->n,
-               least / bench_least(&times[COPY]), (long long)tree->ncells, bytes / (double)b->n,
-               (long long)(p == WALK            ? visits[0]
-                           : p == WALK_RELATIVE ? visits[1]
-                                                : 0));
+        printf("%lld,%d,%d,%s,%s,%.6f,%.6f,%.2f,%.2f\n", (long long)b->n, b->leaf_size, b->group_size, what,
+               phase_name[p], least, bench_median(&times[p]), 1e9 * least / (double)b->n,
+               least / bench_least(&times[COPY]));
     }
     fflush(stdout);
 }
@@ -266,36 +230,31 @@ static void print(const bench *b, const char *what, const bench_times times[PHAS
 static void run(bench *b, const char *what, int repetitions)
 {
     bench_times times[PHASES] = {{0}};
-    int64_t visits[2];
 
     for (int r = -1; r < repetitions; r++) { /* the first is for warming up */
         if (r == 0) {
             memset(times, 0, sizeof times);
         }
-        double start = eqp_cpu_seconds();
+        const double start = eqp_cpu_seconds();
         copy(b);
         bench_times_add_since(&times[COPY], start);
         make_tree(b, times);
-        start = eqp_cpu_seconds();
-        sort_library(b);
-        bench_times_add_since(&times[QSORT], start);
-        permute(b);
-        group_and_walk(b, times, visits);
+        group_and_walk(b, times);
     }
-    print(b, what, times, visits);
+    print(b, what, times);
 }
 
 int main(int argc, char **argv)
 {
     const char *text = argc > 1 ? argv[1] : "10000,100000,1000000";
 
-    puts("n,leaf,group,order,phase,least_s,median_s,ns,copies,cells,bytes,visits");
+    puts("n,leaf,group,order,phase,least_s,median_s,ns,copies");
     for (char *end; *text != '\0'; text = *end == ',' ? end + 1 : end) {
         bench b = {.n = strtoll(text, &end, 10),
                    .leaf_size = argc > 2 ? atoi(argv[2]) : BH_DEFAULT_LEAF_SIZE,
                    .group_size = argc > 3 ? atoi(argv[3]) : BH_DEFAULT_GROUP_SIZE};
         if (end == text || b.n < 1 || (*end != ',' && *end != '\0')) {
-            bench_die(PROGRAM, "[N,... [LEAF [GROUP]]]");
+            bench_die("[N,... [LEAF [GROUP]]]");
         }
         const int repetitions = b.n < 50000 ? 30 : b.n < 500000 ? 10 : 3;
         allocate(&b);

@@ -35,11 +35,6 @@
 #define CLOSE 0.01
 #define FAR 0.1
 
-static void die(const char *what)
-{
-    bench_die("bench_unit_sizes", what);
-}
-
 static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     const bench_lists *l = user;
@@ -67,7 +62,7 @@ static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes
     eqp_units *units;
 
     if (eqp_units_create_serial(l->nowners, l->id, enumerate, l, options, &units) != EQP_OK) {
-        die("no units");
+        bench_die("no units");
     }
     *sizes = (eqp_sizes){0};
     eqp_units_sizes(units, sizes);
@@ -98,7 +93,7 @@ static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted
         ask = ask > low && ask < high ? ask : 0.5 * (low + fmin(high, 2 * wanted));
     }
     if (best > FAR) {
-        die("not as many units as wanted");
+        bench_die("not as many units as wanted");
     }
 }
 
@@ -108,7 +103,7 @@ static void sizes_of_owners(const bench_lists *l, eqp_sizes *sizes)
     for (int64_t i = 0; i < l->nowners; i++) {
         const double size = (double)(l->first[l->item_first[i + 1]] - l->first[l->item_first[i]]);
         if (eqp_sizes_add(sizes, 1, &size) != EQP_OK) {
-            die("no sizes");
+            bench_die("no sizes");
         }
     }
 }
@@ -143,7 +138,7 @@ int main(int argc, char **argv)
     bench_lists l;
 
     if (!(number > 0)) {
-        die("barneshut|cutoff|network INPUT THETA|INTERACTIONS [RATE,... [SEED]]");
+        bench_die("barneshut|cutoff|network INPUT THETA|INTERACTIONS [RATE,... [SEED]]");
     } else if (strcmp(argv[1], "barneshut") == 0) {
         bench_list_particles(argv[2], number, 0, &l);
     } else if (strcmp(argv[1], "cutoff") == 0) {
@@ -151,7 +146,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "network") == 0) {
         bench_list_segments(argv[2], number, &l);
     } else {
-        die("barneshut, cutoff or network?");
+        bench_die("barneshut, cutoff or network?");
     }
     puts("kind,cutoff,owners,interactions,strategy,rate,wanted,units,mean,largest,smallest,deviation,shape,scale,"
          "histogram");
@@ -160,7 +155,7 @@ int main(int argc, char **argv)
     for (char *word = argc > 4 ? strtok(argv[4], ",") : NULL; word != NULL; word = strtok(NULL, ",")) {
         const double rate = strtod(word, NULL);
         if (!(rate > 0 && rate <= 1)) {
-            die("a rate is more than 0 and at most 1");
+            bench_die("a rate is more than 0 and at most 1");
         }
         for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
             eqp_sizes sizes = {0};

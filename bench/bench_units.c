@@ -41,29 +41,14 @@ typedef struct costs {
     double weigh, create, known;
 } costs;
 
-static void die(const char *what)
-{
-    bench_die("bench_units", what);
-}
-
-static void *room(int64_t n, size_t size)
-{
-    void *memory = malloc((size_t)n * size);
-
-    if (!memory) {
-        die("out of memory");
-    }
-    return memory;
-}
-
 /* Ids are hashes, as those of a tree's tiles are. */
 static void fill(world *w)
 {
     const int64_t n = TABLE + MOST_BATCH;
 
-    w->centroid = room(3 * n, sizeof *w->centroid);
-    w->weight = room(n, sizeof *w->weight);
-    w->pin = room(n, sizeof *w->pin);
+    w->centroid = bench_room(3 * n, sizeof *w->centroid);
+    w->weight = bench_room(n, sizeof *w->weight);
+    w->pin = bench_room(n, sizeof *w->pin);
     for (int64_t k = 0; k < n; k++) {
         const uint64_t of = (uint64_t)(k % TABLE);
         for (int d = 0; d < 3; d++) {
@@ -116,7 +101,7 @@ static eqp_units *create(world *w, const int64_t *id, const int64_t *count, cons
     w->streamed = 0;
     if (eqp_units_create_known(w->owners, id, count, weight, pins, enumerate, w, options, NULL, NULL, &units) !=
         EQP_OK) {
-        die("cannot select units");
+        bench_die("cannot select units");
     }
     *seconds = eqp_cpu_seconds() - start;
     return units;
@@ -127,11 +112,11 @@ static void sample_pins(const world *w, uint64_t seed, int64_t **first, int64_t 
 {
     const int64_t most = w->interactions < TABLE ? w->interactions : TABLE;
     const double share = (double)PER_OWNER / (double)most;
-    bool *below = room(TABLE, sizeof *below);
+    bool *below = bench_room(TABLE, sizeof *below);
     int64_t n = 0;
 
-    *first = room(w->owners + 1, sizeof **first);
-    *pin = room(w->owners * 4 * PER_OWNER, sizeof **pin);
+    *first = bench_room(w->owners + 1, sizeof **first);
+    *pin = bench_room(w->owners * 4 * PER_OWNER, sizeof **pin);
     for (int64_t k = 0; k < TABLE; k++) {
         below[k] = (double)eqp_pin_key(seed, w->pin[k]) < share * 0x1p64;
     }
@@ -150,15 +135,15 @@ static void sample_pins(const world *w, uint64_t seed, int64_t **first, int64_t 
 
 static costs measure(world *w, const eqp_units_options *options, int64_t *nunits, double *passes, double *peak)
 {
-    int64_t *id = room(w->owners, sizeof *id), *count = room(w->owners, sizeof *count), *first, *pin;
-    double *weight = room(w->owners, sizeof *weight), start = eqp_cpu_seconds();
+    int64_t *id = bench_room(w->owners, sizeof *id), *count = bench_room(w->owners, sizeof *count), *first, *pin;
+    double *weight = bench_room(w->owners, sizeof *weight), start = eqp_cpu_seconds();
     costs seconds;
 
     for (int64_t i = 0; i < w->owners; i++) {
         id[i] = (int64_t)(eqp_random_bits(4, (uint64_t)i, 0) >> 1);
     }
     if (eqp_owners_weigh(w->owners, id, NULL, enumerate, w, options, count, weight) != EQP_OK) {
-        die("cannot weigh");
+        bench_die("cannot weigh");
     }
     seconds.weigh = eqp_cpu_seconds() - start;
     eqp_units *units = create(w, id, count, weight, NULL, options, &seconds.create);
@@ -208,7 +193,7 @@ static void row_apart(world *w, eqp_sample_strategy strategy, int max_pins)
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-        die("a row has failed");
+        bench_die("a row has failed");
     }
 }
 
@@ -217,7 +202,7 @@ static double number(int argc, char **argv, int at, double otherwise, double lea
     double value = argc > at ? strtod(argv[at], NULL) : otherwise;
 
     if (!(value >= least && value <= most)) {
-        die("[INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH [STRATEGY]]]]]");
+        bench_die("[INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH [STRATEGY]]]]]");
     }
     return value;
 }

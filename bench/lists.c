@@ -6,16 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-void *bench_room(int64_t n, size_t size)
-{
-    void *memory = malloc((size_t)(n > 0 ? n : 1) * size);
-
-    if (memory == NULL) {
-        bench_die("bench", "out of memory");
-    }
-    return memory;
-}
-
 void bench_lists_make(bench_lists *l, int64_t nowners, int64_t nitems, int64_t nsources)
 {
     *l = (bench_lists){.nowners = nowners, .nitems = nitems, .nsources = nsources};
@@ -45,7 +35,7 @@ void bench_meet(bench_lists *l, int64_t source)
         l->room = 2 * l->room + 4096;
         l->meets = realloc(l->meets, (size_t)l->room * sizeof *l->meets);
         if (l->meets == NULL) {
-            bench_die("bench", "out of memory");
+            bench_die("out of memory");
         }
     }
     l->meets[l->ninteractions++] = (int32_t)source;

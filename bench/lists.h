@@ -3,7 +3,6 @@
 #ifndef BENCH_LISTS_H
 #define BENCH_LISTS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 typedef struct bench_point {
@@ -37,11 +36,13 @@ void bench_list_segments(const char *path, double wanted, bench_lists *lists);
 
 void bench_lists_free(bench_lists *lists);
 
+/* Particles of a generator, or places and masses of a snapshot: their number, and x y z vx vy vz m, each for free(). */
+int64_t bench_load_particles(const char *text, double *column[7]);
+
 /* Shared by all makers of lists: the arrays, one more interaction of the last item, a difference of coordinates by
- * the nearest periodic image, memory. */
+ * the nearest periodic image. */
 void bench_lists_make(bench_lists *lists, int64_t nowners, int64_t nitems, int64_t nsources);
 void bench_meet(bench_lists *lists, int64_t source);
 double bench_nearest(double d, double box);
-void *bench_room(int64_t n, size_t size);
 
 #endif

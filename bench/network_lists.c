@@ -14,11 +14,6 @@
 
 #define BLOCK 4096 /* nodes that are read at once */
 
-static void die(const char *what)
-{
-    bench_die("bench", what);
-}
-
 /* A network as far as it matters here: segments belong to the node with the lower tag. */
 typedef struct node {
     uint64_t tag, key;
@@ -47,7 +42,7 @@ static void *grown(void *array, int64_t n, int64_t *has_room, size_t size)
     *has_room = 2 * n + BLOCK;
     array = realloc(array, (size_t)*has_room * size);
     if (array == NULL) {
-        die("out of memory");
+        bench_die("out of memory");
     }
     return array;
 }
@@ -88,7 +83,7 @@ static const node *find(const network *w, uint64_t tag)
     const node *found = bsearch(&wanted, w->node, (size_t)w->n, sizeof *w->node, by_tag);
 
     if (found == NULL) {
-        die("an arm leads nowhere");
+        bench_die("an arm leads nowhere");
     }
     return found;
 }
@@ -107,7 +102,7 @@ static void read_network(const char *path, network *w)
     eqp_message message = {""};
 
     if (eqp_paradis_open(path, &reader, &message) != EQP_OK) {
-        die(message.text);
+        bench_die(message.text);
     }
     const eqp_paradis_header *header = eqp_paradis_get_header(reader);
     *w = (network){.n = 0};
@@ -117,7 +112,7 @@ static void read_network(const char *path, network *w)
     }
     do {
         if (eqp_paradis_next(reader, BLOCK, &block, &message) != EQP_OK) {
-            die(message.text);
+            bench_die(message.text);
         }
         for (int64_t i = 0; i < block.n; i++) {
             add_node(w, &block.node[i], block.arm + block.node[i].first_arm);
@@ -136,7 +131,7 @@ static void order_network(network *w)
     for (int64_t i = 0; i < w->n; i++) {
         const double *x = w->node[i].at.x;
         if (eqp_hilbert_keys(1, x, x + 1, x + 2, w->low, side, &w->node[i].key) != EQP_OK) {
-            die("a node is outside of the box");
+            bench_die("a node is outside of the box");
         }
     }
     for (int64_t s = 0; s < w->nsegments; s++) {
@@ -263,7 +258,7 @@ void bench_list_segments(const char *path, double wanted, bench_lists *l)
     read_network(path, &w);
     order_network(&w);
     if (w.nsegments == 0) {
-        die("a network without segments");
+        bench_die("a network without segments");
     }
     grid_for(&w, wanted, &g);
     bench_lists_make(l, w.n, w.nsegments, w.nsegments);

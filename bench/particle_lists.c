@@ -6,6 +6,7 @@
 #include "timing.h"
 
 #include <equipoise/error.h>
+#include <equipoise/snapshot.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,28 +15,42 @@
 
 #define LEAF_SIZE 16
 
-static void die(const char *what)
+int64_t bench_load_particles(const char *text, double *column[7])
 {
-    bench_die("bench", what);
+    double **c = column;
+    bh_generator generator;
+    eqp_snapshot *snapshot = NULL;
+    eqp_message message = {""};
+    int code = bh_generator_parse(text, &generator, &message);
+
+    if (code != EQP_OK && eqp_snapshot_open(text, &snapshot, &message) != EQP_OK) {
+        bench_die(message.text);
+    }
+    const int64_t n = code == EQP_OK ? bh_generator_count(&generator) : eqp_snapshot_get_info(snapshot)->n;
+    for (int k = 0; k < 7; k++) {
+        c[k] = bench_room(n, sizeof *c[k]);
+    }
+    if (code == EQP_OK) {
+        code = bh_generate(&generator, 0, n, c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
+    } else {
+        code = eqp_snapshot_read(snapshot, 0, n, &(eqp_snapshot_arrays){.x = c[0], .y = c[1], .z = c[2], .m = c[6]},
+                                 &message);
+        eqp_snapshot_close(snapshot);
+    }
+    if (code != EQP_OK) {
+        bench_die(message.text[0] != '\0' ? message.text : eqp_error_text(code));
+    }
+    return n;
 }
 
-/* Particles of a generator in key order, each a target group of its own. */
+/* Particles in key order, each a target group of its own. */
 static void grow(const char *text, bh_serial *serial)
 {
-    bh_generator generator;
-    eqp_message message = {""};
     double *x[7];
+    const int64_t n = bench_load_particles(text, x);
 
-    if (bh_generator_parse(text, &generator, &message) != EQP_OK) {
-        die(message.text);
-    }
-    const int64_t n = bh_generator_count(&generator);
-    for (int k = 0; k < 7; k++) {
-        x[k] = bench_room(n, sizeof *x[k]);
-    }
-    if (bh_generate(&generator, 0, n, x[0], x[1], x[2], x[3], x[4], x[5], x[6]) != EQP_OK ||
-        bh_serial_build(serial, n, x[0], x[1], x[2], x[6], NULL, LEAF_SIZE, 1) != EQP_OK) {
-        die("no tree");
+    if (bh_serial_build(serial, n, x[0], x[1], x[2], x[6], NULL, LEAF_SIZE, 1) != EQP_OK) {
+        bench_die("no tree");
     }
     for (int k = 0; k < 7; k++) {
         free(x[k]);
@@ -56,7 +71,7 @@ static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, b
     int64_t n;
 
     if (bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, NULL, NULL, list) != EQP_OK) {
-        die("a walk failed");
+        bench_die("a walk failed");
     }
     for (int64_t c = 0; l != NULL && c < list->ncells; c++) {
         bench_meet(l, s->n + list->cell[c]);
@@ -93,7 +108,7 @@ static double cutoff_for(const bh_serial *serial, double wanted, bh_list *list)
     double low = 0, high = serial->tree.box.side / 4096, mean;
 
     if (!(wanted > 0 && wanted < (double)(serial->n - 1))) {
-        die("there are fewer interactions than that");
+        bench_die("there are fewer interactions than that");
     }
     while (mean_within(serial, high, list) < wanted) {
         low = high;
@@ -120,7 +135,7 @@ void bench_list_particles(const char *text, double theta, double wanted, bench_l
     const bh_tree *tree = &serial.tree;
     const bh_mac mac = {.theta = theta, .cutoff = theta > 0 ? 0 : cutoff_for(&serial, wanted, &list)};
     if (serial.ngroups != serial.n) {
-        die("a group of more than one particle");
+        bench_die("a group of more than one particle");
     }
     bench_lists_make(l, serial.n, serial.n, serial.n + tree->ncells);
     l->cutoff = mac.cutoff;

@@ -66,7 +66,7 @@ typedef struct history {
 static void check(int code, const char *what)
 {
     if (code != EQP_OK) {
-        bench_die("study_elements", what[0] != '\0' ? what : eqp_error_text(code));
+        bench_die(what[0] != '\0' ? what : eqp_error_text(code));
     }
 }
 
@@ -355,7 +355,7 @@ static void run_gravity(char **argv)
     double dt = 0.0;
 
     if (!(factor > 0 && steps > 0 && cutoff > 0)) {
-        bench_die("study_elements", "gravity: give a generator, DT, STEPS and CUTOFF, all above 0");
+        bench_die("gravity: give a generator, DT, STEPS and CUTOFF, all above 0");
     }
     check(bh_generator_parse(argv[0], &generator, &message), message.text);
     w.n = bh_generator_count(&generator);
@@ -457,7 +457,7 @@ static void run_network(int argc, char **argv)
     check(dd_settings_complete(&settings, &message), message.text);
     check(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message), message.text);
     if (sim.domain.nranks != 1 || steps < 1) {
-        bench_die("study_elements", "network: on one rank, STEPS above 0");
+        bench_die("network: on one rank, STEPS above 0");
     }
     look_network(&sim, &h);
     for (int s = 0; s < steps; s++) {
@@ -474,7 +474,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const bool gravity = argc == 6 && strcmp(argv[1], "gravity") == 0;
     if (!gravity && !(argc > 2 && strcmp(argv[1], "network") == 0)) {
-        bench_die("study_elements", "give gravity GENERATOR DT STEPS CUTOFF, or network STEPS OPTION...");
+        bench_die("give gravity GENERATOR DT STEPS CUTOFF, or network STEPS OPTION...");
     }
     printf("set,step,total,elements,came,gone,constant,median,p90,p99,largest,few,few_changed,few_uneven,many,"
            "many_changed,many_uneven\n");

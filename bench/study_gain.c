@@ -51,7 +51,7 @@ typedef struct outcome {
 static void check(int code)
 {
     if (code) {
-        bench_die("study_gain", eqp_error_text(code));
+        bench_die(eqp_error_text(code));
     }
 }
 

@@ -88,7 +88,7 @@ EXPORTED int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Statu
 static void check(int code, const char *what)
 {
     if (code != EQP_OK) {
-        bench_die("study_loads", what[0] != '\0' ? what : eqp_error_text(code));
+        bench_die(what[0] != '\0' ? what : eqp_error_text(code));
     }
 }
 
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
     const int before = argc > 3 ? atoi(argv[2]) : -1, steps = argc > 3 ? atoi(argv[3]) : 0;
     const int which = argc > 1 && strcmp(argv[1], apps[1].name) == 0;
     if (before < 0 || steps < 1 || strcmp(argv[1], apps[which].name) != 0) {
-        bench_die("study_loads", "give gravity or network, steps before, steps measured, then options of the app");
+        bench_die("give gravity or network, steps before, steps measured, then options of the app");
     }
     for (int i = 4; i < argc && n < MOST_ARGUMENTS; i++) {
         words[n++] = argv[i];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "timing.h"
 
 #include <equipoise/survey.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,8 +47,18 @@ double bench_median(const bench_times *times)
     return times->n > 0 ? 0.5 * (copy.seconds[(times->n - 1) / 2] + copy.seconds[times->n / 2]) : 0.0;
 }
 
-void bench_die(const char *program, const char *what)
+void bench_die(const char *what)
 {
-    fprintf(stderr, "%s: %s\n", program, what);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
     exit(2);
+}
+
+void *bench_room(int64_t n, size_t size)
+{
+    void *memory = calloc((size_t)n + 1, size);
+
+    if (memory == NULL) {
+        bench_die("out of memory");
+    }
+    return memory;
 }

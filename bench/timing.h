@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Times of a bench: CPU seconds of this thread, of several runs, their minimum and median. */
+/* Times of a bench: CPU seconds of this thread, of several runs, their minimum and median; memory and the end. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,8 +31,11 @@ void bench_times_add(bench_times *times, double seconds);
 double bench_least(const bench_times *times);
 double bench_median(const bench_times *times);
 
-/* Prints the message and ends the program with status 2: for benches only. */
-BENCH_NORETURN void bench_die(const char *program, const char *what);
+/* Prints the message behind the name of the program, and ends it with status 2. */
+BENCH_NORETURN void bench_die(const char *what);
+
+/* n zeroed elements; ends the program without memory. */
+void *bench_room(int64_t n, size_t size);
 
 #ifdef __cplusplus
 }
