@@ -56,6 +56,14 @@ static inline void unit_free(void *pointer)
 #define FREED_BY(function) __attribute__((cleanup(function)))
 #define HEAP FREED_BY(unit_free)
 
+/* FREES(eqp_thing, eqp_thing_free) lets FREED(eqp_thing) *thing = ... declare one that the end of the block frees. */
+#define FREES(type, free_it)                                                                                           \
+    static inline void type##_freed(type **object)                                                                     \
+    {                                                                                                                  \
+        free_it(*object);                                                                                              \
+    }
+#define FREED(type) FREED_BY(type##_freed) type
+
 #define assert_ok(call) assert_int_equal(call, EQP_OK)
 #define assert_refused(call) assert_int_equal(call, EQP_ERR_ARGUMENT)
 

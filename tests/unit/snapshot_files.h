@@ -16,6 +16,8 @@
 
 #include <equipoise/snapshot.h>
 
+FREES(eqp_snapshot, eqp_snapshot_close)
+
 static char files_folder[1024];
 
 static inline int files_setup(void **state)
@@ -256,12 +258,11 @@ static inline int open_and_read(const char *path, eqp_message *message)
     int rc = eqp_snapshot_open(path, &s, message);
 
     if (rc == EQP_OK) {
-        particles p = particles_new(eqp_snapshot_get_info(s)->n);
+        FREED_BY(particles_free) particles p = particles_new(eqp_snapshot_get_info(s)->n);
         eqp_snapshot_arrays arrays = particles_arrays(&p);
 
         *message = eqp_snapshot_get_info(s)->note;
         rc = eqp_snapshot_read(s, 0, p.n, &arrays, message);
-        particles_free(&p);
     }
     eqp_snapshot_close(s);
     return rc;
@@ -305,13 +306,13 @@ static inline void limit_files(rlim_t most)
 /* Compares all slices of a file with the expected particles. */
 static inline void check_slices(const char *path, const particles *whole)
 {
-    eqp_snapshot *s = open_good(path);
+    FREED(eqp_snapshot) *s = open_good(path);
     int64_t step = slow_here() ? 5 : 1;
 
     assert_int_equal(eqp_snapshot_get_info(s)->n, whole->n);
     for (int64_t first = 0; first <= whole->n; first += step) {
         for (int64_t n = 0; n <= whole->n - first; n++) {
-            particles p = particles_new(n);
+            FREED_BY(particles_free) particles p = particles_new(n);
 
             read_good(s, first, &p);
             for (int c = 0; c < 7; c++) {
@@ -319,10 +320,8 @@ static inline void check_slices(const char *path, const particles *whole)
             }
             assert_memory_equal(p.id, whole->id + first, (size_t)n * sizeof *p.id);
             assert_memory_equal(p.type, whole->type + first, (size_t)n * sizeof *p.type);
-            particles_free(&p);
         }
     }
-    eqp_snapshot_close(s);
 }
 
 /* Model particles in global order: counts[nfiles][types], masses of types that have one, ids or none. */

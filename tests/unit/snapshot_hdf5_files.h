@@ -115,8 +115,8 @@ static inline void put_dataset(const spec *s, hid_t group, int type, const char 
 static inline void put_type(const spec *s, hid_t file, int type, int64_t first)
 {
     int64_t n = s->n[type];
-    double *number = calloc((size_t)(3 * n), sizeof *number);
-    int64_t *id = calloc((size_t)n, sizeof *id);
+    HEAP double *number = calloc((size_t)(3 * n), sizeof *number);
+    HEAP int64_t *id = calloc((size_t)n, sizeof *id);
     char name[32];
 
     assert_non_null(number);
@@ -141,8 +141,6 @@ static inline void put_type(const spec *s, hid_t file, int type, int64_t first)
         put_dataset(s, group, type, "ParticleIDs", (hsize_t)n, 1, s->id, H5T_NATIVE_INT64, id);
     }
     H5Gclose(group);
-    free(number);
-    free(id);
 }
 
 static inline void save_spec(const char *path, const spec *s)

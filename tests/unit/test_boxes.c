@@ -8,6 +8,8 @@
 
 #include <float.h>
 
+FREES(eqp_boxes, eqp_boxes_free)
+
 #define MAX_PARTS 64
 #define POINTS 20000
 
@@ -130,7 +132,7 @@ TEST(uniform_boxes_are_equal_and_cover)
 {
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
-            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
             int n[3];
             assert_ok(eqp_boxes_geometry(part_counts[c], n));
             check_cover(boxes);
@@ -144,7 +146,6 @@ TEST(uniform_boxes_are_equal_and_cover)
                     assert_true(fabs(high[d] - low[d] - width) < 1e-12 * 100);
                 }
             }
-            eqp_boxes_free(boxes);
         }
     }
     eqp_boxes_free(NULL);
@@ -153,7 +154,7 @@ TEST(uniform_boxes_are_equal_and_cover)
 TEST(positions_outside_are_clamped)
 {
     for (int k = 0; k < 2; k++) {
-        eqp_boxes *boxes = boxes_of(kinds[k], 12);
+        FREED(eqp_boxes) *boxes = boxes_of(kinds[k], 12);
         const double below[3] = {-1e30, -INFINITY, 99}, above[3] = {30, 20, 110}, far[3] = {INFINITY, 1e9, 1e9};
         const double nan[3] = {NAN, NAN, NAN};
         double low[3] = {1, 2, 3}, high[3] = {4, 5, 6};
@@ -164,7 +165,6 @@ TEST(positions_outside_are_clamped)
         assert_refused(eqp_boxes_bounds(boxes, 12, low, high));
         assert_refused(eqp_boxes_bounds(boxes, -1, low, high));
         assert_true(low[0] == 1 && high[2] == 6);
-        eqp_boxes_free(boxes);
     }
 }
 
@@ -175,7 +175,7 @@ TEST(equal_and_zero_loads_move_nothing)
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
             for (int zero = 0; zero < 2; zero++) {
-                eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+                FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
                 for (int p = 0; p < MAX_PARTS; p++) {
                     load[p] = zero ? 0 : 0.125;
                 }
@@ -185,7 +185,6 @@ TEST(equal_and_zero_loads_move_nothing)
                     assert_true(change.largest <= 1e-13);
                 }
                 check_cover(boxes);
-                eqp_boxes_free(boxes);
             }
         }
     }
@@ -198,7 +197,7 @@ TEST(loads_of_points_become_balanced)
 
     for (int k = 0; k < 2; k++) {
         for (int c = 1; c < NCOUNTS; c++) {
-            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
             double first, last;
             loads_from_points(boxes, load);
             first = imbalance(boxes, load);
@@ -214,7 +213,6 @@ TEST(loads_of_points_become_balanced)
                           last);
             assert_true(last < 0.35 * first);
             check_cover(boxes);
-            eqp_boxes_free(boxes);
         }
     }
 }
@@ -387,7 +385,7 @@ TEST(one_part_with_everything)
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
             for (int last = 0; last < 2; last++) {
-                eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+                FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
                 int heavy = last ? part_counts[c] - 1 : 0;
                 memset(load, 0, sizeof load);
                 load[heavy] = 1e-3;
@@ -395,7 +393,6 @@ TEST(one_part_with_everything)
                     assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
                 }
                 check_cover(boxes);
-                eqp_boxes_free(boxes);
             }
         }
     }
@@ -409,14 +406,13 @@ TEST(a_point_load_leaves_boxes_of_positive_size)
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
-            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
             for (int call = 0; call < (slow_here() ? 300 : 2000); call++) {
                 memset(load, 0, sizeof load);
                 load[eqp_boxes_find(boxes, where)] = 1;
                 assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
             }
             check_cover(boxes);
-            eqp_boxes_free(boxes);
         }
     }
 }

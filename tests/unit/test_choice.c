@@ -258,7 +258,7 @@ TEST(an_option_goes_on_with_the_word_before)
 
 TEST(all_is_every_row_except_none)
 {
-    eqp_choice *c = NULL;
+    HEAP eqp_choice *c = NULL;
     eqp_message message = {""};
     int n = 0, found = 0;
 
@@ -271,7 +271,6 @@ TEST(all_is_every_row_except_none)
         found += c[i].method == &slabs;
     }
     assert_int_equal(found, 1);
-    free(c);
 }
 
 TEST(bad_lists_are_refused)

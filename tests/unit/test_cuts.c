@@ -196,7 +196,7 @@ TEST(a_large_real_case_is_within_one_item_of_the_mean)
     const int64_t n = 200000;
     const int nparts = 512;
     double *load = malloc((size_t)n * sizeof *load), total = 0, biggest = 0, bottleneck = 0;
-    int64_t *first = malloc(((size_t)nparts + 1) * sizeof *first);
+    HEAP int64_t *first = malloc(((size_t)nparts + 1) * sizeof *first);
 
     assert_non_null(load);
     assert_non_null(first);
@@ -210,13 +210,12 @@ TEST(a_large_real_case_is_within_one_item_of_the_mean)
     assert_true(bottleneck <= total / nparts + biggest);
     assert_true(fabs(largest(n, load, nparts, NULL, first) - bottleneck) <= 1e-9 * bottleneck);
     free(load);
-    free(first);
 }
 
 TEST(tiny_loads_behind_a_large_one_still_count)
 {
     const int64_t n = 20001;
-    double *load = malloc((size_t)n * sizeof *load);
+    HEAP double *load = malloc((size_t)n * sizeof *load);
     int64_t first[3];
 
     assert_non_null(load);
@@ -226,7 +225,6 @@ TEST(tiny_loads_behind_a_large_one_still_count)
     }
     assert_ok(eqp_cuts_optimal(n, load, 2, NULL, first, NULL));
     assert_int_equal(first[1], 1);
-    free(load);
 }
 
 TEST(wrong_arguments_change_nothing)

@@ -9,6 +9,9 @@
 #include "methods/frame/links.h"
 #include "unit.h"
 
+FREES(eqp_part_graph, eqp_part_graph_free)
+FREES(eqp_hypergraph, eqp_hypergraph_free)
+
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
 
 /* Parts in a row, one element each; as measured where `measured`. */
@@ -55,7 +58,7 @@ TEST(chains_of_table_2_1)
     } row[] = {{row_c, 3}, {row_d, 31}};
 
     for (int r = 0; r < 4; r++) {
-        eqp_part_graph *graph = make_chain(row[r % 2].load, r / 2);
+        FREED(eqp_part_graph) *graph = make_chain(row[r % 2].load, r / 2);
         const eqp_diffusion_options options = five_percent();
         double load_max[STEPS], before = 3;
         int64_t steps;
@@ -67,7 +70,6 @@ TEST(chains_of_table_2_1)
             assert_true((load_max[s] / 2 - 1 > 0.05) == (s + 1 < steps));
             before = load_max[s];
         }
-        eqp_part_graph_free(graph);
     }
 }
 
@@ -77,7 +79,7 @@ TEST(printed_form_diverges)
     static const double *const load[] = {row_c, row_d};
 
     for (int r = 0; r < 2; r++) {
-        eqp_part_graph *graph = make_chain(load[r], false);
+        FREED(eqp_part_graph) *graph = make_chain(load[r], false);
         eqp_diffusion_options options = five_percent();
         double load_max[STEPS];
         int64_t steps = 0;
@@ -97,7 +99,6 @@ TEST(printed_form_diverges)
         options.as_printed = false;
         options.steps = 20;
         assert_refused(eqp_diffusion_simulate(graph, &options, NULL, NULL, &steps));
-        eqp_part_graph_free(graph);
     }
 }
 
@@ -110,7 +111,7 @@ TEST(elements_by_hand)
     const eqp_elements e = {4, weight, part, first, edge, NULL};
     eqp_diffusion_options options = eqp_diffusion_options_defaults();
     double load_max[2], moved_max[2];
-    eqp_part_graph *graph = NULL;
+    FREED(eqp_part_graph) *graph = NULL;
     int64_t steps;
 
     options.gamma = 0.25;
@@ -128,7 +129,6 @@ TEST(elements_by_hand)
     assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     assert_near(load_max[0], 6.75, 1e-15);
     assert_near(moved_max[0], 3 * 0.75, 1e-15);
-    eqp_part_graph_free(graph);
 }
 
 /* Cells of a square, each with its neighbours across faces, in strips of random widths; weights between 0.5 and 1.5. */
@@ -194,7 +194,7 @@ TEST(load_is_conserved)
     fill_shares(share);
     for (int c = 0; c < 8; c++) {
         make_square((uint64_t)c);
-        eqp_part_graph *graph = graph_of(q.part);
+        FREED(eqp_part_graph) *graph = graph_of(q.part);
         const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
         double flow[PARTS * PARTS] = {0}, sum = 0, after = 0;
         eqp__diffusion d = {.scale = NULL};
@@ -218,7 +218,6 @@ TEST(load_is_conserved)
         }
         assert_near(sum, after, 1e-11);
         eqp__diffusion_close(&d);
-        eqp_part_graph_free(graph);
     }
 }
 
@@ -234,7 +233,7 @@ TEST(simulated_imbalance_falls)
 
         make_square((uint64_t)c);
         options.share = c % 2 ? share : NULL;
-        eqp_part_graph *graph = graph_of(q.part);
+        FREED(eqp_part_graph) *graph = graph_of(q.part);
         assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
         for (int s = 1; s < 200; s++) {
             assert_true(load_max[s] <= load_max[s - 1] * (1 + 1e-15));
@@ -242,7 +241,6 @@ TEST(simulated_imbalance_falls)
         }
         assert_true(steps > 1 && steps < 200);
         assert_true(moved_max[0] > 1 && moved_max[199] < moved_max[0]);
-        eqp_part_graph_free(graph);
     }
 }
 
@@ -324,7 +322,7 @@ TEST(one_step_moves_its_flow)
     int part[CELLS];
 
     make_square(5);
-    eqp_part_graph *graph = graph_of(q.part);
+    FREED(eqp_part_graph) *graph = graph_of(q.part);
     const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
     eqp__diffusion d = {.scale = NULL};
     double flow[PARTS * PARTS] = {0}, load[PARTS] = {0};
@@ -341,7 +339,6 @@ TEST(one_step_moves_its_flow)
         assert_near(load[p], d.load[p], 1.5 * (double)degree);
     }
     eqp__diffusion_close(&d);
-    eqp_part_graph_free(graph);
 }
 
 TEST(no_part_loses_its_last_element)
@@ -387,7 +384,7 @@ TEST(options_that_are_none_are_refused)
     const double zero[CHAIN] = {0}, half[CHAIN] = {0.5, 0.5};
     eqp_diffusion_options o[] = {usual, usual, usual, usual, usual, usual, usual, usual, usual, usual};
     enum { WRONG = sizeof o / sizeof o[0] };
-    eqp_part_graph *graph = make_chain(row_c, false);
+    FREED(eqp_part_graph) *graph = make_chain(row_c, false);
     const int part_of_one[] = {0};
     const eqp_elements one = {.n = 1, .part = part_of_one};
     int part[] = {5};
@@ -418,20 +415,18 @@ TEST(options_that_are_none_are_refused)
     assert_ok(eqp_diffusion_simulate(graph, NULL, NULL, NULL, &steps));
     assert_ok(eqp_diffusion_move(&one, 1, NULL, part));
     assert_int_equal(part[0], 0);
-    eqp_part_graph_free(graph);
 }
 
 TEST(loads_without_work_stay)
 {
     const double zero[CHAIN] = {0};
-    eqp_part_graph *graph = make_chain(zero, true);
+    FREED(eqp_part_graph) *graph = make_chain(zero, true);
     double load_max[STEPS], moved_max[STEPS];
     const eqp_diffusion_options options = five_percent();
     int64_t steps;
 
     assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     assert_true(steps == 0 && load_max[STEPS - 1] == 0 && moved_max[0] == 0);
-    eqp_part_graph_free(graph);
 }
 
 static int run_all(void)
@@ -508,7 +503,7 @@ TEST(pins_link_their_items_in_a_row)
     const double cost[] = {2, 3};
     static const double expected[4][4] = {{0, 0, 2, 0}, {0, 0, 3, 0}, {2, 3, 0, 2}, {0, 0, 2, 0}};
     double found[4][4] = {{0}};
-    eqp_hypergraph *graph = NULL;
+    FREED(eqp_hypergraph) *graph = NULL;
     eqp__links links = {.first = NULL};
 
     assert_ok(eqp_hypergraph_create(4, NULL, first, pin, &graph));
@@ -521,5 +516,4 @@ TEST(pins_link_their_items_in_a_row)
     }
     assert_memory_equal(found, expected, sizeof found);
     eqp__links_free(&links);
-    eqp_hypergraph_free(graph);
 }

@@ -114,7 +114,7 @@ TEST(described_results_of_spikes_come_out_of_32_bits)
         int64_t n;
     } described[] = {{1024, 9, 750000}, {1024, 12, 1000000}, {8, 1, 500000},
                      {16, 1, 500000},   {32, 1, 500000},     {64, 1, 500000}};
-    int64_t *load = calloc(1000000, sizeof *load);
+    HEAP int64_t *load = calloc(1000000, sizeof *load);
     double difference[26];
     eqp_feedback_run run;
 
@@ -129,7 +129,6 @@ TEST(described_results_of_spikes_come_out_of_32_bits)
         assert_int_equal(run.steps, described[i].steps);
         assert_true(run.steps > 1 || difference[1] > difference[0]);
     }
-    free(load);
 }
 
 TEST(functions_are_those_of_the_source)

@@ -6,6 +6,9 @@
 
 #include <float.h>
 
+FREES(eqp_functional_samples, eqp_functional_samples_free)
+FREES(eqp_functional_profile, eqp_functional_profile_free)
+
 enum { MAX_SAMPLES = 20 };
 
 static int rounds(void)
@@ -100,7 +103,7 @@ TEST(what_lies_between_samples_can_be_cut)
         const int n = 2 + (int)((MAX_SAMPLES - 2) * uniform());
         const double x_shift = uniform() < 0.3, t_shift = uniform() < 0.3, e = any_exponent();
         double x[MAX_SAMPLES], t[MAX_SAMPLES], slope[MAX_SAMPLES];
-        eqp_functional_samples *samples = NULL;
+        FREED(eqp_functional_samples) *samples = NULL;
 
         draw_ascending(n, 1, x);
         draw_ascending(n, 0, t);
@@ -122,7 +125,6 @@ TEST(what_lies_between_samples_can_be_cut)
         assert_true(code == EQP_OK || ((code == EQP_ERR_OVERFLOW || code == EQP_ERR_ARGUMENT) && !samples));
         taken += code == EQP_OK;
         refused += code != EQP_OK;
-        eqp_functional_samples_free(samples);
     }
     assert_true(taken > rounds() && refused > 0);
 }
@@ -134,8 +136,8 @@ TEST(what_was_profiled_can_be_cut)
     for (int round = 0; round < rounds(); round++) {
         const double e = any_exponent(), seconds = any_exponent();
         eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-        eqp_functional_profile *profile = NULL;
-        eqp_functional_samples *samples = NULL;
+        FREED(eqp_functional_profile) *profile = NULL;
+        FREED(eqp_functional_samples) *samples = NULL;
 
         options.low = uniform() < 0.5 ? 0 : any_size(e);
         options.high = options.low + any_size(e);
@@ -159,8 +161,6 @@ TEST(what_was_profiled_can_be_cut)
             check_cut(&time);
             taken++;
         }
-        eqp_functional_samples_free(samples);
-        eqp_functional_profile_free(profile);
     }
     assert_true(taken > rounds() / 3 && too_large > 0 && too_fine > 0);
 }
@@ -169,8 +169,8 @@ TEST(what_was_profiled_can_be_cut)
 TEST(profiled_times_beyond_a_double_overflow)
 {
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    eqp_functional_profile *profile = NULL;
-    eqp_functional_samples *samples = NULL;
+    FREED(eqp_functional_profile) *profile = NULL;
+    FREED(eqp_functional_samples) *samples = NULL;
     int recut;
 
     options.keep = 0;
@@ -194,8 +194,6 @@ TEST(profiled_times_beyond_a_double_overflow)
     double bound[3];
     assert_ok(eqp_functional_cut(&time, 2, NULL, bound, NULL));
     assert_true(near(bound[1], 0.5, 1e-12));
-    eqp_functional_samples_free(samples);
-    eqp_functional_profile_free(profile);
 }
 
 TEST(cells_that_are_no_times_are_refused)
@@ -204,7 +202,7 @@ TEST(cells_that_are_no_times_are_refused)
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
 
     for (int i = 0; i < COUNT_OF(bad); i++) {
-        eqp_functional_profile *profile = NULL;
+        FREED(eqp_functional_profile) *profile = NULL;
         eqp_functional_samples *samples = NULL;
         int64_t cells;
         int recut;
@@ -215,16 +213,14 @@ TEST(cells_that_are_no_times_are_refused)
         assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_DATA);
         assert_refused(eqp_functional_profile_time(NULL, &samples));
         assert_null(samples);
-        eqp_functional_profile_free(profile);
     }
-    eqp_functional_profile *profile = NULL;
+    FREED(eqp_functional_profile) *profile = NULL;
     options.low = 1e15;
     options.high = 1e15 + 1; /* eight doubles lie between them */
     options.cells = 9;
     assert_refused(eqp_functional_profile_create(&options, &profile));
     options.cells = 8;
     assert_ok(eqp_functional_profile_create(&options, &profile));
-    eqp_functional_profile_free(profile);
 }
 
 static double straight(const void *user, double x)
@@ -262,7 +258,7 @@ static double steep_density(const void *user, const double x[3])
 TEST(densities_beyond_a_double_overflow)
 {
     const eqp_functional_domain square = {.dims = 2, .low = {0, 0}, .high = {4, 4}, .direction = 0, .cells = 3};
-    eqp_functional_samples *samples = NULL;
+    FREED(eqp_functional_samples) *samples = NULL;
 
     assert_int_equal(eqp_functional_reduce(steep_density, &(double){5e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
     assert_int_equal(eqp_functional_reduce(steep_density, &(double){2e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
@@ -270,5 +266,4 @@ TEST(densities_beyond_a_double_overflow)
     assert_ok(eqp_functional_reduce(steep_density, &(double){1e306}, &square, NULL, &samples));
     const eqp_functional_time time = eqp_functional_samples_time(samples);
     check_cut(&time);
-    eqp_functional_samples_free(samples);
 }

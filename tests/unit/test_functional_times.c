@@ -3,6 +3,9 @@
 #include "failing_malloc.h"
 #include "functional_cases.h"
 
+FREES(eqp_functional_samples, eqp_functional_samples_free)
+FREES(eqp_functional_profile, eqp_functional_profile_free)
+
 TEST(derivatives_are_those_of_the_function)
 {
     for (int f = 0; f < NFAMILIES; f++) {
@@ -88,7 +91,7 @@ TEST(samples_never_fall_in_between)
     for (int round = 0; round < 200; round++) {
         const int n = 2 + (int)(uniform() * 30), given = round % 2;
         double x[32], t[32], slope[32], last, bound[9];
-        eqp_functional_samples *samples = NULL;
+        FREED(eqp_functional_samples) *samples = NULL;
 
         x[0] = t[0] = 0;
         for (int i = 0; i < n; i++) {
@@ -111,7 +114,6 @@ TEST(samples_never_fall_in_between)
         if (t[n - 1] > 0) {
             check_shares(&time, 8, NULL, bound);
         }
-        eqp_functional_samples_free(samples);
     }
     eqp_functional_samples_free(NULL);
 }
@@ -146,7 +148,7 @@ static double negative_density(const void *user, const double x[3])
 TEST(density_is_summed_across)
 {
     const eqp_functional_domain domain = {3, {0, 1, -1}, {2, 4, 1}, -1, 12};
-    eqp_functional_samples *samples = NULL;
+    FREED(eqp_functional_samples) *samples = NULL;
     double bound[6], part[5] = {0};
     int direction = -1;
 
@@ -170,7 +172,6 @@ TEST(density_is_summed_across)
     for (int i = 0; i < 5; i++) {
         assert_true(near(part[i], part[0] + 0, 0.02));
     }
-    eqp_functional_samples_free(samples);
 }
 
 TEST(densities_and_domains_that_are_none_are_refused)
@@ -204,7 +205,7 @@ TEST(profile_keeps_a_drifting_load_balanced)
 {
     enum { NODES = 8, PARTS = 20, PASSES = 100 };
     eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    eqp_functional_profile *profile = NULL;
+    FREED(eqp_functional_profile) *profile = NULL;
     double bound[NODES + 1], inefficiency, efficiency, worst_fixed = 0, worst = 0;
     int cuts = 0;
 
@@ -241,7 +242,6 @@ TEST(profile_keeps_a_drifting_load_balanced)
     assert_true(cuts > 3 && cuts <= 10);
     assert_true(worst_fixed > 50);
     assert_true(worst < worst_fixed / 2);
-    eqp_functional_profile_free(profile);
     eqp_functional_profile_free(NULL);
 }
 

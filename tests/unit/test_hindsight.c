@@ -5,6 +5,8 @@
 
 #include <equipoise/more/hindsight.h>
 
+FREES(eqp_hindsight, eqp_hindsight_free)
+
 /* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
 static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
 {
@@ -99,7 +101,7 @@ typedef struct made_up {
 /* The schedule has the steps and seconds of the run, and what the best one saves, with maps of this price. */
 static void check_schedule(const eqp_hindsight *h, const eqp_regret *regret, double price)
 {
-    eqp_hindsight_stretch *stretch = NULL;
+    HEAP eqp_hindsight_stretch *stretch = NULL;
     double seconds = 0.0, best = 0.0;
     int64_t n = -1, steps = 0, maps = 0;
 
@@ -118,7 +120,6 @@ static void check_schedule(const eqp_hindsight *h, const eqp_regret *regret, dou
         assert_int_equal(maps, regret->should);
         assert_near(best + price * (double)maps, regret->best, 1e-9 * regret->best);
     }
-    free(stretch);
 }
 
 static eqp_regret regret_of(const made_up *of)
@@ -178,7 +179,7 @@ TEST(no_gain_is_no_regret)
     const made_up even = {1000, 1000, 0.02, 0.0, 0.2, 0.0};
     made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is no age */
     eqp_regret regret;
-    eqp_hindsight *h = NULL;
+    FREED(eqp_hindsight) *h = NULL;
 
     assert_near(regret_of(&even).regret, 0.0, 1e-12);
     assert_near(regret_of(&noisy).regret, 0.0, 0.002);
@@ -191,14 +192,13 @@ TEST(no_gain_is_no_regret)
     }
     assert_ok(eqp_hindsight_regret(h, &regret));
     assert_true(regret.regret == 0.0 && regret.maps == 0 && regret.should == 0 && regret.best == regret.seconds);
-    eqp_hindsight_free(h);
 }
 
 /* Steps whose maps have no promise take the mean rise of the remaining maps. */
 TEST(unknown_increments_are_the_mean_of_known_ones)
 {
     const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};
-    eqp_hindsight *h = NULL;
+    FREED(eqp_hindsight) *h = NULL;
     eqp_regret regret;
 
     assert_ok(eqp_hindsight_create(&h));
@@ -209,7 +209,6 @@ TEST(unknown_increments_are_the_mean_of_known_ones)
     }
     assert_ok(eqp_hindsight_regret(h, &regret));
     assert_near(regret.best, best_of(&of), 1e-9);
-    eqp_hindsight_free(h);
 }
 
 /* However many steps: neighbours are taken together, sums stay, and what is found stays near. */
@@ -247,7 +246,7 @@ TEST(wrong_steps_are_refused)
     eqp_hindsight_step wrong[7] = {good, good, good, good, good, good, good};
     eqp_hindsight_stretch *stretch = NULL;
     int64_t n = -1;
-    eqp_hindsight *h = NULL;
+    FREED(eqp_hindsight) *h = NULL;
     eqp_regret regret = {.seconds = 7.0};
 
     wrong[0].seconds_max = NAN;
@@ -277,7 +276,6 @@ TEST(wrong_steps_are_refused)
     assert_ok(eqp_hindsight_add(h, &wrong[0]));
     assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_ERR_OVERFLOW);
     assert_true(regret.seconds == 7.0);
-    eqp_hindsight_free(h);
     eqp_hindsight_free(NULL);
 }
 

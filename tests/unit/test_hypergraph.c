@@ -5,6 +5,8 @@
 #include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
 
+FREES(eqp_hypergraph, eqp_hypergraph_free)
+
 #define UNITS 30
 #define IDS 25
 
@@ -66,7 +68,7 @@ TEST(edges_are_the_ids_that_two_units_share)
 {
     for (int round = 0; round < 300; round++) {
         units u;
-        eqp_hypergraph *graph = NULL;
+        FREED(eqp_hypergraph) *graph = NULL;
         int64_t n = below(UNITS + 1), shared = 0, pins = 0;
         draw_units(&u, n);
         assert_ok(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph));
@@ -88,7 +90,6 @@ TEST(edges_are_the_ids_that_two_units_share)
                 assert_true(u.touches[g.edge_vertex[j]][which_id(g.edge_id[e])]);
             }
         }
-        eqp_hypergraph_free(graph);
     }
 }
 
@@ -96,7 +97,7 @@ TEST(both_directions_hold_the_same_pins)
 {
     for (int round = 0; round < 300; round++) {
         units u;
-        eqp_hypergraph *graph = NULL;
+        FREED(eqp_hypergraph) *graph = NULL;
         int64_t n = below(UNITS + 1);
         draw_units(&u, n);
         assert_ok(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph));
@@ -113,7 +114,6 @@ TEST(both_directions_hold_the_same_pins)
                 assert_int_equal(found, 1);
             }
         }
-        eqp_hypergraph_free(graph);
     }
 }
 
@@ -196,7 +196,7 @@ TEST(cut_counts_every_part_beyond_the_first)
 {
     for (int round = 0; round < 300; round++) {
         units u;
-        eqp_hypergraph *graph = NULL;
+        FREED(eqp_hypergraph) *graph = NULL;
         int part[UNITS];
         double cut = -1, expected = 0, weight[IDS];
         int64_t n = below(UNITS + 1), id[IDS];
@@ -228,7 +228,6 @@ TEST(cut_counts_every_part_beyond_the_first)
         assert_ok(eqp_hypergraph_weigh(graph, IDS, id, weight));
         assert_ok(eqp_hypergraph_cut(graph, 5, part, &cut));
         assert_true(cut == expected);
-        eqp_hypergraph_free(graph);
     }
 }
 
@@ -236,14 +235,13 @@ TEST(weights_of_units_are_kept)
 {
     const double weight[3] = {0.5, 0, 7};
     const int64_t first[4] = {0, 1, 2, 3}, pin[3] = {9, 9, INT64_MAX};
-    eqp_hypergraph *graph = NULL;
+    FREED(eqp_hypergraph) *graph = NULL;
 
     assert_ok(eqp_hypergraph_create(3, weight, first, pin, &graph));
     eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
     assert_memory_equal(g.vertex_weight, weight, sizeof weight);
     assert_int_equal(g.nedges, 1);
     assert_int_equal(g.edge_id[0], 9);
-    eqp_hypergraph_free(graph);
     eqp_hypergraph_free(NULL);
 }
 
@@ -252,7 +250,7 @@ TEST(wrong_units_make_no_graph)
     const int64_t first[3] = {0, 1, 2}, falling[3] = {0, 2, 1}, late[3] = {1, 1, 2};
     const int64_t pin[2] = {1, 1}, negative[2] = {1, -1}, unordered[2] = {3, 3};
     const double bad[2] = {1, -1}, good[2] = {1, 1};
-    eqp_hypergraph *graph = NULL;
+    FREED(eqp_hypergraph) *graph = NULL;
 
     assert_refused(eqp_hypergraph_create(-1, NULL, first, pin, &graph));
     assert_refused(eqp_hypergraph_create(2, NULL, falling, pin, &graph));
@@ -266,5 +264,4 @@ TEST(wrong_units_make_no_graph)
     assert_refused(eqp_hypergraph_weigh(graph, 2, unordered, good));
     assert_refused(eqp_hypergraph_weigh(graph, 2, first, bad));
     assert_true(eqp_hypergraph_arrays(graph).edge_weight[0] == 1);
-    eqp_hypergraph_free(graph);
 }

@@ -7,6 +7,8 @@
 #include "failing_malloc.h"
 #include "unit.h"
 
+FREES(eqp_needs, eqp_needs_free)
+
 static uint64_t draws;
 
 static int64_t below(int64_t n)
@@ -56,7 +58,7 @@ TEST(a_stream_gives_the_set_of_its_needs)
         unsigned char table[60 * 40] = {0};
         const int64_t nblocks = 1 + below(60), by = scale[round % 3];
         const int nparts = 1 + (int)below(40);
-        eqp_needs *needs = NULL;
+        FREED(eqp_needs) *needs = NULL;
         assert_ok(eqp_needs_create(nparts, &needs));
         assert_empty(needs);
         for (int batch = 0; batch < 4; batch++) {
@@ -76,7 +78,6 @@ TEST(a_stream_gives_the_set_of_its_needs)
         }
         assert_is_table(needs, nblocks, nparts, by, table);
         assert_is_table(needs, nblocks, nparts, by, table);
-        eqp_needs_free(needs);
     }
 }
 
@@ -87,7 +88,7 @@ TEST(large_sets_are_sets_too)
     static unsigned char table[BLOCKS * PARTS];
     static int64_t block[BATCH];
     static int part[BATCH];
-    eqp_needs *needs = NULL;
+    FREED(eqp_needs) *needs = NULL;
     uint64_t x = 12345;
 
     assert_ok(eqp_needs_create(PARTS, &needs));
@@ -101,14 +102,13 @@ TEST(large_sets_are_sets_too)
         assert_ok(eqp_needs_add(needs, BATCH, block, part));
     }
     assert_is_table(needs, BLOCKS, PARTS, 1, table);
-    eqp_needs_free(needs);
 }
 
 TEST(limits_are_accepted_and_larger_numbers_refused)
 {
     const int64_t last = (INT64_C(1) << 47) - 1, blocks[] = {last, 0, last}, beyond[] = {0, last + 1}, negative = -1;
     const int parts[] = {65535, 65535, 0}, wrong = 65536, minus = -1;
-    eqp_needs *needs = NULL;
+    FREED(eqp_needs) *needs = NULL;
     eqp_needs_view v;
 
     assert_refused(eqp_needs_create(0, &needs));
@@ -127,7 +127,6 @@ TEST(limits_are_accepted_and_larger_numbers_refused)
     assert_true(v.block[0] == 0 && v.block[1] == last);
     assert_true(v.first[1] == 1 && v.first[2] == 3);
     assert_true(v.part[0] == 65535 && v.part[1] == 0 && v.part[2] == 65535);
-    eqp_needs_free(needs);
     eqp_needs_free(NULL);
 }
 

@@ -38,13 +38,12 @@ TEST(blocks_of_any_size_give_the_same)
 
     save_text(path, LINE_TEXT);
     for (int64_t most = 1; most < 5; most++) {
-        network w = network_good(path, most);
+        FREED_BY(network_free) network w = network_good(path, most);
 
         check_line(&w, 5);
         assert_int_equal(w.header.nfiles, 1);
         assert_int_equal(w.header.decomposition, 2);
         assert_int_equal(w.header.geometry[0], 1);
-        network_free(&w);
     }
 }
 
@@ -56,10 +55,9 @@ TEST(lists_comments_and_semicolons_are_read)
         " 3,2 4 0.5 6 1 7 # last\n   0, 1 -0.6 0 .5 ;\r\n       0 0 0\n# end\n";
 
     save_text(in_folder("net"), text);
-    network w = network_good(in_folder("net"), 10);
+    FREED_BY(network_free) network w = network_good(in_folder("net"), 10);
     check_line(&w, 5);
     assert_int_equal(w.header.decomposition, 0);
-    network_free(&w);
 }
 
 TEST(domains_of_both_types_are_passed_over)
@@ -75,20 +73,18 @@ TEST(domains_of_both_types_are_passed_over)
         snprintf(text, sizeof text, "%.*s%s%s", (int)(start - HEADER_TEXT), HEADER_TEXT, k ? slabs : boxes,
                  FIRST_TEXT SECOND_TEXT THIRD_TEXT);
         save_text(in_folder("net"), text);
-        network w = network_good(in_folder("net"), 10);
+        FREED_BY(network_free) network w = network_good(in_folder("net"), 10);
         check_line(&w, 5);
         assert_int_equal(w.header.decomposition, k ? 1 : 2);
-        network_free(&w);
     }
 }
 
 TEST(a_surface_of_version_4_is_one)
 {
     save_text(in_folder("net"), replaced(replaced(LINE_TEXT, "=   5", "= 4"), "6 1 7", "6 1 1"));
-    network w = network_good(in_folder("net"), 10);
+    FREED_BY(network_free) network w = network_good(in_folder("net"), 10);
     assert_int_equal(w.node[0].constraint, EQP_PARADIS_SURFACE);
     assert_int_equal(w.node[2].constraint, EQP_PARADIS_PINNED);
-    network_free(&w);
 }
 
 TEST(packed_files_are_known_by_their_content)
@@ -113,11 +109,10 @@ TEST(several_files_are_one_network)
     save_packed_text(in_folder("net.data.3"), THIRD_TEXT);
     for (int i = 0; i < 2; i++) {
         for (int64_t most = 1; most < 4; most++) {
-            network w = network_good(in_folder(name[i]), most);
+            FREED_BY(network_free) network w = network_good(in_folder(name[i]), most);
 
             check_line(&w, 5);
             assert_int_equal(w.header.nfiles, 4);
-            network_free(&w);
         }
     }
 }
@@ -174,17 +169,15 @@ TEST(a_written_file_has_the_format)
         " 3,2 4 0.5 6 1 7\n   0,1 -0.5 0 0.5\n       0 0 0\n";
 
     save_text(in_folder("net"), LINE_TEXT);
-    network w = network_good(in_folder("net"), 10);
+    FREED_BY(network_free) network w = network_good(in_folder("net"), 10);
     for (int i = 0; i < 4; i++) {
         w.arm[i].burgers[0] = i % 2 ? -0.5 : 0.5;
         w.arm[i].normal[1] = 0;
         w.arm[i].normal[2] = i < 2 ? 1 : 0;
     }
     assert_ok(network_write(in_folder("copy"), &w, NULL));
-    char *text = whole_text(in_folder("copy"));
+    HEAP char *text = whole_text(in_folder("copy"));
     assert_string_equal(text, want);
-    free(text);
-    network_free(&w);
 }
 
 TEST(numbers_have_a_point_in_every_locale)
@@ -209,7 +202,7 @@ TEST(numbers_have_a_point_in_every_locale)
 
 TEST(what_a_file_cannot_hold_is_not_written)
 {
-    network w = network_loop(4);
+    FREED_BY(network_free) network w = network_loop(4);
     eqp_message message;
     eqp_paradis_writer *writer = NULL;
 
@@ -234,7 +227,6 @@ TEST(what_a_file_cannot_hold_is_not_written)
     assert_refused(eqp_paradis_write_begin(in_folder("net"), &w.header, 0, NULL, &writer, NULL));
     assert_null(writer);
     assert_int_equal(files_in_folder(false), 1);
-    network_free(&w);
 }
 
 TEST(positions_are_folded_into_the_box)

@@ -265,13 +265,12 @@ static void refuse(const char *text, int code, const char *says)
 TEST(keys_that_nobody_knows_have_an_end)
 {
     const size_t size = 3 << 20;
-    char *text = calloc(size + 64, 1);
+    HEAP char *text = calloc(size + 64, 1);
 
     for (size_t at = 0; at < size; at += 32) {
         memcpy(text + at, "some_key = 1                   \n", 32);
     }
     refuse(text, EQP_ERR_DATA, "more than 1 MiB of statements with unknown keys");
-    free(text);
 }
 
 TEST(bad_values_name_the_line)

@@ -53,7 +53,7 @@ TEST(overlaps_add_up_to_the_weights_of_known_items)
         int fresh[N], now[N];
         double weight[N], table[PARTS][PARTS] = {{0}};
         int64_t count = -1, filled = 0;
-        eqp_overlap *list = NULL;
+        HEAP eqp_overlap *list = NULL;
         for (int i = 0; i < N; i++) {
             fresh[i] = below(PARTS);
             now[i] = below(PARTS + 2) - 1;
@@ -70,7 +70,6 @@ TEST(overlaps_add_up_to_the_weights_of_known_items)
             assert_true(k == 0 || list[k - 1].fresh < list[k].fresh ||
                         (list[k - 1].fresh == list[k].fresh && list[k - 1].now < list[k].now));
         }
-        free(list);
     }
 }
 
@@ -132,7 +131,7 @@ TEST(a_renumbered_assignment_gets_its_old_numbers)
     enum { N = 300, PARTS = 9 };
     int now[N], fresh[N], number[PARTS];
     int64_t count = 0;
-    eqp_overlap *list = NULL;
+    HEAP eqp_overlap *list = NULL;
 
     for (int i = 0; i < N; i++) {
         now[i] = i % PARTS;
@@ -143,7 +142,6 @@ TEST(a_renumbered_assignment_gets_its_old_numbers)
     for (int i = 0; i < N; i++) {
         assert_int_equal(number[fresh[i]], now[i]);
     }
-    free(list);
 }
 
 TEST(parts_without_overlap_keep_their_number)

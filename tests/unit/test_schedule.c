@@ -2,12 +2,14 @@
 
 #include "schedule_world.h"
 
+FREES(eqp_schedule, eqp_schedule_free)
+
 static const double table_weights[] = {1.5, 0.5, 1, 1};
 
 /* Ranks request chunks in turn; the first ones are compared. */
 static void assert_sizes(const char *name, const eqp_schedule_options *options, int n, const int *expected)
 {
-    eqp_schedule *schedule = schedule_of(name, 800, 4, options);
+    FREED(eqp_schedule) *schedule = schedule_of(name, 800, 4, options);
     eqp_schedule_chunk chunk;
     int64_t first = 0;
 
@@ -18,7 +20,6 @@ static void assert_sizes(const char *name, const eqp_schedule_options *options, 
         first += chunk.count;
     }
     assert_int_equal(eqp_schedule_left(schedule), 800 - first);
-    eqp_schedule_free(schedule);
 }
 
 #define SIZES(name, options, ...)                                                                                      \
@@ -131,7 +132,7 @@ TEST(every_iteration_once)
             for (int i = 0; i < COUNT_OF(sizes); i++) {
                 eqp_schedule_options o = eqp_schedule_options_defaults();
                 double weight[64];
-                eqp_schedule *schedule = NULL;
+                FREED(eqp_schedule) *schedule = NULL;
                 for (int r = 0; r < p; r++) {
                     weight[r] = 0.01 + 3.0 * eqp_random_uniform(11, seed, (uint64_t)r);
                 }
@@ -143,7 +144,6 @@ TEST(every_iteration_once)
                 /* The next time step works too, with other iterations. */
                 assert_ok(eqp_schedule_restart(schedule, sizes[i] / 2 + 5));
                 hand_out(schedule, sizes[i] / 2 + 5, p, ++seed);
-                eqp_schedule_free(schedule);
             }
         }
     }
@@ -207,7 +207,7 @@ static void assert_weights(const eqp_schedule *schedule, double first, double se
 /* Eq. 2.4 to 2.10 by hand: 0.1 and 0.3 s an iteration, then (10 + 2 40) / (100 + 2 200) = 0.18 for the first. */
 TEST(weights_follow_time_steps)
 {
-    eqp_schedule *schedule = schedule_of("adaptive-weighted-factoring", 800, 2, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("adaptive-weighted-factoring", 800, 2, NULL);
     eqp_schedule_chunk chunk;
 
     record(schedule, 0, 60, 4.0, 0, 9);
@@ -221,7 +221,6 @@ TEST(weights_follow_time_steps)
     record(schedule, 0, 200, 40.0, 0, 0);
     assert_ok(eqp_schedule_restart(schedule, 800));
     assert_weights(schedule, 2 * (1 / 0.18) / (1 / 0.18 + 1 / 0.3), 2 * (1 / 0.3) / (1 / 0.18 + 1 / 0.3));
-    eqp_schedule_free(schedule);
 }
 
 TEST(weights_follow_chunks)
@@ -229,7 +228,7 @@ TEST(weights_follow_chunks)
     static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
 
     for (int m = 0; m < 4; m++) {
-        eqp_schedule *schedule = schedule_of(names[m], 800, 2, NULL);
+        FREED(eqp_schedule) *schedule = schedule_of(names[m], 800, 2, NULL);
         eqp_schedule_chunk chunk;
         assert_ok(eqp_schedule_next(schedule, 0, &chunk));
         assert_int_equal(chunk.count, 200);
@@ -243,7 +242,6 @@ TEST(weights_follow_chunks)
          * share of 600. */
         assert_ok(eqp_schedule_next(schedule, 0, &chunk));
         assert_int_equal(chunk.count, m == 0 || m == 2 ? 200 : m == 1 ? 225 : 180);
-        eqp_schedule_free(schedule);
     }
 }
 
@@ -297,7 +295,7 @@ TEST(second_batch_knows_who_was_as_fast_as_said)
     eqp_schedule_chunk chunk;
 
     options.weight = table_weights;
-    eqp_schedule *schedule = schedule_of("awf-b", 800, 4, &options);
+    FREED(eqp_schedule) *schedule = schedule_of("awf-b", 800, 4, &options);
     for (int r = 0; r < 4; r++) {
         assert_ok(eqp_schedule_next(schedule, r, &chunk));
         assert_int_equal(chunk.count, 100 * table_weights[r]);
@@ -305,7 +303,6 @@ TEST(second_batch_knows_who_was_as_fast_as_said)
     record(schedule, 0, 150, 100, 0, 0);
     assert_ok(eqp_schedule_next(schedule, 0, &chunk));
     assert_int_equal(chunk.count, 75);
-    eqp_schedule_free(schedule);
 }
 
 /* Section 4.8: a given size of the first chunks measures weights, which weighted factoring keeps. */
@@ -316,7 +313,7 @@ TEST(first_chunks_are_as_the_user_says)
 
     for (int m = 0; m < 5; m++) {
         const eqp_schedule_options options = {sizeof(eqp_schedule_options), NULL, 2.0, 20, 0.0, 0.0, 2};
-        eqp_schedule *schedule = schedule_of(names[m], 800, 2, &options);
+        FREED(eqp_schedule) *schedule = schedule_of(names[m], 800, 2, &options);
         eqp_schedule_chunk chunk;
         for (int r = 0; r < 2; r++) {
             assert_ok(eqp_schedule_next(schedule, r, &chunk));
@@ -332,7 +329,6 @@ TEST(first_chunks_are_as_the_user_says)
         assert_int_equal(chunk.count, second[m]);
         record(schedule, 0, 285, 285, 0, 0);
         assert_true((fabs(eqp_schedule_weight(schedule, 0) - 1.5) < 1e-12) == (m == 0));
-        eqp_schedule_free(schedule);
     }
 }
 
@@ -362,7 +358,7 @@ TEST(first_chunks_follow_given_weights)
 /* Reference implementation of eq. 2.11 to 2.16. */
 TEST(adaptive_factoring_follows_the_formula)
 {
-    eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
     eqp_schedule_chunk chunk;
     double mean[2], variance[2], d, t, left;
 
@@ -389,13 +385,12 @@ TEST(adaptive_factoring_follows_the_formula)
         assert_true(k > 100 && k < 800);
         left -= (double)chunk.count;
     }
-    eqp_schedule_free(schedule);
 }
 
 /* Without spread the rest is divided at once, in proportion to the speeds. */
 TEST(adaptive_factoring_without_spread_is_static)
 {
-    eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
     eqp_schedule_chunk chunk;
 
     for (int r = 0; r < 2; r++) {
@@ -408,7 +403,6 @@ TEST(adaptive_factoring_without_spread_is_static)
     assert_ok(eqp_schedule_restart(schedule, 1600));
     assert_ok(eqp_schedule_next(schedule, 0, &chunk));
     assert_int_equal(chunk.count, 200);
-    eqp_schedule_free(schedule);
 }
 
 /* Refused times change nothing; a speed of 0 is refused. */
@@ -448,14 +442,13 @@ TEST(bad_times_change_nothing)
 
 TEST(no_time_is_no_measurement)
 {
-    eqp_schedule *schedule = schedule_of("awf-c", 800, 2, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("awf-c", 800, 2, NULL);
 
     record(schedule, 0, 100, 0, 0, 0);
     record(schedule, 1, 100, 5, 0, 0);
     assert_weights(schedule, 1, 1);
     record(schedule, 0, 0, 0, 0, 0);
     assert_weights(schedule, 1, 1);
-    eqp_schedule_free(schedule);
 }
 
 TEST(bad_arguments_are_refused)
@@ -505,7 +498,7 @@ TEST(bad_arguments_are_refused)
 
 TEST(what_is_not_held_is_not_given)
 {
-    eqp_schedule *schedule = schedule_of("guided", 100, 3, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("guided", 100, 3, NULL);
     eqp_schedule_chunk chunk, moved = {-7, -7};
 
     assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 0, &moved), EQP_ERR_STATE);
@@ -527,13 +520,12 @@ TEST(what_is_not_held_is_not_given)
     assert_ok(eqp_schedule_yield(schedule, 1, 2, 32, &moved));
     assert_true(moved.first == 32 && moved.count == chunk.count - 32);
     assert_true(eqp_schedule_weight(schedule, 3) == 0.0 && eqp_schedule_weight(schedule, -1) == 0.0);
-    eqp_schedule_free(schedule);
 }
 
 TEST(as_many_iterations_as_can_be_counted)
 {
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, INT64_MAX, 3, NULL);
+        FREED(eqp_schedule) *schedule = schedule_of(eqp_schedule_method_at(m)->name, INT64_MAX, 3, NULL);
         int64_t left = INT64_MAX;
         for (int i = 0; i < 300; i++) {
             eqp_schedule_chunk chunk;
@@ -543,7 +535,6 @@ TEST(as_many_iterations_as_can_be_counted)
             assert_true(eqp_schedule_left(schedule) == left);
             record(schedule, i % 3, chunk.count, 1e-3 * (double)chunk.count, 0, 0);
         }
-        eqp_schedule_free(schedule);
     }
 }
 
@@ -565,7 +556,7 @@ TEST(morton_order_is_that_of_interleaved_bits)
 
     for (int k = 0; k < COUNT_OF(shapes); k++) {
         const int64_t width = shapes[k][0], n = width * shapes[k][1];
-        int64_t *cell = calloc((size_t)n + 1, sizeof *cell);
+        HEAP int64_t *cell = calloc((size_t)n + 1, sizeof *cell);
         seen s = seen_create(n);
         assert_non_null(cell);
         assert_ok(eqp_schedule_morton(width, shapes[k][1], cell));
@@ -576,7 +567,6 @@ TEST(morton_order_is_that_of_interleaved_bits)
             assert_true(k != 2 || cell[i] == four[i]);
         }
         seen_end(&s);
-        free(cell);
     }
     assert_refused(eqp_schedule_morton(-1, 1, NULL));
     assert_refused(eqp_schedule_morton(1, INT64_MAX, NULL));
@@ -585,7 +575,7 @@ TEST(morton_order_is_that_of_interleaved_bits)
 /* 64 x 64 cells, 16 ranks: every chunk is a square, and each rank starts with its own part. */
 TEST(fractiles_are_tiles)
 {
-    eqp_schedule *schedule = schedule_of("fractiling", 4096, 16, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("fractiling", 4096, 16, NULL);
     eqp_schedule_chunk chunk;
 
     for (int i = 0; eqp_schedule_left(schedule) > 0; i++) {
@@ -595,7 +585,6 @@ TEST(fractiles_are_tiles)
         assert_int_equal(chunk.first % chunk.count, 0);
         assert_true(i >= 16 || chunk.first / 256 == rank);
     }
-    eqp_schedule_free(schedule);
 }
 
 TEST(no_ranks_have_no_parts)

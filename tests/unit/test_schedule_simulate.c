@@ -3,6 +3,8 @@
 #include "schedule_world.h"
 #include "slow.h"
 
+FREES(eqp_schedule, eqp_schedule_free)
+
 /* Time is spent in iterations only. */
 static eqp_schedule_machine free_machine(void)
 {
@@ -91,13 +93,12 @@ TEST(self_scheduling_is_list_scheduling)
     const eqp_schedule_machine machine = free_machine();
 
     for (int p = 1; p <= 64; p = 2 * p + 1) {
-        double *cost = costs_of(1000, (uint64_t)p);
+        HEAP double *cost = costs_of(1000, (uint64_t)p);
         const double expected = list_makespan(1000, p, cost);
         const eqp_schedule_outcome o = simulate("self", 1000, p, cost, NULL, &machine);
         assert_true(fabs(o.makespan - expected) < 1e-9 * expected);
         assert_int_equal(o.chunks, 1000);
         assert_true(o.cost == p * o.makespan);
-        free(cost);
     }
 }
 
@@ -253,7 +254,7 @@ TEST(adaptive_weights_learn_from_time_steps)
 {
     static const double speed[] = {1, 3, 1, 3};
     eqp_schedule_machine machine = free_machine();
-    eqp_schedule *schedule = schedule_of("adaptive-weighted-factoring", 800, 4, NULL);
+    FREED(eqp_schedule) *schedule = schedule_of("adaptive-weighted-factoring", 800, 4, NULL);
     eqp_schedule_outcome first, second;
     double cost[800];
 
@@ -268,7 +269,6 @@ TEST(adaptive_weights_learn_from_time_steps)
     assert_true(fabs(eqp_schedule_weight(schedule, 1) - 1.5) < 1e-9);
     assert_ok(eqp_schedule_simulate(schedule, cost, &machine, &second));
     assert_true(second.makespan < first.makespan);
-    eqp_schedule_free(schedule);
 }
 
 TEST(bad_worlds_are_refused)
@@ -349,11 +349,10 @@ TEST(absurd_costs_lose_nothing)
 TEST(many_iterations_on_many_ranks)
 {
     const int64_t n = slow_here() ? 20000 : 1000000;
-    double *cost = costs_of(n, 77);
+    HEAP double *cost = costs_of(n, 77);
     const eqp_schedule_outcome a = simulate("self", n, 1024, cost, NULL, NULL);
     const eqp_schedule_outcome b = simulate("self", n, 1024, cost, NULL, NULL);
 
     assert_int_equal(a.chunks, n);
     assert_true(a.makespan == b.makespan && a.cov == b.cov && a.mean == b.mean);
-    free(cost);
 }

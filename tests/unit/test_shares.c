@@ -10,6 +10,8 @@
 #include "unit.h"
 #include "whatif/whatif.h"
 
+FREES(eqp_rank_shares, eqp__rank_shares_free)
+
 #define RANKS 4
 
 static bool is_near(double a, double b, double tolerance)
@@ -219,7 +221,7 @@ TEST(invalid_times_are_ignored)
     for (int i = 0; i < COUNT_OF(odd); i++) {
         for (int which = 0; which < 2; which++) {
             eqp_rank_row row[RANKS] = {{0}};
-            eqp_rank_shares *shares = NULL;
+            FREED(eqp_rank_shares) *shares = NULL;
             assert_ok(eqp__rank_shares_create(&choice, true, RANKS, &shares));
             for (int r = 0; r < RANKS; r++) {
                 row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
@@ -231,7 +233,6 @@ TEST(invalid_times_are_ignored)
                 const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
                 assert_true(speed > 0 && isfinite(speed));
             }
-            eqp__rank_shares_free(shares);
         }
     }
 }
@@ -240,7 +241,7 @@ TEST(equal_shares_learn_nothing)
 {
     eqp_share_options choice = choice_of("speeds:1,3");
     eqp_rank_row row[RANKS] = {{0}};
-    eqp_rank_shares *shares = NULL;
+    FREED(eqp_rank_shares) *shares = NULL;
     eqp_message message = {""};
 
     assert_refused(eqp__rank_shares_create(&choice, true, 3, &shares));
@@ -254,7 +255,6 @@ TEST(equal_shares_learn_nothing)
     eqp__rank_shares_learn(shares, 1, row);
     assert_ok(eqp__rank_shares_renew(shares));
     assert_true(is_near(eqp_part_speed(eqp__rank_shares_speeds(shares), 3), 1.5, 1e-15));
-    eqp__rank_shares_free(shares);
     app_share_free(&choice);
 }
 

@@ -35,7 +35,7 @@ TEST(the_names_of_other_codes_are_read)
                                            {"Pos", "Vel", "Masses", "ID"}};
     static const char *const usual_name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
     spec s = usual();
-    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
 
     for (int k = 0; k < COUNT_OF(names); k++) {
         save_spec(in_folder("a"), &s);
@@ -46,7 +46,6 @@ TEST(the_names_of_other_codes_are_read)
         }
         check_slices(in_folder("a"), &whole);
     }
-    particles_free(&whole);
 }
 
 /* Types 0, 1, 3 and 4 of usual() have particles. */
@@ -54,8 +53,8 @@ TEST(types_without_places_are_left_out)
 {
     spec s = usual();
     const int64_t left[6] = {3, 4, 0, 0, 1, 0};
-    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
-    particles p = particles_new(8);
+    FREED_BY(particles_free) particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+    FREED_BY(particles_free) particles p = particles_new(8);
 
     save_spec(in_folder("a"), &s);
     rename_all(in_folder("a"), 3, "Coordinates", NULL);
@@ -74,8 +73,6 @@ TEST(types_without_places_are_left_out)
     eqp_snapshot_close(opened);
     rename_all(in_folder("a"), -1, "Coordinates", NULL);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no type of particles has a dataset Coordinates");
-    particles_free(&p);
-    particles_free(&whole);
 }
 
 TEST(velocities_and_masses_may_be_missing)
@@ -83,7 +80,7 @@ TEST(velocities_and_masses_may_be_missing)
     for (int k = 1; k < 4; k++) {
         const bool no_velocities = k & 1, no_masses = k & 2;
         spec s = usual();
-        particles p = particles_new(10);
+        FREED_BY(particles_free) particles p = particles_new(10);
 
         save_spec(in_folder("a"), &s);
         if (no_velocities) {
@@ -92,7 +89,7 @@ TEST(velocities_and_masses_may_be_missing)
         if (no_masses) {
             rename_all(in_folder("a"), 3, "Masses", NULL);
         }
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->has_velocities == (k != 3));
         assert_true(!strstr(eqp_snapshot_get_info(opened)->note.text, "type 1 have no velocities") == (k != 1));
         assert_true(eqp_snapshot_get_info(opened)->has_masses == !no_masses);
@@ -102,8 +99,6 @@ TEST(velocities_and_masses_may_be_missing)
             assert_true(p.column[4][i] == (k == 3 || (k == 1 && p.type[i] == 1) ? 0 : model(4, i)));
             assert_true(!no_masses || p.column[0][i] == 0.1);
         }
-        eqp_snapshot_close(opened);
-        particles_free(&p);
     }
 }
 
@@ -121,16 +116,15 @@ TEST(a_file_of_tracers_belongs_to_its_set)
         save_spec(in_folder(k ? "s.1" : "s.0"), &s);
     }
     rename_all(in_folder("s.1"), 3, "Coordinates", NULL);
-    eqp_snapshot *opened = open_good(in_folder("s"));
+    FREED(eqp_snapshot) *opened = open_good(in_folder("s"));
     assert_int_equal(eqp_snapshot_get_info(opened)->n, 2);
     assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "2 particles of type 3"));
-    eqp_snapshot_close(opened);
 }
 
 TEST(packed_files_give_the_same_particles)
 {
     spec s = usual();
-    particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, 6, s.n, s.mass, 1, false);
     size_t size;
 
     save_spec(in_folder("a"), &s);
@@ -141,7 +135,6 @@ TEST(packed_files_give_the_same_particles)
     save_packed(in_folder("b"), image, size - 1);
     refuse_open(in_folder("b"), EQP_ERR_FORMAT, "HDF5 cannot open it");
     free(image);
-    particles_free(&whole);
 }
 
 /* SWIFT: Time is the age, the scale factor is a separate attribute, a flag marks cosmological runs, and velocities are
@@ -159,12 +152,11 @@ TEST(the_scale_factor_may_stand_beside_the_time)
         add_numbers("Cosmology", true, "Cosmological run", 1, H5T_STD_I32LE, H5T_NATIVE_INT64, &comoving);
         add_numbers("Cosmology", false, "Omega_m", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
         add_numbers("Units", true, "Unit length in cgs (U_L)", 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &kiloparsec);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->has_units);
         assert_true(eqp_snapshot_get_info(opened)->cosmological == (comoving == 1));
         assert_true(eqp_snapshot_get_info(opened)->time == (comoving ? a : 77));
         assert_true(eqp_snapshot_get_info(opened)->omega0 == (comoving ? omega : 0));
-        eqp_snapshot_close(opened);
     }
 }
 
@@ -217,7 +209,7 @@ TEST(a_virtual_file_is_read_through_its_pieces)
 {
     const int64_t counts[6] = {0, 8};
     const double mass[6] = {0, 2.5};
-    particles whole = model_particles(1, 6, counts, mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, 6, counts, mass, 1, false);
     spec s;
 
     for (int k = 0; k < 2; k++) {
@@ -235,7 +227,6 @@ TEST(a_virtual_file_is_read_through_its_pieces)
     refuse_open(in_folder("whole"), EQP_ERR_FORMAT, "its pieces hold 7");
     unlink(in_folder("p.1"));
     refuse_open(in_folder("whole"), EQP_ERR_IO, "p.1: No such file");
-    particles_free(&whole);
 }
 
 /* A chunk compressed by a missing filter: the message names well-known filters and gives the number of unknown ones. */

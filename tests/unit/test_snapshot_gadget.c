@@ -14,15 +14,13 @@ TEST(every_variant_gives_the_same_particles)
         s.id = variant & 8 ? 8 : 4;
         s.energy = variant & 16;
         save_spec(in_folder("a"), &s);
-        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, s.id == 8);
+        FREED_BY(particles_free) particles whole = model_particles(1, TYPES, s.n, s.mass, 1, s.id == 8);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         snprintf(name, sizeof name, "GADGET format %d", s.format);
         assert_string_equal(eqp_snapshot_get_info(opened)->format, name);
         assert_true(eqp_snapshot_get_info(opened)->has_ids);
         assert_memory_equal(eqp_snapshot_get_info(opened)->type_n, s.n, sizeof s.n);
-        eqp_snapshot_close(opened);
-        particles_free(&whole);
     }
 }
 
@@ -36,7 +34,7 @@ TEST(headers_of_gadget_4_give_the_same_particles)
         s.format = variant & 4 ? 2 : 1;
         s.big = variant & 8;
         save_spec(in_folder("a"), &s);
-        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        FREED_BY(particles_free) particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
         eqp_snapshot *opened = open_good(in_folder("a"));
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
@@ -50,7 +48,6 @@ TEST(headers_of_gadget_4_give_the_same_particles)
             check_slices(in_folder("a"), &whole);
             free(file.p);
         }
-        particles_free(&whole);
     }
 }
 
@@ -66,12 +63,10 @@ TEST(masses_of_the_header_come_before_those_of_the_block)
             s.mass[t] = 3;
         }
         save_spec(in_folder("a"), &s);
-        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        FREED_BY(particles_free) particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         assert_non_null(strstr(eqp_snapshot_get_info(opened)->note.text, "block MASS"));
-        eqp_snapshot_close(opened);
-        particles_free(&whole);
     }
 }
 
@@ -84,9 +79,8 @@ TEST(all_masses_may_stand_in_the_header_or_none)
 
         memcpy(s.mass, table[k], sizeof s.mass);
         save_spec(in_folder("a"), &s);
-        particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+        FREED_BY(particles_free) particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
-        particles_free(&whole);
     }
 }
 
@@ -121,7 +115,7 @@ TEST(last_blocks_may_be_missing)
     for (int variant = 0; variant < 12; variant++) {
         const int blocks = variant % 3;
         spec s = mixed;
-        particles p = particles_new(10);
+        FREED_BY(particles_free) particles p = particles_new(10);
 
         s.format = variant < 6 ? 1 : 2;
         for (int t = 0; t < TYPES && variant / 3 % 2; t++) {
@@ -130,7 +124,7 @@ TEST(last_blocks_may_be_missing)
         bytes file = file_of(&s);
         file.n = end[blocks] + (s.format == 2 ? 16 * ((size_t)blocks + 2) : 0);
         save(in_folder("a"), &file);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         const eqp_snapshot_info *info = eqp_snapshot_get_info(opened);
         assert_int_equal(info->has_masses, variant / 3 % 2);
         assert_int_equal(info->has_velocities, blocks > 0);
@@ -146,8 +140,6 @@ TEST(last_blocks_may_be_missing)
             assert_true(p.column[0][i] == (info->has_masses ? 3 : 0.1));
             assert_true(p.column[4][i] == (blocks > 0 ? model(4, i) : 0));
         }
-        eqp_snapshot_close(opened);
-        particles_free(&p);
         free(file.p);
     }
 }
@@ -155,18 +147,16 @@ TEST(last_blocks_may_be_missing)
 TEST(several_files_are_one_snapshot)
 {
     static const char *const given[] = {"snap_007.0", "snap_007.2", "snap_007"};
-    particles whole = model_particles(3, TYPES, three[0], mixed.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(3, TYPES, three[0], mixed.mass, 1, false);
 
     save_set("snap_007.%d", 3, three, mixed);
     for (int k = 0; k < 3; k++) {
         check_slices(in_folder(given[k]), &whole);
-        eqp_snapshot *s = open_good(in_folder(given[k]));
+        FREED(eqp_snapshot) *s = open_good(in_folder(given[k]));
         assert_int_equal(eqp_snapshot_get_info(s)->nfiles, 3);
         assert_true(eqp_snapshot_get_info(s)->bytes > 3 * 256);
         assert_int_equal(eqp_snapshot_get_info(s)->type_n[1], 4);
-        eqp_snapshot_close(s);
     }
-    particles_free(&whole);
 }
 
 TEST(velocities_of_cosmological_files_are_peculiar)
@@ -177,13 +167,13 @@ TEST(velocities_of_cosmological_files_are_peculiar)
 
     for (int k = 0; k < 6; k++) {
         spec s = mixed;
-        particles p = particles_new(10);
+        FREED_BY(particles_free) particles p = particles_new(10);
 
         s.time = c[k].time;
         s.redshift = c[k].redshift;
         s.omega0 = c[k].omega0;
         save_spec(in_folder("a"), &s);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         read_good(opened, 0, &p);
         for (int64_t i = 0; i < p.n; i++) {
             assert_true(p.column[5][i] == model(5, i) * c[k].factor);
@@ -193,8 +183,6 @@ TEST(velocities_of_cosmological_files_are_peculiar)
         assert_true(eqp_snapshot_get_info(opened)->time == s.time);
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
         assert_true(eqp_snapshot_get_info(opened)->hubble == 0.6);
-        eqp_snapshot_close(opened);
-        particles_free(&p);
     }
 }
 
@@ -206,20 +194,17 @@ TEST(more_particles_than_a_buffer_holds)
     memcpy(s.n, (int64_t[]){20000, 0, 20001, 0, 0, 0}, sizeof s.n);
     memcpy(s.total, s.n, sizeof s.n);
     save_spec(in_folder("a"), &s);
-    particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
-    eqp_snapshot *opened = open_good(in_folder("a"));
+    FREED_BY(particles_free) particles whole = model_particles(1, TYPES, s.n, s.mass, 1, false);
+    FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
     for (int k = 0; k < 7; k++) {
-        particles p = particles_new(cut[k + 1] - cut[k]);
+        FREED_BY(particles_free) particles p = particles_new(cut[k + 1] - cut[k]);
 
         read_good(opened, cut[k], &p);
         for (int c = 0; c < 7; c++) {
             assert_memory_equal(p.column[c], whole.column[c] + cut[k], (size_t)p.n * sizeof(double));
         }
         assert_memory_equal(p.id, whole.id + cut[k], (size_t)p.n * sizeof *p.id);
-        particles_free(&p);
     }
-    eqp_snapshot_close(opened);
-    particles_free(&whole);
 }
 
 static void put_at(FILE *file, off_t at, uint64_t value, int width)
@@ -261,13 +246,12 @@ TEST(records_beyond_4_gigabytes_are_found)
         at += 4;
     }
     assert_int_equal(fclose(file), 0);
-    eqp_snapshot *opened = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(opened)->n, n);
     read_good(opened, n - 1, &p);
     assert_true(p.column[3][0] == 3);
     assert_true(p.column[2][0] == 0);
     assert_int_equal(p.id[0], 7);
-    eqp_snapshot_close(opened);
     particles_free(&p);
 }
 
@@ -275,7 +259,7 @@ TEST(records_beyond_4_gigabytes_are_found)
 TEST(equal_ids_and_large_numbers_are_read_as_they_stand)
 {
     bytes file = file_of(&mixed), number = {0};
-    particles p = particles_new(10);
+    FREED_BY(particles_free) particles p = particles_new(10);
 
     for (int i = 0; i < 10; i++) {
         memcpy(file.p + ID + 4 * i, "\7\0\0", 4);
@@ -284,14 +268,12 @@ TEST(equal_ids_and_large_numbers_are_read_as_they_stand)
     put_real(&number, -3e38, 4, false);
     memcpy(file.p + POS + 12 * 9 + 4, number.p, 8);
     save(in_folder("a"), &file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     assert_true(p.column[2][9] == (double)1e18f && p.column[3][9] == (double)-3e38f);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(p.id[i], 7);
     }
-    eqp_snapshot_close(s);
-    particles_free(&p);
     free(number.p);
     free(file.p);
 }

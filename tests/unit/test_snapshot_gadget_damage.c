@@ -135,20 +135,18 @@ TEST(values_that_cannot_be_used_are_named)
 TEST(a_slice_beside_a_bad_value_is_good)
 {
     bytes file = file_of(&mixed), number = {0};
-    particles p = particles_new(4);
+    FREED_BY(particles_free) particles p = particles_new(4);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
 
     put_real(&number, (double)NAN, 4, false);
     memcpy(file.p + POS + 12 * 4, number.p, 4);
     save(in_folder("a"), &file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     read_good(s, 5, &p);
     assert_int_equal(eqp_snapshot_read(s, 1, 4, &arrays, NULL), EQP_ERR_DATA);
     arrays.x = NULL;
     assert_ok(eqp_snapshot_read(s, 1, 4, &arrays, NULL));
-    eqp_snapshot_close(s);
-    particles_free(&p);
     free(number.p);
     free(file.p);
 }
@@ -172,11 +170,11 @@ TEST(a_header_with_impossible_numbers_is_refused)
 
 TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
-    particles p = particles_new(10);
+    FREED_BY(particles_free) particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
 
     save_spec(in_folder("a"), &mixed);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (off_t length = MASS; length >= 0; length -= 13) {
         eqp_message message = {""};
 
@@ -186,8 +184,6 @@ TEST(a_file_that_shrinks_after_opening_is_an_error)
     }
     unlink(in_folder("a"));
     assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_IO);
-    eqp_snapshot_close(s);
-    particles_free(&p);
 }
 
 TEST(millions_of_empty_blocks_are_refused)
@@ -208,12 +204,11 @@ TEST(ranges_outside_the_snapshot_are_refused)
     eqp_snapshot_arrays none = {0};
 
     save_spec(in_folder("a"), &mixed);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (int k = 0; k < 7; k++) {
         assert_refused(eqp_snapshot_read(s, bad[k][0], bad[k][1], &none, NULL));
     }
     assert_ok(eqp_snapshot_read(s, 10, 0, &none, NULL));
     assert_ok(eqp_snapshot_read(s, 0, 10, &none, NULL));
     assert_refused(eqp_snapshot_read(s, 0, 10, NULL, NULL));
-    eqp_snapshot_close(s);
 }

@@ -17,14 +17,13 @@ TEST(every_variant_gives_the_same_particles)
         s.packed = variant % 3 == 0;
         s.high_word = variant % 2 == 0;
         save_spec(in_folder("a"), &s);
+        FREED_BY(particles_free)
         particles whole = model_particles(1, s.ntypes, s.n, s.mass, s.id >= 0, s.id >= 0 && H5Tget_size(s.id) == 8);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         assert_string_equal(eqp_snapshot_get_info(opened)->format, "GADGET HDF5");
         assert_int_equal(eqp_snapshot_get_info(opened)->has_ids, s.id >= 0);
         assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
-        eqp_snapshot_close(opened);
-        particles_free(&whole);
     }
 }
 
@@ -42,9 +41,8 @@ TEST(the_number_of_types_is_free)
             s.mass[t] = 0;
         }
         save_spec(in_folder("a"), &s);
-        particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+        FREED_BY(particles_free) particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
         check_slices(in_folder("a"), &whole);
-        particles_free(&whole);
     }
 }
 
@@ -52,12 +50,11 @@ TEST(all_but_the_counts_may_be_missing_in_the_header)
 {
     static const double no_mass[MOST_TYPES];
     spec s = usual();
-    particles whole = model_particles(1, s.ntypes, s.n, no_mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, s.ntypes, s.n, no_mass, 1, false);
 
     s.bare = true;
     save_spec(in_folder("a"), &s);
     check_slices(in_folder("a"), &whole);
-    particles_free(&whole);
 }
 
 static const int64_t three[3][6] = {{2, 3, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {1, 1, 0, 2, 0, 5}};
@@ -85,7 +82,7 @@ TEST(several_files_are_one_snapshot)
 {
     static const char *const given[] = {"snap_007.0.hdf5", "snap_007.1.hdf5", "snap_007.2.hdf5", "snap_007"};
     spec s = usual();
-    particles whole = model_particles(3, 6, three[0], s.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(3, 6, three[0], s.mass, 1, false);
 
     save_set("snap_007.%d.hdf5", s);
     for (int k = 0; k < 4; k++) {
@@ -93,7 +90,6 @@ TEST(several_files_are_one_snapshot)
     }
     save_set("snap.%03d.h5", s);
     check_slices(in_folder("snap.001.h5"), &whole);
-    particles_free(&whole);
 }
 
 TEST(a_missing_file_of_the_set_is_named)
@@ -230,7 +226,7 @@ TEST(ids_keep_their_bits)
 {
     static const uint64_t big[4] = {UINT64_MAX, (uint64_t)1 << 63, 0, ((uint64_t)1 << 53) + 1};
     spec s = usual();
-    particles p = particles_new(4);
+    FREED_BY(particles_free) particles p = particles_new(4);
     hid_t file;
 
     s.id = H5T_STD_U64LE;
@@ -239,11 +235,9 @@ TEST(ids_keep_their_bits)
     assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, big) >= 0);
     H5Dclose(dataset);
     close_in(file, group);
-    eqp_snapshot *opened = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
     read_good(opened, 3, &p);
     assert_memory_equal(p.id, big, sizeof big);
-    eqp_snapshot_close(opened);
-    particles_free(&p);
 }
 
 /* An exponent in the file has precedence over 1/2, a comoving flag over the comparison of time and redshift. */
@@ -263,7 +257,7 @@ TEST(velocities_of_cosmological_files_are_peculiar)
 
     for (int k = 0; k < 6; k++) {
         spec s = usual();
-        particles p = particles_new(10);
+        FREED_BY(particles_free) particles p = particles_new(10);
 
         s.time = 0.25;
         s.redshift = 3;
@@ -277,14 +271,12 @@ TEST(velocities_of_cosmological_files_are_peculiar)
         if (c[k].comoving >= 0) {
             add_numbers("Parameters", true, "ComovingIntegrationOn", 0, H5T_STD_I32LE, H5T_NATIVE_INT, &c[k].comoving);
         }
-        eqp_snapshot *opened = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
         read_good(opened, 0, &p);
         for (int64_t i = 0; i < p.n; i++) {
             assert_true(p.column[5][i] == model(5, i) * c[k].factor);
         }
         assert_int_equal(eqp_snapshot_get_info(opened)->cosmological, c[k].comoving != 0);
-        eqp_snapshot_close(opened);
-        particles_free(&p);
     }
 }
 
@@ -361,11 +353,11 @@ TEST(truncation_is_refused_and_nothing_is_printed)
 TEST(a_file_that_changes_after_opening_is_an_error)
 {
     spec s = usual();
-    particles p = particles_new(10);
+    FREED_BY(particles_free) particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
 
     save_spec(in_folder("a"), &s);
-    eqp_snapshot *opened = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
     assert_int_equal(truncate(in_folder("a"), 5000), 0);
     assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
     /* A different file of the same name has not been checked. */
@@ -376,8 +368,6 @@ TEST(a_file_that_changes_after_opening_is_an_error)
     assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
     unlink(in_folder("a"));
     assert_true(eqp_snapshot_read(opened, 0, 10, &arrays, NULL) < 0);
-    eqp_snapshot_close(opened);
-    particles_free(&p);
 }
 
 TEST(a_user_block_before_the_signature_is_passed_over)
@@ -427,9 +417,9 @@ TEST(large_chunks_are_read_in_slices)
     static const double no_mass[6];
     const int64_t n = 100000, counts[6] = {0, n};
     spec s = usual();
-    particles whole = model_particles(1, 6, counts, no_mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, 6, counts, no_mass, 1, false);
     hid_t file;
-    double *x = malloc(3 * (size_t)n * sizeof *x);
+    HEAP double *x = malloc(3 * (size_t)n * sizeof *x);
 
     assert_non_null(x);
     memcpy(s.n, counts, sizeof counts);
@@ -446,17 +436,13 @@ TEST(large_chunks_are_read_in_slices)
     put_made(group, "Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, (hsize_t[]){(hsize_t)n, 3}, NULL), properties, x,
              0);
     close_in(file, group);
-    eqp_snapshot *opened = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
     for (int64_t first = 0; first < n; first += 30001) {
-        particles p = particles_new(first + 30001 < n ? 30001 : n - first);
+        FREED_BY(particles_free) particles p = particles_new(first + 30001 < n ? 30001 : n - first);
 
         read_good(opened, first, &p);
         for (int c = 0; c < 7; c++) {
             assert_memory_equal(p.column[c], whole.column[c] + first, (size_t)p.n * sizeof(double));
         }
-        particles_free(&p);
     }
-    eqp_snapshot_close(opened);
-    particles_free(&whole);
-    free(x);
 }

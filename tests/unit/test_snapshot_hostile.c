@@ -117,7 +117,7 @@ TEST(links_within_the_file_are_followed)
 {
     hid_t file, group;
     spec s = usual();
-    particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
 
     save_whole(in_folder("a"));
     group = open_in("PartType1", &file);
@@ -134,7 +134,6 @@ TEST(links_within_the_file_are_followed)
     link_within("/PartType1/Coordinates", group, "Coordinates");
     close_in(file, group);
     refuse("Coordinates is damaged");
-    particles_free(&whole);
 }
 
 static const hsize_t shape[2] = {4, 3}, endless[2] = {H5S_UNLIMITED, 3};
@@ -479,7 +478,7 @@ TEST(every_usual_filter_is_read)
     double x[12];
 
     s.mass[1] = 0;
-    particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
     for (int i = 0; i < 12; i++) {
         x[i] = model(1 + i % 3, 3 + i / 3);
     }
@@ -503,5 +502,4 @@ TEST(every_usual_filter_is_read)
         replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, x, 0);
         check_particles(in_folder("a"), &whole);
     }
-    particles_free(&whole);
 }

@@ -74,9 +74,8 @@ TEST(the_name_says_nothing)
 
     for (int k = 0; k < 6; k++) {
         save_text(in_folder(name[k]), "1 2 3 4 5 6 7\n");
-        eqp_snapshot *s = open_good(in_folder(name[k]));
+        FREED(eqp_snapshot) *s = open_good(in_folder(name[k]));
         assert_string_equal(eqp_snapshot_get_info(s)->format, "text");
-        eqp_snapshot_close(s);
     }
 }
 
@@ -92,11 +91,10 @@ TEST(what_other_formats_do_not_have_is_unknown)
     eqp_column column = {"Potential", EQP_KIND_DOUBLE, 1};
 
     save_text(in_folder("a"), "1 2 3 4 5 6 7\n");
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_attribute(s, &attribute, NULL), EQP_ERR_UNKNOWN);
     assert_int_equal(attribute.integer, 77);
     assert_int_equal(eqp_snapshot_read_column(s, &column, 0, 1, (void *const[]){value}, NULL), EQP_ERR_UNKNOWN);
-    eqp_snapshot_close(s);
     eqp_snapshot_close(NULL);
 }
 
@@ -135,9 +133,9 @@ static const struct {
 
 static void check_real_file(const char *path, int k)
 {
-    eqp_snapshot *s = open_good(path);
+    FREED(eqp_snapshot) *s = open_good(path);
     const eqp_snapshot_info *info = eqp_snapshot_get_info(s);
-    particles whole = particles_new(info->n);
+    FREED_BY(particles_free) particles whole = particles_new(info->n);
     double mass = 0;
 
     assert_int_equal(info->n, real_files[k].n);
@@ -154,17 +152,14 @@ static void check_real_file(const char *path, int k)
     assert_true(isnan(real_files[k].last_z) || whole.column[3][whole.n - 1] == real_files[k].last_z);
     for (int parts = 3, p = 0; p < parts; p++) {
         int64_t first = whole.n * p / parts;
-        particles slice = particles_new(whole.n * (p + 1) / parts - first);
+        FREED_BY(particles_free) particles slice = particles_new(whole.n * (p + 1) / parts - first);
 
         read_good(s, first, &slice);
         for (int c = 0; c < 7; c++) {
             assert_memory_equal(slice.column[c], whole.column[c] + first, (size_t)slice.n * sizeof(double));
         }
         assert_memory_equal(slice.id, whole.id + first, (size_t)slice.n * sizeof *slice.id);
-        particles_free(&slice);
     }
-    particles_free(&whole);
-    eqp_snapshot_close(s);
 }
 
 TEST(real_files_have_the_particles_and_masses_they_should)

@@ -79,8 +79,8 @@ static const table tables[] = {
 static void check_table(const char *path, const table *t)
 {
     static const double want[] = {7, 1, 2, 3, 4, 5, 6};
-    particles p = particles_new(2);
-    eqp_snapshot *s = open_good(path);
+    FREED_BY(particles_free) particles p = particles_new(2);
+    FREED(eqp_snapshot) *s = open_good(path);
     const eqp_snapshot_info *info = eqp_snapshot_get_info(s);
 
     if (info->n != 2 || strcmp(info->format, t->format) != 0 ||
@@ -101,8 +101,6 @@ static void check_table(const char *path, const table *t)
         }
     }
     assert_int_equal(p.id[1], t->has & IDS ? 8 : 1);
-    eqp_snapshot_close(s);
-    particles_free(&p);
 }
 
 TEST(tables_are_read_by_their_names)
@@ -128,7 +126,7 @@ TEST(packed_tables_are_read)
 TEST(slices_of_packed_text_are_those_of_the_whole)
 {
     enum { N = 3000 };
-    particles p = particles_new(10);
+    FREED_BY(particles_free) particles p = particles_new(10);
     char *text = malloc(N * 64), *at = text;
 
     assert_non_null(text);
@@ -137,7 +135,7 @@ TEST(slices_of_packed_text_are_those_of_the_whole)
         at += sprintf(at, "%d %d %d\n", 3 * i, 2 * i, i);
     }
     save_packed(in_folder("a"), text, (size_t)(at - text));
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(s)->n, N);
     for (int64_t first = N - 10; first >= 0; first -= 598) {
         read_good(s, first, &p);
@@ -145,9 +143,7 @@ TEST(slices_of_packed_text_are_those_of_the_whole)
             assert_true(p.column[1][i] == (double)(first + i) && p.column[3][i] == 3 * (double)(first + i));
         }
     }
-    eqp_snapshot_close(s);
     free(text);
-    particles_free(&p);
 }
 
 TEST(what_is_wrong_is_named)

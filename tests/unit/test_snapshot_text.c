@@ -45,18 +45,16 @@ TEST(both_layouts_give_the_same_particles)
 {
     for (int with_id = 0; with_id < 2; with_id++) {
         const int64_t counts[TYPES] = {0, 12};
-        particles whole = model_particles(1, TYPES, counts, no_mass, with_id, false);
+        FREED_BY(particles_free) particles whole = model_particles(1, TYPES, counts, no_mass, with_id, false);
         bytes file = file_of(12, with_id);
 
         save(in_folder("a"), &file);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *s = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *s = open_good(in_folder("a"));
         assert_int_equal(eqp_snapshot_get_info(s)->has_ids, with_id);
         assert_true(eqp_snapshot_get_info(s)->time == (with_id ? 0.25 : 0));
         assert_string_equal(eqp_snapshot_get_info(s)->format, with_id ? "text with ids" : "text");
-        eqp_snapshot_close(s);
         free(file.p);
-        particles_free(&whole);
     }
 }
 
@@ -65,7 +63,7 @@ TEST(comments_blanks_and_further_columns_are_passed_over)
     static const char *const between[] = {
         "\n", "\n\n  \t\n", "  # comment\n", " 8 nine \"10\"\n#\n", "\r\n", "\n   # 1 2 3 4 5 6 7 8\n", "# 8\n"};
     const int64_t counts[TYPES] = {0, 14};
-    particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
     bytes b = {0};
 
     put_text(&b, "# m x y z vx vy vz, \xc3\xa4\n\n");
@@ -79,46 +77,40 @@ TEST(comments_blanks_and_further_columns_are_passed_over)
     save(in_folder("a"), &b);
     check_slices(in_folder("a"), &whole);
     free(b.p);
-    particles_free(&whole);
 }
 
 TEST(numbers_may_have_any_usual_form)
 {
     static const double want[] = {1, 0.5, -2500, 0.125, 3, 0, 1e300};
-    particles p = particles_new(1);
+    FREED_BY(particles_free) particles p = particles_new(1);
 
     save_text(in_folder("a"), "+1 .5 -2.5D+03 1.25d-1 3. -0 1e300");
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     for (int c = 0; c < 7; c++) {
         assert_true(p.column[c][0] == want[c]);
     }
-    eqp_snapshot_close(s);
-    particles_free(&p);
 }
 
 TEST(slices_of_many_lines_start_where_they_should)
 {
     static const int64_t cut[] = {0, 1, 1023, 1024, 1025, 2048, 3000, 4100, 5000};
     const int64_t counts[TYPES] = {0, 5000};
-    particles whole = model_particles(1, TYPES, counts, no_mass, 1, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, TYPES, counts, no_mass, 1, false);
     bytes file = file_of(5000, true);
 
     save(in_folder("a"), &file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (int k = 7; k >= 0; k--) {
-        particles p = particles_new(cut[k + 1] - cut[k]);
+        FREED_BY(particles_free) particles p = particles_new(cut[k + 1] - cut[k]);
 
         read_good(s, cut[k], &p);
         for (int c = 0; c < 7; c++) {
             assert_memory_equal(p.column[c], whole.column[c] + cut[k], (size_t)p.n * sizeof(double));
         }
         assert_memory_equal(p.id, whole.id + cut[k], (size_t)p.n * sizeof *p.id);
-        particles_free(&p);
     }
-    eqp_snapshot_close(s);
     free(file.p);
-    particles_free(&whole);
 }
 
 TEST(truncation_anywhere_is_refused_where_the_header_counts)
@@ -216,9 +208,8 @@ TEST(lines_without_end_are_refused)
         put_long_line(&b, 32500, "\n");
     }
     save(in_folder("a"), &b);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(s)->n, 11);
-    eqp_snapshot_close(s);
     free(b.p);
 }
 
@@ -239,12 +230,11 @@ TEST(a_file_that_shrinks_after_opening_is_an_error)
     eqp_snapshot_arrays none = {0};
 
     save(in_folder("a"), &file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     save_part(in_folder("a"), file.p, file.n / 2);
     assert_int_equal(eqp_snapshot_read(s, 0, 2000, &none, NULL), EQP_ERR_FORMAT);
     assert_true(eqp_snapshot_read(s, 1999, 1, &none, NULL) < 0);
     unlink(in_folder("a"));
     assert_int_equal(eqp_snapshot_read(s, 0, 1, &none, NULL), EQP_ERR_IO);
-    eqp_snapshot_close(s);
     free(file.p);
 }

@@ -48,7 +48,7 @@ static bytes file_of(bool big, uint32_t pad)
 
 TEST(doubles_and_short_headers_are_told_by_the_size)
 {
-    particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
 
     for (int variant = 0; variant < 12; variant++) {
         const bool is_short = variant & 2;
@@ -67,28 +67,25 @@ TEST(doubles_and_short_headers_are_told_by_the_size)
         }
         free(file.p);
     }
-    particles_free(&whole);
 }
 
 TEST(both_byte_orders_and_any_pad_give_the_same_particles)
 {
     static const uint32_t pad[] = {0, 1, 0x7f26, 0xffffffff, 0x01000000};
-    particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
+    FREED_BY(particles_free) particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
 
     for (int k = 0; k < 10; k++) {
         bytes file = file_of(k % 2, pad[k / 2]);
 
         save(in_folder("a"), &file);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *s = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *s = open_good(in_folder("a"));
         assert_string_equal(eqp_snapshot_get_info(s)->format, k % 2 ? "TIPSY big-endian" : "TIPSY little-endian");
         assert_true(eqp_snapshot_get_info(s)->time == 0.5);
         assert_false(eqp_snapshot_get_info(s)->has_ids);
         assert_false(eqp_snapshot_get_info(s)->cosmological);
-        eqp_snapshot_close(s);
         free(file.p);
     }
-    particles_free(&whole);
 }
 
 TEST(truncation_anywhere_is_refused)
@@ -120,17 +117,15 @@ TEST(counts_that_lie_are_refused)
 TEST(a_file_that_shrinks_after_opening_is_an_error)
 {
     bytes file = file_of(true, 0);
-    particles p = particles_new(10);
+    FREED_BY(particles_free) particles p = particles_new(10);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
 
     save(in_folder("a"), &file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (off_t length = (off_t)file.n - 1; length >= 0; length -= 13) {
         assert_int_equal(truncate(in_folder("a"), length), 0);
         assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
     }
-    eqp_snapshot_close(s);
-    particles_free(&p);
     free(file.p);
 }
 

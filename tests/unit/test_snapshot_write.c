@@ -140,13 +140,11 @@ TEST(any_number_of_types)
         l.ntypes = ntypes;
         l.type_n[0] = 2;
         l.type_n[ntypes - 1] = 3;
-        particles whole = noisy_particles(&l);
+        FREED_BY(particles_free) particles whole = noisy_particles(&l);
         write_whole(in_folder("a"), &l, &whole);
         check_slices(in_folder("a"), &whole);
-        eqp_snapshot *s = open_good(in_folder("a"));
+        FREED(eqp_snapshot) *s = open_good(in_folder("a"));
         assert_int_equal(eqp_snapshot_get_info(s)->ntypes, ntypes < 6 ? 6 : ntypes);
-        eqp_snapshot_close(s);
-        particles_free(&whole);
     }
 }
 
@@ -159,13 +157,12 @@ TEST(more_rows_than_a_buffer_holds)
     whole = noisy_particles(&l);
     back = particles_new(whole.n);
     write_whole(in_folder("a"), &l, &whole);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     read_good(s, 0, &back);
     for (int c = 0; c < 7; c++) {
         assert_memory_equal(back.column[c], whole.column[c], (size_t)whole.n * sizeof(double));
     }
     assert_memory_equal(back.id, whole.id, (size_t)whole.n * sizeof *whole.id);
-    eqp_snapshot_close(s);
     particles_free(&back);
     particles_free(&whole);
 }
@@ -173,7 +170,7 @@ TEST(more_rows_than_a_buffer_holds)
 TEST(velocities_and_ids_may_be_left_out)
 {
     eqp_snapshot_layout l = some_layout();
-    particles whole = noisy_particles(&l);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     eqp_snapshot_arrays a = particles_arrays(&whole);
 
     a.vx = a.vy = a.vz = NULL;
@@ -186,15 +183,14 @@ TEST(velocities_and_ids_may_be_left_out)
         whole.id[i] = i;
     }
     check_slices(in_folder("a"), &whole);
-    particles_free(&whole);
 }
 
 TEST(cosmological_files_store_u)
 {
     eqp_snapshot_layout l = some_layout();
-    particles whole = noisy_particles(&l);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     double stored[15];
-    particles back = particles_new(N);
+    FREED_BY(particles_free) particles back = particles_new(N);
     hid_t file, dataset;
 
     l.time = 0.25;
@@ -213,8 +209,6 @@ TEST(cosmological_files_store_u)
         assert_memory_equal(back.column[c], whole.column[c], N * sizeof(double));
     }
     eqp_snapshot_close(s);
-    particles_free(&back);
-    particles_free(&whole);
 }
 
 TEST(further_columns_and_numbers_come_back)
@@ -225,11 +219,11 @@ TEST(further_columns_and_numbers_come_back)
         {"dt", EQP_KIND_DOUBLE, 0.1, 0}, {"step", EQP_KIND_INT64, 0, -17}, {"seed", EQP_KIND_UINT64, 0, INT64_MIN + 3}};
     static const uint64_t words[] = {7, UINT64_MAX, UINT64_C(1) << 63};
     eqp_attribute asked = {.name = "step", .kind = EQP_KIND_INT64};
-    uint64_t *found = NULL;
+    HEAP uint64_t *found = NULL;
     int64_t nwords = 0;
     eqp_column missing = {"Pressure", EQP_KIND_DOUBLE, 1}, wrong = {"Acceleration", EQP_KIND_DOUBLE, 2};
     eqp_snapshot_layout l = some_layout();
-    particles whole = noisy_particles(&l);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     double a[4][N], b[3][N];
     int64_t tag[2][N], back[2][N];
 
@@ -255,7 +249,7 @@ TEST(further_columns_and_numbers_come_back)
                                          tag[1] + first});
     }
     assert_ok(eqp_snapshot_write_finish(writer, NULL));
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (int k = 0; k < 3; k++) {
         eqp_attribute got = {.name = given[k].name, .kind = given[k].kind};
 
@@ -289,15 +283,12 @@ TEST(further_columns_and_numbers_come_back)
     assert_ok(eqp_snapshot_get_words(s, &nwords, &found, NULL));
     assert_int_equal(nwords, 3);
     assert_memory_equal(found, words, sizeof words);
-    free(found);
-    eqp_snapshot_close(s);
-    particles_free(&whole);
 }
 
 TEST(the_old_file_survives_until_the_new_one_is_whole)
 {
     eqp_snapshot_layout l = some_layout();
-    particles whole = noisy_particles(&l);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     eqp_message message = {""};
 
     save_text(in_folder("a"), "old");
@@ -319,7 +310,6 @@ TEST(the_old_file_survives_until_the_new_one_is_whole)
     write_whole(in_folder("a"), &l, &whole);
     check_slices(in_folder("a"), &whole);
     assert_int_equal(files_in_folder(false), 1);
-    particles_free(&whole);
 }
 
 TEST(a_target_that_cannot_be_written_leaves_nothing)
@@ -375,7 +365,7 @@ TEST(what_does_not_fit_the_layout_is_refused)
                                      {"Masses", EQP_KIND_DOUBLE, 1}};
     static const eqp_column twice[] = {{"a", EQP_KIND_DOUBLE, 1}, {"a", EQP_KIND_DOUBLE, 1}};
     eqp_snapshot_layout l = some_layout();
-    particles whole = noisy_particles(&l);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     eqp_snapshot_arrays a = particles_arrays(&whole);
 
     eqp_snapshot_writer *writer = begin(in_folder("a"), &l);
@@ -406,7 +396,6 @@ TEST(what_does_not_fit_the_layout_is_refused)
     l.time = (double)NAN;
     assert_refused(begin_bad(in_folder("a"), &l, NULL));
     assert_int_equal(files_in_folder(false), 0);
-    particles_free(&whole);
 }
 
 /* Attributes that readers of other projects require. */
@@ -591,21 +580,19 @@ TEST(xdmf_refers_to_what_is_there)
     several.time = 0.7;
     for (int k = 0; k < 2; k++) {
         eqp_snapshot_writer *writer = begin(frame[k].path, frame[k].layout);
-        particles whole = noisy_particles(frame[k].layout);
+        FREED_BY(particles_free) particles whole = noisy_particles(frame[k].layout);
 
         write_part(writer, &whole, 0, N, (const void *const[]){whole.column[1]});
         assert_ok(eqp_snapshot_write_finish(writer, NULL));
-        particles_free(&whole);
     }
     assert_ok(eqp_snapshot_write_xdmf(in_folder("all.xmf"), 2, frame, NULL));
-    char *text = load_text(in_folder("all.xmf"));
+    HEAP char *text = load_text(in_folder("all.xmf"));
     /* 3 types with x, v, m, id and one more; then twice 3 types in two files. */
     assert_int_equal(check_references(text), 3 * 5 + 2 * 3 * 4);
     check_balance(text);
     assert_non_null(strstr(text, "<Time Value=\"0.69999999999999996\"/>"));
     assert_non_null(strstr(text, ">b.1.hdf5:/PartType4/Coordinates<"));
     assert_int_equal(files_in_folder(false), 4);
-    free(text);
 }
 
 TEST(xdmf_escapes_names_and_keeps_the_old_file)

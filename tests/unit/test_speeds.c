@@ -2,6 +2,8 @@
 /* Speed models: accepted points, divisions, refusals. */
 #include "speeds_world.h"
 
+FREES(eqp_speeds, eqp_speeds_free)
+
 static const eqp_speeds_kind kinds[] = {EQP_SPEEDS_CONSTANT, EQP_SPEEDS_PIECEWISE, EQP_SPEEDS_AKIMA};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -78,7 +80,7 @@ TEST(bad_measurements_change_nothing)
         {0, 1e-300, 1e-300, EQP_ERR_ARGUMENT},
     };
     const int64_t share[] = {10, 10};
-    eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
+    FREED(eqp_speeds) *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
     double speed = -7.0;
 
     for (int i = 0; i < COUNT_OF(wrong); i++) {
@@ -99,7 +101,6 @@ TEST(bad_measurements_change_nothing)
     assert_refused(eqp_speeds_speed(speeds, 0, -1.0, &speed));
     assert_refused(eqp_speeds_seconds(speeds, 0, NAN, &speed));
     assert_true(speed == -7.0);
-    eqp_speeds_free(speeds);
 }
 
 TEST(without_a_measurement_shares_are_equal)
@@ -108,13 +109,12 @@ TEST(without_a_measurement_shares_are_equal)
     eqp_speeds_result result;
 
     for (int k = 0; k < KINDS; k++) {
-        eqp_speeds *speeds = create(kinds[k], 3, 11);
+        FREED(eqp_speeds) *speeds = create(kinds[k], 3, 11);
 
         assert_ok(eqp_speeds_share(speeds, share, &result));
         assert_true(share[0] == 4 && share[1] == 4 && share[2] == 3);
         assert_int_equal(result.solver, EQP_SPEEDS_TRIVIAL);
         assert_true(result.seconds == 0.0 && result.hybrj_info == 0);
-        eqp_speeds_free(speeds);
     }
 }
 
@@ -145,7 +145,7 @@ TEST(with_fewer_items_than_ranks_the_fastest_get_them)
     int64_t share[5];
 
     for (int k = 0; k < KINDS; k++) {
-        eqp_speeds *speeds = create(kinds[k], 5, 2);
+        FREED(eqp_speeds) *speeds = create(kinds[k], 5, 2);
 
         for (int r = 0; r < 5; r++) {
             assert_ok(eqp_speeds_add(speeds, r, 1, r == 1 || r == 3 ? 1 : 4));
@@ -155,7 +155,6 @@ TEST(with_fewer_items_than_ranks_the_fastest_get_them)
         /* Ranks without items give no point and keep their old ones. */
         assert_ok(eqp_speeds_record(speeds, share, (const double[]){0, 1, 0, 1, 0}));
         assert_int_equal(eqp_speeds_points(speeds, 0), 1);
-        eqp_speeds_free(speeds);
     }
 }
 
@@ -165,7 +164,7 @@ TEST(an_unknown_rank_is_as_fast_as_the_mean)
     int64_t share[3];
 
     for (int k = 0; k < KINDS; k++) {
-        eqp_speeds *speeds = create(kinds[k], 3, 90);
+        FREED(eqp_speeds) *speeds = create(kinds[k], 3, 90);
 
         assert_ok(eqp_speeds_add(speeds, 0, 45, 45.0 / 10));
         assert_ok(eqp_speeds_add(speeds, 2, 45, 45.0 / 20));
@@ -173,13 +172,12 @@ TEST(an_unknown_rank_is_as_fast_as_the_mean)
         assert_near(speed, 15.0, 1e-12);
         assert_ok(eqp_speeds_share(speeds, share, NULL));
         assert_true(share[0] == 20 && share[1] == 30 && share[2] == 40);
-        eqp_speeds_free(speeds);
     }
 }
 
 TEST(a_model_forgets_the_oldest_point)
 {
-    eqp_speeds *speeds = create(EQP_SPEEDS_PIECEWISE, 1, 1e6);
+    FREED(eqp_speeds) *speeds = create(EQP_SPEEDS_PIECEWISE, 1, 1e6);
     double speed;
 
     for (int i = 1; i <= 2 * EQP_SPEEDS_POINTS; i++) {
@@ -191,12 +189,11 @@ TEST(a_model_forgets_the_oldest_point)
     assert_int_equal(eqp_speeds_points(speeds, 0), EQP_SPEEDS_POINTS);
     assert_ok(eqp_speeds_speed(speeds, 0, 20 * EQP_SPEEDS_POINTS, &speed));
     assert_near(speed, 20.0 / 3.0, 1e-12);
-    eqp_speeds_free(speeds);
 }
 
 TEST(weighted_items_need_not_be_whole)
 {
-    eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 2.5);
+    FREED(eqp_speeds) *speeds = create(EQP_SPEEDS_AKIMA, 2, 2.5);
     double size[2];
     int64_t share[2];
 
@@ -209,7 +206,6 @@ TEST(weighted_items_need_not_be_whole)
     assert_ok(eqp_speeds_resize(speeds, 5));
     assert_ok(eqp_speeds_share(speeds, share, NULL));
     assert_true(share[0] == 4 && share[1] == 1);
-    eqp_speeds_free(speeds);
 }
 
 /* Sizes and speeds at their limits: still all items and equal times. */
@@ -218,7 +214,7 @@ TEST(extremes_are_divided)
     static const double n[] = {EQP_SPEEDS_SMALLEST, 1.0, EQP_SPEEDS_ITEMS};
 
     for (int k = 0; k < 3 * KINDS; k++) {
-        eqp_speeds *speeds = create(kinds[k % KINDS], 3, n[k / KINDS]);
+        FREED(eqp_speeds) *speeds = create(kinds[k % KINDS], 3, n[k / KINDS]);
         eqp_speeds_result result;
         double size[3];
 
@@ -232,7 +228,6 @@ TEST(extremes_are_divided)
         assert_near(size[0] + size[1] + size[2], n[k / KINDS], 1e-9 * n[k / KINDS]);
         assert_true(size[0] > 0.0 && size[1] > 0.0 && size[2] > 0.0);
         assert_true(result.seconds > 0.0 && isfinite(result.seconds));
-        eqp_speeds_free(speeds);
     }
 }
 

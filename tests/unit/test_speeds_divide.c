@@ -5,6 +5,8 @@
 
 #include "models/curve.h"
 
+FREES(eqp_speeds, eqp_speeds_free)
+
 enum { MODELS = 1000 };
 
 static int some(int n)
@@ -59,7 +61,7 @@ static int divide_random_models(eqp_speeds_kind kind)
     for (int i = 0; i < some(MODELS); i++) {
         const int nranks = 2 + (int)(noise(&seed) * (MOST_RANKS - 2));
         const double n = floor(exp(10.0 * noise(&seed) + 3.0));
-        eqp_speeds *speeds = make_random(kind, nranks, n, &seed);
+        FREED(eqp_speeds) *speeds = make_random(kind, nranks, n, &seed);
         double sum = 0.0;
 
         assert_ok(eqp_speeds_divide(speeds, size, &result));
@@ -75,7 +77,6 @@ static int divide_random_models(eqp_speeds_kind kind)
             assert_true(fabs((double)share[r] - size[r]) < 1.0 + 1e-9 * n);
         }
         by_hybrj += result.solver == EQP_SPEEDS_HYBRJ;
-        eqp_speeds_free(speeds);
     }
     return by_hybrj;
 }
@@ -104,7 +105,7 @@ TEST(too_many_ranks_for_the_jacobian_are_bisected)
     enum { NRANKS = EQP_SPEEDS_HYBRJ_RANKS + 1 };
     static double size[NRANKS];
     eqp_speeds_result result;
-    eqp_speeds *speeds = NULL;
+    FREED(eqp_speeds) *speeds = NULL;
     double sum = 0.0;
 
     assert_ok(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds));
@@ -120,7 +121,6 @@ TEST(too_many_ranks_for_the_jacobian_are_bisected)
     }
     assert_near(sum, 1e6, 1e-6);
     assert_true(result.spread < 1e-9);
-    eqp_speeds_free(speeds);
 }
 
 /* Both solvers are exact, so they agree; bisection does not use the Jacobian. */
@@ -130,7 +130,7 @@ TEST(hybrj_and_bisection_find_the_same_division)
     int compared = 0;
 
     for (int i = 0; i < some(200); i++) {
-        eqp_speeds *akima = NULL;
+        FREED(eqp_speeds) *akima = NULL;
         eqp_speeds_result result;
         double size[3], total = 0.0;
 
@@ -155,7 +155,6 @@ TEST(hybrj_and_bisection_find_the_same_division)
         }
         assert_near(total, 1000, 1e-4);
         compared += result.solver == EQP_SPEEDS_HYBRJ;
-        eqp_speeds_free(akima);
     }
     assert_in_range(compared, some(190), some(200));
 }
@@ -389,7 +388,7 @@ TEST(speeds_may_be_orders_apart)
         const int nranks = 1 + (int)(noise(&seed) * 4.0), npoints = 1 + (int)(noise(&seed) * 8.0);
         const double decades = 59.0 * noise(&seed), n = 1.0 + floor(1000.0 * noise(&seed));
         double size[4], sum = 0.0, speed = 0.0;
-        eqp_speeds *speeds = NULL;
+        FREED(eqp_speeds) *speeds = NULL;
 
         assert_ok(eqp_speeds_create(world % 2 ? EQP_SPEEDS_AKIMA : EQP_SPEEDS_PIECEWISE, nranks, n, &speeds));
         for (int p = 0; p < nranks * npoints; p++) {
@@ -407,7 +406,6 @@ TEST(speeds_may_be_orders_apart)
             }
         }
         assert_near(sum, n, 1e-9 * n);
-        eqp_speeds_free(speeds);
     }
 }
 

@@ -5,9 +5,11 @@
 
 #include <locale.h>
 
+FREES(eqp_speeds_functions, eqp_speeds_functions_free)
+
 TEST(points_are_read_and_joined_by_lines)
 {
-    eqp_speeds_functions *f = declare("# two ranks\n\n0 100 50\r\n0\t200   25 # slower\n  1 0 1e1\n1 10 2.5e+1");
+    FREED(eqp_speeds_functions) *f = declare("# two ranks\n\n0 100 50\r\n0\t200   25 # slower\n  1 0 1e1\n1 10 2.5e+1");
 
     assert_int_equal(eqp_speeds_functions_ranks(f), 2);
     assert_true(declared_seconds(f, 0, 0) == 0.0);
@@ -17,13 +19,12 @@ TEST(points_are_read_and_joined_by_lines)
     assert_near(declared_seconds(f, 0, 200), 8.0, 1e-15);
     assert_near(declared_seconds(f, 0, 1000), 40.0, 1e-15);
     assert_near(declared_seconds(f, 1, 4), 0.25, 1e-15);
-    eqp_speeds_functions_free(f);
     eqp_speeds_functions_free(NULL);
 }
 
 TEST(questions_beyond_the_functions_are_refused)
 {
-    eqp_speeds_functions *f = declare("0 1 1\n");
+    FREED(eqp_speeds_functions) *f = declare("0 1 1\n");
     double seconds = -7.0;
 
     assert_refused(eqp_speeds_functions_seconds(f, 1, 1, &seconds));
@@ -32,7 +33,6 @@ TEST(questions_beyond_the_functions_are_refused)
     assert_refused(eqp_speeds_functions_seconds(f, 0, NAN, &seconds));
     assert_refused(eqp_speeds_functions_seconds(f, 0, INFINITY, &seconds));
     assert_true(seconds == -7.0);
-    eqp_speeds_functions_free(f);
 }
 
 TEST(hostile_texts_are_refused_with_a_line)
@@ -97,7 +97,7 @@ TEST(a_text_may_end_anywhere)
 
     for (int64_t length = 0; length < (int64_t)sizeof whole; length++) {
         eqp_message message = {""};
-        char *copy = malloc((size_t)length + 1);
+        HEAP char *copy = malloc((size_t)length + 1);
 
         /* On the heap, so that sanitizers detect reads past the end. */
         f = NULL;
@@ -106,7 +106,6 @@ TEST(a_text_may_end_anywhere)
         assert_true((code == EQP_OK) == (f != NULL));
         assert_true(code == EQP_OK || message.text[0]);
         eqp_speeds_functions_free(f);
-        free(copy);
     }
 }
 
@@ -117,10 +116,9 @@ TEST(numbers_do_not_depend_on_the_locale)
     /* Any available locale with a decimal comma; else the C locale. */
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !setlocale(LC_ALL, names[i]); i++) {
     }
-    eqp_speeds_functions *f = declare("0 10.5 1.5\n");
+    FREED(eqp_speeds_functions) *f = declare("0 10.5 1.5\n");
     setlocale(LC_ALL, "C");
     assert_near(declared_seconds(f, 0, 3), 2.0, 1e-15);
-    eqp_speeds_functions_free(f);
 }
 
 TEST(files_are_read_or_refused)

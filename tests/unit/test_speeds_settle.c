@@ -3,6 +3,9 @@
 #include "slow.h"
 #include "speeds_world.h"
 
+FREES(eqp_speeds_functions, eqp_speeds_functions_free)
+FREES(eqp_speeds, eqp_speeds_free)
+
 /* Four ranks that share 11,000 rows like cluster 2 of Clarke 2011, table 1: two of little memory, whose speed falls to
  * a thirtieth over a tenth of their memory; equal shares do not fit into it. */
 static const char cliff[] = "0 2400 900\n0 2640 30\n"
@@ -24,7 +27,7 @@ static int most_of(int n)
 
 TEST(the_constant_model_swings_for_ever_at_the_cliff)
 {
-    eqp_speeds_functions *functions = declare(cliff);
+    FREED(eqp_speeds_functions) *functions = declare(cliff);
     int64_t share[4], first[4], second[4], third[4];
 
     assert_int_equal(iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER, share), 0);
@@ -34,12 +37,11 @@ TEST(the_constant_model_swings_for_ever_at_the_cliff)
     (void)iterations_until(functions, EQP_SPEEDS_CONSTANT, ROWS, 0.05, FOREVER, third);
     assert_memory_equal(first, third, sizeof first);
     assert_true(second[0] > 4 * first[0] || first[0] > 4 * second[0]);
-    eqp_speeds_functions_free(functions);
 }
 
 TEST(both_partial_models_settle_at_the_cliff)
 {
-    eqp_speeds_functions *functions = declare(cliff);
+    FREED(eqp_speeds_functions) *functions = declare(cliff);
     int64_t share[4];
 
     for (eqp_speeds_kind kind = EQP_SPEEDS_PIECEWISE; kind <= EQP_SPEEDS_AKIMA; kind++) {
@@ -48,12 +50,11 @@ TEST(both_partial_models_settle_at_the_cliff)
         print_message("%s: %d iterations\n", eqp_speeds_kind_name(kind), iterations);
         assert_in_range(iterations, 2, 10);
     }
-    eqp_speeds_functions_free(functions);
 }
 
 TEST(without_the_cliff_all_models_settle_at_once)
 {
-    eqp_speeds_functions *functions = declare(cliff);
+    FREED(eqp_speeds_functions) *functions = declare(cliff);
     int64_t share[3][4];
 
     /* 8,000 rows fit into every memory, so the first measurement suffices. */
@@ -61,7 +62,6 @@ TEST(without_the_cliff_all_models_settle_at_once)
         assert_int_equal(iterations_until(functions, (eqp_speeds_kind)kind, 8000, 0.05, FOREVER, share[kind]), 2);
         assert_memory_equal(share[kind], share[0], sizeof share[0]);
     }
-    eqp_speeds_functions_free(functions);
 }
 
 /* Random flat functions: the three models give the same shares in every iteration. */
@@ -79,7 +79,7 @@ TEST(models_agree_where_speed_is_flat)
         for (int r = 0; r < nranks; r++) {
             length += (size_t)snprintf(text + length, sizeof text - length, "%d 0 %.6g\n", r, exp(4.0 * noise(&seed)));
         }
-        eqp_speeds_functions *functions = declare(text);
+        FREED(eqp_speeds_functions) *functions = declare(text);
         for (int iterations = 1; iterations <= 4; iterations++) {
             for (int kind = 0; kind < 3; kind++) {
                 (void)iterations_until(functions, (eqp_speeds_kind)kind, n, 0.0, iterations, share[kind]);
@@ -89,7 +89,6 @@ TEST(models_agree_where_speed_is_flat)
                 }
             }
         }
-        eqp_speeds_functions_free(functions);
     }
 }
 
@@ -203,7 +202,7 @@ TEST(is_divisible_agrees_with_brute_force)
 
     for (int i = 0; i < some(CASES); i++) {
         const int64_t n = 30 + (int64_t)((MOST - 30) * noise(&seed));
-        eqp_speeds_functions *functions = make_cliff(&seed, 3, (double)n, 0.01);
+        FREED(eqp_speeds_functions) *functions = make_cliff(&seed, 3, (double)n, 0.01);
 
         for (int r = 0; r < 3; r++) {
             for (int64_t k = 0; k <= n; k++) {
@@ -213,7 +212,6 @@ TEST(is_divisible_agrees_with_brute_force)
         const bool found = is_divisible_by_trial(n, times, 0.05);
         assert_int_equal(is_divisible(functions, n, 0.05), found);
         divisible += found;
-        eqp_speeds_functions_free(functions);
     }
     assert_in_range(divisible, slow_here() ? 1 : 30, some(120));
 }
@@ -235,7 +233,7 @@ static void add_cliffs(double narrow, uint64_t seed, tally *sum)
     for (int i = 0; i < some(CLIFFS); i++) {
         const int nranks = 2 + (int)(noise(&seed) * 7.0);
         const int64_t n = nranks * (int64_t)(1000.0 + 9000.0 * noise(&seed));
-        eqp_speeds_functions *functions = make_cliff(&seed, nranks, (double)n, narrow);
+        FREED(eqp_speeds_functions) *functions = make_cliff(&seed, nranks, (double)n, narrow);
         const bool possible = is_divisible(functions, n, 0.05);
 
         sum->cliffs += possible;
@@ -245,7 +243,6 @@ static void add_cliffs(double narrow, uint64_t seed, tally *sum)
             sum->within_ten[kind] += possible && iterations > 0 && iterations <= 10;
             sum->at_all[kind] += iterations > 0;
         }
-        eqp_speeds_functions_free(functions);
     }
 }
 
@@ -294,21 +291,20 @@ TEST(most_partial_models_settle_at_steep_cliffs)
 /* A fall within one item: no shares take equal times. Both models try the item that does not fit, and then avoid it. */
 TEST(an_item_that_does_not_fit_is_left_to_others)
 {
-    eqp_speeds_functions *functions = declare("0 1000 100\n0 1001 5\n1 1 100\n");
+    FREED(eqp_speeds_functions) *functions = declare("0 1000 100\n0 1001 5\n1 1 100\n");
     int64_t share[2];
 
     for (eqp_speeds_kind kind = EQP_SPEEDS_PIECEWISE; kind <= EQP_SPEEDS_AKIMA; kind++) {
         assert_in_range(iterations_until(functions, kind, 3000, 0.05, LIMIT, share), 2, 20);
         assert_true(share[0] == 1000 && share[1] == 2000);
     }
-    eqp_speeds_functions_free(functions);
 }
 
 /* Another job slows a rank with many points: the model follows at once. */
 TEST(a_rank_that_becomes_slow_is_believed)
 {
     for (eqp_speeds_kind kind = EQP_SPEEDS_CONSTANT; kind <= EQP_SPEEDS_AKIMA; kind++) {
-        eqp_speeds *speeds = NULL;
+        FREED(eqp_speeds) *speeds = NULL;
         double speed;
 
         assert_ok(eqp_speeds_create(kind, 2, 1000, &speeds));
@@ -318,6 +314,5 @@ TEST(a_rank_that_becomes_slow_is_believed)
         assert_ok(eqp_speeds_add(speeds, 0, 450, 45));
         assert_ok(eqp_speeds_speed(speeds, 0, 450, &speed));
         assert_near(speed, 10.0, 1e-12);
-        eqp_speeds_free(speeds);
     }
 }

@@ -9,6 +9,8 @@
 #include "methods/tiles/tiles.h"
 #include "unit.h"
 
+FREES(eqp_tiles, eqp_tiles_free)
+
 enum { MOST = 16500 };
 
 enum kind { SPREAD, TWINS, FEW_TARGETS, ONE_PLACE, FLAT, KINDS };
@@ -111,8 +113,8 @@ static void bisect_slowly(const eqp__tile_plan *plan, sorted *list, int64_t n, i
 static void check_against_sorting(const eqp_tiles *tree)
 {
     const int64_t n = w.items.n;
-    sorted *list = calloc((size_t)n + 1, sizeof *list);
-    eqp__tile_item *item = calloc((size_t)n + 1, sizeof *item);
+    HEAP sorted *list = calloc((size_t)n + 1, sizeof *list);
+    HEAP eqp__tile_item *item = calloc((size_t)n + 1, sizeof *item);
     eqp__tile_scope scope = eqp__tile_scope_nothing();
 
     assert_true(list && item);
@@ -123,8 +125,6 @@ static void check_against_sorting(const eqp_tiles *tree)
     }
     bisect_slowly(&tree->plan, list, n, 0, tree->plan.nparts, tree->cut, w.other);
     assert_memory_equal(w.part, w.other, (size_t)n * sizeof *w.part);
-    free(list);
-    free(item);
 }
 
 static void make_shares(int nparts, double *share)
@@ -163,12 +163,11 @@ TEST(cuts_are_those_of_sorting)
                 make_world(number[a], (enum kind)kind);
                 make_shares(parts[b], share);
                 w.items.weight = (a + b) % 2 ? w.weight : NULL;
-                eqp_tiles *tree =
+                FREED(eqp_tiles) *tree =
                     cut(parts[b], unequal ? share : NULL, (enum eqp_tiles_shape)(b % 2), 0, INFINITY, &result);
                 check_against_sorting(tree);
                 assert_true(fabs(result.imbalance - imbalance_of(w.part, parts[b], unequal ? share : NULL)) < 1e-9);
                 assert_int_equal(result.repaired, 0);
-                eqp_tiles_free(tree);
             }
         }
     }
@@ -185,9 +184,8 @@ TEST(cuts_of_many_items_are_those_of_sorting)
                 w.weight[i] = i % 5000 == 1 ? 1000 : 0.001;
             }
             w.items.weight = heavy ? w.weight : NULL;
-            eqp_tiles *tree = cut(5, NULL, EQP_TILES_FREE, 0, INFINITY, NULL);
+            FREED(eqp_tiles) *tree = cut(5, NULL, EQP_TILES_FREE, 0, INFINITY, NULL);
             check_against_sorting(tree);
-            eqp_tiles_free(tree);
         }
     }
 }
@@ -217,7 +215,7 @@ TEST(a_heavy_item_does_not_unbalance_the_others)
     make_world(3000, SPREAD);
     w.items.weight = w.weight;
     w.weight[1234] = 400; /* twice the mean of the ten parts */
-    eqp_tiles *tree = cut(10, NULL, EQP_TILES_FREE, 0, 0.02, &result);
+    FREED(eqp_tiles) *tree = cut(10, NULL, EQP_TILES_FREE, 0, 0.02, &result);
     double load[10] = {0}, second = 0;
     for (int64_t i = 0; i < w.items.n; i++) {
         load[w.part[i]] += w.weight[i];
@@ -230,7 +228,6 @@ TEST(a_heavy_item_does_not_unbalance_the_others)
         second <
         1.02 * (load[0] + load[1] + load[2] + load[3] + load[4] + load[5] + load[6] + load[7] + load[8] + load[9]) /
             10);
-    eqp_tiles_free(tree);
 }
 
 TEST(weights_of_zero_count_alike)
@@ -255,7 +252,7 @@ TEST(search_agrees_with_parts)
         eqp_tiles_result result;
         int64_t wrong = 0;
         make_world(2000, (enum kind)kind);
-        eqp_tiles *tree = cut(23, NULL, kind % 2 ? EQP_TILES_JAGGED : EQP_TILES_FREE, 0, INFINITY, &result);
+        FREED(eqp_tiles) *tree = cut(23, NULL, kind % 2 ? EQP_TILES_JAGGED : EQP_TILES_FREE, 0, INFINITY, &result);
         for (int64_t i = 0; i < 2000; i++) {
             wrong += eqp_tiles_find(tree, w.target + 3 * i, w.source + 3 * i) != w.part[i];
         }
@@ -270,7 +267,6 @@ TEST(search_agrees_with_parts)
             int p = eqp_tiles_find(tree, far[k / 2], far[k % 2]);
             assert_in_range(p, 0, 22);
         }
-        eqp_tiles_free(tree);
     }
 }
 
@@ -322,13 +318,12 @@ TEST(jagged_parts_are_strips_of_targets)
         eqp_tiles_result result;
         int count[9];
         make_world(3000, SPREAD);
-        eqp_tiles *tree = cut(12, NULL, EQP_TILES_JAGGED, columns, INFINITY, &result);
+        FREED(eqp_tiles) *tree = cut(12, NULL, EQP_TILES_JAGGED, columns, INFINITY, &result);
         int strips = eqp__tiles_strips(12, columns);
         assert_int_equal(result.columns, columns);
         eqp_tiles_directions(tree, count);
         assert_int_equal(count[0] + count[1] + count[2], strips - 1);
         assert_int_equal(count[3] + count[4] + count[5], 12 - strips);
-        eqp_tiles_free(tree);
     }
 }
 
@@ -355,11 +350,10 @@ TEST(unchanged_items_keep_their_parts)
         make_shares(21, share);
         w.items.weight = w.weight;
         w.weight[77] = kind % 2 ? 300 : 1; /* too heavy for its part: the recut gives the same cuts */
-        eqp_tiles *tree = cut(21, kind == FLAT ? NULL : share, EQP_TILES_FREE, 0, 0.02, &result);
+        FREED(eqp_tiles) *tree = cut(21, kind == FLAT ? NULL : share, EQP_TILES_FREE, 0, 0.02, &result);
         assert_ok(eqp_tiles_recut(tree, &w.items, 0.02, w.other, &result));
         assert_memory_equal(w.part, w.other, 3000 * sizeof *w.part);
         assert_true(kind % 2 ? result.moved_cuts > 0 : kind == ONE_PLACE || result.moved_cuts == 0);
-        eqp_tiles_free(tree);
     }
 }
 
@@ -370,7 +364,7 @@ TEST(drifted_items_are_balanced_again)
         int before[9], after[9];
         int64_t kept = 0;
         make_world(6000, SPREAD);
-        eqp_tiles *tree = cut(30, NULL, (enum eqp_tiles_shape)shape, 0, 0.02, &result);
+        FREED(eqp_tiles) *tree = cut(30, NULL, (enum eqp_tiles_shape)shape, 0, 0.02, &result);
         eqp_tiles_directions(tree, before);
         for (int64_t i = 0; i < 3 * 6000; i++) {
             w.target[i] += 0.05 * uniform(i, 8);
@@ -388,7 +382,6 @@ TEST(drifted_items_are_balanced_again)
             kept += w.part[i] == w.other[i];
         }
         assert_true(kept > 6000 / 2);
-        eqp_tiles_free(tree);
     }
 }
 
@@ -401,7 +394,7 @@ TEST(one_heavy_corner_does_not_move_all_cuts)
         w.weight[i] = 1;
     }
     w.items.weight = w.weight;
-    eqp_tiles *tree = cut(32, NULL, EQP_TILES_FREE, 0, 0.02, &result);
+    FREED(eqp_tiles) *tree = cut(32, NULL, EQP_TILES_FREE, 0, 0.02, &result);
     /* Work shifts between two parts that one cut divides. */
     const eqp__tile_cut *last = &tree->cut[4];
     assert_int_equal(last->left, 1);
@@ -417,7 +410,6 @@ TEST(one_heavy_corner_does_not_move_all_cuts)
     for (int64_t i = 0; i < 6000; i++) {
         assert_true(w.part[i] == w.other[i] || w.part[i] < 4);
     }
-    eqp_tiles_free(tree);
 }
 
 TEST(extreme_positions_and_weights_are_cut_too)
@@ -433,9 +425,8 @@ TEST(extreme_positions_and_weights_are_cut_too)
             w.weight[i / 3] = k % 2 ? 1e300 : 1e-300;
         }
         w.items.weight = w.weight;
-        eqp_tiles *tree = cut(3, NULL, EQP_TILES_FREE, 0, INFINITY, &result);
+        FREED(eqp_tiles) *tree = cut(3, NULL, EQP_TILES_FREE, 0, INFINITY, &result);
         assert_true(result.imbalance < 0.02);
-        eqp_tiles_free(tree);
     }
 }
 
@@ -444,7 +435,7 @@ TEST(wrong_arguments_change_nothing)
     const eqp_tiles_options good = {sizeof(eqp_tiles_options), 3, NULL, 0.1, 1, EQP_TILES_JAGGED, 0};
     const double falling[3] = {0.5, 0.6, -0.1};
     eqp_tiles_options bad[9];
-    eqp_tiles *tree = NULL;
+    FREED(eqp_tiles) *tree = NULL;
     eqp_tiles_result result = {.repaired = -3};
 
     make_world(10, SPREAD);
@@ -482,7 +473,6 @@ TEST(wrong_arguments_change_nothing)
     assert_refused(eqp_tiles_recut(tree, NULL, 0.1, w.part, &result));
     assert_refused(eqp_tiles_recut(NULL, &w.items, 0.1, w.part, &result));
     assert_int_equal(w.part[0], -7);
-    eqp_tiles_free(tree);
     eqp_tiles_free(NULL);
 }
 
@@ -490,7 +480,7 @@ TEST(failing_allocations_change_nothing)
 {
     const double share[3] = {0.5, 0.25, 0.25};
     const eqp_tiles_options options = {sizeof(eqp_tiles_options), 3, share, 0.001, 1, EQP_TILES_JAGGED, 0};
-    eqp_tiles *tree = NULL;
+    FREED(eqp_tiles) *tree = NULL;
     int64_t k = 0;
 
     SKIP_IF(!failing_malloc_works);
@@ -511,5 +501,4 @@ TEST(failing_allocations_change_nothing)
         }
         assert_true(k > 3);
     }
-    eqp_tiles_free(tree);
 }

@@ -5,6 +5,8 @@
 #include "unit.h"
 #include "units_world.h"
 
+FREES(eqp_units, eqp_units_free)
+
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
                                                  EQP_SAMPLE_STRIDE};
 enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0] };
@@ -20,8 +22,8 @@ static eqp_units *create(struct world *w, const eqp_units_options *options)
 static void assert_units_cover(const struct world *w, const eqp_units *units)
 {
     int64_t n = eqp_units_count(units);
-    int64_t *count = calloc((size_t)n + 1, sizeof *count);
-    double *weight = calloc((size_t)n + 1, sizeof *weight);
+    HEAP int64_t *count = calloc((size_t)n + 1, sizeof *count);
+    HEAP double *weight = calloc((size_t)n + 1, sizeof *weight);
     double centroid[EQP_UNITS_MAX_DIM];
 
     for (int64_t i = 0; i < w->n; i++) {
@@ -41,8 +43,6 @@ static void assert_units_cover(const struct world *w, const eqp_units *units)
         assert_int_equal(unit.interactions, count[u]);
         assert_true(unit.weight == weight[u]); /* quarters add up exactly */
     }
-    free(count);
-    free(weight);
 }
 
 TEST(every_interaction_is_in_exactly_one_unit)
@@ -50,15 +50,13 @@ TEST(every_interaction_is_in_exactly_one_unit)
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int weighted = 0; weighted < 2; weighted++) {
             for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
-                struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
+                FREED_BY(world_free) struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
                 eqp_units_options options = eqp_units_options_defaults();
                 options.strategy = strategies[s];
                 options.units = wanted;
                 w.weighted = weighted;
-                eqp_units *units = create(&w, &options);
+                FREED(eqp_units) *units = create(&w, &options);
                 assert_units_cover(&w, units);
-                eqp_units_free(units);
-                world_free(&w);
             }
         }
     }
@@ -67,12 +65,12 @@ TEST(every_interaction_is_in_exactly_one_unit)
 /* A split into more cells than a linear search takes must agree with brute force over the centroids. */
 TEST(the_nearest_centroid_decides)
 {
-    struct world w = world_create(3, slow_here() ? 1000 : 3000);
+    FREED_BY(world_free) struct world w = world_create(3, slow_here() ? 1000 : 3000);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t most = 0;
 
     options.units = 300;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     for (int64_t i = 0; i < w.n; i++) {
         int64_t first, count;
         assert_ok(eqp_units_of_owner(units, i, &first, &count));
@@ -100,19 +98,17 @@ TEST(the_nearest_centroid_decides)
         }
     }
     assert_true(most > 64); /* so that a tree is searched, too */
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(light_owners_are_merged_along_the_curve)
 {
     const int64_t wanted = slow_here() ? 25 : 100;
-    struct world w = world_create(40 * wanted, 10);
+    FREED_BY(world_free) struct world w = world_create(40 * wanted, 10);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *owner;
 
     options.units = wanted;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     double target = eqp_units_target_weight(units);
     assert_true(fabs(target - (double)world_interactions(&w) / (double)wanted) < 1e-6 * target);
     assert_in_range(eqp_units_count(units), wanted * 95 / 100, wanted * 105 / 100);
@@ -135,8 +131,6 @@ TEST(light_owners_are_merged_along_the_curve)
         }
     }
     assert_int_equal(seen, w.n);
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(heavy_owners_are_split_to_the_bound)
@@ -144,13 +138,13 @@ TEST(heavy_owners_are_split_to_the_bound)
     for (int s = 2; s < NSTRATEGIES; s++) { /* adaptive, stride */
         for (int t = 0; t < 3; t++) {
             const int64_t wanted = slow_here() ? 250 : 1000;
-            struct world w = slow_here() ? world_create(15, 100) : world_create(60, 200);
+            FREED_BY(world_free) struct world w = slow_here() ? world_create(15, 100) : world_create(60, 200);
             eqp_units_options options = eqp_units_options_defaults();
             options.strategy = strategies[s];
             options.units = wanted;
             options.threshold = 1.5 + t * 0.5;
             w.weighted = t == 1;
-            eqp_units *units = create(&w, &options);
+            FREED(eqp_units) *units = create(&w, &options);
             double target = eqp_units_target_weight(units);
             assert_true(world_sizes(units).max <= fmax(2, options.threshold) * target);
             assert_in_range(eqp_units_count(units), wanted * 7 / 10, wanted * 2);
@@ -160,8 +154,6 @@ TEST(heavy_owners_are_split_to_the_bound)
                 assert_true(unit.weight <= options.threshold * target || unit.owners > 1);
                 assert_true(unit.interactions > 0);
             }
-            eqp_units_free(units);
-            world_free(&w);
         }
     }
 }
@@ -169,7 +161,7 @@ TEST(heavy_owners_are_split_to_the_bound)
 /* One heavy owner between light ones: it may stand in the middle of their unit, and is not part of it. */
 TEST(a_heavy_owner_between_light_ones_stands_alone)
 {
-    struct world w = world_create(21, 10);
+    FREED_BY(world_free) struct world w = world_create(21, 10);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t first, count, left, right;
 
@@ -178,30 +170,28 @@ TEST(a_heavy_owner_between_light_ones_stands_alone)
     }
     options.units = 2;
     options.threshold = 3;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     assert_ok(eqp_units_of_owner(units, 10, &first, &count));
     assert_in_range(count, 1, 2);
     assert_ok(eqp_units_of_owner(units, 9, &left, &count));
     assert_ok(eqp_units_of_owner(units, 11, &right, &count));
     assert_true(left != first && right != first);
     assert_units_cover(&w, units);
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(the_unit_size_follows_from_imbalance_and_parts)
 {
-    struct world w = world_create(slow_here() ? 75 : 300, 40);
+    FREED_BY(world_free) struct world w = world_create(slow_here() ? 75 : 300, 40);
     eqp_units_options options = eqp_units_options_defaults();
 
     options.nparts = slow_here() ? 4 : 16;
     options.imbalance = 0.05;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     double load = (double)world_interactions(&w) / options.nparts;
     assert_true(world_sizes(units).max <= options.imbalance * load);
 
     /* Cutting the units' line at multiples of the mean keeps the promise. */
-    double *part = calloc((size_t)options.nparts, sizeof *part);
+    HEAP double *part = calloc((size_t)options.nparts, sizeof *part);
     double sum = 0;
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
@@ -213,23 +203,18 @@ TEST(the_unit_size_follows_from_imbalance_and_parts)
     for (int p = 0; p < options.nparts; p++) {
         assert_true(part[p] <= load * (1 + options.imbalance) + 1e-9);
     }
-    free(part);
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(a_rate_gives_units_per_interaction)
 {
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(slow_here() ? 100 : 400, 40);
+        FREED_BY(world_free) struct world w = world_create(slow_here() ? 100 : 400, 40);
         eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
         options.rate = 0.002;
-        eqp_units *units = create(&w, &options);
+        FREED(eqp_units) *units = create(&w, &options);
         double wanted = options.rate * (double)world_interactions(&w);
         assert_true(fabs((double)eqp_units_count(units) - wanted) < 0.4 * wanted);
-        eqp_units_free(units);
-        world_free(&w);
     }
 }
 
@@ -264,7 +249,7 @@ static double spread(const eqp_sizes *s)
 
 TEST(adaptive_sampling_cuts_the_tail)
 {
-    struct world w = world_create(slow_here() ? 40 : 200, slow_here() ? 80 : 120);
+    FREED_BY(world_free) struct world w = world_create(slow_here() ? 40 : 200, slow_here() ? 80 : 120);
     const double most = slow_here() ? 0.7 : 0.5;
     double k[NSTRATEGIES], theta[NSTRATEGIES];
     eqp_sizes sizes[NSTRATEGIES];
@@ -281,18 +266,17 @@ TEST(adaptive_sampling_cuts_the_tail)
     }
     assert_true(spread(&sizes[2]) < spread(&sizes[1]) && spread(&sizes[1]) < spread(&sizes[0]));
     assert_true(k[2] > k[1] && k[1] > k[0]);
-    world_free(&w);
 }
 
 TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
 {
-    struct world w = world_create(40, slow_here() ? 20 : 60);
+    FREED_BY(world_free) struct world w = world_create(40, slow_here() ? 20 : 60);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
     options.max_pins = 9;
     options.units = 60;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         /* Ids are small: mark what the unit touches. */
@@ -329,38 +313,34 @@ TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
         /* Smaller keys than the last are all there, unless the owner had to have the last place. */
         assert_true(below == npins - 1 || pin[first[u + 1] - 1] == split_owner);
     }
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(without_pins_light_owners_are_not_enumerated)
 {
-    struct world w = world_create(500, 10);
+    FREED_BY(world_free) struct world w = world_create(500, 10);
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
     options.units = 20;
     options.max_pins = 0;
-    eqp_units *units = create(&w, &options);
+    FREED(eqp_units) *units = create(&w, &options);
     assert_int_equal(w.calls, w.n); /* for the weights only */
     assert_true(w.largest <= 7);
     eqp_units_pins(units, &first, &pin);
     assert_int_equal(first[eqp_units_count(units)], 0);
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(the_same_units_for_any_batches_and_every_dimension)
 {
     for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
-        struct world w = world_create(20, slow_here() ? 25 : 100);
+        FREED_BY(world_free) struct world w = world_create(20, slow_here() ? 25 : 100);
         eqp_units_options options = eqp_units_options_defaults();
         options.dim = w.dim = dim;
         options.strategy = dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE;
         options.units = 100;
-        eqp_units *a = create(&w, &options);
+        FREED(eqp_units) *a = create(&w, &options);
         w.batch = 64;
-        eqp_units *b = create(&w, &options);
+        FREED(eqp_units) *b = create(&w, &options);
         assert_units_cover(&w, a);
         assert_int_equal(eqp_units_count(a), eqp_units_count(b));
         for (int64_t u = 0; u < eqp_units_count(a); u++) {
@@ -372,30 +352,24 @@ TEST(the_same_units_for_any_batches_and_every_dimension)
             assert_true((x.centroid == NULL) == (y.centroid == NULL));
             assert_true(!x.centroid || memcmp(x.centroid, y.centroid, (size_t)dim * sizeof(double)) == 0);
         }
-        eqp_units_free(a);
-        eqp_units_free(b);
-        world_free(&w);
     }
 }
 
 TEST(the_seed_matters)
 {
-    struct world w = world_create(30, slow_here() ? 40 : 100);
+    FREED_BY(world_free) struct world w = world_create(30, slow_here() ? 40 : 100);
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
         options.units = 200;
-        eqp_units *a = create(&w, &options);
+        FREED(eqp_units) *a = create(&w, &options);
         options.seed = 2;
-        eqp_units *b = create(&w, &options);
+        FREED(eqp_units) *b = create(&w, &options);
         eqp_sizes x = world_sizes(a), y = world_sizes(b);
         assert_true(x.sum == y.sum);
         assert_true(x.sum_squares != y.sum_squares);
-        eqp_units_free(a);
-        eqp_units_free(b);
     }
-    world_free(&w);
 }
 
 TEST(a_centroid_is_the_mean_of_the_particles)

@@ -6,6 +6,8 @@
 #include "unit.h"
 #include "units_world.h"
 
+FREES(eqp_units, eqp_units_free)
+
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
                                                  EQP_SAMPLE_STRIDE};
 enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0] };
@@ -17,30 +19,28 @@ static int create(struct world *w, const eqp_units_options *options, eqp_units *
 
 TEST(no_owners_give_no_units)
 {
-    struct world w = world_create(0, 1);
+    FREED_BY(world_free) struct world w = world_create(0, 1);
     const int64_t *first, *list;
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         options.strategy = strategies[s];
         assert_ok(create(&w, &options, &units));
         assert_int_equal(eqp_units_count(units), 0);
         eqp_units_owners(units, &first, &list);
         assert_int_equal(first[0], 0);
-        eqp_units_free(units);
     }
     eqp_units_free(NULL);
-    world_free(&w);
 }
 
 TEST(owners_without_interactions_still_have_a_unit)
 {
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int kind = 0; kind < 3; kind++) {
-            struct world w = world_create(30, 50);
+            FREED_BY(world_free) struct world w = world_create(30, 50);
             eqp_units_options options = eqp_units_options_defaults();
-            eqp_units *units = NULL;
+            FREED(eqp_units) *units = NULL;
             int64_t interactions = 0;
             for (int64_t i = 0; i < w.n; i++) {
                 /* none at all; only one owner has some; every second one has */
@@ -61,20 +61,18 @@ TEST(owners_without_interactions_still_have_a_unit)
             }
             assert_int_equal(interactions, world_interactions(&w));
             assert_true(kind > 0 || eqp_units_count(units) == 1);
-            eqp_units_free(units);
-            world_free(&w);
         }
     }
 }
 
 TEST(one_interaction_is_one_unit)
 {
-    struct world w = world_create(1, 1);
+    FREED_BY(world_free) struct world w = world_create(1, 1);
 
     w.total[0] = 1;
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         eqp_unit unit;
         options.strategy = strategies[s];
         options.units = 1000;
@@ -82,17 +80,15 @@ TEST(one_interaction_is_one_unit)
         assert_int_equal(eqp_units_count(units), 1);
         assert_ok(eqp_units_get(units, 0, &unit));
         assert_true(unit.interactions == 1 && unit.weight == 1 && unit.owners == 1 && unit.sub == -1);
-        eqp_units_free(units);
     }
-    world_free(&w);
 }
 
 TEST(identical_centroids_make_one_unit_and_an_end)
 {
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(4, 500);
+        FREED_BY(world_free) struct world w = world_create(4, 500);
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         options.strategy = strategies[s];
         options.units = 200;
         w.identical = true;
@@ -104,8 +100,6 @@ TEST(identical_centroids_make_one_unit_and_an_end)
             assert_ok(eqp_units_get(units, i, &unit));
             assert_int_equal(unit.interactions, w.total[i]);
         }
-        eqp_units_free(units);
-        world_free(&w);
     }
 }
 
@@ -131,20 +125,19 @@ TEST(equal_places_are_never_torn)
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         options.strategy = strategies[s];
         options.dim = 2;
         options.units = 160; /* far more than places */
         assert_ok(eqp_units_create_serial(2, id, lattice, NULL, &options, &units));
         assert_in_range(eqp_units_count(units), 14, 16);
-        eqp_units_free(units);
     }
 }
 
 TEST(the_callbacks_code_comes_back)
 {
     for (int64_t owner = 0; owner < 20; owner += 19) {
-        struct world w = world_create(20, 100);
+        FREED_BY(world_free) struct world w = world_create(20, 100);
         eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         int64_t count[20];
@@ -161,7 +154,6 @@ TEST(the_callbacks_code_comes_back)
         assert_int_equal(eqp_owners_weigh(w.n, w.id, NULL, world_enumerate, &w, &options, count, weight), 17);
         assert_int_equal(count[3], -7);
         assert_null(units);
-        world_free(&w);
     }
 }
 
@@ -230,7 +222,7 @@ TEST(options_out_of_range_are_refused)
 {
     const eqp_units_options good = eqp_units_options_defaults();
     eqp_units_options bad[17];
-    struct world w = world_create(3, 5);
+    FREED_BY(world_free) struct world w = world_create(3, 5);
     int n = 0;
 
     for (int i = 0; i < 17; i++) {
@@ -264,7 +256,6 @@ TEST(options_out_of_range_are_refused)
     assert_refused(eqp_units_create_serial(3, w.id, NULL, &w, &good, &units));
     assert_refused(eqp_units_create_serial(3, w.id, world_enumerate, &w, NULL, &units));
     assert_refused(eqp_units_create_serial(3, w.id, world_enumerate, &w, &good, NULL));
-    world_free(&w);
 }
 
 TEST(owners_data_out_of_range_are_refused)
@@ -297,7 +288,7 @@ TEST(owners_data_out_of_range_are_refused)
 TEST(a_callback_that_contradicts_itself_does_no_harm)
 {
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(10, 100);
+        FREED_BY(world_free) struct world w = world_create(10, 100);
         eqp_units_options options = eqp_units_options_defaults();
         int64_t count[10];
         double weight[10];
@@ -307,20 +298,18 @@ TEST(a_callback_that_contradicts_itself_does_no_harm)
         for (int64_t i = 0; i < w.n; i++) {
             w.total[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 20 * w.total[i];
         }
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         assert_ok(eqp_units_create(w.n, w.id, count, weight, world_enumerate, &w, &options, NULL, NULL, &units));
         for (int64_t i = 0; i < w.n; i++) {
             int64_t u = eqp_units_find(units, i, (const double[]){0.5, 0.5, 0.5});
             assert_in_range(u, 0, eqp_units_count(units) - 1);
         }
-        eqp_units_free(units);
-        world_free(&w);
     }
 }
 
 TEST(a_place_that_is_no_number_still_has_a_unit)
 {
-    struct world w = world_create(1, 3000);
+    FREED_BY(world_free) struct world w = world_create(1, 3000);
     eqp_units *units = NULL;
 
     for (int64_t wanted = 5; wanted < 100; wanted += 90) { /* linear, tree */
@@ -330,16 +319,15 @@ TEST(a_place_that_is_no_number_still_has_a_unit)
         assert_int_equal(eqp_units_find(units, 0, (const double[]){NAN, 0, 0}), 0);
         eqp_units_free(units);
     }
-    world_free(&w);
 }
 
 TEST(every_failing_allocation_is_survived)
 {
     SKIP_IF(!failing_malloc_works);
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150);
+        FREED_BY(world_free) struct world w = world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150);
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         int64_t failed = 0;
         int code = EQP_ERR_MEMORY;
         options.strategy = strategies[s];
@@ -356,8 +344,6 @@ TEST(every_failing_allocation_is_survived)
             }
         }
         assert_true(failed > 20);
-        eqp_units_free(units);
-        world_free(&w);
     }
 }
 
@@ -366,7 +352,7 @@ TEST(rebuilding_survives_failing_allocations)
     const int64_t first[] = {0, 1, 81, 82};
     int64_t unit_id[82];
     double centroid[164];
-    eqp_units *units = NULL;
+    FREED(eqp_units) *units = NULL;
     int code = EQP_ERR_MEMORY;
 
     SKIP_IF(!failing_malloc_works);
@@ -384,7 +370,6 @@ TEST(rebuilding_survives_failing_allocations)
     assert_int_equal(eqp_units_count(units), 81); /* the owners around the split one share a unit */
     assert_int_equal(eqp_units_find(units, 0, NULL), eqp_units_find(units, 2, NULL));
     assert_int_equal(eqp_units_find(units, 1, (const double[]){3.2, -3.1}), 3);
-    eqp_units_free(units);
 }
 
 TEST(totals_and_counts_that_cannot_be_are_refused)

@@ -7,6 +7,8 @@
 #include "unit.h"
 #include "units_world.h"
 
+FREES(eqp_units, eqp_units_free)
+
 enum { OWNERS = 120, STRATEGIES = 4 };
 
 /* A world with its counts, weights and all pins that its interactions name. */
@@ -103,11 +105,9 @@ TEST(known_pins_give_what_enumerating_gives)
                 options.strategy = (eqp_sample_strategy)s;
                 options.units = wanted;
                 options.max_pins = max_pins[m];
-                eqp_units *enumerated = create(&k, NULL, &options);
-                eqp_units *known = create(&k, &pins, &options);
+                FREED(eqp_units) *enumerated = create(&k, NULL, &options);
+                FREED(eqp_units) *known = create(&k, &pins, &options);
                 assert_units_equal(enumerated, known);
-                eqp_units_free(enumerated);
-                eqp_units_free(known);
             }
         }
     }
@@ -125,7 +125,7 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
     for (int64_t wanted = 10; wanted < 1000; wanted *= 2) {
         eqp_units_options options = eqp_units_options_defaults();
         options.units = wanted;
-        eqp_units *units = create(&k, &pins, &options);
+        FREED(eqp_units) *units = create(&k, &pins, &options);
         for (int64_t i = 0; i < OWNERS; i++) {
             int64_t first, count;
             assert_ok(eqp_units_of_owner(units, i, &first, &count));
@@ -134,7 +134,6 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
             split += count > 1;
             whole += !k.enumerated[i];
         }
-        eqp_units_free(units);
     }
     assert_true(split > 50 && whole > 50);
     known_free(&k);
@@ -162,10 +161,10 @@ TEST(a_part_of_the_pins_is_enough)
     enum { MAX_PINS = 8 };
     struct known k;
     eqp_units_options options = eqp_units_options_defaults();
-    int64_t *first = calloc(OWNERS + 1, sizeof *first);
+    HEAP int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
     known_create(&k);
-    int64_t *pin = calloc((size_t)k.first[OWNERS], sizeof *pin);
+    HEAP int64_t *pin = calloc((size_t)k.first[OWNERS], sizeof *pin);
     assert_true(first && pin);
     options.units = 30;
     options.max_pins = MAX_PINS;
@@ -179,13 +178,9 @@ TEST(a_part_of_the_pins_is_enough)
         }
     }
     assert_true(first[OWNERS] < k.first[OWNERS] / 2);
-    eqp_units *all = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
-    eqp_units *some = create(&k, &(eqp_owner_pins){first, pin}, &options);
+    FREED(eqp_units) *all = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
+    FREED(eqp_units) *some = create(&k, &(eqp_owner_pins){first, pin}, &options);
     assert_units_equal(all, some);
-    eqp_units_free(all);
-    eqp_units_free(some);
-    free(first);
-    free(pin);
     known_free(&k);
 }
 
@@ -200,14 +195,13 @@ TEST(negative_pins_are_none)
         k.pin[j] = j % 2 ? -1 : INT64_MIN;
     }
     options.units = 10;
-    eqp_units *units = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
+    FREED(eqp_units) *units = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         eqp_unit unit;
         assert_ok(eqp_units_get(units, u, &unit));
         assert_true(unit.sub >= 0 || first[u + 1] - first[u] == (unit.owners < 16 ? unit.owners : 16));
     }
-    eqp_units_free(units);
     known_free(&k);
 }
 
@@ -250,7 +244,7 @@ TEST(every_failing_allocation_is_survived)
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int s = 0; s < STRATEGIES; s++) {
         eqp_units_options options = eqp_units_options_defaults();
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         int code = EQP_ERR_MEMORY;
         int64_t failed = 0;
         options.strategy = (eqp_sample_strategy)s;
@@ -265,7 +259,6 @@ TEST(every_failing_allocation_is_survived)
             failed += code != EQP_OK;
         }
         assert_true(failed > 15);
-        eqp_units_free(units);
     }
     known_free(&k);
 }

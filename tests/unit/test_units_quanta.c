@@ -7,6 +7,8 @@
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
 
+FREES(eqp_units, eqp_units_free)
+
 enum { LIST = 1000 };
 
 static int one_batch(void *user, int64_t owner, eqp_sink *sink)
@@ -129,7 +131,7 @@ TEST(lists_without_weight_are_one_unit)
         eqp_units_options options = eqp_units_options_defaults();
         double list[LIST] = {0}, place[3 * LIST], weight = LIST;
         const int64_t id = 3, count = LIST;
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         eqp_unit unit;
         for (int k = 0; k < 3 * LIST; k++) {
             place[k] = eqp_random_uniform(1, 0, (uint64_t)k);
@@ -142,7 +144,6 @@ TEST(lists_without_weight_are_one_unit)
         assert_true(s == EQP_SAMPLE_RANDOM || eqp_units_count(units) == 1);
         assert_ok(eqp_units_get(units, 0, &unit));
         assert_true(s == EQP_SAMPLE_RANDOM || (unit.interactions == LIST && unit.weight == LIST));
-        eqp_units_free(units);
     }
 }
 

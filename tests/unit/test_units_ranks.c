@@ -5,6 +5,8 @@
 #include "unit.h"
 #include "units_world.h"
 
+FREES(eqp_units, eqp_units_free)
+
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
                                                  EQP_SAMPLE_STRIDE};
 enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0], MAX_RANKS = 8, MAX_PINS = 6 };
@@ -137,8 +139,8 @@ static eqp_units_totals totals_of(const struct world *w, const eqp_units_options
 static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp_units_options options,
                       int64_t *interval, struct table *table)
 {
-    int64_t *count = calloc((size_t)w->n + 1, sizeof *count);
-    double *weight = calloc((size_t)w->n + 1, sizeof *weight);
+    HEAP int64_t *count = calloc((size_t)w->n + 1, sizeof *count);
+    HEAP double *weight = calloc((size_t)w->n + 1, sizeof *weight);
     eqp_units_totals all = EQP_UNITS_TOTALS_ZERO, before = EQP_UNITS_TOTALS_ZERO;
     double target;
 
@@ -170,8 +172,6 @@ static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp
         }
         before = sum_of(before, totals_of(&mine, &options, count + at, weight + at));
     }
-    free(count);
-    free(weight);
 }
 
 TEST(the_same_units_on_any_number_of_ranks)
@@ -180,10 +180,10 @@ TEST(the_same_units_on_any_number_of_ranks)
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
-            struct world w = world_create(slow_here() ? 60 : 120, 15);
+            FREED_BY(world_free) struct world w = world_create(slow_here() ? 60 : 120, 15);
             struct table serial = {0};
             eqp_units_options options = eqp_units_options_defaults();
-            eqp_units *units = NULL;
+            FREED(eqp_units) *units = NULL;
             options.strategy = strategies[s];
             options.units = wanted;
             options.max_pins = MAX_PINS;
@@ -202,8 +202,6 @@ TEST(the_same_units_on_any_number_of_ranks)
                 free(table.unit);
             }
             free(serial.unit);
-            eqp_units_free(units);
-            world_free(&w);
         }
     }
 }
@@ -214,7 +212,7 @@ TEST(ranks_that_have_whole_intervals_have_whole_units)
     int64_t in_pieces = 0;
 
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(slow_here() ? 60 : 120, 15);
+        FREED_BY(world_free) struct world w = world_create(slow_here() ? 60 : 120, 15);
         int64_t cut[RANKS], *interval = calloc((size_t)w.n, sizeof *interval);
         eqp_units_options options = eqp_units_options_defaults();
         struct table table = {0}, whole = {0};
@@ -240,14 +238,13 @@ TEST(ranks_that_have_whole_intervals_have_whole_units)
         free(table.unit);
         free(whole.unit);
         free(interval);
-        world_free(&w);
     }
     assert_true(in_pieces > 0); /* before */
 }
 
 TEST(ranks_without_owners_do_no_harm)
 {
-    struct world w = world_create(50, 20);
+    FREED_BY(world_free) struct world w = world_create(50, 20);
     const int64_t one[] = {50};
     const int64_t empty[] = {0, 0, 30, 30, 50, 50};
 
@@ -263,17 +260,16 @@ TEST(ranks_without_owners_do_no_harm)
         free(a.unit);
         free(b.unit);
     }
-    world_free(&w);
 }
 
 /* Every owner on a "rank" of its own, looked at in a random order: the sums before it are all that is known. */
 TEST(the_order_in_which_owners_are_looked_at_is_irrelevant)
 {
-    struct world w = world_create(150, 15);
+    FREED_BY(world_free) struct world w = world_create(150, 15);
     eqp_units_options options = eqp_units_options_defaults();
-    eqp_units_totals *before = calloc((size_t)w.n + 1, sizeof *before);
-    double *weight = calloc((size_t)w.n, sizeof *weight);
-    int64_t *order = calloc((size_t)w.n, sizeof *order);
+    HEAP eqp_units_totals *before = calloc((size_t)w.n + 1, sizeof *before);
+    HEAP double *weight = calloc((size_t)w.n, sizeof *weight);
+    HEAP int64_t *order = calloc((size_t)w.n, sizeof *order);
     struct table serial = {0}, shuffled = {0};
     eqp_units *units = NULL;
 
@@ -299,12 +295,8 @@ TEST(the_order_in_which_owners_are_looked_at_is_irrelevant)
     table_add(&serial, units, options.seed);
     assert_tables_equal(&serial, &shuffled);
     eqp_units_free(units);
-    free(before);
-    free(weight);
-    free(order);
     free(serial.unit);
     free(shuffled.unit);
-    world_free(&w);
 }
 
 /* Along another curve the merged units differ, but a split owner's cells are its own affair. */
@@ -349,12 +341,12 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
 
 TEST(a_rebuilt_map_answers_the_same)
 {
-    struct world w = world_create(60, 100);
+    FREED_BY(world_free) struct world w = world_create(60, 100);
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL, *copy = NULL;
-    int64_t *first = calloc((size_t)w.n + 1, sizeof *first);
-    int64_t *unit_id = calloc(5000, sizeof *unit_id);
-    double *centroid = calloc(5000 * 3, sizeof *centroid);
+    HEAP int64_t *first = calloc((size_t)w.n + 1, sizeof *first);
+    HEAP int64_t *unit_id = calloc(5000, sizeof *unit_id);
+    HEAP double *centroid = calloc(5000 * 3, sizeof *centroid);
 
     options.units = 400;
     assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
@@ -405,15 +397,11 @@ TEST(a_rebuilt_map_answers_the_same)
     assert_int_equal(eqp_units_count(copy), 0);
     eqp_units_free(copy);
     eqp_units_free(units);
-    free(first);
-    free(unit_id);
-    free(centroid);
-    world_free(&w);
 }
 
 TEST(totals_that_do_not_fit_are_refused)
 {
-    struct world w = world_create(10, 10);
+    FREED_BY(world_free) struct world w = world_create(10, 10);
     eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
     double weight[10];
@@ -429,5 +417,4 @@ TEST(totals_that_do_not_fit_are_refused)
     options.strategy = EQP_SAMPLE_RANDOM; /* without a rate, draws are not counted */
     assert_refused(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units));
     assert_null(units);
-    world_free(&w);
 }

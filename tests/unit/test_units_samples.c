@@ -6,6 +6,8 @@
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
 
+FREES(eqp_units, eqp_units_free)
+
 enum { OWNERS = 60, INTERACTIONS = 2000, PER_OWNER = 23 };
 
 /* On a line: interaction j at x = j, every second one nine times as heavy, every tenth one without weight. The same
@@ -47,7 +49,7 @@ static eqp_units *comb_units(eqp_sample_strategy strategy)
 TEST(samples_fall_in_proportion_to_weight)
 {
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
-        eqp_units *units = comb_units((eqp_sample_strategy)s);
+        FREED(eqp_units) *units = comb_units((eqp_sample_strategy)s);
         double heavy = 0, mean = 0;
         double n = (double)eqp_units_count(units);
         assert_int_equal(eqp_units_count(units), OWNERS * PER_OWNER);
@@ -66,13 +68,12 @@ TEST(samples_fall_in_proportion_to_weight)
         /* Five standard deviations. */
         assert_true(fabs(heavy / n - 45. / 49) < 5 * sqrt(0.09 / n));
         assert_true(fabs(mean / INTERACTIONS - 0.5) < 5 / sqrt(12 * n));
-        eqp_units_free(units);
     }
 }
 
 TEST(random_draws_ignore_the_weight)
 {
-    eqp_units *units = comb_units(EQP_SAMPLE_RANDOM);
+    FREED(eqp_units) *units = comb_units(EQP_SAMPLE_RANDOM);
     double heavy = 0, n = 0;
 
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
@@ -85,14 +86,13 @@ TEST(random_draws_ignore_the_weight)
     }
     assert_true(fabs(n - OWNERS * PER_OWNER) < 5 * sqrt(OWNERS * PER_OWNER));
     assert_true(fabs(heavy / n - 0.5) < 5 * sqrt(0.25 / n));
-    eqp_units_free(units);
 }
 
 /* Owners with the same list are sampled independently: their ids are the streams. */
 TEST(every_owner_has_its_own_random_numbers)
 {
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
-        eqp_units *units = comb_units((eqp_sample_strategy)s);
+        FREED(eqp_units) *units = comb_units((eqp_sample_strategy)s);
         int same = 0;
         for (int64_t u = 0; u + PER_OWNER < eqp_units_count(units); u++) {
             eqp_unit a, b;
@@ -101,7 +101,6 @@ TEST(every_owner_has_its_own_random_numbers)
             same += a.centroid[0] == b.centroid[0];
         }
         assert_true(same < OWNERS * PER_OWNER / 10);
-        eqp_units_free(units);
     }
 }
 
@@ -111,7 +110,7 @@ TEST(of_equal_centroids_the_first_decides)
         const int64_t first[] = {0, count};
         int64_t unit_id[100];
         double centroid[100];
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         for (int i = 0; i < count; i++) {
             unit_id[i] = i;
             centroid[i] = i / 2; /* pairs */
@@ -123,7 +122,6 @@ TEST(of_equal_centroids_the_first_decides)
         }
         const double between = 0.5; /* as near to 0 as to 1 */
         assert_int_equal(eqp_units_find(units, 0, &between), 0);
-        eqp_units_free(units);
     }
 }
 
@@ -151,7 +149,7 @@ TEST(an_indivisible_place_does_not_multiply_units)
     for (int s = EQP_SAMPLE_ADAPTIVE; s <= EQP_SAMPLE_STRIDE; s++) {
         const int64_t id = 1;
         int64_t calls = 0, heavy = 0;
-        eqp_units *units = NULL;
+        FREED(eqp_units) *units = NULL;
         eqp_units_options options = eqp_units_options_defaults();
         options.strategy = (eqp_sample_strategy)s;
         options.dim = 1;
@@ -165,6 +163,5 @@ TEST(an_indivisible_place_does_not_multiply_units)
             heavy += unit.weight > 2 * eqp_units_target_weight(units);
         }
         assert_int_equal(heavy, 1);
-        eqp_units_free(units);
     }
 }

@@ -5,6 +5,8 @@
 #include "unit.h"
 #include "units_world.h"
 
+FREES(eqp_units, eqp_units_free)
+
 enum { OWNERS = 3000, PARTS = 50 };
 
 static void weigh(struct world *w, const eqp_units_options *options, const int64_t *first, int64_t *count,
@@ -15,7 +17,7 @@ static void weigh(struct world *w, const eqp_units_options *options, const int64
 
 TEST(a_full_weighing_is_exact)
 {
-    struct world w = world_create(100, 20);
+    FREED_BY(world_free) struct world w = world_create(100, 20);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t count[100];
     double weight[100];
@@ -31,7 +33,6 @@ TEST(a_full_weighing_is_exact)
         assert_true(weight[i] == sum);
     }
     assert_int_equal(w.calls, w.n);
-    world_free(&w);
 }
 
 /* Root of the mean squared relative error of the loads of PARTS ranges of owners, over some seeds. */
@@ -63,8 +64,8 @@ static double noise_of(struct world *w, eqp_sample_strategy strategy, double rat
 
 TEST(a_global_stride_has_far_less_noise_than_random_draws)
 {
-    struct world w = world_create(slow_here() ? OWNERS / 3 : OWNERS, 20);
-    int64_t *first = calloc(OWNERS + 1, sizeof *first);
+    FREED_BY(world_free) struct world w = world_create(slow_here() ? OWNERS / 3 : OWNERS, 20);
+    HEAP int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
     for (int64_t i = 0; i < w.n; i++) {
         first[i + 1] = first[i] + w.total[i];
@@ -75,14 +76,12 @@ TEST(a_global_stride_has_far_less_noise_than_random_draws)
     assert_true(random > 0.05 && random < 0.5);
     assert_true(phased < random);
     assert_true(stride < random / 3);
-    free(first);
-    world_free(&w);
 }
 
 /* One stride over everything: any run of owners has the weight of its samples, to within one stride at each end. */
 TEST(a_global_stride_misses_at_most_its_two_ends)
 {
-    struct world w = world_create(500, 20);
+    FREED_BY(world_free) struct world w = world_create(500, 20);
     eqp_units_options options = eqp_units_options_defaults();
     int64_t first[501] = {0}, count[500];
     double weight[500];
@@ -99,7 +98,6 @@ TEST(a_global_stride_misses_at_most_its_two_ends)
             assert_true(fabs(estimate - (double)(first[to + 1] - first[from])) < 37);
         }
     }
-    world_free(&w);
 }
 
 TEST(estimates_do_not_depend_on_the_order_of_owners)
@@ -129,9 +127,9 @@ TEST(estimates_do_not_depend_on_the_order_of_owners)
 
 TEST(an_estimated_weight_still_gives_units_that_cover)
 {
-    struct world w = world_create(200, 50);
+    FREED_BY(world_free) struct world w = world_create(200, 50);
     eqp_units_options options = eqp_units_options_defaults();
-    eqp_units *units = NULL;
+    FREED(eqp_units) *units = NULL;
     int64_t interactions = 0;
 
     w.weighted = true;
@@ -144,8 +142,6 @@ TEST(an_estimated_weight_still_gives_units_that_cover)
         interactions += unit.interactions;
     }
     assert_int_equal(interactions, world_interactions(&w));
-    eqp_units_free(units);
-    world_free(&w);
 }
 
 TEST(the_gamma_fit_recovers_its_parameters)

@@ -10,6 +10,8 @@
 #include "methods/voronoi/voronoi.h"
 #include "unit.h"
 
+FREES(eqp_voronoi, eqp_voronoi_free)
+
 enum { MOST = 2048, MOST_PARTS = 64 };
 
 enum kind { SPREAD, CLUSTERS, LATTICE, LINE, TWO_PLACES, FAR_APART, CLOSE_TOGETHER, KINDS };
@@ -170,9 +172,8 @@ TEST(places_belong_to_the_cell_of_least_power)
     for (int kind = 0; kind < KINDS; kind++) {
         for (int k = 0; k < 5; k++) {
             make_points((enum kind)kind, 300);
-            eqp_voronoi *v = make_cells(300, nparts[k], &options);
+            FREED(eqp_voronoi) *v = make_cells(300, nparts[k], &options);
             check_places(v, 300, nparts[k]);
-            eqp_voronoi_free(v);
         }
     }
 }
@@ -263,13 +264,12 @@ TEST(with_too_few_points_some_parts_have_none)
     }
     /* Without points there are no cells, but every location has a part. */
     make_points(SPREAD, 1);
-    eqp_voronoi *v = NULL;
+    FREED(eqp_voronoi) *v = NULL;
     assert_ok(eqp_voronoi_create(0, NULL, NULL, 4, &options, &v));
     part[0] = 3;
     assert_ok(eqp_voronoi_parts(v, 1, point, part));
     assert_int_equal(part[0], 0);
     assert_ok(eqp_voronoi_parts(v, 0, NULL, NULL));
-    eqp_voronoi_free(v);
 }
 
 TEST(points_at_one_place_have_one_part)
@@ -354,7 +354,7 @@ TEST(bad_arguments_are_refused)
     const double share[2] = {0.5, 0.6}, nowhere[3] = {0, NAN, 0}, beyond[3] = {0, 0, INFINITY}, negative[1] = {-1},
                  endless[1] = {INFINITY};
     eqp_voronoi_options bad[6] = {good, good, good, good, good, good};
-    eqp_voronoi *v = NULL;
+    FREED(eqp_voronoi) *v = NULL;
 
     make_points(SPREAD, 10);
     bad[0].size--;
@@ -381,7 +381,6 @@ TEST(bad_arguments_are_refused)
     assert_refused(eqp_voronoi_parts(v, -1, point, part));
     assert_refused(eqp_voronoi_parts(NULL, 1, point, part));
     assert_int_equal(part[0], 77);
-    eqp_voronoi_free(v);
     eqp_voronoi_free(NULL);
 }
 

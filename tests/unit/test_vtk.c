@@ -96,7 +96,7 @@ TEST(every_number_is_found_again)
     assert_ok(eqp_vtk_add(writer, &piece, NULL));
     assert_ok(eqp_vtk_add(writer, &small, NULL));
     assert_ok(eqp_vtk_finish(writer, NULL));
-    char *text = text_of(path);
+    HEAP char *text = text_of(path);
     assert_int_equal(count(text, "<Piece "), 2);
     assert_int_equal(count(text, "</Piece>"), 2);
     assert_non_null(strstr(text, "NumberOfPoints=\"4\" NumberOfVerts=\"0\" NumberOfLines=\"3\""));
@@ -112,7 +112,6 @@ TEST(every_number_is_found_again)
     second = strstr(strstr(text, "<Piece ") + 1, "<Piece ");
     check_array(second, "position", "Float64", 3, x, 2 * sizeof x[0]);
     check_array(second, "connectivity", "Int64", 1, end, sizeof end[0]);
-    free(text);
 }
 
 TEST(nothing_is_a_file_too)
@@ -121,11 +120,10 @@ TEST(nothing_is_a_file_too)
 
     assert_ok(eqp_vtk_begin(in_folder("net.vtp"), 0, &writer, NULL));
     assert_ok(eqp_vtk_finish(writer, NULL));
-    char *text = text_of(in_folder("net.vtp"));
+    HEAP char *text = text_of(in_folder("net.vtp"));
     assert_int_equal(count(text, "<Piece NumberOfPoints=\"0\""), 1);
     check_array(text, "position", "Float64", 3, "", 0);
     assert_null(strstr(text, "rank"));
-    free(text);
 }
 
 TEST(pieces_that_do_not_fit_are_refused)
