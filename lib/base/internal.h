@@ -30,6 +30,9 @@
 /* Sets a message, as eqp_message_set(message, ...); the value is the error. */
 #define EQP__SAY(message, error, ...) (eqp_message_set((message), __VA_ARGS__), (error))
 
+/* The status of an MPI call as a code, for rooms that know MPI. */
+#define EQP__MPI(call) ((call) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI)
+
 /* Creates several arrays: EQP__ARRAYS(EQP__ARRAY(load, n), EQP__ARRAY(first, n + 1)). The value is the first error of
  * eqp_array_create(); arrays created before it stay. The counts are computed before any array exists. */
 #define EQP__ARRAY(pointer, count)                                                                                     \

@@ -90,9 +90,8 @@ static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message 
     if (message) {
         told.message = *message;
     }
-    EQP__FAIL_IF(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm)) !=
-                     MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(
+        EQP__MPI(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm))));
     if (message) {
         *message = told.message;
     }
@@ -106,8 +105,7 @@ int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__
     if (failed) {
         return failed;
     }
-    return MPI_Iallreduce(a->mine, a->all, 1 + n, MPI_INT64_T, MPI_MIN, comm, &a->request) == MPI_SUCCESS ? EQP_OK
-                                                                                                          : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Iallreduce(a->mine, a->all, 1 + n, MPI_INT64_T, MPI_MIN, comm, &a->request));
 }
 
 int eqp__agree_end(eqp__agreement *a, int64_t *least)
@@ -124,8 +122,7 @@ int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message
     if (failed) {
         return failed;
     }
-    EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm)) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm))));
     return close_agreement(&a, least, message);
 }
 
@@ -271,8 +268,7 @@ int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total
 
     EQP__CHECK(code);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&values, nranks, sizeof *values), NULL));
-    EQP_TRY(EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
-                                                                                                           : EQP_OK);
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm))));
     /* Every rank adds all values, so that an overflow anywhere is seen everywhere. */
     for (int r = 0; r < nranks; r++) {
         EQP_TRY((values[r] > 0 ? all > INT64_MAX - values[r] : all < INT64_MIN - values[r]) ? EQP_ERR_OVERFLOW
@@ -326,9 +322,7 @@ int eqp__sum_exact(MPI_Comm comm, int64_t n, double *value)
 {
     for (int64_t at = 0; at < n; at += PIECE) {
         const int count = (int)(n - at < PIECE ? n - at : PIECE);
-        EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm)) !=
-                         MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm))));
     }
     return EQP_OK;
 }

@@ -12,13 +12,9 @@
 
 int eqp__collect_prepare(MPI_Comm comm, eqp__collect *c)
 {
-    int code;
-
-    EQP_TRY(eqp__comm_shape(comm, &c->rank, &c->nranks));
+    EQP__CHECK(eqp__comm_shape(comm, &c->rank, &c->nranks));
     c->comm = comm;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->to_root, c->nranks), EQP__ARRAY(c->from_all, c->nranks)));
-done:
-    return code;
+    return EQP__ARRAYS(EQP__ARRAY(c->to_root, c->nranks), EQP__ARRAY(c->from_all, c->nranks));
 }
 
 int eqp__collect_open(MPI_Comm comm, eqp__collect *c)
@@ -34,8 +30,7 @@ void eqp__collect_close(eqp__collect *c)
 int eqp__collect_announce(eqp__collect *c, int64_t n, int64_t *total)
 {
     c->to_root[0] = n;
-    EQP__FAIL_IF(EQP__WAITS(MPI_Gather(&n, 1, MPI_INT64_T, c->from_all, 1, MPI_INT64_T, 0, c->comm)) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Gather(&n, 1, MPI_INT64_T, c->from_all, 1, MPI_INT64_T, 0, c->comm))));
     *total = 0;
     for (int r = 0; c->rank == 0 && r < c->nranks; r++) {
         *total += c->from_all[r];

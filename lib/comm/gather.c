@@ -20,9 +20,7 @@ static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const 
         bytes[r] = (int)((size_t)count[r] * size);
         at[r] = r ? at[r - 1] + bytes[r - 1] : 0;
     }
-    return EQP__WAITS(MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm)) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    return EQP__MPI(EQP__WAITS(MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm)));
 }
 
 /* Every rank broadcasts its array in pieces. */
@@ -38,7 +36,7 @@ static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const 
         }
         while (left > 0) {
             int bytes = (int)(left < EQP__MESSAGE_BYTES ? left : EQP__MESSAGE_BYTES);
-            EQP__FAIL_IF(EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm)) != MPI_SUCCESS, EQP_ERR_MPI);
+            EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm))));
             at += bytes;
             left -= (size_t)bytes;
         }
@@ -55,9 +53,7 @@ int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, con
     if (failed) {
         return failed;
     }
-    if (!code) {
-        code = element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
-    }
+    code = code ? code : element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : eqp__sum_counts(nranks, count, element_size, &sum);
     if (!code && (count[rank] != n || (sum > 0 && !recv))) {
         code = EQP_ERR_ARGUMENT;
@@ -87,8 +83,7 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
     code = element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
-    EQP_TRY(EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
-                                                                                                      : EQP_OK);
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm))));
     EQP_TRY(eqp__sum_counts(nranks, count, element_size, &total)); /* the same on all ranks */
     code = eqp_array_create(&array, total, element_size);
     EQP_TRY(eqp__gather_all(comm, code, element_size, n, send, count, array));
@@ -198,9 +193,7 @@ static int gather(eqp_gatherer *g, int code, int64_t n, const void *send, int64_
     if (!code && n > 0 && n <= g->room) {
         memcpy(g->mine + sizeof head, send, (size_t)n * g->size);
     }
-    return EQP__WAITS(MPI_Allgather(g->mine, bytes, MPI_BYTE, g->all, bytes, MPI_BYTE, g->comm)) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    return EQP__MPI(EQP__WAITS(MPI_Allgather(g->mine, bytes, MPI_BYTE, g->all, bytes, MPI_BYTE, g->comm)));
 }
 
 /* Moves the elements of all slots to the front, in order. */

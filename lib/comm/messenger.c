@@ -87,14 +87,12 @@ struct eqp_messenger {
 static int create_lists(eqp_messenger *m)
 {
     const int64_t n = m->nranks;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n), EQP__ARRAY(m->sent, n),
-                        EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n), EQP__ARRAY(m->bytes_of, n),
-                        EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
-    EQP_TRY(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a head for everybody */
-done:
-    return code;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n),
+                           EQP__ARRAY(m->sent, n), EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n),
+                           EQP__ARRAY(m->bytes_of, n), EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
+    EQP__CHECK(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a head for everybody */
+    return EQP_OK;
 }
 
 int eqp__messenger_open(MPI_Comm comm, int tag, bool watched, eqp_messenger **messenger)
@@ -246,9 +244,8 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
         const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = m->tag + (at == 0 ? tag : REST);
         const bool synchronous = at == 0 && told_when_taken;
-        EQP__FAIL_IF((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
-                                                            &m->request[m->nrequests]) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
+                                                                   &m->request[m->nrequests])));
     }
     return EQP_OK;
 }
@@ -308,9 +305,8 @@ static int agree(eqp_messenger *m)
     if (m->agreeing) {
         return EQP_OK;
     }
-    EQP__FAIL_IF(MPI_Testall((int)(m->nrequests - m->nexpected), m->request + m->nexpected, &through,
-                             MPI_STATUSES_IGNORE) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(
+        MPI_Testall((int)(m->nrequests - m->nexpected), m->request + m->nexpected, &through, MPI_STATUSES_IGNORE)));
     m->agreeing = through != 0;
     return through ? eqp__agree_begin(m->comm, m->code, m->nleast, m->least, &m->agreement) : EQP_OK;
 }
@@ -388,13 +384,12 @@ static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
     p->lost = true;
     m->alone = EQP_ERR_MEMORY;
     if (*first != MPI_MESSAGE_NULL) {
-        EQP__FAIL_IF(MPI_Mrecv(m->sink, piece, MPI_BYTE, first, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Mrecv(m->sink, piece, MPI_BYTE, first, MPI_STATUS_IGNORE)));
         take_piece(p, m->sink, piece);
     }
     while (p->progress != IS_THERE) {
         piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
-        EQP__FAIL_IF(MPI_Recv(m->sink, piece, MPI_BYTE, from, m->tag + REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Recv(m->sink, piece, MPI_BYTE, from, m->tag + REST, m->comm, MPI_STATUS_IGNORE)));
         take_piece(p, m->sink, piece);
     }
     return EQP_OK;
@@ -406,13 +401,13 @@ static int take_first(eqp_messenger *m, int from, MPI_Message *first, const MPI_
     partner *p = &m->partner[from];
     int piece = 0;
 
-    EQP__FAIL_IF(MPI_Get_count(status, MPI_BYTE, &piece) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Get_count(status, MPI_BYTE, &piece)));
     if (reserve(&p->in, piece)) {
         return throw_away(m, from, first, piece);
     }
     p->in.n = piece; /* until the header is known */
     p->progress = COMES;
-    return MPI_Imrecv(p->in.data, piece, MPI_BYTE, first, &p->coming) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Imrecv(p->in.data, piece, MPI_BYTE, first, &p->coming));
 }
 
 /* Posts the receive of the piece after the one that has arrived. */
@@ -430,9 +425,7 @@ static int take_next(eqp_messenger *m, int from)
         return throw_away(m, from, &none, 0);
     }
     const int piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
-    return MPI_Irecv(p->in.data + p->at, piece, MPI_BYTE, from, m->tag + REST, m->comm, &p->coming) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Irecv(p->in.data + p->at, piece, MPI_BYTE, from, m->tag + REST, m->comm, &p->coming));
 }
 
 /* Receives the pieces of a rank's message that have arrived, or waits for all of them. */
@@ -467,8 +460,7 @@ static int take_unexpected(eqp_messenger *m)
     MPI_Status status;
     int flag = 0;
 
-    EQP__FAIL_IF(MPI_Improbe(MPI_ANY_SOURCE, m->tag + NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Improbe(MPI_ANY_SOURCE, m->tag + NEW + m->turn, m->comm, &flag, &first, &status)));
     if (!flag) {
         return EQP_OK;
     }
@@ -586,7 +578,7 @@ static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
         EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
     }
     *all = m->state == SENT ? eqp__agree_end(&m->agreement, least) : EQP_OK;
-    EQP_TRY(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+    EQP_TRY(EQP__MPI(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE)));
 done:
     return code;
 }

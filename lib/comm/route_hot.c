@@ -96,10 +96,8 @@ int eqp__hot_out(eqp_route *route)
     }
     set_counts(route, 1);
     route->nhot_requests = 1;
-    return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, route->segment + route->hot_at, route->hot_count,
-                           route->hot_start, MPI_BYTE, route->lane, &route->hot_request[0]) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, route->segment + route->hot_at,
+                                    route->hot_count, route->hot_start, MPI_BYTE, route->lane, &route->hot_request[0]));
 }
 
 int eqp__hot_back(eqp_route *route)
@@ -114,8 +112,6 @@ int eqp__hot_back(eqp_route *route)
     }
     set_counts(route, (int64_t)sizeof(double));
     route->nhot_requests = 1;
-    return MPI_Ireduce_scatter(route->adding + route->hot_at, route->hot_sum, route->hot_count, MPI_DOUBLE, MPI_SUM,
-                               route->lane, &route->hot_request[0]) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Ireduce_scatter(route->adding + route->hot_at, route->hot_sum, route->hot_count, MPI_DOUBLE,
+                                        MPI_SUM, route->lane, &route->hot_request[0]));
 }

@@ -12,8 +12,7 @@
 /* The ranks of comm that share memory with this one. */
 static int split_shared(MPI_Comm comm, int rank, MPI_Comm *shared)
 {
-    return MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, shared) == MPI_SUCCESS ? EQP_OK
-                                                                                                       : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, shared));
 }
 
 int eqp__route_split(eqp_route *route)
@@ -39,8 +38,7 @@ static int query_segments(eqp_route *route)
     int unit;
 
     for (int x = 0; x < route->stages.node; x++) {
-        EQP__FAIL_IF(MPI_Win_shared_query(route->window, x, &bytes, &unit, &route->segments[x]) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Win_shared_query(route->window, x, &bytes, &unit, &route->segments[x])));
     }
     return EQP_OK;
 }

@@ -247,23 +247,21 @@ static int write_message(eqp__inspector *in, const legs *all, int64_t n, const i
     eqp__message m = {.partner = to, .at = sent->bytes, .piece = route->pieces.n, .npieces = n};
     int64_t bytes = 0;
     char *text;
-    int code;
 
     for (int64_t k = 0; k < n; k++) {
         bytes += described_bytes(in, &all->list[number[k]], to);
     }
-    EQP_TRY(eqp_messenger_put(messenger, to, bytes, &text));
-    EQP_TRY(eqp_array_reserve(&sent->list, &sent->capacity, sent->n + 1, sizeof *sent->list));
+    EQP__CHECK(eqp_messenger_put(messenger, to, bytes, &text));
+    EQP__CHECK(eqp_array_reserve(&sent->list, &sent->capacity, sent->n + 1, sizeof *sent->list));
     for (int64_t k = 0; k < n; k++) {
         const eqp__traveller *t = &in->travellers[all->list[number[k]].traveller];
-        EQP_TRY(eqp__span_add(&route->pieces, t->at, 0, t->bytes, t->own ? EQP__OWN : route->node_rank));
-        EQP_TRY(eqp__add_bytes(&m.bytes, t->bytes));
+        EQP__CHECK(eqp__span_add(&route->pieces, t->at, 0, t->bytes, t->own ? EQP__OWN : route->node_rank));
+        EQP__CHECK(eqp__add_bytes(&m.bytes, t->bytes));
         text += describe(in, &all->list[number[k]], to, text);
     }
-    EQP_TRY(eqp__add_bytes(&sent->bytes, m.bytes));
+    EQP__CHECK(eqp__add_bytes(&sent->bytes, m.bytes));
     sent->list[sent->n++] = m;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int write_messages(eqp__inspector *in, const legs *all, eqp_messenger *messenger)

@@ -20,10 +20,9 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
 
     for (int64_t i = 0; i < m->nrequests; i++) {
         const int piece = (int)(left < (int64_t)route->largest ? left : (int64_t)route->largest);
-        EQP__FAIL_IF((sends ? MPI_Isend(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])
-                            : MPI_Irecv(data, piece, MPI_BYTE, m->partner, tag, route->lane,
-                                        &request[m->request + i])) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(
+            (sends ? MPI_Isend(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])
+                   : MPI_Irecv(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i]))));
         data += piece;
         left -= piece;
     }
@@ -320,9 +319,8 @@ static int advance_back(eqp_route *route, int wait)
     int done = 1, code = EQP_OK;
 
     if (!route->contributed) {
-        EQP__FAIL_IF((wait ? MPI_Wait(&route->node_request, MPI_STATUS_IGNORE)
-                           : MPI_Test(&route->node_request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI((wait ? MPI_Wait(&route->node_request, MPI_STATUS_IGNORE)
+                                  : MPI_Test(&route->node_request, &done, MPI_STATUS_IGNORE))));
         if (!done) {
             return EQP_OK;
         }

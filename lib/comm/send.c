@@ -64,30 +64,25 @@ static void pack(const transfer *t, int64_t first, int64_t n, char *to)
 static int check_send(const transfer *t)
 {
     int64_t n = 0;
-    int code;
 
-    EQP_TRY(t->size < 1 || !t->send_count ? EQP_ERR_ARGUMENT : EQP_OK);
-    EQP_TRY(eqp__sum_counts(t->nranks, t->send_count, t->size, &n));
-    EQP_TRY(n > 0 && !t->send ? EQP_ERR_ARGUMENT : EQP_OK);
-done:
-    return code;
+    EQP__CHECK(t->size < 1 || !t->send_count ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP__CHECK(eqp__sum_counts(t->nranks, t->send_count, t->size, &n));
+    return n > 0 && !t->send ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
 static int put_all(const transfer *t)
 {
     int64_t first = 0;
     char *room;
-    int code = EQP_OK;
 
     for (int r = 0; r < t->nranks; first += t->send_count[r], r++) {
         const int64_t n = t->send_count[r];
         if (r != t->rank && n > 0) {
-            EQP_TRY(eqp_messenger_put(t->messenger, r, n * (int64_t)t->size, &room));
+            EQP__CHECK(eqp_messenger_put(t->messenger, r, n * (int64_t)t->size, &room));
             pack(t, first, n, room);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Sends and waits. Collective; returns the code of all ranks.
@@ -284,9 +279,7 @@ int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_coun
         code = count[r] > INT64_MAX / nranks ? EQP_ERR_OVERFLOW : EQP_OK;
     }
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(EQP__WAITS(MPI_Alltoall(count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm)) == MPI_SUCCESS
-                ? EQP_OK
-                : EQP_ERR_MPI);
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Alltoall(count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm))));
     (void)eqp__sum_counts(nranks, recv_count, 1, &sum);
     if (nrecv) {
         *nrecv = sum;

@@ -39,16 +39,14 @@ static void shorten(eqp_cost_fit *fit)
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
-    int code;
 
-    EQP_TRY(eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
+    EQP__CHECK(eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
     for (int k = 0; k < nkinds; k++) {
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }
     shorten(&made.fit);
     *costs = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__costs_fix(eqp_costs *costs)

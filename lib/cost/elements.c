@@ -77,25 +77,23 @@ static int check_elements(const eqp_elements *e, int nparts, const double *measu
 static int open_making(const eqp_elements *e, int nparts, const double *measured, making *m)
 {
     eqp_part_graph *g;
-    int code;
 
     m->elements = e;
-    EQP_TRY(eqp_array_create(&m->graph, 1, sizeof *m->graph));
+    EQP__CHECK(eqp_array_create(&m->graph, 1, sizeof *m->graph));
     g = m->graph;
     g->nparts = nparts;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->load, nparts), EQP__ARRAY(g->elements, nparts),
-                        EQP__ARRAY(g->first, (int64_t)nparts + 1)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(g->load, nparts), EQP__ARRAY(g->elements, nparts),
+                           EQP__ARRAY(g->first, (int64_t)nparts + 1)));
     if (measured != NULL) {
-        EQP_TRY(eqp_array_create(&g->measured, nparts, sizeof *g->measured));
+        EQP__CHECK(eqp_array_create(&g->measured, nparts, sizeof *g->measured));
         memcpy(g->measured, measured, (size_t)nparts * sizeof *measured);
     }
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->member_first, (int64_t)nparts + 1), EQP__ARRAY(m->member, e->n),
-                        EQP__ARRAY(m->slot, nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->member_first, (int64_t)nparts + 1), EQP__ARRAY(m->member, e->n),
+                           EQP__ARRAY(m->slot, nparts)));
     for (int p = 0; p < nparts; p++) {
         m->slot[p] = -1;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Loads of the parts, and lists of their elements. */
@@ -145,14 +143,13 @@ static int link_part(making *m, int p)
 {
     const eqp_elements *e = m->elements;
     const int64_t begin = m->nlinks;
-    int code = EQP_OK;
 
     for (int64_t k = m->member_first[p]; k < m->member_first[p + 1]; k++) {
         const int64_t i = m->member[k];
         for (int64_t j = e->edge_first[i]; j < e->edge_first[i + 1]; j++) {
             const int q = e->part[e->edge[j]];
             if (q != p) {
-                EQP_TRY(add_channel(m, q, e->edge_weight != NULL ? e->edge_weight[j] : 1.0));
+                EQP__CHECK(add_channel(m, q, e->edge_weight != NULL ? e->edge_weight[j] : 1.0));
             }
         }
     }
@@ -163,8 +160,7 @@ static int link_part(making *m, int p)
         m->slot[m->links[k].part] = -1;
     }
     m->graph->first[p + 1] = m->nlinks;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int64_t find_link(const making *m, int from, int to)
@@ -204,17 +200,15 @@ static int match_links(making *m)
 static int keep_links(const making *m)
 {
     eqp_part_graph *g = m->graph;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->neighbour, m->nlinks), EQP__ARRAY(g->channels, m->nlinks),
-                        EQP__ARRAY(g->weight, m->nlinks)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(g->neighbour, m->nlinks), EQP__ARRAY(g->channels, m->nlinks),
+                           EQP__ARRAY(g->weight, m->nlinks)));
     for (int64_t k = 0; k < m->nlinks; k++) {
         g->neighbour[k] = m->links[k].part;
         g->channels[k] = m->links[k].channels;
         g->weight[k] = m->links[k].weight;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)

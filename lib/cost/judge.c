@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How good is a load model? Source: Pearce 2014, eq. 2.4, section 3.4.1, table 3.3. */
-#include <equipoise/more/base.h>
+#include "base/internal.h"
+
 #include <equipoise/more/load.h>
 
 #include <math.h>
@@ -15,16 +16,14 @@ static int compare_run(int nparts, const double *model, const double *measured, 
 {
     eqp_load_statistics m, l;
     double r;
-    int code;
 
-    EQP_TRY(eqp_load_statistics_compute(nparts, model, &m));
-    EQP_TRY(eqp_load_statistics_compute(nparts, measured, &l));
-    EQP_TRY(eqp_load_rank_correlation(nparts, model, measured, &r));
+    EQP__CHECK(eqp_load_statistics_compute(nparts, model, &m));
+    EQP__CHECK(eqp_load_statistics_compute(nparts, measured, &l));
+    EQP__CHECK(eqp_load_rank_correlation(nparts, model, measured, &r));
     d->imbalance[run] = m.imbalance - l.imbalance;
     d->kurtosis[run] = m.kurtosis - l.kurtosis;
     d->rank_correlation[run] = 1.0 - r;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_load_judge(int nruns, int nparts, const double *model, const double *measured, eqp_load_errors *errors)

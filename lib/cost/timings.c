@@ -9,14 +9,12 @@
 int eqp_timings_create(int nkinds, eqp_timings **timings)
 {
     eqp_timings *made = NULL;
-    int code;
 
     EQP__FAIL_IF(nkinds < 1 || nkinds > EQP_COST_KINDS || !timings, EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    EQP__CHECK(eqp_array_create(&made, 1, sizeof *made));
     made->nkinds = nkinds;
     *timings = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp_timings_free(eqp_timings *timings)
@@ -28,18 +26,15 @@ void eqp_timings_free(eqp_timings *timings)
 
 int eqp_timings_add(eqp_timings *timings, const int64_t *count, double seconds)
 {
-    int code;
-
     EQP__FAIL_IF(!count, EQP_ERR_ARGUMENT);
     if (!timings) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_reserve(&timings->timing, &timings->capacity, timings->n + 1, sizeof *timings->timing));
+    EQP__CHECK(eqp_array_reserve(&timings->timing, &timings->capacity, timings->n + 1, sizeof *timings->timing));
     eqp_timing *timing = &timings->timing[timings->n++];
     *timing = (eqp_timing){.seconds = seconds};
     memcpy(timing->count, count, (size_t)timings->nkinds * sizeof *count);
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp_timings_clear(eqp_timings *timings)

@@ -108,12 +108,11 @@ int eqp_gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, 
                     eqp_gain_choice *choice)
 {
     eqp_gain_choice made = {.kind = EQP_GAIN_NONE};
-    int code;
 
     EQP_REQUIRE(choice);
-    EQP_TRY(eqp_gain_none(of, &made.none));
-    EQP_TRY(eqp_gain_global(of, &made.global));
-    EQP_TRY(eqp_gain_diffusive(of, n, load_max, moved_max, &made.diffusive));
+    EQP__CHECK(eqp_gain_none(of, &made.none));
+    EQP__CHECK(eqp_gain_global(of, &made.global));
+    EQP__CHECK(eqp_gain_diffusive(of, n, load_max, moved_max, &made.diffusive));
     if (n > 0 && made.diffusive < made.none) {
         made.kind = EQP_GAIN_DIFFUSIVE;
     }
@@ -121,6 +120,5 @@ int eqp_gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, 
         made.kind = EQP_GAIN_GLOBAL;
     }
     *choice = made;
-done:
-    return code;
+    return EQP_OK;
 }

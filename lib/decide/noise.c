@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decide/noise.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -342,17 +342,15 @@ void eqp__rank_noise_free(eqp_rank_noise *noise)
 int eqp__rank_noise_create(int nranks, eqp_rank_noise *noise)
 {
     eqp_rank_noise made = {.nranks = nranks};
-    int code;
 
-    EQP_TRY(eqp_array_create(&made.last, EQP__RANK_NOISE_ROWS * (int64_t)nranks, sizeof *made.last));
+    EQP__CHECK(eqp_array_create(&made.last, EQP__RANK_NOISE_ROWS * (int64_t)nranks, sizeof *made.last));
     made.former = made.last + nranks;
     made.fit = made.former + nranks;
     made.fit_ages = made.fit + nranks;
     made.rise = made.fit_ages + nranks;
     made.spread = made.rise + nranks;
     *noise = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Mean squares over the ranks of weight times rise: excess over noise, and ratio to noise. */

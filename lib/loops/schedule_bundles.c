@@ -61,7 +61,7 @@ static int push(struct eqp__talk *t)
     int gone = 0;
 
     do {
-        EQP__FAIL_IF(MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE)));
     } while (!gone && eqp_wall_seconds() - begin < seconds_a_byte * p->size);
     return EQP_OK;
 }
@@ -93,13 +93,13 @@ static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__bundle *p, bool
     int there;
 
     *begun = false;
-    EQP__FAIL_IF(MPI_Improbe(from, tag, loop->comm, &there, &message, &status) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Improbe(from, tag, loop->comm, &there, &message, &status)));
     if (!there) {
         return EQP_OK;
     }
     *begun = true;
     *p = (eqp__bundle){MPI_REQUEST_NULL, NULL, 0};
-    EQP__FAIL_IF(MPI_Get_count(&status, MPI_BYTE, &p->size) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Get_count(&status, MPI_BYTE, &p->size)));
     p->bytes = malloc(p->size > 0 ? (size_t)p->size : 1);
     if (!p->bytes) {
         eqp__talk_fail(loop->talk, EQP_ERR_MEMORY);
@@ -174,7 +174,7 @@ static int free_sent(struct eqp__talk *t)
 {
     for (int64_t i = t->nsent - 1; i >= 0; i--) {
         int gone;
-        EQP__FAIL_IF(MPI_Test(&t->sent[i].request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Test(&t->sent[i].request, &gone, MPI_STATUS_IGNORE)));
         if (gone) {
             free(t->sent[i].bytes);
             t->sent[i] = t->sent[--t->nsent];
@@ -209,7 +209,7 @@ static int take_result(eqp_loop *loop, bool *moved)
     const eqp__word *w = &t->head;
     int there;
 
-    EQP__FAIL_IF(MPI_Test(&t->coming.request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Test(&t->coming.request, &there, MPI_STATUS_IGNORE)));
     *moved = there;
     if (there) {
         if (!t->failed) {

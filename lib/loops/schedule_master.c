@@ -119,8 +119,7 @@ static int receive_data(eqp_loop *loop, int from, int64_t count)
     if (bytes == 0) {
         return EQP_OK;
     }
-    EQP__FAIL_IF(MPI_Irecv(loop->data, bytes, MPI_BYTE, from, EQP__TAG_DATA, loop->comm, &request) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Irecv(loop->data, bytes, MPI_BYTE, from, EQP__TAG_DATA, loop->comm, &request)));
     while (!code && !there) {
         code = MPI_Test(&request, &there, MPI_STATUS_IGNORE) ? EQP_ERR_MPI : EQP_OK;
         code = code || there ? code : eqp__talk_listen(loop);

@@ -235,8 +235,7 @@ static int let_others_on(eqp_loop *loop, double until)
     int flag;
 
     do {
-        EQP__FAIL_IF(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE)));
         loop->since = MPI_Wtime();
     } while (loop->since < until);
     return EQP_OK;

@@ -173,8 +173,7 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
     EQP__FAIL_IF(!loop, EQP_ERR_ARGUMENT);
     EQP__CHECK(eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL));
     first = loop->wanted;
-    EQP__FAIL_IF(MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm)));
     for (int r = 0; r < loop->nranks; r++) {
         EQP__FAIL_IF(first[r + 1] > INT64_MAX - first[r], EQP_ERR_OVERFLOW);
         first[r + 1] += first[r];
@@ -194,9 +193,8 @@ static int gather_shares(eqp_loop *loop)
 {
     const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
 
-    EQP__FAIL_IF(MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm) !=
-                     MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(
+        EQP__MPI(MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm)));
     for (int r = 0; r < loop->nranks; r++) {
         eqp__share share;
         memcpy(share.of, loop->share + (size_t)r * EQP__SHARES, sizeof share.of);

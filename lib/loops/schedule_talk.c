@@ -44,7 +44,7 @@ int eqp__talk_slot(struct eqp__talk *t, eqp__slot **found)
     for (;;) {
         for (int i = 0; i < t->nslots; i++) {
             int free_again;
-            EQP__FAIL_IF(MPI_Test(&t->slot[i].request, &free_again, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
+            EQP__CHECK(EQP__MPI(MPI_Test(&t->slot[i].request, &free_again, MPI_STATUS_IGNORE)));
             if (free_again) {
                 *found = &t->slot[i];
                 return EQP_OK;
@@ -95,15 +95,13 @@ int eqp__talk_listen(eqp_loop *loop)
         MPI_Status status;
         eqp__word w;
         int there;
-        EQP__FAIL_IF(MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_WORDS, loop->comm, &there, &status) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_WORDS, loop->comm, &there, &status)));
         if (!there) {
             missed++;
             continue;
         }
-        EQP__FAIL_IF(MPI_Recv(&w, (int)sizeof w, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_WORDS, loop->comm,
-                              MPI_STATUS_IGNORE) != MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(EQP__MPI(
+            MPI_Recv(&w, (int)sizeof w, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_WORDS, loop->comm, MPI_STATUS_IGNORE)));
         code = handle(loop, &w);
     }
     return code;

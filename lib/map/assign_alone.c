@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assigns all owners at once, without communication. */
+#include "base/internal.h"
 #include "map/assignment.h"
 #include "map/items.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,14 +28,11 @@ static int make_items(const eqp_map_options *options, const eqp_owners *owners, 
 
 static int make_shares(const eqp_map_options *options, int nparts, double sum, double **shares)
 {
-    int code = EQP_OK;
-
     if ((options->base != NULL || options->speeds.n > 0) && (sum > 0 || options->speeds.n > 0)) {
-        EQP_TRY(eqp_array_create(shares, nparts, sizeof **shares));
+        EQP__CHECK(eqp_array_create(shares, nparts, sizeof **shares));
         eqp__assignment_share_out(nparts, sum, options->base, options->speeds, *shares);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int assign(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_items *items,
@@ -43,7 +40,6 @@ static int assign(const eqp_map_options *options, int nparts, const eqp_owners *
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_part_loads loads;
-    int code;
 
     wanted.nparts = nparts;
     wanted.share = share;
@@ -54,16 +50,15 @@ static int assign(const eqp_map_options *options, int nparts, const eqp_owners *
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
-    EQP_TRY(options->method->assign_alone(&items->view, &wanted, part, result));
-    EQP_TRY(eqp_parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
+    EQP__CHECK(options->method->assign_alone(&items->view, &wanted, part, result));
+    EQP__CHECK(eqp_parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
     result->imbalance = loads.imbalance;
     result->load_max = loads.max;
     result->load_mean = loads.mean;
     result->empty_parts = loads.empty;
     result->items = items->view.n;
     result->within = loads.imbalance <= wanted.imbalance_tol;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__assign_alone(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_map *old,

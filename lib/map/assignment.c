@@ -67,12 +67,9 @@ static int round_weights(const eqp_assignment *assignment)
 {
     const eqp_items *items = &assignment->items;
     const int64_t n = items->view.n, nphases = assignment->owners->phases.n;
-    int code;
 
-    EQP_TRY(eqp__weights_round(assignment->comm, n, items->weight));
-    EQP_TRY(nphases > 0 ? eqp__weights_round(assignment->comm, n * nphases, items->phase) : EQP_OK);
-done:
-    return code;
+    EQP__CHECK(eqp__weights_round(assignment->comm, n, items->weight));
+    return nphases > 0 ? eqp__weights_round(assignment->comm, n * nphases, items->phase) : EQP_OK;
 }
 
 /* Fills the items and numbers them over all ranks. */
@@ -82,9 +79,7 @@ static int make_items(eqp_assignment *assignment, const eqp_map *old)
     int64_t before = 0;
     int code = eqp__items_fill(items, assignment->owners, &assignment->units, old);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&assignment->seconds, items->view.n, sizeof *assignment->seconds);
-    }
+    code = code ? code : eqp_array_create(&assignment->seconds, items->view.n, sizeof *assignment->seconds);
     if (assignment->units.units == NULL &&
         eqp__map_options_wants_pins(&assignment->options)) { /* the same on all ranks */
         const double branch = assignment->options.method->flags & EQP_NETS_BRANCHES
@@ -128,9 +123,7 @@ int eqp__assignment_open(MPI_Comm comm, const eqp_map_options *options, eqp_owne
     if (eqp__map_options_wants_units(options)) {
         code = eqp__work_units_make(comm, options, made->nparts, owners, &made->totals, &made->units, message);
     }
-    if (code == EQP_OK) {
-        code = make_items(made, old);
-    }
+    code = code ? code : make_items(made, old);
     if (code != EQP_OK) {
         eqp__assignment_close(made);
         return code;
@@ -231,12 +224,12 @@ static int find_runs(eqp_assignment *assignment, bool by_work, const int64_t *ca
 {
     eqp_balance_options wanted = eqp_balance_options_defaults();
     eqp_balance_items items = assignment->items.view;
-    int code;
 
     free(assignment->home);
     assignment->home = NULL;
     assignment->by_work = by_work;
-    EQP_TRY(eqp_agree(assignment->comm, eqp_array_create(&assignment->home, items.n, sizeof *assignment->home), NULL));
+    EQP__CHECK(
+        eqp_agree(assignment->comm, eqp_array_create(&assignment->home, items.n, sizeof *assignment->home), NULL));
     wanted.message = options->message;
     wanted.capacity = capacity;
     wanted.nparts = assignment->nparts;
@@ -244,30 +237,25 @@ static int find_runs(eqp_assignment *assignment, bool by_work, const int64_t *ca
     wanted.imbalance_tol = options->imbalance_tol;
     items.phase_load = NULL;
     items.part_now = NULL;
-    EQP_TRY(eqp_balance(assignment->comm, by_work ? &eqp__method_sfc : &eqp__method_count, &items, &wanted,
-                        assignment->home, NULL));
-done:
-    return code;
+    return eqp_balance(assignment->comm, by_work ? &eqp__method_sfc : &eqp__method_count, &items, &wanted,
+                       assignment->home, NULL);
 }
 
 /* Data live in runs; each part is named after the run that it shares most work with, unless part numbers are fixed. */
 static int find_homes(eqp_assignment *assignment, const eqp_balance_options *options, const int64_t *capacity)
 {
-    int code = EQP_OK;
-
     /* with a map for each phase most work is done at home, provided that homes have equal work */
-    EQP_TRY(assignment->home == NULL || assignment->by_work != wants_phases(assignment) || capacity != NULL
-                ? find_runs(assignment, wants_phases(assignment), capacity, options)
-                : EQP_OK);
+    EQP__CHECK(assignment->home == NULL || assignment->by_work != wants_phases(assignment) || capacity != NULL
+                   ? find_runs(assignment, wants_phases(assignment), capacity, options)
+                   : EQP_OK);
     if (assignment->phased != NULL) {
-        EQP_TRY(eqp__phased_relabel(assignment->comm, &assignment->items, assignment->owners->phases.n,
-                                    assignment->home, options, assignment->phased));
+        EQP__CHECK(eqp__phased_relabel(assignment->comm, &assignment->items, assignment->owners->phases.n,
+                                       assignment->home, options, assignment->phased));
     } else if (assignment->options.method != &eqp__method_repair && assignment->items.view.weight != NULL) {
-        EQP_TRY(eqp__relabel_all(assignment->comm, &assignment->items.view, assignment->home, options,
-                                 assignment->items.part, NULL));
+        EQP__CHECK(eqp__relabel_all(assignment->comm, &assignment->items.view, assignment->home, options,
+                                    assignment->items.part, NULL));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int assign_phases(eqp_assignment *assignment, const eqp_balance_options *wanted)
@@ -325,7 +313,6 @@ static int make_capacities(const eqp_assignment *assignment, int64_t **capacity)
 {
     const eqp_part_memory *memory = &assignment->options.memory;
     double sum[2] = {0.0, 0.0};
-    int code = EQP_OK;
 
     *capacity = NULL;
     if (!eqp__memory_is_capped(memory) || assignment->uncapped) { /* the same on all ranks */
@@ -335,14 +322,14 @@ static int make_capacities(const eqp_assignment *assignment, int64_t **capacity)
         sum[0] += (double)assignment->items.size[i];
         sum[1] += (double)assignment->items.particles[i];
     }
-    EQP_TRY(eqp_sum_double(assignment->comm, 2, sum));
+    EQP__CHECK(eqp_sum_double(assignment->comm, 2, sum));
     const double taken = memory->known ? memory->model.held * sum[1] : sum[0];
     if (sum[0] > 0.0 && taken > 0.0) {
-        EQP_TRY(eqp_agree(assignment->comm, eqp_array_create(capacity, assignment->nparts, sizeof **capacity), NULL));
+        EQP__CHECK(
+            eqp_agree(assignment->comm, eqp_array_create(capacity, assignment->nparts, sizeof **capacity), NULL));
         share_memory(assignment, sum[0], taken / sum[0], *capacity);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__assignment_find(eqp_assignment *assignment, const double *overhead, eqp_message *message)
@@ -423,16 +410,14 @@ static int find_phased(const eqp_assignment *assignment, int **phased)
 {
     const int nphases = assignment->owners->phases.n;
     const int64_t n = assignment->items.view.n;
-    int code = EQP_OK;
 
     if (assignment->phased != NULL) { /* the same on all ranks */
-        EQP_TRY(eqp_agree(assignment->comm, eqp_array_create(phased, n * nphases, sizeof **phased), NULL));
+        EQP__CHECK(eqp_agree(assignment->comm, eqp_array_create(phased, n * nphases, sizeof **phased), NULL));
         for (int64_t i = 0; i < n * nphases; i++) {
             (*phased)[i] = assignment->stays[i % nphases] ? assignment->home[i / nphases] : assignment->phased[i];
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__assignment_given(const eqp_assignment *assignment, double *seconds)

@@ -23,11 +23,6 @@ typedef struct trip {
     int64_t *index; /* [nasked] the owner that each belongs to */
 } trip;
 
-static void trip_free(trip *t)
-{
-    EQP__FREE(t->asked, t->wanted, t->given, t->reply, t->heard, t->index);
-}
-
 /* Starts of the ranges; EQP_ERR_OVERFLOW if the placements are too large for one message. */
 static int add_up(int nranks, const int *count, int *at, int64_t *total)
 {
@@ -81,21 +76,18 @@ static int travel(MPI_Comm comm, int nranks, int64_t nknown, const eqp_placement
 {
     int code;
 
-    EQP__FAIL_IF(MPI_Alltoall(t->asked, 1, MPI_INT, t->answers, 1, MPI_INT, comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Alltoall(t->asked, 1, MPI_INT, t->answers, 1, MPI_INT, comm)));
     code = add_up(nranks, t->answers, t->answers_at, &t->nanswers);
     code = code ? code : EQP__ARRAYS(EQP__ARRAY(t->given, t->nanswers), EQP__ARRAY(t->reply, t->nanswers));
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP__FAIL_IF(MPI_Alltoallv(t->wanted, t->asked, t->asked_at, MPI_INT64_T, t->given, t->answers, t->answers_at,
-                               MPI_INT64_T, comm) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Alltoallv(t->wanted, t->asked, t->asked_at, MPI_INT64_T, t->given, t->answers,
+                                      t->answers_at, MPI_INT64_T, comm)));
     for (int64_t i = 0; i < t->nanswers; i++) {
         t->reply[i] = t->given[i] >= 0 && t->given[i] < nknown ? known[t->given[i]] : nowhere;
     }
     stretch(nranks, (int)sizeof(eqp_placement), t);
-    code = MPI_Alltoallv(t->reply, t->answers, t->answers_at, MPI_BYTE, t->heard, t->asked, t->asked_at, MPI_BYTE,
-                         comm) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    code = EQP__MPI(
+        MPI_Alltoallv(t->reply, t->answers, t->answers_at, MPI_BYTE, t->heard, t->asked, t->asked_at, MPI_BYTE, comm));
 done:
     return code;
 }
@@ -129,6 +121,6 @@ int eqp__placements_fetch(MPI_Comm comm, int code, int64_t n, const eqp__address
         EQP_TRY(eqp_agree(comm, code, NULL));
     }
 done:
-    trip_free(&t);
+    EQP__FREE(t.asked, t.wanted, t.given, t.reply, t.heard, t.index);
     return code;
 }

@@ -15,29 +15,18 @@
 
 void eqp__items_free(eqp_items *items)
 {
-    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin,  items->pin_weight,
-                     items->weight, items->point,     items->source, items->part_now,  items->part, items->phase};
-
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        free(owned[i]);
-    }
+    EQP__FREE(items->id, items->particles, items->size, items->pin_first, items->pin, items->pin_weight, items->weight,
+              items->point, items->source, items->part_now, items->part, items->phase);
 }
 
 static int items_create(eqp_items *items, int64_t n, int nphases)
 {
-    int64_t **counts[] = {&items->id, &items->particles, &items->size};
-    int **parts[] = {&items->part_now, &items->part};
     int code;
 
-    EQP_TRY(eqp_array_create(&items->weight, n, sizeof *items->weight));
     EQP_TRY(nphases > 0 ? eqp_array_create(&items->phase, n * nphases, sizeof *items->phase) : EQP_OK);
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->point, 3 * n), EQP__ARRAY(items->source, 3 * n)));
-    for (int i = 0; i < 3; i++) {
-        EQP_TRY(eqp_array_create(counts[i], n, sizeof(int64_t)));
-    }
-    for (int i = 0; i < 2; i++) {
-        EQP_TRY(eqp_array_create(parts[i], n, sizeof(int)));
-    }
+    code = EQP__ARRAYS(EQP__ARRAY(items->weight, n), EQP__ARRAY(items->point, 3 * n), EQP__ARRAY(items->source, 3 * n),
+                       EQP__ARRAY(items->id, n), EQP__ARRAY(items->particles, n), EQP__ARRAY(items->size, n),
+                       EQP__ARRAY(items->part_now, n), EQP__ARRAY(items->part, n));
 done:
     items->view = (eqp_balance_items){.n = n,
                                       .id = items->id,
@@ -164,18 +153,16 @@ static int64_t take_own_pins(eqp_items *items, const eqp_owners *owners, int64_t
 static int fill_pins(eqp_items *items, const eqp_owners *owners)
 {
     int64_t at = 0;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1),
-                        EQP__ARRAY(items->pin, owners->pin_first[owners->n] + owners->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1),
+                           EQP__ARRAY(items->pin, owners->pin_first[owners->n] + owners->n)));
     for (int64_t o = 0; o < owners->n; o++) {
         at = take_own_pins(items, owners, o, at);
         items->pin_first[o + 1] = at;
     }
     items->view.pin_first = items->pin_first;
     items->view.pin = items->pin;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The keys of all owners along the curve, and the range of this rank. */
@@ -218,10 +205,9 @@ static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_k
     const int64_t room = owners->pin_first[owners->n] + owners->n + count_cells(owners, all, most);
     eqp__cell_net net[EQP__CELLS_MOST];
     int64_t at = 0;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1), EQP__ARRAY(items->pin, room),
-                        EQP__ARRAY(items->pin_weight, room)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(items->pin_first, owners->n + 1), EQP__ARRAY(items->pin, room),
+                           EQP__ARRAY(items->pin_weight, room)));
     for (int64_t o = 0; o < owners->n; o++) {
         const int64_t first = at, last = take_own_pins(items, owners, o, at);
         const int ncells = eqp__cell_nets(all->n, all->key, all->first + o, most, net);
@@ -237,8 +223,7 @@ static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_k
     items->view.pin_first = items->pin_first;
     items->view.pin = items->pin;
     items->view.pin_weight = items->pin_weight;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__items_take_pins(MPI_Comm comm, eqp_items *items, const eqp_owners *owners, double branch, int nparts, int code)
@@ -250,9 +235,7 @@ int eqp__items_take_pins(MPI_Comm comm, eqp_items *items, const eqp_owners *owne
     }
     const int failed = gather_keys(comm, owners, &all);
     code = code == EQP_OK ? failed : code;
-    if (code == EQP_OK) {
-        code = fill_weighted(items, owners, &all, branch, CELL_PARTS * (all.n / nparts + 1));
-    }
+    code = code ? code : fill_weighted(items, owners, &all, branch, CELL_PARTS * (all.n / nparts + 1));
     free(all.key);
     return code;
 }

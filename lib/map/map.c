@@ -105,8 +105,6 @@ done:
 
 int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
 {
-    int code;
-
     EQP__FAIL_IF(!map || map->nphased > 0 || n < 0 || nphases < 1 || nphases > EQP_CYCLE_PHASES || (n > 0 && !rank) ||
                      n > INT64_MAX / 64 / EQP_CYCLE_PHASES,
                  EQP_ERR_ARGUMENT);
@@ -116,12 +114,11 @@ int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
     if (n == 0) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_create(&map->phased, n * nphases, sizeof *map->phased));
+    EQP__CHECK(eqp_array_create(&map->phased, n * nphases, sizeof *map->phased));
     memcpy(map->phased, rank, (size_t)(n * nphases) * sizeof *rank);
     map->nphased = n;
     map->nphases = nphases;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int64_t eqp_map_tag_in(const eqp_map *map, int64_t tag, int phase)

@@ -12,13 +12,9 @@
 
 void eqp__owners_free(eqp_owners *owners)
 {
-    void *owned[] = {owners->owner,         owners->id,          owners->own_pin,   owners->count, owners->weight,
-                     owners->seconds,       owners->again,       owners->pin_first, owners->pin,   owners->tile_first,
-                     owners->tile_centroid, owners->tile_weight, owners->tile_pin,  owners->phase};
-
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        free(owned[i]);
-    }
+    EQP__FREE(owners->owner, owners->id, owners->own_pin, owners->count, owners->weight, owners->seconds, owners->again,
+              owners->pin_first, owners->pin, owners->tile_first, owners->tile_centroid, owners->tile_weight,
+              owners->tile_pin, owners->phase);
     *owners = (eqp_owners){.n = 0};
 }
 
@@ -48,12 +44,8 @@ static void bundle_free(bundle *of)
 
 static int bundle_create(bundle *made)
 {
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made->owner, made->n), EQP__ARRAY(made->phase, made->n * made->phases.n),
-                        EQP__ARRAY(made->pin, made->npins), EQP__ARRAY(made->tile, made->ntiles)));
-done:
-    return code;
+    return EQP__ARRAYS(EQP__ARRAY(made->owner, made->n), EQP__ARRAY(made->phase, made->n * made->phases.n),
+                       EQP__ARRAY(made->pin, made->npins), EQP__ARRAY(made->tile, made->ntiles));
 }
 
 /* An owner and pointers to its lists. */
@@ -160,9 +152,7 @@ static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
     code = eqp_array_create(&sent, 3 * (int64_t)nranks, sizeof *sent);
-    if (code == EQP_OK) {
-        code = pack_foreign(survey, rank, me, nranks, &out, sent);
-    }
+    code = code ? code : pack_foreign(survey, rank, me, nranks, &out, sent);
     in->phases = phases;
     EQP_TRY(eqp__send(comm, code, sizeof *out.owner, sent, out.owner, NULL, &in->n, &in->owner));
     if (phases.n > 0) {
@@ -221,20 +211,14 @@ static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_o
 
 int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle_turns *phases, eqp_owners *owners)
 {
-    int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
-    int code;
-
-    EQP_TRY(eqp_array_create(&owners->owner, n, sizeof *owners->owner));
-    for (int i = 0; i < 5; i++) {
-        EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
-    }
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(owners->weight, n), EQP__ARRAY(owners->seconds, n), EQP__ARRAY(owners->again, n)));
     owners->phases = *phases;
-    EQP_TRY(phases->n > 0 ? eqp_array_create(&owners->phase, n * phases->n, sizeof *owners->phase) : EQP_OK);
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(owners->pin, npins), EQP__ARRAY(owners->tile_centroid, 3 * ntiles),
-                        EQP__ARRAY(owners->tile_weight, ntiles), EQP__ARRAY(owners->tile_pin, EQP_TILE_PINS * ntiles)));
-done:
-    return code;
+    EQP__CHECK(phases->n > 0 ? eqp_array_create(&owners->phase, n * phases->n, sizeof *owners->phase) : EQP_OK);
+    return EQP__ARRAYS(EQP__ARRAY(owners->owner, n), EQP__ARRAY(owners->id, n + 1), EQP__ARRAY(owners->own_pin, n + 1),
+                       EQP__ARRAY(owners->count, n + 1), EQP__ARRAY(owners->pin_first, n + 1),
+                       EQP__ARRAY(owners->tile_first, n + 1), EQP__ARRAY(owners->weight, n),
+                       EQP__ARRAY(owners->seconds, n), EQP__ARRAY(owners->again, n), EQP__ARRAY(owners->pin, npins),
+                       EQP__ARRAY(owners->tile_centroid, 3 * ntiles), EQP__ARRAY(owners->tile_weight, ntiles),
+                       EQP__ARRAY(owners->tile_pin, EQP_TILE_PINS * ntiles));
 }
 
 /* Adds the phases of one share of the last owner. */
@@ -361,9 +345,7 @@ static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *k
         const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
         mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
     }
-    EQP_TRY(MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS
-                ? EQP_ERR_MPI
-                : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm)));
     qsort(all, (size_t)total, sizeof *all, compare_shown);
     for (int i = 0; i < total; i++) {
         sum += all[i].owners;
@@ -406,9 +388,7 @@ static int deal_out(MPI_Comm comm, const eqp_survey *survey, int64_t nkeys, cons
 
     MPI_Comm_size(comm, &nranks);
     code = eqp_array_create(&cut, nranks + 1, sizeof *cut);
-    if (code == EQP_OK) {
-        code = eqp_array_create(rank, survey->n, sizeof **rank);
-    }
+    code = code ? code : eqp_array_create(rank, survey->n, sizeof **rank);
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(cut_curve(comm, nranks, nkeys, keys, cut));
     for (int64_t i = 0; i < survey->n; i++) {

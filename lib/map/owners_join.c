@@ -70,8 +70,6 @@ static int find_target(int rank, const range *all)
 
 static int pack(const eqp_owners *owners, const int64_t *interval, int target, int nranks, journey *j)
 {
-    int code;
-
     while (j->n < owners->n && interval[j->n] == interval[0]) {
         j->n++;
     }
@@ -80,12 +78,11 @@ static int pack(const eqp_owners *owners, const int64_t *interval, int target, i
     j->sent[target] = j->n;
     j->sent[nranks + target] = j->npins;
     j->sent[2 * nranks + target] = j->ntiles;
-    EQP_TRY(eqp_array_create(&j->out, j->n, sizeof *j->out));
+    EQP__CHECK(eqp_array_create(&j->out, j->n, sizeof *j->out));
     for (int64_t o = 0; o < j->n; o++) {
         j->out[o] = record_of(owners, o);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
@@ -119,19 +116,18 @@ static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *
 {
     const int64_t *const pins_out = j->sent + nranks, *const tiles_out = pins_out + nranks;
     const int64_t npins = owners->pin_first[owners->n], ntiles = owners->tile_first[owners->n];
-    int code = EQP_OK;
 
     if (owners->phases.n > 0) { /* the same on all ranks */
-        EQP_TRY(splice(comm, (size_t)owners->phases.n * sizeof *made->phase, j->sent, j->n, owners->n, owners->phase,
-                       made->phase));
+        EQP__CHECK(splice(comm, (size_t)owners->phases.n * sizeof *made->phase, j->sent, j->n, owners->n, owners->phase,
+                          made->phase));
     }
-    EQP_TRY(splice(comm, sizeof *made->pin, pins_out, j->npins, npins, owners->pin, made->pin));
-    EQP_TRY(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, j->ntiles, ntiles, owners->tile_centroid,
-                   made->tile_centroid));
-    EQP_TRY(
+    EQP__CHECK(splice(comm, sizeof *made->pin, pins_out, j->npins, npins, owners->pin, made->pin));
+    EQP__CHECK(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, j->ntiles, ntiles, owners->tile_centroid,
+                      made->tile_centroid));
+    EQP__CHECK(
         splice(comm, sizeof *made->tile_weight, tiles_out, j->ntiles, ntiles, owners->tile_weight, made->tile_weight));
-    EQP_TRY(splice(comm, EQP_TILE_PINS * sizeof *made->tile_pin, tiles_out, j->ntiles, ntiles, owners->tile_pin,
-                   made->tile_pin));
+    EQP__CHECK(splice(comm, EQP_TILE_PINS * sizeof *made->tile_pin, tiles_out, j->ntiles, ntiles, owners->tile_pin,
+                      made->tile_pin));
     for (int64_t o = j->n; o < owners->n; o++) {
         const record r = record_of(owners, o);
         put(made, made->n++, &r);
@@ -139,8 +135,7 @@ static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *
     for (int64_t i = 0; i < j->nin; i++) {
         put(made, made->n++, &j->in[i]);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Exchanges the ranks' intervals and packs the owners that leave. *any: false on all ranks if none does. */

@@ -262,17 +262,13 @@ static int send_notices(MPI_Comm comm, const eqp_owners *owners, const eqp_place
     int *rank = NULL;
     int code = eqp_array_create(&out, owners->n, sizeof *out);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&rank, owners->n, sizeof *rank);
-    }
+    code = code ? code : eqp_array_create(&rank, owners->n, sizeof *rank);
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         out[o] = (notice){owners->owner[o].at_home, placement[o]};
         rank[o] = owners->owner[o].home;
     }
     code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
-    }
+    code = code ? code : eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
     EQP__FREE(rank, out);
     return code;
 }

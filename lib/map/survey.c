@@ -68,20 +68,16 @@ int eqp_survey_phases(const eqp_survey *survey)
 static int put_phases(eqp_survey *survey, const double *load)
 {
     const int n = survey->model.phases.n;
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&survey->phase, &survey->phase_capacity, (survey->n + 1) * n, sizeof *survey->phase));
+    EQP__CHECK(eqp_array_reserve(&survey->phase, &survey->phase_capacity, (survey->n + 1) * n, sizeof *survey->phase));
     for (int k = 0; k < n; k++) {
         survey->phase[survey->n * n + k] = load ? load[k] : 1.0;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_survey_add_phases(eqp_survey *survey, const double *load)
 {
-    int code;
-
     EQP__FAIL_IF(!survey || !load, EQP_ERR_ARGUMENT);
     for (int k = 0; k < eqp_survey_phases(survey); k++) {
         EQP__FAIL_IF(!(load[k] >= 0) || !isfinite(load[k]), EQP_ERR_ARGUMENT);
@@ -89,10 +85,9 @@ int eqp_survey_add_phases(eqp_survey *survey, const double *load)
     if (!eqp__survey_cycles(survey)) {
         return EQP_OK;
     }
-    EQP_TRY(put_phases(survey, load));
+    EQP__CHECK(put_phases(survey, load));
     survey->phases_taken = true;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_survey_reserve(eqp_survey *survey, int64_t owners)
@@ -103,13 +98,10 @@ int eqp_survey_reserve(eqp_survey *survey, int64_t owners)
 
 int eqp_survey_room_for_pins(eqp_survey *survey, int64_t most, int64_t **pin)
 {
-    int code;
-
     EQP__FAIL_IF(!survey || !pin || most < 0 || most > INT64_MAX - survey->npins, EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + most, sizeof *survey->pin));
+    EQP__CHECK(eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + most, sizeof *survey->pin));
     *pin = survey->pin != NULL ? survey->pin + survey->npins : NULL;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_survey_took_pins(eqp_survey *survey, int64_t n)
@@ -122,27 +114,22 @@ int eqp_survey_took_pins(eqp_survey *survey, int64_t n)
 int eqp_survey_add_pin(eqp_survey *survey, int64_t pin)
 {
     int64_t *room;
-    int code;
 
     EQP__FAIL_IF(pin < 0, EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp_survey_room_for_pins(survey, 1, &room));
+    EQP__CHECK(eqp_survey_room_for_pins(survey, 1, &room));
     *room = pin;
     survey->npins++;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_survey_add_tile(eqp_survey *survey, const eqp_tile *tile)
 {
-    int code = EQP_OK;
-
     EQP__FAIL_IF(!survey || !tile, EQP_ERR_ARGUMENT);
     if (survey->ntiles == survey->tile_capacity) {
-        EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
+        EQP__CHECK(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
     }
     survey->tile[survey->ntiles++] = *tile;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_survey_raise_tiles(eqp_survey *survey, double weight)
@@ -162,14 +149,12 @@ int eqp_survey_raise_tiles(eqp_survey *survey, double weight)
 
 int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
 {
-    int code = EQP_OK;
-
     EQP__FAIL_IF(!survey || !owner, EQP_ERR_ARGUMENT);
     if (survey->n == survey->capacity) {
-        EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
+        EQP__CHECK(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
     }
     if (eqp__survey_cycles(survey) && !survey->phases_taken) {
-        EQP_TRY(put_phases(survey, NULL));
+        EQP__CHECK(put_phases(survey, NULL));
     }
     survey->phases_taken = false;
     eqp_owner *taken = &survey->owner[survey->n++];
@@ -179,6 +164,5 @@ int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
     survey->npins = survey->detail.count_pins ? survey->pins_taken : survey->npins;
     survey->pins_taken = survey->npins;
     survey->tiles_taken = survey->ntiles;
-done:
-    return code;
+    return EQP_OK;
 }

@@ -103,8 +103,7 @@ int eqp__survey_totals(MPI_Comm comm, const eqp_survey *survey, const eqp_work_m
         mine.interactions += survey->owner[i].interactions;
         mine.weight += (int64_t)ldexp(eqp__work_weight(model, survey->owner[i].count), WEIGHT_BITS);
     }
-    return MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                        : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm));
 }
 
 /* Totals of the weight that the units divide evenly; weight: [owners->n]. */
@@ -173,12 +172,8 @@ static int make_sampled(MPI_Comm comm, const eqp_map_options *options, int npart
     double target, rate;
     int code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
 
-    if (code == EQP_OK) {
-        code = coarsen(comm, owners, all, &wanted);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
-    }
+    code = code ? code : coarsen(comm, owners, all, &wanted);
+    code = code ? code : eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
     if (code == EQP_OK) {
         wanted.max_pins = pins_per_unit(options, target > 0 ? ldexp((double)all->weight, -WEIGHT_BITS) / target : 1.0);
     }
@@ -186,12 +181,8 @@ static int make_sampled(MPI_Comm comm, const eqp_map_options *options, int npart
         wanted.rate = rate;
         code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
     }
-    if (code == EQP_OK) {
-        code = join(comm, &wanted, owners->count, owners->weight, all, &before, owners);
-    }
-    if (code == EQP_OK) {
-        code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
-    }
+    code = code ? code : join(comm, &wanted, owners->count, owners->weight, all, &before, owners);
+    code = code ? code : add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
     if (code == EQP_OK) {
         const eqp_owner_pins pins = {owners->pin_first, owners->pin};
         code = eqp_units_create_known(owners->n, owners->own_pin, owners->count, owners->weight, &pins,
@@ -220,15 +211,12 @@ static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
 /* Interactions of each owner if every tile counts 1. count, weight: owned by the caller in any case. */
 static int count_tiles(const eqp_owners *owners, int64_t **count, double **weight)
 {
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(*count, owners->n), EQP__ARRAY(*weight, owners->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(*count, owners->n), EQP__ARRAY(*weight, owners->n)));
     for (int64_t o = 0; o < owners->n; o++) {
         (*count)[o] = owners->tile_first[o + 1] - owners->tile_first[o] + 1;
         (*weight)[o] = (double)(*count)[o];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Strided samples, one per tile, are the tiles themselves. last: owners are at their final ranks. */
@@ -343,12 +331,8 @@ static int take_two_pins(const eqp_map_options *options, const eqp_owners *owner
     int64_t *other = NULL, npins = 0;
     int code = eqp_array_create(&made->own_first, made->n + 1, sizeof *made->own_first);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made->own_pin, TWO_PINS * made->n, sizeof *made->own_pin);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&other, made->n, sizeof *other);
-    }
+    code = code ? code : eqp_array_create(&made->own_pin, TWO_PINS * made->n, sizeof *made->own_pin);
+    code = code ? code : eqp_array_create(&other, made->n, sizeof *other);
     for (int64_t u = 0; u < made->n && code == EQP_OK; u++) {
         other[u] = -1;
     }
@@ -405,9 +389,7 @@ int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int npar
     } else {
         code = make_sampled(comm, options, nparts, owners, all, &made.units);
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, complete(options, owners, &made), NULL);
-    }
+    code = code ? code : eqp_agree(comm, complete(options, owners, &made), NULL);
     if (code != EQP_OK) {
         eqp__work_units_free(&made);
         return code;

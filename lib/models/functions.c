@@ -202,9 +202,7 @@ int eqp_speeds_functions_read(const char *path, eqp_speeds_functions **functions
     int64_t length = 0;
     int code = read_file(path, &text, &length, message);
 
-    if (!code) {
-        code = eqp_speeds_functions_parse(text, length, path, functions, message);
-    }
+    code = code ? code : eqp_speeds_functions_parse(text, length, path, functions, message);
     free(text);
     return code;
 }

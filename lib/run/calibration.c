@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/calibration.h"
 
+#include "base/internal.h"
 #include "decide/noise.h"
-
-#include <equipoise/more/base.h>
 
 #include <limits.h>
 #include <math.h>
@@ -34,18 +33,15 @@
 
 int eqp__calibration_create(int nranks, double tolerance, bool measures, double false_alarms, eqp_calibration *made)
 {
-    int code;
-
     *made = (eqp_calibration){.nranks = nranks,
                               .measures = measures,
                               .tolerance = tolerance,
                               .surely = eqp__normal_exceeded(false_alarms / nranks)};
-    EQP_TRY(eqp_array_create(&made->load, 4 * (int64_t)nranks, sizeof *made->load));
+    EQP__CHECK(eqp_array_create(&made->load, 4 * (int64_t)nranks, sizeof *made->load));
     made->model = made->load + nranks;
     made->overhead = made->model + nranks;
     made->factor = made->overhead + nranks;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__calibration_free(eqp_calibration *c)

@@ -2,11 +2,11 @@
 /* Making maps of a problem's owners. */
 #include "run/run.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/rows.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/route.h>
 
@@ -55,16 +55,14 @@ done:
 int eqp__open_problem(eqp_balancer *b, bool traced, eqp_map_options *options)
 {
     const eqp_problem *problem = &b->problem;
-    int code = EQP_OK;
 
     if (problem->open != NULL) {
-        EQP_TRY(eqp_agree(b->comm, problem->open(problem->user, traced), NULL));
+        EQP__CHECK(eqp_agree(b->comm, problem->open(problem->user, traced), NULL));
     }
     if (problem->aspect != NULL && options->aspect <= 0) {
-        EQP_TRY(eqp_agree(b->comm, problem->aspect(problem->user, &options->aspect), NULL));
+        EQP__CHECK(eqp_agree(b->comm, problem->aspect(problem->user, &options->aspect), NULL));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__close_problem(const eqp_balancer *b)
@@ -78,14 +76,12 @@ void eqp__close_problem(const eqp_balancer *b)
 static int find_base(const eqp_balancer *b, double **base)
 {
     const eqp_problem *problem = &b->problem;
-    int code = EQP_OK;
 
     if (problem->base != NULL) { /* the same on all ranks */
-        EQP_TRY(eqp_agree(b->comm, eqp_array_create(base, b->nparts, sizeof **base), NULL));
+        EQP__CHECK(eqp_agree(b->comm, eqp_array_create(base, b->nparts, sizeof **base), NULL));
         problem->base(problem->user, b->nparts, *base);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__ask_problem(eqp_balancer *b, eqp_map_options *options, const eqp_survey_detail *detail, double **base)
@@ -234,22 +230,20 @@ static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif
                         const eqp_auto_input *question, eqp_auto_result *answer, eqp_message *message)
 {
     eqp_compared row;
-    int code;
 
-    EQP_TRY(trace_again(b, home, state, question, answer->keep, &answer->trial, &row, message));
+    EQP__CHECK(trace_again(b, home, state, question, answer->keep, &answer->trial, &row, message));
     answer->row.evaluated.memory_max = row.evaluated.memory_max;
     answer->row.evaluated.memory_mean = row.evaluated.memory_mean;
     answer->row.evaluated.memory_use = row.evaluated.memory_use;
     if (!eqp__row_fits(&row) && !answer->keep && b->has_map) {
-        EQP_TRY(trace_again(b, home, state, question, true, NULL, &row, message));
+        EQP__CHECK(trace_again(b, home, state, question, true, NULL, &row, message));
         if (eqp__row_fits(&row)) {
             eqp__trials_free(1, &answer->trial);
             *answer = (eqp_auto_result){.keep = true, .row = row, .cost = answer->cost};
             snprintf(answer->why, sizeof answer->why, "the present map is kept: no new one fits into memory");
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* For `auto`, and for methods whose maps are traced before they are used. */
@@ -327,7 +321,7 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
     }
     const double own = eqp__whatif_since(&(eqp_whatif_state){.what = &what}, begin);
 
-    return MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm));
 }
 
 /* A choice of granularity: the best method at the present granularity is then tried at all others. */
@@ -349,7 +343,6 @@ typedef struct grain_trials {
 static int open_grain_trials(grain_trials *g, const eqp_map_options *options, eqp_message *message)
 {
     const eqp_auto_result *best = g->best;
-    int code = EQP_OK;
 
     g->options = *options;
     g->ntried = 1;
@@ -357,15 +350,14 @@ static int open_grain_trials(grain_trials *g, const eqp_map_options *options, eq
     g->price = options->method == &eqp__method_auto ? TRIAL * best->row.balance_seconds : g->b->memory.curve;
     g->paid = best->keep ? 0.0 : best->row.balance_seconds;
     if (best->keep) {
-        EQP_TRY(eqp__auto_last(&g->b->memory, g->b->problem.own, &options->how, &g->choice, message));
+        EQP__CHECK(eqp__auto_last(&g->b->memory, g->b->problem.own, &options->how, &g->choice, message));
     } else {
         g->choice = best->choice;
     }
     if (options->method == &eqp__method_auto) {
         g->options = eqp__map_options_with(options, &g->choice);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void take_answer(grain_trials *g, eqp_auto_result *answer)
@@ -459,16 +451,14 @@ static bool offers_grains(const eqp_balancer *b)
 static int note_trial(eqp_balancer *b, const eqp_map_options *options, double begin, const eqp_compared *row)
 {
     double seconds = 0.0;
-    int code = EQP_OK;
 
     if (options->method == b->options.method.method && options->method != &eqp__method_auto) {
-        EQP_TRY(trial_seconds(b, options->method, begin, row, &seconds));
+        EQP__CHECK(trial_seconds(b, options->method, begin, row, &seconds));
         b->memory.curve = seconds;
         b->memory.beyond = 0.0;
         eqp__auto_spend(&b->memory, seconds - row->balance_seconds);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int make_by_trial(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
@@ -545,19 +535,17 @@ static int make_again(eqp_balancer *b, eqp_names *home, eqp_map_options *options
 {
     eqp_map_options run = *options;
     eqp_choice choice;
-    int code;
 
-    EQP_TRY(eqp__auto_last(&b->memory, b->problem.own, &options->how, &choice, message));
+    EQP__CHECK(eqp__auto_last(&b->memory, b->problem.own, &options->how, &choice, message));
     run = eqp__map_options_with(options, &choice);
-    EQP_TRY(eqp__map_options_by_trial(&run) ? make_by_trial(b, home, &run, lives, found, message)
-                                            : eqp__make_by_method(b, home, &run, found, bytes, message));
+    EQP__CHECK(eqp__map_options_by_trial(&run) ? make_by_trial(b, home, &run, lives, found, message)
+                                               : eqp__make_by_method(b, home, &run, found, bytes, message));
     eqp__auto_again(&b->memory);
     eqp__auto_take(&b->memory, choice.word);
     memcpy(b->now.chosen, choice.word, sizeof b->now.chosen);
     snprintf(b->now.why, sizeof b->now.why, "%.40s, not tried: trials have taken %.2g%% of the run", choice.word,
              b->memory.run > 0.0 ? 100.0 * b->memory.spent / b->memory.run : 0.0);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,

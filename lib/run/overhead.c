@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/overhead.h"
 
+#include "base/internal.h"
+
 #include <math.h>
 
 enum { HELD, GHOST, BYTE, PART, KINDS };
@@ -26,17 +28,15 @@ int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal)
     bool can_be = made.nominal.calls >= 0 && made.nominal.gathers >= 0 && made.nominal.gathered >= 0 &&
                   made.nominal.handshakes >= 0,
          all = true;
-    int code;
 
     for (int k = 0; k < KINDS; k++) {
         can_be = can_be && given[k] >= 0 && isfinite(given[k]);
         all = all && given[k] > 0;
     }
-    EQP_TRY(can_be ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp__costs_init(&made.costs, KINDS, all ? given : expected));
+    EQP__CHECK(can_be ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP__CHECK(eqp__costs_init(&made.costs, KINDS, all ? given : expected));
     *o = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 eqp_overhead eqp__overheads_now(const eqp_overheads *o)

@@ -53,10 +53,9 @@ void eqp__names_sort(eqp_names *names)
 static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names *of)
 {
     int64_t most = -1;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(of->key, survey->n), EQP__ARRAY(of->present, survey->n),
-                        EQP__ARRAY(of->label, survey->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(of->key, survey->n), EQP__ARRAY(of->present, survey->n),
+                           EQP__ARRAY(of->label, survey->n)));
     for (int64_t i = 0; i < survey->n; i++) {
         of->present[i].home = -1;
     }
@@ -73,10 +72,9 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
         of->n++;
         most = at > most ? at : most;
     }
-    EQP_TRY(most < of->n ? EQP_OK : EQP_ERR_DATA);
+    EQP__CHECK(most < of->n ? EQP_OK : EQP_ERR_DATA);
     eqp__names_sort(of);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__take_names(eqp_balancer *b, eqp_names *of)
@@ -95,15 +93,11 @@ done:
 
 int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names)
 {
-    int code;
-
     b->grain = grain;
     eqp__names_free(names);
     *names = (eqp_names){.n = 0};
-    EQP_TRY(eqp_agree(b->comm, b->problem.grain(b->problem.user, grain), NULL));
-    EQP_TRY(eqp__take_names(b, names));
-done:
-    return code;
+    EQP__CHECK(eqp_agree(b->comm, b->problem.grain(b->problem.user, grain), NULL));
+    return eqp__take_names(b, names);
 }
 
 /* Fingerprint of a method, which must be the same on all ranks. */

@@ -116,13 +116,9 @@ static const eqp_speed_model last_speeds = {"last", last_speeds_create, last_spe
 
 static int create_learned(eqp_rank_shares *s)
 {
-    int code;
-
     s->model = s->choice->kind == EQP_SHARE_MEASURED ? &last_speeds : s->choice->model;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->work, s->nranks), EQP__ARRAY(s->second, s->nranks)));
-    EQP_TRY(s->model->create(s->nranks, &s->learned));
-done:
-    return code;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->work, s->nranks), EQP__ARRAY(s->second, s->nranks)));
+    return s->model->create(s->nranks, &s->learned);
 }
 
 int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares)

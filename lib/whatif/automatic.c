@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/automatic.h"
 
+#include "base/internal.h"
 #include "methods/frame/rows.h"
-
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -224,15 +223,13 @@ int eqp__auto_last(const eqp_auto_memory *memory, const eqp_methods *own, const 
 {
     const int kind = memory->kind > 0 ? (int)memory->kind - 1 : 0;
     eqp_choice made;
-    int code;
 
-    EQP_TRY(eqp_choice_parse(own, usual, candidates[kind % NCANDIDATES].word, &made, message));
+    EQP__CHECK(eqp_choice_parse(own, usual, candidates[kind % NCANDIDATES].word, &made, message));
     *choice = made;
     if (kind >= NCANDIDATES) {
         eqp__even_word(&made, choice);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__auto_again(eqp_auto_memory *memory)
@@ -309,8 +306,7 @@ static int trial_seconds(const eqp_whatif_state *state, const eqp_method *method
         return EQP_OK;
     }
     *seconds = eqp__whatif_since(state, begin);
-    return MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                    : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm));
 }
 
 /* Tries one method and keeps its map if it is the best so far. seconds: of the trial. */
@@ -414,17 +410,16 @@ static int try_candidate(choosing *c, int i)
     eqp_choice choice;
     eqp_compared row;
     double seconds, pins = 0.0;
-    int code;
 
-    EQP_TRY(eqp_choice_parse(state->what->problem->own, &state->what->options.how, candidates[i].word, &choice,
-                             c->message));
+    EQP__CHECK(eqp_choice_parse(state->what->problem->own, &state->what->options.how, candidates[i].word, &choice,
+                                c->message));
     if (wants_all_pins(choice.method)) {
-        EQP_TRY(eqp__whatif_count_pins(state, &pins));
+        EQP__CHECK(eqp__whatif_count_pins(state, &pins));
     }
     if (!eqp__auto_holds(choice.method, pins)) {
         return EQP_OK;
     }
-    EQP_TRY(try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message));
+    EQP__CHECK(try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message));
     if (i == 0) {
         c->curve = row;
         c->curve_effort = seconds;
@@ -439,8 +434,7 @@ static int try_candidate(choosing *c, int i)
     if (c->answer->trial.choice != NULL && strcmp(c->answer->choice.word, choice.word) == 0) {
         c->best_effort = seconds;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int try_candidates(choosing *c)
@@ -491,10 +485,9 @@ static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
     const double begin = eqp__whatif_now(c->state);
     eqp_trial given = *present;
     double seconds;
-    int code;
 
-    EQP_TRY(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
-    EQP_TRY(trial_seconds(c->state, c->state->what->options.method, begin, &given.row, &seconds));
+    EQP__CHECK(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
+    EQP__CHECK(trial_seconds(c->state, c->state->what->options.method, begin, &given.row, &seconds));
     given.row.balance_seconds = 0.0; /* it already exists */
     *row = given.row;
     const eqp_prospect prospect = present_map(c->question, row);
@@ -502,25 +495,22 @@ static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
     c->present = row;
     c->cost = cost_of(c->question, &prospect, row);
     c->answer->keep = true;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* If the new map does not fit into memory, keeps the present one if that fits or needs less. */
 static int keep_what_fits(choosing *c, const eqp_trial *present, eqp_compared *row)
 {
     const double cost = c->cost;
-    int code;
 
-    EQP_TRY(try_present(c, present, row));
+    EQP__CHECK(try_present(c, present, row));
     c->answer->keep = c->cost < cost;
     if (c->answer->keep) {
         eqp__trials_free(1, &c->answer->trial);
         c->answer->trial = (eqp_trial){.choice = NULL};
         snprintf(c->answer->why, sizeof c->answer->why, "the present map is kept: no new one fits into memory");
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Describes the choice in one line: the modelled step, and the expected life. */

@@ -16,7 +16,7 @@ static int find_whose(eqp_whatif_state *state)
     for (int64_t o = 0; o < state->pinned.n; o++) {
         any = any || state->pinned.owner[o].pin >= 0;
     }
-    EQP__FAIL_IF(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, state->comm)));
     state->pinned_owners = any != 0;
     return EQP_OK;
 }
@@ -25,19 +25,16 @@ static int find_whose(eqp_whatif_state *state)
 static int learn(eqp_whatif_state *state, bool tiles)
 {
     const eqp_survey_detail all = {.heavy = tiles ? 0.0 : INFINITY, .pin_below = UINT64_MAX};
-    int code;
 
     if (state->pinned_known && (state->pinned_tiles || !tiles)) {
         return EQP_OK;
     }
     eqp__owners_free(&state->pinned);
     state->pinned_known = false;
-    EQP_TRY(eqp__whatif_learn(state, EQP_SURVEY_WORK, &all, &state->pinned, NULL));
+    EQP__CHECK(eqp__whatif_learn(state, EQP_SURVEY_WORK, &all, &state->pinned, NULL));
     state->pinned_known = true;
     state->pinned_tiles = tiles;
-    EQP_TRY(find_whose(state));
-done:
-    return code;
+    return find_whose(state);
 }
 
 /* Gets the placements of owners in curve order from their homes. */
@@ -86,15 +83,12 @@ done:
 static int trace_whole(const eqp_owners *owners, int64_t o, double seconds, int part, bool blocks,
                        eqp_evaluation *evaluation)
 {
-    int code;
-
-    EQP_TRY(eqp_evaluation_load(evaluation, part, seconds));
-    EQP_TRY(need(evaluation, blocks, owners->owner[o].pin, part));
+    EQP__CHECK(eqp_evaluation_load(evaluation, part, seconds));
+    EQP__CHECK(need(evaluation, blocks, owners->owner[o].pin, part));
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
-        EQP_TRY(need(evaluation, blocks, owners->pin[p], part));
+        EQP__CHECK(need(evaluation, blocks, owners->pin[p], part));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Seconds of an owner in one turn. */
@@ -107,24 +101,22 @@ static double seconds_of(const eqp_owners *owners, int64_t o, int phase)
 static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map, const eqp_placement *placement,
                         bool blocks, eqp_evaluation *evaluation)
 {
-    int code = EQP_OK;
-
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
         const double seconds = seconds_of(owners, o, phase);
         const int64_t tag = eqp_map_tag_in(map, placement[o].tag, phase);
-        EQP_TRY(eqp_evaluation_held(evaluation, placement[o].home, owner->particles));
+        EQP__CHECK(eqp_evaluation_held(evaluation, placement[o].home, owner->particles));
         if (owner->pin >= 0 && blocks) {
-            EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
+            EQP__CHECK(
+                eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
         }
         if (owners->phases.n > 0 && !(seconds > 0.0)) {
             continue;
         }
-        EQP_TRY(tag >= 0 ? trace_whole(owners, o, seconds, (int)tag, blocks, evaluation)
-                         : trace_shared(owners, o, seconds, map, tag, blocks, evaluation));
+        EQP__CHECK(tag >= 0 ? trace_whole(owners, o, seconds, (int)tag, blocks, evaluation)
+                            : trace_shared(owners, o, seconds, map, tag, blocks, evaluation));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Seconds of the parts that do not depend on the map, per turn. */

@@ -26,11 +26,6 @@ typedef struct comparison {
     double *step;                /* [2][ntried + neven] scratch, owned */
 } comparison;
 
-static void comparison_free(comparison *c)
-{
-    EQP__FREE(c->tried, c->missing, c->even, c->step);
-}
-
 /* Collective if `auto` is among the choices; returns this rank's code. */
 static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
                            eqp_message *message)
@@ -257,12 +252,8 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
     code = plan_comparison(&state, nchoices, choice, ncounts, &c, message);
     const int each = c.ntried + c.neven;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&trials, (int64_t)each * ncounts, sizeof *trials);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made, (int64_t)nchoices * ncounts, sizeof *made);
-    }
+    code = code ? code : eqp_array_create(&trials, (int64_t)each * ncounts, sizeof *trials);
+    code = code ? code : eqp_array_create(&made, (int64_t)nchoices * ncounts, sizeof *made);
     EQP_TRY(eqp_agree(what->comm, code, message));
     for (int k = 0; k < ncounts; k++) {
         EQP_TRY(compare_one(&state, &c, (int)parts[k], trials + k * each, c.even + k * c.neven, network, message));
@@ -282,8 +273,7 @@ done:
     if (trials != NULL) {
         eqp__trials_free(each * ncounts, trials);
     }
-    free(trials);
-    comparison_free(&c);
+    EQP__FREE(trials, c.tried, c.missing, c.even, c.step);
     eqp__whatif_close(&state);
     if (code == EQP_OK) {
         *rows = made;

@@ -66,7 +66,7 @@ static int find_pair(MPI_Comm comm, pair *p)
     MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&node, 2 * (int64_t)size, sizeof *node), NULL));
     EQP_TRY(eqp_agree(comm, find_node(comm, rank, &own), NULL));
-    EQP_TRY(MPI_Allgather(&own, 1, MPI_INT, node, 1, MPI_INT, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Allgather(&own, 1, MPI_INT, node, 1, MPI_INT, comm)));
     partner = node + size;
     const bool apart = eqp__network_pairs(size, node, partner);
     const int other = partner[rank];
@@ -78,13 +78,12 @@ done:
 
 static int send(const pair *p, int bytes, char *buffer)
 {
-    return MPI_Send(buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Send(buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm));
 }
 
 static int receive(const pair *p, int bytes, char *buffer)
 {
-    return MPI_Recv(buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK
-                                                                                                         : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Recv(buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm, MPI_STATUS_IGNORE));
 }
 
 static int compare_seconds(const void *left, const void *right)
@@ -110,9 +109,7 @@ static int time_trips(const pair *p, int trips, int bytes, char *buffer, double 
     for (int t = -WARM_UP; t < trips && p->partner >= 0 && code == EQP_OK; t++) {
         const double begin = eqp_wall_seconds();
         code = p->serves ? send(p, bytes, buffer) : receive(p, bytes, buffer);
-        if (code == EQP_OK) {
-            code = p->serves ? receive(p, bytes, buffer) : send(p, bytes, buffer);
-        }
+        code = code ? code : p->serves ? receive(p, bytes, buffer) : send(p, bytes, buffer);
         if (t >= 0) {
             of_trip[t] = 0.5 * (eqp_wall_seconds() - begin);
         }
@@ -150,7 +147,7 @@ static int agree_seconds(MPI_Comm comm, double *seconds)
 
     MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_agree(comm, eqp_array_create(&all, size, sizeof *all), NULL));
-    EQP_TRY(MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm)));
     for (int r = 0; r < size; r++) {
         if (!isnan(all[r])) {
             all[n++] = all[r];

@@ -101,15 +101,11 @@ static void find_factors(refining *s)
 /* Makes the next map. pass: from 0 up. */
 static int make_again(refining *s, int pass, eqp_trial *next, eqp_map_made *summary)
 {
-    int code;
-
-    EQP_TRY(eqp__assignment_given(s->assignment, s->given));
+    EQP__CHECK(eqp__assignment_given(s->assignment, s->given));
     find_factors(s);
-    EQP_TRY(eqp__assignment_reweigh(s->assignment, s->factor, pass == 0 ? 1.0 : LATER_SHARE));
-    EQP_TRY(eqp__assignment_find(s->assignment, s->base, s->message));
-    EQP_TRY(eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next->map, &next->placements, summary));
-done:
-    return code;
+    EQP__CHECK(eqp__assignment_reweigh(s->assignment, s->factor, pass == 0 ? 1.0 : LATER_SHARE));
+    EQP__CHECK(eqp__assignment_find(s->assignment, s->base, s->message));
+    return eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next->map, &next->placements, summary);
 }
 
 /* Replaces the trial's map by a better one. */
@@ -197,7 +193,7 @@ done:
 
 static int tell(const refining *s, double *of_parts)
 {
-    return MPI_Bcast(of_parts, s->nparts, MPI_DOUBLE, 0, s->state->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Bcast(of_parts, s->nparts, MPI_DOUBLE, 0, s->state->comm));
 }
 
 /* Traces a map and shares the result; the trace stays on rank 0. row->evaluated.plan: the plan, unless any_plan. */
@@ -318,23 +314,21 @@ static int compete_by_phases(refining *s, const eqp_network *network, favourite 
     eqp_compared cut = best->trial->row, stay, mixed;
     const int last = eqp__memory_is_capped(&s->state->what->options.memory) ? 1 : 0;
     bool stays[EQP_CYCLE_PHASES];
-    int code = EQP_OK;
 
     for (int by_work = 1; by_work >= last; by_work--) {
         int nstay = 0;
         memset(stays, true, sizeof stays);
-        EQP_TRY(by_work ? EQP_OK : compete_living(s, network, false, none, best, &cut));
-        EQP_TRY(compete_living(s, network, by_work != 0, stays, best, &stay));
+        EQP__CHECK(by_work ? EQP_OK : compete_living(s, network, false, none, best, &cut));
+        EQP__CHECK(compete_living(s, network, by_work != 0, stays, best, &stay));
         for (int k = 0; k < cut.phases.n; k++) {
             stays[k] = stay.phase[k].step_seconds < cut.phase[k].step_seconds;
             nstay += stays[k];
         }
         if (nstay > 0 && nstay < cut.phases.n) {
-            EQP_TRY(compete_living(s, network, by_work != 0, stays, best, &mixed));
+            EQP__CHECK(compete_living(s, network, by_work != 0, stays, best, &mixed));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__refine_step(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
@@ -379,10 +373,9 @@ static int learn_needs(refining *s, int pass)
 {
     const double fixed = s->state->what->options.memory.model.fixed;
     double mean = 0.0;
-    int code;
 
-    EQP_TRY(tell(s, s->need));
-    EQP_TRY(eqp__assignment_held(s->assignment, s->held));
+    EQP__CHECK(tell(s, s->need));
+    EQP__CHECK(eqp__assignment_held(s->assignment, s->held));
     for (int p = 0; p < s->nparts; p++) {
         mean += s->need[p] / s->nparts;
     }
@@ -394,8 +387,7 @@ static int learn_needs(refining *s, int pass)
         }
         s->overhead[p] = fmax(s->overhead[p], overhead);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit.
@@ -435,22 +427,20 @@ done:
 static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *trial, eqp_map_made *summary)
 {
     bool stuck = !weighs;
-    int code = EQP_OK;
 
     for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
-        EQP_TRY(eqp__assignment_reweigh(s->assignment, s->factor, 1.0));
-        EQP_TRY(fit_again(s, pass, NULL, network, trial, summary, &stuck));
+        EQP__CHECK(eqp__assignment_reweigh(s->assignment, s->factor, 1.0));
+        EQP__CHECK(fit_again(s, pass, NULL, network, trial, summary, &stuck));
     }
     for (int p = 0; p < s->nparts; p++) {
         s->factor[p] = 1.0;
     }
-    EQP_TRY(weighs ? eqp__assignment_reweigh(s->assignment, s->factor, 1.0) : EQP_OK);
+    EQP__CHECK(weighs ? eqp__assignment_reweigh(s->assignment, s->factor, 1.0) : EQP_OK);
     stuck = false;
     for (int pass = 1; pass <= MEMORY_PASSES && !stuck; pass++) {
-        EQP_TRY(fit_again(s, pass, s->overhead, network, trial, summary, &stuck));
+        EQP__CHECK(fit_again(s, pass, s->overhead, network, trial, summary, &stuck));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__refine_memory(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,

@@ -169,8 +169,7 @@ static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *
     int code;
 
     EQP_TRY(eqp_agree(state->comm, eqp_array_create(&own, state->nranks, sizeof *own), NULL));
-    EQP_TRY(MPI_Gather(&state->own, 1, MPI_DOUBLE, own, 1, MPI_DOUBLE, root, state->comm) != MPI_SUCCESS ? EQP_ERR_MPI
-                                                                                                         : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Gather(&state->own, 1, MPI_DOUBLE, own, 1, MPI_DOUBLE, root, state->comm)));
     for (int k = 0; k < state->phases.n && state->rank == root && code == EQP_OK; k++) {
         code = eqp__evaluation_own(traced->turn[k], own);
     }
@@ -183,17 +182,15 @@ done:
 int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp__traced *traced)
 {
     double bytes = 0.0;
-    int code = EQP_OK;
 
     for (int k = 0; k < state->phases.n; k++) {
-        EQP_TRY(trace_turn(state, trial, k, root, &traced->turn[k], &bytes));
+        EQP__CHECK(trace_turn(state, trial, k, root, &traced->turn[k], &bytes));
     }
     state->ntraced++;
     if (state->what->in_run && state->what->options.memory.known) {
-        EQP_TRY(tell_own(state, root, traced));
+        EQP__CHECK(tell_own(state, root, traced));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads)
@@ -233,14 +230,11 @@ static eqp_cycle cycle_of(const eqp_compared *row)
 int eqp__whatif_evaluate_by(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
                             const eqp_exchange_plan *plan, eqp_compared *row)
 {
-    int code;
-
     row->phases = state->phases;
-    EQP_TRY(eqp_evaluation_cycle(state->phases.n, state->phases.times, traced->turn, network, plan, row->phase,
-                                 &row->evaluated));
+    EQP__CHECK(eqp_evaluation_cycle(state->phases.n, state->phases.times, traced->turn, network, plan, row->phase,
+                                    &row->evaluated));
     row->cycle = cycle_of(row);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__whatif_evaluate(const eqp_whatif_state *state, const eqp__traced *traced, const eqp_network *network,
@@ -253,7 +247,7 @@ int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row)
 {
     eqp_compared told = *row;
 
-    EQP__FAIL_IF(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, root, state->comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, root, state->comm)));
     row->evaluated = told.evaluated;
     row->phases = told.phases;
     row->cycle = told.cycle;

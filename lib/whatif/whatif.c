@@ -117,15 +117,9 @@ static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *m
     double *centre = NULL, *speed = NULL;
     int code = what->problem->assign == NULL ? EQP_ERR_ARGUMENT : EQP_OK;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&part, owners->n, sizeof *part);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&centre, 3 * owners->n, sizeof *centre);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&speed, trial->nparts, sizeof *speed);
-    }
+    code = code ? code : eqp_array_create(&part, owners->n, sizeof *part);
+    code = code ? code : eqp_array_create(&centre, 3 * owners->n, sizeof *centre);
+    code = code ? code : eqp_array_create(&speed, trial->nparts, sizeof *speed);
     EQP_TRY(eqp_agree(state->comm, code, NULL));
     for (int64_t o = 0; o < owners->n; o++) {
         memcpy(centre + 3 * o, owners->owner[o].centre, 3 * sizeof *centre);
@@ -221,22 +215,21 @@ static int assign_and_refine(eqp_whatif_state *state, eqp_assignment *assignment
 {
     const eqp_map_options options = options_of(state, trial);
     bool hopeless = false;
-    int code;
 
-    EQP_TRY(assign_within(state, assignment, base, &hopeless, message));
-    EQP_TRY(eqp__assignment_take(assignment, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
+    EQP__CHECK(assign_within(state, assignment, base, &hopeless, message));
+    EQP__CHECK(eqp__assignment_take(assignment, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
     if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
-        EQP_TRY(eqp__refine_loads(state, assignment, base, options.imbalance_tol, trial, summary, message));
+        EQP__CHECK(eqp__refine_loads(state, assignment, base, options.imbalance_tol, trial, summary, message));
     }
     if (options.how.even) {
-        EQP_TRY(eqp__refine_step(state, assignment, base, network, trial, summary, message));
+        EQP__CHECK(eqp__refine_step(state, assignment, base, network, trial, summary, message));
     }
     if (is_capped(state) && !(options.how.even && eqp__row_fits(&trial->row))) {
-        EQP_TRY(eqp__refine_memory(state, assignment, base, network, (options.method->flags & EQP_NEEDS_WEIGHTS) != 0,
-                                   hopeless, trial, summary, message));
+        EQP__CHECK(eqp__refine_memory(state, assignment, base, network,
+                                      (options.method->flags & EQP_NEEDS_WEIGHTS) != 0, hopeless, trial, summary,
+                                      message));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_map_made *summary,

@@ -66,9 +66,7 @@ static int create_empty(eqp_boxes_kind kind, const double low[3], const double h
     int code = check_counts(kind, n);
     eqp_boxes *boxes = NULL;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&boxes, 1, sizeof *boxes);
-    }
+    code = code ? code : eqp_array_create(&boxes, 1, sizeof *boxes);
     if (code == EQP_OK) {
         boxes->kind = kind;
         boxes->parts = n[0] * n[1] * n[2];

@@ -163,9 +163,7 @@ int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxe
         return EQP_OK;
     }
     code = eqp_array_create(&sum, boxes->n[d], sizeof *sum);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&before, boxes->n[d] + 1, sizeof *before);
-    }
+    code = code ? code : eqp_array_create(&before, boxes->n[d] + 1, sizeof *before);
     EQP_TRY(code);
     limit.cell = options->cell[d] > 0 ? options->cell_fraction * options->cell[d] : HUGE_VAL;
     limit.fraction = options->slab_fraction;

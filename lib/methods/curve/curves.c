@@ -53,7 +53,7 @@ static int gather_shape(MPI_Comm comm, int rank, int nranks, runs *r, int64_t *i
 {
     int64_t before = 0;
 
-    EQP__FAIL_IF(MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm)));
     for (int k = 0; k < nranks; k++) {
         r->before += k < rank ? items[k] : 0;
         r->total += items[k];
@@ -209,7 +209,7 @@ int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int npar
     for (int64_t i = 0; mine && i < items->n; i++) {
         mine = items->part_now[i] >= 0 && items->part_now[i] < nparts;
     }
-    return MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm));
 }
 
 int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)

@@ -47,12 +47,8 @@ static int chain_open(chain *c, int64_t n, const double *load, int nparts, const
     double *prefix = NULL;
     int code = n < 0 || (n > 0 && !load) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
 
-    if (!code) {
-        code = eqp_array_create(&prefix, n + 1, sizeof *prefix);
-    }
-    if (!code) {
-        code = sum_up(n, load, prefix);
-    }
+    code = code ? code : eqp_array_create(&prefix, n + 1, sizeof *prefix);
+    code = code ? code : sum_up(n, load, prefix);
     if (code) {
         free(prefix);
         return code;
@@ -260,9 +256,7 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
 
     EQP__CHECK(code);
     code = eqp_array_create(&cut, (int64_t)nparts + 1, sizeof *cut);
-    if (!code) {
-        code = eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);
-    }
+    code = code ? code : eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);
     EQP_TRY(code);
     c.have = have;
     ideal_cuts(&c, cut);

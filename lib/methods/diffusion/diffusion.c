@@ -33,11 +33,10 @@ int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, do
                         eqp__diffusion *d)
 {
     const int nparts = graph->nparts;
-    int code;
 
     d->graph = *graph;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d->scale, nparts), EQP__ARRAY(d->load, nparts), EQP__ARRAY(d->relative, nparts),
-                        EQP__ARRAY(d->rate, graph->neighbour_first[nparts])));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(d->scale, nparts), EQP__ARRAY(d->load, nparts), EQP__ARRAY(d->relative, nparts),
+                           EQP__ARRAY(d->rate, graph->neighbour_first[nparts])));
     d->mean = 0.0;
     for (int p = 0; p < nparts; p++) {
         d->scale[p] = eqp__share_scale(share, nparts, p);
@@ -49,8 +48,7 @@ int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, do
             d->rate[k] = gamma * fmin(d->scale[p], d->scale[graph->neighbour[k]]);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__diffusion_close(eqp__diffusion *d)
@@ -155,14 +153,11 @@ static double step_as_printed(eqp__diffusion *d, crowd *c)
 
 static int open_crowd(const eqp_part_graph_view *g, crowd *c)
 {
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->elements, g->nparts), EQP__ARRAY(c->per_load, g->nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(c->elements, g->nparts), EQP__ARRAY(c->per_load, g->nparts)));
     for (int p = 0; p < g->nparts; p++) {
         c->elements[p] = (double)g->elements[p];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Simulates the steps. record: [2][steps] largest load, most elements received; above: steps that began above the

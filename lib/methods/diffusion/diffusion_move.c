@@ -55,20 +55,12 @@ static double edge_weight_of(const eqp_elements *e, int64_t k)
 /* Allocates the arrays used in all rounds. */
 static int open_mover(const eqp_elements *e, int nparts, mover *m)
 {
-    int code;
-
     m->e = e;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->part, e->n), EQP__ARRAY(m->load, nparts), EQP__ARRAY(m->count, nparts),
-                        EQP__ARRAY(m->touch, nparts), EQP__ARRAY(m->listed, e->n), EQP__ARRAY(m->now.element, e->n),
-                        EQP__ARRAY(m->next.element, e->n), EQP__ARRAY(m->candidates, e->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->part, e->n), EQP__ARRAY(m->load, nparts), EQP__ARRAY(m->count, nparts),
+                           EQP__ARRAY(m->touch, nparts), EQP__ARRAY(m->listed, e->n), EQP__ARRAY(m->now.element, e->n),
+                           EQP__ARRAY(m->next.element, e->n), EQP__ARRAY(m->candidates, e->n)));
     memcpy(m->part, e->part, (size_t)e->n * sizeof *m->part);
-done:
-    return code;
-}
-
-static void close_mover(mover *m)
-{
-    EQP__FREE(m->part, m->load, m->count, m->touch, m->listed, m->now.element, m->next.element, m->candidates);
+    return EQP_OK;
 }
 
 /* Load still to give over link k. */
@@ -313,6 +305,6 @@ int eqp_diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffu
     }
     memcpy(part, m.part, (size_t)elements->n * sizeof *part);
 done:
-    close_mover(&m);
+    EQP__FREE(m.part, m.load, m.count, m.touch, m.listed, m.now.element, m.next.element, m.candidates);
     return code;
 }

@@ -4,6 +4,7 @@
  *
  * Items that share pins are neighbours; without pins, items that are near each other are. A part without items has no
  * neighbours that could give it any, so each such part gets an item first. */
+#include "base/internal.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/links.h"
 #include "methods/frame/repair_all.h"
@@ -67,18 +68,16 @@ static int assign_diffusion(MPI_Comm comm, const eqp_balance_items *items, const
 {
     eqp_balance_result filled;
     eqp_part_loads loads;
-    int code;
 
-    EQP_TRY(eqp__present_parts(comm, items, options, part));
-    EQP_TRY(eqp__repair_all(comm, items, options, DBL_MAX, part, &filled));
-    EQP_TRY(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__present_parts(comm, items, options, part));
+    EQP__CHECK(eqp__repair_all(comm, items, options, DBL_MAX, part, &filled));
+    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
     result->repaired = filled.repaired;
     if (loads.imbalance > diffusion_of(options).threshold) {
-        EQP_TRY(
+        EQP__CHECK(
             eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__POINTS_WITHOUT_PINS, diffuse, part, result));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static const eqp_option own_options[] = {

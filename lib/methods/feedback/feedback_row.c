@@ -35,11 +35,6 @@ static int open_step(step *s)
     return eqp_agree(s->comm, code, NULL);
 }
 
-static void close_step(step *s)
-{
-    EQP__FREE(s->load, s->density);
-}
-
 static int cut_by_count(const step *s, int *part)
 {
     for (int64_t i = 0; i < s->items->n; i++) {
@@ -155,7 +150,7 @@ static int assign_feedback(MPI_Comm comm, const eqp_balance_items *items, const 
 
     (void)result;
     code = code ? code : options->part_load ? follow(&s, part) : settle(&s, part);
-    close_step(&s);
+    EQP__FREE(s.load, s.density);
     return code;
 }
 

@@ -32,11 +32,6 @@ typedef struct step {
     char *items;          /* received data */
 } step;
 
-static void step_free(step *s)
-{
-    EQP__FREE(s->bound, s->request, s->to, s->all, s->items);
-}
-
 /* Fingerprint of a number and the options. Ranks with different options would reach different verdicts and deadlock in
  * different calls. */
 static int64_t print_of(int64_t number, const eqp_feedback_options *o)
@@ -87,8 +82,7 @@ static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *st
     const told mine = {s->me.load, share->low, share->high, share->best_low, share->best_high};
     int64_t max = 0;
 
-    EQP__FAIL_IF(MPI_Allgather(&mine, TOLD, MPI_INT64_T, s->all, TOLD, MPI_INT64_T, s->comm) != MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allgather(&mine, TOLD, MPI_INT64_T, s->all, TOLD, MPI_INT64_T, s->comm)));
     EQP__FAIL_IF(!are_ranges(s->me.nranks, s->all), EQP_ERR_ARGUMENT);
     for (int r = 0; r < s->me.nranks; r++) {
         const int64_t load = s->all[r].load;
@@ -254,7 +248,7 @@ int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *da
     }
     code = open_step(&s, load, item_size, data ? &items : NULL, verdict ? share : NULL);
     code = code ? code : balance(&s, item_size, &items, share, &said);
-    step_free(&s);
+    EQP__FREE(s.bound, s.request, s.to, s.all, s.items);
     if (!code) {
         *verdict = said;
         if (data && item_size > 0) {

@@ -177,18 +177,16 @@ static int assign_gathered(MPI_Comm comm, const eqp_method *method, const eqp_ba
                              (method->flags & EQP_NEEDS_POINTS ? EQP__POINTS : 0) |
                              (method->flags & EQP_NEEDS_SOURCES ? EQP__SOURCES : 0) |
                              (method->flags & EQP_NEEDS_PINS ? EQP__PINS : 0);
-    int code;
 
     for (int64_t i = 0; i < items->n; i++) {
         const int now = items->part_now != NULL ? items->part_now[i] : -1;
         part[i] = now < options->nparts ? now : -1;
     }
-    EQP_TRY(eqp__gather_and_assign(comm, items, options, columns, method->assign_alone, part, result));
+    EQP__CHECK(eqp__gather_and_assign(comm, items, options, columns, method->assign_alone, part, result));
     if (!(method->flags & (EQP_SHAPED | EQP_REFINES))) {
-        EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+        EQP__CHECK(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Scalars that describe() sums in addition to the values per part. */
@@ -232,11 +230,6 @@ static int complete_open(const eqp_balance_items *items, const eqp_balance_optio
     return code;
 }
 
-static void complete_close(complete *c)
-{
-    EQP__FREE(c->particles, c->weight, c->part, c->sums, c->count);
-}
-
 /* Balance of the phases. No communication unless items have loads per phase. */
 static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, bool cycles,
                           const int *part, eqp_balance_result *r)
@@ -273,7 +266,6 @@ static int describe(MPI_Comm comm, const complete *c, const double *given, const
     double *const load = c->sums, *const rest = load + o->nparts, *const count = rest + o->nparts;
     double *const few = count + o->nparts;
     eqp_part_loads loads;
-    int code = EQP_OK;
 
     memset(c->sums, 0, (3 * (size_t)o->nparts + FEW) * sizeof *c->sums);
     for (int64_t i = 0; i < t->n; i++) {
@@ -288,13 +280,13 @@ static int describe(MPI_Comm comm, const complete *c, const double *given, const
         }
     }
     few[0] = (double)t->n;
-    EQP_TRY(eqp__sum_exact(comm, 3 * (int64_t)o->nparts + FEW, c->sums));
+    EQP__CHECK(eqp__sum_exact(comm, 3 * (int64_t)o->nparts + FEW, c->sums));
     for (int p = 0; p < o->nparts; p++) {
         load[p] += rest[p];
         c->count[p] = (int64_t)count[p];
     }
     eqp__part_loads_finish(o->nparts, o->share, load, c->count, &loads);
-    EQP_TRY(isfinite(loads.total) ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP__CHECK(isfinite(loads.total) ? EQP_OK : EQP_ERR_OVERFLOW);
     r->imbalance = loads.imbalance;
     r->load_max = loads.max;
     r->load_mean = loads.mean;
@@ -306,8 +298,7 @@ static int describe(MPI_Comm comm, const complete *c, const double *given, const
     r->within = r->imbalance <= o->imbalance_tol + EQP__IMBALANCE_SLACK;
     r->curve_better = !r->within && r->imbalance_curve < r->imbalance;
     r->imbalance_unrepaired = isnan(r->imbalance_unrepaired) ? r->imbalance : r->imbalance_unrepaired;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__balance_same(const eqp_method *method, const eqp_balance_options *o, eqp__same same[EQP__BALANCE_SAME])
@@ -426,7 +417,7 @@ done:
     if (code && message->text[0] == '\0') {
         eqp_message_set(message, "balance: method %s: %s", method ? method->name : "", eqp_error_text(code));
     }
-    complete_close(&c);
+    EQP__FREE(c.particles, c.weight, c.part, c.sums, c.count);
     return code;
 }
 

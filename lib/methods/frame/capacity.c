@@ -68,11 +68,10 @@ static int64_t cut_pieces(level *v, const int *part, double weight, double size)
 static int level_open(const eqp__capping *in, const int *part, int halvings, double goal, level *v)
 {
     double weight = 0.0, size = 0.0;
-    int code;
 
     *v = (level){.in = in, .goal = goal, .last = halvings > SHORTEST};
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->first, in->n + 1), EQP__ARRAY(v->weight, in->n), EQP__ARRAY(v->size, in->n),
-                        EQP__ARRAY(v->part, in->n), EQP__ARRAY(v->fill, in->nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->first, in->n + 1), EQP__ARRAY(v->weight, in->n), EQP__ARRAY(v->size, in->n),
+                           EQP__ARRAY(v->part, in->n), EQP__ARRAY(v->fill, in->nparts)));
     for (int64_t i = 0; i < in->n; i++) {
         weight += in->weight[i];
         size += (double)in->size[i];
@@ -80,9 +79,7 @@ static int level_open(const eqp__capping *in, const int *part, int halvings, dou
     const double even = ldexp(1.0 / in->nparts, -halvings);
     v->m = (eqp__repairing){.weight = v->weight, .nparts = in->nparts};
     v->m.n = cut_pieces(v, part, weight * even, size * even);
-    EQP_TRY(eqp__repair_open(&v->m, in->share, in->imbalance_tol, v->part, weight));
-done:
-    return code;
+    return eqp__repair_open(&v->m, in->share, in->imbalance_tol, v->part, weight);
 }
 
 /* Copies the pieces' parts to the items. */
@@ -315,27 +312,25 @@ done:
 static int run(const eqp__capping *in, double goal, int *part, bool *fit, eqp__capped *r)
 {
     bool exhausted = false;
-    int code = EQP_OK;
 
     for (int halvings = LONGEST; halvings <= SHORTEST + SHORTER; halvings += SHORTER) {
-        EQP_TRY(run_level(in, halvings, goal, part, fit));
+        EQP__CHECK(run_level(in, halvings, goal, part, fit));
     }
     if (!*fit) {
-        EQP_TRY(eqp__capacity_bounds(in, &r->proven, &r->why));
+        EQP__CHECK(eqp__capacity_bounds(in, &r->proven, &r->why));
     }
     if (!*fit && !r->proven) {
-        EQP_TRY(eqp__capacity_pack(in, part, fit, &exhausted));
+        EQP__CHECK(eqp__capacity_pack(in, part, fit, &exhausted));
         if (exhausted) {
             r->proven = true;
             eqp_message_set(&r->why, "proven: a search of all assignments has found none");
         } else if (*fit) {
-            EQP_TRY(run_level(in, SHORTEST + SHORTER, goal, part, fit));
+            EQP__CHECK(run_level(in, SHORTEST + SHORTER, goal, part, fit));
         } else {
             eqp_message_set(&r->why, "no assignment was found, and no lower bound proves that there is none");
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__capacity_repair(const eqp__capping *in, int *part, eqp__capped *result)

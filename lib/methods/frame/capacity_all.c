@@ -2,12 +2,12 @@
 /* Capacities for distributed items: if a part exceeds its capacity, rank 0 repairs the whole assignment. */
 #include "methods/frame/capacity_all.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/capacity.h"
 #include "methods/frame/gather.h"
 
 #include <equipoise/more/assign.h>
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/par.h>
 
@@ -90,13 +90,10 @@ static int repair(const eqp_balance_items *items, const eqp_balance_options *opt
 {
     const eqp__capping in = capping_of(items, options);
     eqp__capped capped = {.fits = false};
-    int code;
 
-    EQP_TRY(eqp__capacity_repair(&in, part, &capped));
+    EQP__CHECK(eqp__capacity_repair(&in, part, &capped));
     result->repaired += capped.moved;
-    EQP_TRY(capped.fits ? EQP_OK : refuse(items, options, part, &capped.why));
-done:
-    return code;
+    return capped.fits ? EQP_OK : refuse(items, options, part, &capped.why);
 }
 
 /* For methods with EQP_SHAPED, whose parts cannot change: adds a proof, if there is one, that no assignment fits. */
@@ -105,16 +102,13 @@ static int prove(const eqp_balance_items *items, const eqp_balance_options *opti
 {
     const eqp__capping in = capping_of(items, options);
     eqp__capped capped = {.fits = false};
-    int code;
 
     (void)result;
-    EQP_TRY(eqp__capacity_bounds(&in, &capped.proven, &capped.why));
+    EQP__CHECK(eqp__capacity_bounds(&in, &capped.proven, &capped.why));
     if (!capped.proven) {
         eqp_message_set(&capped.why, "the method's parts cannot be changed");
     }
-    EQP_TRY(refuse(items, options, part, &capped.why));
-done:
-    return code;
+    return refuse(items, options, part, &capped.why);
 }
 
 int eqp__capacity_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, bool mend,
@@ -122,15 +116,13 @@ int eqp__capacity_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
 {
     eqp_part_loads loads;
     bool full;
-    int code;
 
-    EQP_TRY(is_full(comm, items, options, part, &full));
+    EQP__CHECK(is_full(comm, items, options, part, &full));
     if (!full) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
-    EQP_TRY(eqp__gather_and_assign(comm, items, options, EQP__SIZES, mend ? repair : prove, part, result));
+    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__SIZES, mend ? repair : prove, part, result));
     result->imbalance_unrepaired = isnan(result->imbalance_unrepaired) ? loads.imbalance : result->imbalance_unrepaired;
-done:
-    return code;
+    return EQP_OK;
 }

@@ -2,7 +2,7 @@
 /* Proofs that items do not fit: lower bounds of bin packing, for bins of different capacities. */
 #include "methods/frame/capacity.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -120,10 +120,9 @@ static int falling(const void *a, const void *b)
 static int find_sizes(const eqp__capping *in, int64_t **size, int64_t *n)
 {
     int64_t all = 0;
-    int code;
 
     *n = 0;
-    EQP_TRY(eqp_array_create(size, in->n, sizeof **size));
+    EQP__CHECK(eqp_array_create(size, in->n, sizeof **size));
     for (int64_t i = 0; i < in->n; i++) {
         if (in->size[i] > 0) {
             (*size)[all++] = in->size[i];
@@ -135,8 +134,7 @@ static int find_sizes(const eqp__capping *in, int64_t **size, int64_t *n)
             (*size)[(*n)++] = (*size)[i];
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__capacity_bounds(const eqp__capping *in, bool *broken, eqp_message *why)

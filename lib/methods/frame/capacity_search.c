@@ -33,11 +33,9 @@ static int by_falling_size(const void *a, const void *b)
 
 static int packing_open(const eqp__capping *in, packing *k)
 {
-    int code;
-
     *k = (packing){.in = in};
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(k->item, in->n), EQP__ARRAY(k->left, in->n + 1), EQP__ARRAY(k->room, in->nparts),
-                        EQP__ARRAY(k->tried, in->n + 1), EQP__ARRAY(k->choice, in->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(k->item, in->n), EQP__ARRAY(k->left, in->n + 1), EQP__ARRAY(k->room, in->nparts),
+                           EQP__ARRAY(k->tried, in->n + 1), EQP__ARRAY(k->choice, in->n)));
     memcpy(k->room, in->capacity, (size_t)in->nparts * sizeof *k->room);
     for (int64_t i = 0; i < in->n; i++) {
         if (in->size[i] > 0) {
@@ -48,13 +46,7 @@ static int packing_open(const eqp__capping *in, packing *k)
     for (int64_t d = k->n - 1; d >= 0; d--) {
         k->left[d] = k->left[d + 1] + k->item[d].size;
     }
-done:
-    return code;
-}
-
-static void packing_close(packing *k)
-{
-    EQP__FREE(k->item, k->left, k->room, k->tried, k->choice);
+    return EQP_OK;
 }
 
 /* The next part to try for an item: the one with the least sufficient room above tried[depth], since parts with equal
@@ -111,6 +103,6 @@ int eqp__capacity_pack(const eqp__capping *in, int *part, bool *found, bool *exh
         part[k.item[d].item] = k.choice[d];
     }
 done:
-    packing_close(&k);
+    EQP__FREE(k.item, k.left, k.room, k.tried, k.choice);
     return code;
 }

@@ -37,11 +37,10 @@ int eqp_cycle_of_parts(int nparts, const double *load, int nphases, const double
 {
     eqp_cycle c = {.worst = 0};
     double work = 0, wait = 0;
-    int code;
 
-    EQP_TRY(load && cycle ? eqp__phases_check(nphases, times) : EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp__shares_check(nparts, share));
-    EQP_TRY(check_loads(nparts, nphases, load));
+    EQP__CHECK(load && cycle ? eqp__phases_check(nphases, times) : EQP_ERR_ARGUMENT);
+    EQP__CHECK(eqp__shares_check(nparts, share));
+    EQP__CHECK(check_loads(nparts, nphases, load));
     for (int k = 0; k < nphases; k++) {
         double total = 0, most = 0;
         for (int p = 0; p < nparts; p++) {
@@ -58,11 +57,10 @@ int eqp_cycle_of_parts(int nparts, const double *load, int nphases, const double
             c.worst_phase = k;
         }
     }
-    EQP_TRY(isfinite(work) && isfinite(wait) ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP__CHECK(isfinite(work) && isfinite(wait) ? EQP_OK : EQP_ERR_OVERFLOW);
     c.efficiency = wait > 0 ? work / wait : 1;
     *cycle = c;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,

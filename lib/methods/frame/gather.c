@@ -64,15 +64,13 @@ static int bring_pins(gathered *g, const eqp_balance_items *items, bool weighted
 {
     const int64_t mine = items->n > 0 ? items->pin_first[items->n] : 0;
     int64_t all;
-    int code;
 
-    EQP_TRY(bring_pin_first(g, items));
-    EQP_TRY(eqp__collect_announce(&g->way, mine, &all));
-    EQP_TRY(bring(g, all, sizeof *items->pin, items->pin, &g->items.pin));
-    EQP_TRY(weighted ? bring(g, all, sizeof *items->pin_weight, items->pin_weight, &g->items.pin_weight) : EQP_OK);
-    EQP_TRY(eqp__collect_announce(&g->way, items->n, &all)); /* parts return item by item */
-done:
-    return code;
+    EQP__CHECK(bring_pin_first(g, items));
+    EQP__CHECK(eqp__collect_announce(&g->way, mine, &all));
+    EQP__CHECK(bring(g, all, sizeof *items->pin, items->pin, &g->items.pin));
+    EQP__CHECK(weighted ? bring(g, all, sizeof *items->pin_weight, items->pin_weight, &g->items.pin_weight) : EQP_OK);
+    EQP__CHECK(eqp__collect_announce(&g->way, items->n, &all)); /* parts return item by item */
+    return EQP_OK;
 }
 
 static int gather(gathered *g, const eqp_balance_items *t, int nphases, unsigned columns, const int *part)
@@ -81,10 +79,9 @@ static int gather(gathered *g, const eqp_balance_items *t, int nphases, unsigned
     int64_t any[4] = {pins ? t->pin_first[t->n] : 0, pins && t->pin_weight != NULL, t->n > 0 && t->size != NULL,
                       t->n > 0 && t->source != NULL};
     eqp_balance_items *const all = &g->items;
-    int code;
 
-    EQP_TRY(eqp__collect_announce(&g->way, t->n, &all->n));
-    EQP_TRY(columns & (EQP__PINS | EQP__SIZES | EQP__SOURCES) ? eqp_sum_int64(g->way.comm, 4, any) : EQP_OK);
+    EQP__CHECK(eqp__collect_announce(&g->way, t->n, &all->n));
+    EQP__CHECK(columns & (EQP__PINS | EQP__SIZES | EQP__SOURCES) ? eqp_sum_int64(g->way.comm, 4, any) : EQP_OK);
     const bool has_pins = (columns & EQP__PINS) && any[0] > 0 && any[0] <= MOST_PINS;
     const bool has_points = (columns & EQP__POINTS) || ((columns & EQP__POINTS_WITHOUT_PINS) && !has_pins);
     const struct {
@@ -104,11 +101,9 @@ static int gather(gathered *g, const eqp_balance_items *t, int nphases, unsigned
                    &all->phase_load}};
 
     for (size_t k = 0; k < sizeof column / sizeof column[0]; k++) {
-        EQP_TRY(column[k].wanted ? bring(g, all->n, column[k].size, column[k].mine, column[k].array) : EQP_OK);
+        EQP__CHECK(column[k].wanted ? bring(g, all->n, column[k].size, column[k].mine, column[k].array) : EQP_OK);
     }
-    EQP_TRY(has_pins ? bring_pins(g, t, any[1] > 0) : EQP_OK);
-done:
-    return code;
+    return has_pins ? bring_pins(g, t, any[1] > 0) : EQP_OK;
 }
 
 /* Agrees on the code of `alone`, with its message, and brings rank 0's result to all ranks. Collective. */

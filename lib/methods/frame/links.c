@@ -42,10 +42,9 @@ int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links)
 {
     const eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
     const int64_t nedges = g.npins - g.nedges;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(links->first, g.nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),
-                        EQP__ARRAY(links->weight, 2 * nedges)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(links->first, g.nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),
+                           EQP__ARRAY(links->weight, 2 * nedges)));
     for (int64_t e = 0; e < g.nedges; e++) {
         for (int64_t k = g.edge_first[e] + 1; k < g.edge_first[e + 1]; k++) {
             links->first[g.edge_vertex[k - 1] + 1]++;
@@ -58,8 +57,7 @@ int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links)
             put_edge(links, g.edge_vertex[k - 1], g.edge_vertex[k], g.edge_weight[e]);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* near[i * most + k]: the items nearest to item i, padded with -1. */

@@ -23,19 +23,17 @@ int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight)
 {
     double most = 0.0, total = (double)n;
     int64_t least;
-    int code;
 
     for (int64_t i = 0; i < n; i++) {
         most = fmax(most, weight[i]);
     }
     least = ~eqp__rank_of_double(most);
-    EQP_TRY(eqp__meet(comm, EQP_OK, 1, &least, 1, &total, NULL));
+    EQP__CHECK(eqp__meet(comm, EQP_OK, 1, &least, 1, &total, NULL));
     const double quantum = eqp__quantum(eqp__double_of_rank(~least), total);
     for (int64_t i = 0; i < n; i++) {
         weight[i] = eqp__round_to(quantum, weight[i]);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
@@ -73,7 +71,7 @@ static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre,
     EQP__CHECK(eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL));
     ends[0] = sums->max;
     ends[1] = -sums->min;
-    EQP__FAIL_IF(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm)));
     sums->max = all[0];
     sums->min = -all[1];
     return eqp__sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);

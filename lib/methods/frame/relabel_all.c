@@ -24,7 +24,7 @@ static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *ite
         code = eqp_overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
     }
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)));
     for (int r = 0; r < nranks; r++) {
         total += count[r];
     }

@@ -2,6 +2,7 @@
 /* Repair of a distributed assignment. Rank 0 does the work: few items move. */
 #include "methods/frame/repair_all.h"
 
+#include "base/internal.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/rows.h"
 #include "methods/frame/shares.h"
@@ -32,19 +33,17 @@ int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
     eqp_balance_options here = *options;
     eqp_part_loads loads;
     int64_t total;
-    int code;
 
     here.imbalance_tol = imbalance_tol;
-    EQP_TRY(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
-    EQP_TRY(eqp_scan_int64(comm, items->n, NULL, &total));
+    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp_scan_int64(comm, items->n, NULL, &total));
     result->imbalance_unrepaired = loads.imbalance;
     result->repaired = 0;
     const bool fillable = loads.empty > 0 && total > options->nparts - loads.empty;
     if (fillable || loads.imbalance > imbalance_tol + EQP__IMBALANCE_SLACK) {
-        EQP_TRY(eqp__gather_and_assign(comm, items, &here, EQP__PINS, repair, part, result));
+        EQP__CHECK(eqp__gather_and_assign(comm, items, &here, EQP__PINS, repair, part, result));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Repairs the present parts, or the parts of the curve if present ones are unknown. */

@@ -341,7 +341,6 @@ static int read_word(const reading *how, const char *word, eqp_choice *choice, e
     eqp_choice made = {.options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     char copy[EQP_WORD_LETTERS + 1], *colon, *next;
     uint64_t said = 0;
-    int code = EQP_OK;
 
     EQP__FAIL_IF(strlen(word) >= sizeof copy,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "'%.40s...' is longer than %d letters", word, EQP_WORD_LETTERS));
@@ -364,13 +363,12 @@ static int read_word(const reading *how, const char *word, eqp_choice *choice, e
         if (next) {
             *next++ = '\0';
         }
-        EQP_TRY(read_piece(piece, how->of_call != NULL, &said, &made, message));
+        EQP__CHECK(read_piece(piece, how->of_call != NULL, &said, &made, message));
     }
-    EQP_TRY(check_options(&made, message));
+    EQP__CHECK(check_options(&made, message));
     made.options.homes = made.options.maps ? 1 : made.options.homes;
     *choice = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,
@@ -422,16 +420,14 @@ static int add_word(word_list *list, const char *text)
 static int add_all(word_list *list)
 {
     const eqp_method *row;
-    int code = EQP_OK;
 
     for (int i = 0; (row = eqp_methods_at(list->own, i)); i++) {
         /* A name refers to the first row that has it. */
         if (!(row->flags & EQP_KEEPS) && eqp_methods_find(list->own, row->name) == row) {
-            EQP_TRY(add_word(list, row->name));
+            EQP__CHECK(add_word(list, row->name));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Length of a word: up to the first comma that is not followed by NAME=VALUE. */
@@ -453,8 +449,6 @@ static size_t word_length(const char *text)
 
 static int add_words(word_list *list, const char *text)
 {
-    int code = EQP_OK;
-
     for (const char *at = text;; at++) {
         const size_t length = word_length(at);
         char word[200];
@@ -462,14 +456,13 @@ static int add_words(word_list *list, const char *text)
         snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, at);
         EQP__FAIL_IF(length == 0, EQP__SAY(list->message, EQP_ERR_ARGUMENT,
                                            "'%.100s' is not a list with commas: an item is empty", text));
-        EQP_TRY(strcmp(word, "all") == 0 ? add_all(list) : add_word(list, word));
+        EQP__CHECK(strcmp(word, "all") == 0 ? add_all(list) : add_word(list, word));
         at += length;
         if (*at == '\0') {
             break;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_choices_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *words, int *n,

@@ -25,11 +25,9 @@ typedef struct passing {
 
 static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
 {
-    int code;
-
     p->g = eqp_hypergraph_arrays(graph);
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g.nedges), EQP__ARRAY(p->place, p->g.nedges),
-                        EQP__ARRAY(p->weight, p->g.nvertices), EQP__ARRAY(p->neighbour, p->g.nvertices)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g.nedges), EQP__ARRAY(p->place, p->g.nedges),
+                           EQP__ARRAY(p->weight, p->g.nvertices), EQP__ARRAY(p->neighbour, p->g.nvertices)));
     for (int64_t e = 0; e < p->g.nedges; e++) {
         const int64_t most = (p->g.edge_first[e + 1] - p->g.edge_first[e] - 1) / 2;
         for (int s = 0; s < STRIDES; s++) {
@@ -37,13 +35,7 @@ static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
                 1 + (int64_t)eqp_random_below(seed, (uint64_t)p->g.edge_id[e], (uint64_t)s, (uint64_t)most);
         }
     }
-done:
-    return code;
-}
-
-static void passing_close(passing *p)
-{
-    EQP__FREE(p->stride, p->place, p->weight, p->neighbour);
+    return EQP_OK;
 }
 
 static void add(passing *p, int64_t item, double weight)
@@ -77,10 +69,9 @@ static void pass_edge(passing *p, int64_t e)
 static int take_edges(passing *p, int64_t item, int64_t room[2], eqp__links *links)
 {
     const int64_t first = links->first[item], end = first + p->n;
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&links->edge, &room[0], end, sizeof *links->edge));
-    EQP_TRY(eqp_array_reserve(&links->weight, &room[1], end, sizeof *links->weight));
+    EQP__CHECK(eqp_array_reserve(&links->edge, &room[0], end, sizeof *links->edge));
+    EQP__CHECK(eqp_array_reserve(&links->weight, &room[1], end, sizeof *links->weight));
     for (int64_t i = 0; i < p->n; i++) {
         links->edge[first + i] = p->neighbour[i];
         links->weight[first + i] = p->weight[p->neighbour[i]];
@@ -88,8 +79,7 @@ static int take_edges(passing *p, int64_t item, int64_t room[2], eqp__links *lin
     }
     links->first[item + 1] = end;
     p->n = 0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__links_of_cliques(const eqp_hypergraph *graph, uint64_t seed, eqp__links *links)
@@ -107,6 +97,6 @@ int eqp__links_of_cliques(const eqp_hypergraph *graph, uint64_t seed, eqp__links
         EQP_TRY(take_edges(&p, v, room, links));
     }
 done:
-    passing_close(&p);
+    EQP__FREE(p.stride, p.place, p.weight, p.neighbour);
     return code;
 }

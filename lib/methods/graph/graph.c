@@ -29,11 +29,6 @@
 #define ALL_WEIGHT 0x1p30
 #define MOST_EDGES ((int64_t)1 << 30)
 
-static void graph_free(eqp__graph *graph)
-{
-    EQP__FREE(graph->first, graph->edge, graph->edge_weight, graph->weight);
-}
-
 static int32_t whole(double weight, double factor)
 {
     return (int32_t)fmax(1.0, round(weight * factor));
@@ -122,11 +117,11 @@ static int make_graph(const eqp_balance_items *items, const eqp_balance_options 
 {
     const int64_t nedges = links->first[items->n];
     double sum = 0.0;
-    int code;
 
-    EQP_TRY(nedges <= MOST_EDGES && items->n <= MOST_EDGES ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(graph->first, items->n + 1), EQP__ARRAY(graph->edge, nedges),
-                        EQP__ARRAY(graph->edge_weight, nedges), EQP__ARRAY(graph->weight, items->n * graph->nweights)));
+    EQP__CHECK(nedges <= MOST_EDGES && items->n <= MOST_EDGES ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(graph->first, items->n + 1), EQP__ARRAY(graph->edge, nedges),
+                           EQP__ARRAY(graph->edge_weight, nedges),
+                           EQP__ARRAY(graph->weight, items->n * graph->nweights)));
     graph->n = (int32_t)items->n;
     for (int64_t i = 0; i <= items->n; i++) {
         graph->first[i] = (int32_t)links->first[i];
@@ -139,8 +134,7 @@ static int make_graph(const eqp_balance_items *items, const eqp_balance_options 
         graph->edge_weight[e] = whole(links->weight[e] / sum, ALL_WEIGHT);
     }
     weigh_vertices(items, options, graph);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Partitions all items on rank 0. part: the curve's parts in; unchanged if items share no pins. Local. */
@@ -165,7 +159,7 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
         EQP_TRY(eqp__metis_partition(&graph, options, part));
     }
 done:
-    graph_free(&graph);
+    EQP__FREE(graph.first, graph.edge, graph.edge_weight, graph.weight);
     eqp__links_free(&links);
     eqp_hypergraph_free(pins);
     return code;
@@ -176,15 +170,12 @@ int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
 {
     const double tolerance = options->nphases > 1 ? DBL_MAX : options->imbalance_tol;
     int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
-    int code;
 
-    EQP_TRY(eqp_sum_int64(comm, 2, all));
-    EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    EQP__CHECK(eqp_sum_int64(comm, 2, all));
+    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
-        EQP_TRY(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
+        EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
     }
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
-    EQP_TRY(eqp__repair_all(comm, items, options, tolerance, part, result));
-done:
-    return code;
+    EQP__CHECK(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+    return eqp__repair_all(comm, items, options, tolerance, part, result);
 }

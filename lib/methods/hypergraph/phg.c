@@ -212,25 +212,19 @@ static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, cons
     const eqp__interaction_settings own = {quality};
     eqp_balance_options here = *options;
     eqp_balance_result unused = {0};
-    int code;
 
     memcpy(&here.settings, &own, sizeof own);
-    EQP_TRY(eqp__zoltan_check_ids(comm, items->n, items->id, options->message)); /* before indices replace the ids */
-    EQP_TRY(eqp__gather_and_assign(comm, items, &here, EQP__PINS | EQP__SIZES,
-                                   strcmp(approach, "PARTITION") == 0 ? start_alone : refine_alone, part, &unused));
-done:
-    return code;
+    EQP__CHECK(eqp__zoltan_check_ids(comm, items->n, items->id, options->message)); /* before indices replace the ids */
+    return eqp__gather_and_assign(comm, items, &here, EQP__PINS | EQP__SIZES,
+                                  strcmp(approach, "PARTITION") == 0 ? start_alone : refine_alone, part, &unused);
 }
 
 int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *approach, double quality, int64_t most_on_root, int *part)
 {
     int64_t npins = items->n > 0 ? items->pin_first[items->n] : 0;
-    int code;
 
-    EQP_TRY(eqp_sum_int64(comm, 1, &npins));
-    EQP_TRY(npins <= most_on_root ? partition_on_root(comm, items, options, approach, quality, part)
-                                  : partition(comm, items, options, approach, quality, part));
-done:
-    return code;
+    EQP__CHECK(eqp_sum_int64(comm, 1, &npins));
+    return npins <= most_on_root ? partition_on_root(comm, items, options, approach, quality, part)
+                                 : partition(comm, items, options, approach, quality, part);
 }

@@ -89,20 +89,18 @@ static void fill_bins(levels *v)
 
 static int levels_open(const eqp__levelling *in, levels *v)
 {
-    int code;
-
     v->in = in;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->item, in->n), EQP__ARRAY(v->have, (int64_t)in->nparts * in->nphases),
-                        EQP__ARRAY(v->count, in->nparts), EQP__ARRAY(v->load, in->n), EQP__ARRAY(v->before, in->nparts),
-                        EQP__ARRAY(v->cut, (int64_t)in->nparts + 1), EQP__ARRAY(v->part, in->n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->item, in->n), EQP__ARRAY(v->have, (int64_t)in->nparts * in->nphases),
+                           EQP__ARRAY(v->count, in->nparts), EQP__ARRAY(v->load, in->n),
+                           EQP__ARRAY(v->before, in->nparts), EQP__ARRAY(v->cut, (int64_t)in->nparts + 1),
+                           EQP__ARRAY(v->part, in->n)));
     for (int b = 0; b < in->nphases; b++) {
-        EQP_TRY(EQP__ARRAYS(EQP__ARRAY(v->run[b].begin, in->nparts), EQP__ARRAY(v->run[b].end, in->nparts),
-                            EQP__ARRAY(v->run[b].part, in->nparts)));
+        EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->run[b].begin, in->nparts), EQP__ARRAY(v->run[b].end, in->nparts),
+                               EQP__ARRAY(v->run[b].part, in->nparts)));
     }
     order_phases(v);
     fill_bins(v);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void levels_close(levels *v)
@@ -207,15 +205,12 @@ static void give_runs(levels *v, int bin)
  * The load that a part still needs depends on its run, so the bin is cut again in the new order. */
 static int level_bin(levels *v, int bin, const int *order)
 {
-    int code;
-
     memcpy(v->run[bin].part, order, (size_t)v->in->nparts * sizeof *order);
-    EQP_TRY(cut_bin(v, bin));
-    EQP_TRY(match_runs(v, bin));
-    EQP_TRY(cut_bin(v, bin));
+    EQP__CHECK(cut_bin(v, bin));
+    EQP__CHECK(match_runs(v, bin));
+    EQP__CHECK(cut_bin(v, bin));
     give_runs(v, bin);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int level_bins(levels *v)
@@ -251,16 +246,13 @@ static int measure(const eqp__levelling *in, const int *part, double *efficiency
 /* Parts of the plain weighted curve. cut: [nparts + 1] work. */
 static int cut_curve(const eqp__levelling *in, int64_t *cut, int *part)
 {
-    int code;
-
-    EQP_TRY(eqp_cuts_optimal(in->n, in->weight, in->nparts, in->share, cut, NULL));
+    EQP__CHECK(eqp_cuts_optimal(in->n, in->weight, in->nparts, in->share, cut, NULL));
     for (int p = 0; p < in->nparts; p++) {
         for (int64_t i = cut[p]; i < cut[p + 1]; i++) {
             part[i] = p;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *result)

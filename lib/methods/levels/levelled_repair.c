@@ -61,11 +61,9 @@ static const double *load_of(const repair *r, int64_t i)
 
 static int repair_open(const eqp__levelling *in, int *part, repair *r)
 {
-    int code;
-
     *r = (repair){.in = in, .nphases = in->nphases, .nparts = in->nparts, .part = part};
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(r->head, in->nparts), EQP__ARRAY(r->next, in->n), EQP__ARRAY(r->count, in->nparts),
-                        EQP__ARRAY(r->load, (int64_t)in->nparts * in->nphases)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(r->head, in->nparts), EQP__ARRAY(r->next, in->n),
+                           EQP__ARRAY(r->count, in->nparts), EQP__ARRAY(r->load, (int64_t)in->nparts * in->nphases)));
     for (int p = 0; p < in->nparts; p++) {
         r->head[p] = -1;
     }
@@ -79,13 +77,7 @@ static int repair_open(const eqp__levelling *in, int *part, repair *r)
             r->mean[k] += load_of(r, i)[k] / in->nparts;
         }
     }
-done:
-    return code;
-}
-
-static void repair_close(repair *r)
-{
-    EQP__FREE(r->head, r->next, r->count, r->load);
+    return EQP_OK;
 }
 
 static void give(repair *r, int64_t item, int to)
@@ -331,6 +323,6 @@ int eqp__levelled_repair(const eqp__levelling *in, int *part, int64_t *moved)
         *moved += n;
     }
 done:
-    repair_close(&r);
+    EQP__FREE(r.head, r.next, r.count, r.load);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `levelled`, and the repair of the phases of given parts. One rank computes both for all ranks, so the
  * parts do not depend on the distribution of items. */
+#include "base/internal.h"
 #include "methods/frame/cycle.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/relabel_all.h"
@@ -8,7 +9,6 @@
 #include "methods/frame/rows.h"
 #include "methods/levels/levelled.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/cycle.h>
 
@@ -30,29 +30,23 @@ static int levelled_alone(const eqp_balance_items *items, const eqp_balance_opti
 {
     const eqp__levelling in = levelling_of(items, options);
     eqp__levelled levelled;
-    int code;
 
     if (options->nphases < 2) {
         return eqp__method_sfc.assign_alone(items, options, part, result);
     }
-    EQP_TRY(eqp__levelled_assign(&in, part, &levelled));
+    EQP__CHECK(eqp__levelled_assign(&in, part, &levelled));
     result->repaired = levelled.moved;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int assign_levelled(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                            eqp_balance_result *result)
 {
-    int code;
-
     if (options->nphases < 2) {
         return eqp__method_sfc.assign(comm, items, options, part, result);
     }
-    EQP_TRY(eqp__gather_and_assign(comm, items, options, EQP__PHASES, levelled_alone, part, result));
-    EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
-done:
-    return code;
+    EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__PHASES, levelled_alone, part, result));
+    return eqp__relabel_all(comm, items, items->part_now, options, part, NULL);
 }
 
 const eqp_method eqp__method_levelled = {.name = "levelled",
@@ -66,13 +60,11 @@ static int repair_alone(const eqp_balance_items *items, const eqp_balance_option
 {
     const eqp__levelling in = levelling_of(items, options);
     eqp_cycle cycle;
-    int code;
 
-    EQP_TRY(eqp_cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
-    EQP_TRY(eqp__levelled_repair(&in, part, &result->repaired));
+    EQP__CHECK(eqp_cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
+    EQP__CHECK(eqp__levelled_repair(&in, part, &result->repaired));
     result->imbalance_unrepaired = 1.0 / cycle.efficiency - 1.0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,

@@ -117,19 +117,17 @@ done:
 static int weigh(MPI_Comm comm, int64_t n, double *work)
 {
     double total = 0;
-    int code;
 
-    EQP_TRY(eqp__weights_round(comm, n, work));
+    EQP__CHECK(eqp__weights_round(comm, n, work));
     for (int64_t i = 0; i < n; i++) {
         total += work[i];
     }
-    EQP_TRY(eqp__sum_double(comm, 1, &total));
-    EQP_TRY(isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP__CHECK(eqp__sum_double(comm, 1, &total));
+    EQP__CHECK(isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW);
     for (int64_t i = 0; i < n && total <= 0; i++) {
         work[i] = 1;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_cut_keys(MPI_Comm comm, int64_t n, const uint64_t *key, const double *work, int *part, eqp_message *message)

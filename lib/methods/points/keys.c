@@ -58,18 +58,10 @@ static int bits_of_round(int nranges)
 static int allocate(quantiles *q, int ncuts)
 {
     const int64_t most = (int64_t)ncuts << MOST_BITS, bins = most < MOST_BINS ? most : MOST_BINS;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(q->target, ncuts), EQP__ARRAY(q->range_of, ncuts), EQP__ARRAY(q->list, ncuts),
-                        EQP__ARRAY(q->next, ncuts),
-                        EQP__ARRAY(q->load, bins > 2 * (int64_t)ncuts ? bins : 2 * (int64_t)ncuts)));
-done:
-    return code;
-}
-
-static void release(quantiles *q)
-{
-    EQP__FREE(q->target, q->range_of, q->list, q->next, q->load);
+    return EQP__ARRAYS(EQP__ARRAY(q->target, ncuts), EQP__ARRAY(q->range_of, ncuts), EQP__ARRAY(q->list, ncuts),
+                       EQP__ARRAY(q->next, ncuts),
+                       EQP__ARRAY(q->load, bins > 2 * (int64_t)ncuts ? bins : 2 * (int64_t)ncuts));
 }
 
 /* Sum of this rank's weights; EQP_ERR_OVERFLOW above 2^62. */
@@ -146,9 +138,8 @@ static int sum_bins(quantiles *q, int bits)
     }
     for (int64_t b = 0; b < nbins; b += MOST_SUMMED) {
         const int count = (int)(nbins - b < MOST_SUMMED ? nbins - b : MOST_SUMMED);
-        EQP__FAIL_IF(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, q->load + b, count, MPI_INT64_T, MPI_SUM, q->comm)) !=
-                         MPI_SUCCESS,
-                     EQP_ERR_MPI);
+        EQP__CHECK(
+            EQP__MPI(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, q->load + b, count, MPI_INT64_T, MPI_SUM, q->comm))));
     }
     return EQP_OK;
 }
@@ -232,7 +223,7 @@ static int cut_keys(MPI_Comm comm, int code, int64_t n, const uint64_t *key, con
     }
     cut[nparts] = UINT64_MAX;
 done:
-    release(&q);
+    EQP__FREE(q.target, q.range_of, q.list, q.next, q.load);
     return code;
 }
 

@@ -172,30 +172,23 @@ typedef struct eqp__deal {
 static void deal_free(deal *d)
 {
     if (d != NULL) {
-        void *owned[] = {d->out, d->sorted, d->dest, d->told, d->heard, d->sample};
-        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-            free(owned[i]);
-        }
-        free(d);
+        EQP__FREE(d->out, d->sorted, d->dest, d->told, d->heard, d->sample, d);
     }
 }
 
 static int deal_open(MPI_Comm comm, int64_t n, deal **made)
 {
     deal *d = NULL;
-    int code;
 
-    EQP_TRY(eqp_array_create(made, 1, sizeof *d));
+    EQP__CHECK(eqp_array_create(made, 1, sizeof *d));
     d = *made;
-    EQP_TRY(eqp__comm_shape(comm, &d->rank, &d->nranks));
+    EQP__CHECK(eqp__comm_shape(comm, &d->rank, &d->nranks));
     d->nkeys = SAMPLED_PER_RANK * d->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * d->nranks : LEAST_SAMPLED;
     d->nkeys = d->nkeys < MOST_SAMPLED / d->nranks ? d->nkeys : MOST_SAMPLED / d->nranks + 1;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d->out, n), EQP__ARRAY(d->sorted, n), EQP__ARRAY(d->dest, n),
-                        EQP__ARRAY(d->told, KEYS + d->nkeys),
-                        EQP__ARRAY(d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks),
-                        EQP__ARRAY(d->sample, (int64_t)d->nkeys * d->nranks)));
-done:
-    return code;
+    return EQP__ARRAYS(EQP__ARRAY(d->out, n), EQP__ARRAY(d->sorted, n), EQP__ARRAY(d->dest, n),
+                       EQP__ARRAY(d->told, KEYS + d->nkeys),
+                       EQP__ARRAY(d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks),
+                       EQP__ARRAY(d->sample, (int64_t)d->nkeys * d->nranks));
 }
 
 /* First of the n items that sample k of m represents. */
@@ -217,9 +210,8 @@ static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *befo
         const int64_t from = sampled_before(n, m, k), to = sampled_before(n, m, k + 1);
         d->told[KEYS + k] = d->sorted[from + (to - from) / 2].key;
     }
-    EQP__FAIL_IF(EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm)) !=
-                     MPI_SUCCESS,
-                 EQP_ERR_MPI);
+    EQP__CHECK(
+        EQP__MPI(EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm))));
     *before = 0;
     for (int r = 0; r < d->nranks; r++) {
         const uint64_t *heard = d->heard + (int64_t)r * length;
@@ -271,14 +263,10 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
 
 int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(order, 1, sizeof **order));
+    EQP__CHECK(eqp_array_create(order, 1, sizeof **order));
     (*order)->comm = comm;
-    EQP_TRY(deal_open(comm, points->n, &(*order)->deal));
-    EQP_TRY(eqp_array_create(&(*order)->recv_count, (*order)->deal->nranks, sizeof *(*order)->recv_count));
-done:
-    return code;
+    EQP__CHECK(deal_open(comm, points->n, &(*order)->deal));
+    return eqp_array_create(&(*order)->recv_count, (*order)->deal->nranks, sizeof *(*order)->recv_count);
 }
 
 int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp_point_order *order)

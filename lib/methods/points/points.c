@@ -24,10 +24,8 @@ typedef struct columns {
 
 static int make_columns(int64_t n, const eqp__curve_item *in, columns *c)
 {
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c->id, n), EQP__ARRAY(c->size, n), EQP__ARRAY(c->weight, n),
-                        EQP__ARRAY(c->point, 3 * n), EQP__ARRAY(c->part_now, n), EQP__ARRAY(c->part, n)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(c->id, n), EQP__ARRAY(c->size, n), EQP__ARRAY(c->weight, n),
+                           EQP__ARRAY(c->point, 3 * n), EQP__ARRAY(c->part_now, n), EQP__ARRAY(c->part, n)));
     for (int64_t i = 0; i < n; i++) {
         c->id[i] = in[i].id;
         c->size[i] = in[i].size;
@@ -35,17 +33,12 @@ static int make_columns(int64_t n, const eqp__curve_item *in, columns *c)
         c->part_now[i] = in[i].part_now;
         memcpy(c->point + 3 * i, in[i].x, sizeof in[i].x);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void free_columns(columns *c)
 {
-    void *owned[] = {c->id, c->size, c->weight, c->point, c->part_now, c->part, c->phase_load};
-
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        free(owned[i]);
-    }
+    EQP__FREE(c->id, c->size, c->weight, c->point, c->part_now, c->part, c->phase_load);
 }
 
 static eqp_balance_items items_of(int64_t n, const columns *c, const double *phase_load, bool weighed)
@@ -80,7 +73,7 @@ static int assign_in_place(const call *is, int code, int *part, eqp_balance_resu
     columns c = {.id = NULL};
 
     MPI_Comm_rank(is->comm, &rank);
-    EQP__FAIL_IF(MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Exscan(&n, &before, 1, MPI_INT64_T, MPI_SUM, is->comm)));
     for (int64_t i = 0; i < n; i++) {
         item[i].id += rank > 0 ? before : 0;
     }
@@ -159,8 +152,7 @@ static int assign_on_root(const call *is, int code, eqp__collect *way, int *part
         told.code = assign_gathered(is, &g, &told.result);
         told.message = *is->message;
     }
-    EQP_TRY(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm)) != MPI_SUCCESS ? EQP_ERR_MPI
-                                                                                                 : EQP_OK);
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, is->comm))));
     *is->message = told.message;
     EQP_TRY(told.code);
     EQP_TRY(is->options->regions != NULL ? eqp__regions_share(is->comm, *is->options->regions) : EQP_OK);

@@ -65,15 +65,13 @@ static int take_items(eqp_regions *r, const eqp_points *points, const int *part,
 static int gather_ends(MPI_Comm comm, eqp_regions *r, const eqp_points *points, const int *part, uint64_t *first,
                        uint64_t *last)
 {
-    int code;
-
-    EQP_TRY(eqp_agree(comm, take_items(r, points, part, first, last), NULL));
-    EQP_TRY(MPI_Allreduce(MPI_IN_PLACE, r->low, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
-                    MPI_Allreduce(MPI_IN_PLACE, r->high, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
-                    MPI_Allreduce(MPI_IN_PLACE, first, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS ||
-                    MPI_Allreduce(MPI_IN_PLACE, last, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS
-                ? EQP_ERR_MPI
-                : EQP_OK);
+    EQP__CHECK(eqp_agree(comm, take_items(r, points, part, first, last), NULL));
+    EQP__CHECK(MPI_Allreduce(MPI_IN_PLACE, r->low, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
+                       MPI_Allreduce(MPI_IN_PLACE, r->high, 3 * r->nparts, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS ||
+                       MPI_Allreduce(MPI_IN_PLACE, first, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS ||
+                       MPI_Allreduce(MPI_IN_PLACE, last, r->nparts, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS
+                   ? EQP_ERR_MPI
+                   : EQP_OK);
     for (int p = 0; p < r->nparts; p++) {
         last[p] = ~last[p];
         for (int a = 0; a < 3; a++) {
@@ -83,8 +81,7 @@ static int gather_ends(MPI_Comm comm, eqp_regions *r, const eqp_points *points, 
             r->filled[r->nfilled++] = p;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The extent of a part along an axis or the curve. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions that are the cells of a power diagram (methods/voronoi/voronoi.h): broadcast, and queries by box or ball. */
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/points/regions.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <float.h>
@@ -39,7 +39,7 @@ int eqp__cells_share(MPI_Comm comm, int rank, eqp_voronoi *v)
     all[3] = v->scale;
     memcpy(all + ON_BOX, v->centre, 3 * (size_t)nparts * sizeof *all);
     memcpy(all + ON_BOX + 3 * (int64_t)nparts, v->bias, (size_t)nparts * sizeof *all);
-    EQP_TRY(MPI_Bcast(all, ON_BOX + 4 * nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
+    EQP_TRY(EQP__MPI(MPI_Bcast(all, ON_BOX + 4 * nparts, MPI_DOUBLE, 0, comm)));
     if (rank > 0) {
         memcpy(v->low, all, 3 * sizeof *all);
         v->scale = all[3];

@@ -207,7 +207,6 @@ static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp_walls_
 {
     double end[6];
     bool given = false, outside = false;
-    int code = EQP_OK;
 
     for (int k = 0; k < 6; k++) {
         end[k] = INFINITY;
@@ -222,15 +221,14 @@ static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp_walls_
             end[3 + a] = fmin(end[3 + a], -x[a]);
         }
     }
-    EQP_TRY(eqp_meet(comm, outside ? EQP_ERR_DATA : EQP_OK, 6, end, 0, NULL));
+    EQP__CHECK(eqp_meet(comm, outside ? EQP_ERR_DATA : EQP_OK, 6, end, 0, NULL));
     for (int a = 0; a < 3; a++) {
         const bool any = isfinite(end[a]);
         wanted->low[a] = given ? how->low[a] : any ? end[a] : 0.0;
         wanted->high[a] = given ? how->high[a] : any ? -end[3 + a] : 1.0;
         wanted->least[a] = how->least[a];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int check(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,

@@ -66,7 +66,7 @@ static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan
         low[i % 3] = fmin(low[i % 3], items->point[i]);
         low[3 + i % 3] = fmin(low[3 + i % 3], -items->point[i]);
     }
-    EQP__FAIL_IF(MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS, EQP_ERR_MPI);
+    EQP__CHECK(EQP__MPI(MPI_Allreduce(MPI_IN_PLACE, low, 6, MPI_DOUBLE, MPI_MIN, comm)));
     for (int k = 0; k < 3; k++) {
         half = fmax(half, -low[3 + k] / 2 - low[k] / 2);
     }

@@ -35,8 +35,7 @@ int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *be
     least[6] = ~eqp__rank_of_double(mine.heaviest);
     EQP_TRY(eqp__meet(comm, code, 7, least, 1, &all, NULL));
     EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
-    EQP_TRY(EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm)) != MPI_SUCCESS ? EQP_ERR_MPI
-                                                                                                    : EQP_OK);
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm))));
     for (int k = 0; k < 3; k++) {
         mine.low[k] = eqp__double_of_rank(least[k]);
         mine.high[k] = eqp__double_of_rank(~least[3 + k]);
@@ -83,9 +82,7 @@ static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n
         mine[count++] = item[i];
     }
     code = code ? code : eqp_gather_records(comm, sizeof *mine, count, mine, &all, &sample);
-    if (!code) {
-        code = eqp_agree(comm, eqp__tiles_columns(sample, all, plan->nparts, plan->aspect, columns), NULL);
-    }
+    code = code ? code : eqp_agree(comm, eqp__tiles_columns(sample, all, plan->nparts, plan->aspect, columns), NULL);
     EQP__FREE(mine, sample);
     return code;
 }
@@ -133,10 +130,9 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
             code = estimate_columns(comm, &plan, items->n, item, before, scope.n, &columns);
         }
         plan.strips = shape == EQP_TILES_JAGGED && !code ? eqp__tiles_strips(plan.nparts, columns) : 0;
-        if (!code) {
-            code = scope.n <= most_gathered ? bisect_alike(comm, &plan, items->n, item, before, part)
-                                            : eqp__tiles_bisect_all(comm, &plan, items->n, item, before, part);
-        }
+        code = code                       ? code
+               : scope.n <= most_gathered ? bisect_alike(comm, &plan, items->n, item, before, part)
+                                          : eqp__tiles_bisect_all(comm, &plan, items->n, item, before, part);
     }
     EQP__FREE(shares, item);
     return code;
@@ -188,7 +184,6 @@ static int tile_alone(const eqp_balance_items *items, const eqp_balance_options 
     eqp_tiles_options wanted = eqp_tiles_options_defaults();
     eqp_tiles_result made;
     own_settings own;
-    int code;
 
     memcpy(&own, &options->settings, sizeof own);
     wanted.nparts = options->nparts;
@@ -197,12 +192,10 @@ static int tile_alone(const eqp_balance_items *items, const eqp_balance_options 
     wanted.aspect = own.aspect > 0 ? own.aspect : wanted.aspect;
     wanted.shape = shape;
     wanted.columns = (int)(own.columns < options->nparts ? own.columns : options->nparts);
-    EQP_TRY(eqp_tiles_create(&mine, &wanted, part, NULL, &made));
+    EQP__CHECK(eqp_tiles_create(&mine, &wanted, part, NULL, &made));
     result->imbalance_unrepaired = made.imbalance_unrepaired;
     result->repaired = made.repaired;
-    EQP_TRY(items->part_now != NULL ? relabel_alone(items, options, part) : EQP_OK);
-done:
-    return code;
+    return items->part_now != NULL ? relabel_alone(items, options, part) : EQP_OK;
 }
 
 static int tiles_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,

@@ -86,14 +86,12 @@ static void levels_close(levels *l, eqp__tile_item *item)
 
 static int add_up(const levels *l, int64_t n)
 {
-    return MPI_Allreduce(MPI_IN_PLACE, l->number, (int)n, MPI_INT64_T, MPI_SUM, l->comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                        : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(MPI_IN_PLACE, l->number, (int)n, MPI_INT64_T, MPI_SUM, l->comm));
 }
 
 static int find_least(const levels *l, int64_t n)
 {
-    return MPI_Allreduce(MPI_IN_PLACE, l->bound, (int)n, MPI_UINT64_T, MPI_MIN, l->comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                        : EQP_ERR_MPI;
+    return EQP__MPI(MPI_Allreduce(MPI_IN_PLACE, l->bound, (int)n, MPI_UINT64_T, MPI_MIN, l->comm));
 }
 
 /* Counts items and loads of every node and sets the target of its cut. Collective. */

@@ -38,11 +38,6 @@ static int recutting_open(recutting *c)
     return EQP_OK;
 }
 
-static void recutting_close(recutting *c)
-{
-    EQP__FREE(c->cut, c->item, c->moved, c->part, c->before, c->root, c->first);
-}
-
 /* Finds the part of every item under the present cuts, and the loads. */
 static void find_loads(recutting *c)
 {
@@ -196,6 +191,6 @@ int eqp_tiles_recut(eqp_tiles *tree, const eqp_tiles_items *items, double imbala
         *result = r;
     }
 done:
-    recutting_close(&c);
+    EQP__FREE(c.cut, c.item, c.moved, c.part, c.before, c.root, c.first);
     return code;
 }

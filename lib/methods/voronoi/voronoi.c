@@ -70,10 +70,9 @@ static int take_sample(int64_t n, const double *point, const double *weight, int
                        sample *s)
 {
     double heaviest = 0;
-    int code;
 
     s->n = n > 0 ? (n - 1) / stride + 1 : 0;
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->x, 3 * s->n), EQP__ARRAY(s->weight, s->n), EQP__ARRAY(s->target, v->nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->x, 3 * s->n), EQP__ARRAY(s->weight, s->n), EQP__ARRAY(s->target, v->nparts)));
     for (int64_t i = 0; i < s->n; i++) {
         eqp__voronoi_scaled(v, point + 3 * i * stride, s->x + 3 * i);
         s->weight[i] = weight ? weight[i * stride] : 1;
@@ -82,13 +81,7 @@ static int take_sample(int64_t n, const double *point, const double *weight, int
     for (int64_t i = 0; i < s->n; i++) {
         s->weight[i] = heaviest > 0 ? s->weight[i] / heaviest : 1;
     }
-done:
-    return code;
-}
-
-static void sample_free(sample *s)
-{
-    EQP__FREE(s->x, s->weight, s->target);
+    return EQP_OK;
 }
 
 static void find_targets(const double *share, int nparts, sample *s)
@@ -233,7 +226,7 @@ int eqp_voronoi_create(int64_t n, const double *point, const double *weight, int
     *voronoi = v;
     v = NULL;
 done:
-    sample_free(&s);
+    EQP__FREE(s.x, s.weight, s.target);
     eqp_voronoi_free(v);
     return code;
 }

@@ -45,12 +45,8 @@ typedef struct solver {
 
 static int state_open(int64_t n, int nparts, eqp__cells_state *state)
 {
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(state->bias, nparts), EQP__ARRAY(state->load, nparts),
-                        EQP__ARRAY(state->count, nparts), EQP__ARRAY(state->cell, n), EQP__ARRAY(state->gap, n)));
-done:
-    return code;
+    return EQP__ARRAYS(EQP__ARRAY(state->bias, nparts), EQP__ARRAY(state->load, nparts),
+                       EQP__ARRAY(state->count, nparts), EQP__ARRAY(state->cell, n), EQP__ARRAY(state->gap, n));
 }
 
 static void state_close(eqp__cells_state *state)
@@ -61,15 +57,12 @@ static void state_close(eqp__cells_state *state)
 static int open_solver(solver *s)
 {
     const int64_t n = s->cells->n, nparts = s->v->nparts;
-    int code;
 
-    EQP_TRY(state_open(n, s->v->nparts, &s->now));
-    EQP_TRY(state_open(n, s->v->nparts, &s->next));
-    EQP_TRY(eqp__cells_step_open(n, s->v->nparts, &s->step));
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->sum, 4 * nparts), EQP__ARRAY(s->best_bias, nparts),
-                        EQP__ARRAY(s->best_centre, 3 * nparts), EQP__ARRAY(s->former_centre, 3 * nparts)));
-done:
-    return code;
+    EQP__CHECK(state_open(n, s->v->nparts, &s->now));
+    EQP__CHECK(state_open(n, s->v->nparts, &s->next));
+    EQP__CHECK(eqp__cells_step_open(n, s->v->nparts, &s->step));
+    return EQP__ARRAYS(EQP__ARRAY(s->sum, 4 * nparts), EQP__ARRAY(s->best_bias, nparts),
+                       EQP__ARRAY(s->best_centre, 3 * nparts), EQP__ARRAY(s->former_centre, 3 * nparts));
 }
 
 static void close_solver(solver *s)

@@ -23,18 +23,15 @@ enum { MOST_ROUNDS = 500 };
 
 int eqp__cells_step_open(int64_t n, int nparts, eqp__cells_step *step)
 {
-    int code;
-
     *step = (eqp__cells_step){.first = NULL};
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(step->first, (int64_t)nparts + 1), EQP__ARRAY(step->end, (int64_t)nparts + 1),
-                        EQP__ARRAY(step->other, 2 * (n + nparts)), EQP__ARRAY(step->density, 2 * (n + nparts)),
-                        EQP__ARRAY(step->seen, nparts), EQP__ARRAY(step->diagonal, 5 * (int64_t)nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(step->first, (int64_t)nparts + 1), EQP__ARRAY(step->end, (int64_t)nparts + 1),
+                           EQP__ARRAY(step->other, 2 * (n + nparts)), EQP__ARRAY(step->density, 2 * (n + nparts)),
+                           EQP__ARRAY(step->seen, nparts), EQP__ARRAY(step->diagonal, 5 * (int64_t)nparts)));
     step->change = step->diagonal + nparts;
     step->residual = step->change + nparts;
     step->direction = step->residual + nparts;
     step->image = step->direction + nparts;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void eqp__cells_step_close(eqp__cells_step *step)
