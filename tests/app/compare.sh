@@ -77,18 +77,8 @@ END
 [ "$(grep -c '\*' said)" -ge 2 ] || fail "no winner is marked: $(cat said)"
 [ "$(tail -n 1 said | grep -c '^This problem scales to ')" -eq 1 ] || fail "the last line says nothing: $(tail -n 1 said)"
 
-refused needs --generate "$input" --compare sfc
-refused needs --generate "$input" --parts 2
 refused method --generate "$input" --compare sfc,sideways --parts 2
 refused twice --generate "$input" --compare sfc,sfc --parts 2
-refused pins --generate "$input" --compare interaction:pins=1 --parts 2
 refused 'no option' --generate "$input" --compare sfc:pins=2 --parts 2
-refused 65536 --generate "$input" --compare sfc --parts 65537
-refused 65536 --generate "$input" --compare sfc --parts 0
-refused parts --generate "$input" --compare sfc --parts 2,x
-refused network --generate "$input" --compare sfc --parts 2 --network alpha=-1
-refused network --generate "$input" --compare sfc --parts 2 --network gamma=1
-refused network --generate "$input" --compare sfc --parts 2 --network quick
-refused exchange --generate "$input" --exchange pigeon
 refused_by_all method --generate "$input" --compare sideways --parts 2
 finish

@@ -251,47 +251,27 @@ noted 'zBoundType = 1: free surfaces' 'zBoundType = 1'
 # Options.
 refused SNAPSHOT --steps 1
 refused exclude good.data --generate lines
-refused 'only one SNAPSHOT' good.data good.data
 refused_by_all sideways good.data --balance sideways
-refused rebalance good.data --rebalance sometimes
 refused_by_all dt good.data --dt -1
-refused dt good.data --dt nan
-refused steps good.data --steps many
-refused steps good.data --steps -1
-refused nonsense good.data --nonsense
 refused isa good.data --isa sse
 refused integrator good.data --integrator leapfrog
 refused mobility good.data --mobility FCC_7
 refused stress good.data --stress 1,2,3
 refused stress good.data --stress 1,2,3,4,5,nan
-refused strain-rate good.data --strain-rate fast
 for option in max-seg min-seg r-tol rann rc mu burg; do
     refused "$option" good.data "--$option" -1
 done
-refused max-seg good.data --max-seg nan
 refused rc good.data --rc 0
 refused nu good.data --nu 0.6
 refused_by_all tile good.data --tile 0,1,1
-refused tile good.data --tile 2,2,x
 refused tile good.data --tile 1000000,1000000,1000000
-refused tile good.data --tile=-1,1,1
 refused cells good.data --cells 2
 refused cells good.data --cells 3,3
 refused_by_all 'cell\|maxSeg\|max-seg' good.data --cells 40
 refused 'cell\|maxSeg\|max-seg' good.data --max-seg 3000
 refused 'seg\|Seg' good.data --min-seg 300 --max-seg 500
-refused imbalance-tol good.data --imbalance-tol=-1
-refused strategy good.data --sample-strategy guess
-refused sample-rate good.data --sample-rate 2
-refused seed good.data --seed 1.5
-refused progress good.data --progress=yes
-refused output-every good.data --output-every 3
 refused_by_all generate --generate spiral
-refused generate --generate lines:n=-5
-refused generate --generate lines:colour=red
 refused generate --generate loops:radius=1e9
-refused generate --generate frank-read:angle=nan
-refused generate --generate chains:box=-100
 refused_by_all nowhere good.data --steps 0 --output nowhere/out.data
 refused nowhere good.data --steps 0 --output nowhere/out.vtp
 refused nowhere good.data --steps 0 --forces nowhere/forces.hdf5
