@@ -56,7 +56,7 @@ static inline bodies generate(const char *text, double eps)
     const bh_generator generator = parse(text);
     bodies made = make_bodies(bh_generator_count(&generator), eps);
 
-    assert_int_equal(slice(&generator, 0, made.n, made.at), EQP_OK);
+    assert_ok(slice(&generator, 0, made.n, made.at));
     return made;
 }
 

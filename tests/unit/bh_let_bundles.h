@@ -3,20 +3,11 @@
 #ifndef BH_LET_BUNDLES_H
 #define BH_LET_BUNDLES_H
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #include "bh_nearest_unit.h"
 #include "bh_sets.h"
+#include "unit.h"
 
 typedef struct message {
     unsigned char *bytes;
@@ -80,7 +71,7 @@ static inline void bundle_take(bh_let *let, int asker, bundle *out)
     bh_let_blocks blocks;
     unsigned char *all;
     int64_t offset = 0;
-    assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_OK);
+    assert_ok(bh_let_blocks_get(let, &blocks));
     all = malloc((size_t)blocks.size + 1);
     *out = (bundle){.bytes = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
                     .id = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
@@ -115,7 +106,7 @@ static inline void mark_for(bh_let *let, const bh_part *parts, int nranks, int t
     const bh_choice *choice = shared ? choose(&c, &parts[0].tree.box, nranks, to) : NULL;
     for (int owner = 0; owner < nranks; owner++) {
         for (int64_t g = 0; g < parts[owner].ngroups && (owner == to || shared); g++) {
-            assert_int_equal(bh_let_mark(let, to, &parts[owner].group[g], mac, choice), EQP_OK);
+            assert_ok(bh_let_mark(let, to, &parts[owner].group[g], mac, choice));
         }
     }
 }
@@ -125,7 +116,7 @@ static inline void pack_for(const bh_part *parts, int nranks, int from, int to, 
                             bundle *out)
 {
     bh_let *let;
-    assert_int_equal(bh_let_create(&parts[from].tree, &let), EQP_OK);
+    assert_ok(bh_let_create(&parts[from].tree, &let));
     mark_for(let, parts, nranks, to, mac, shared);
     bundle_take(let, to, out);
     bh_let_free(let);
@@ -135,7 +126,7 @@ static inline void graft_all(bh_tree *tree, int from, const bundle *in)
 {
     const unsigned char *at = in->data;
     for (int64_t b = 0; b < in->n; b++) {
-        assert_int_equal(bh_let_graft(tree, from, at, (size_t)in->bytes[b]), EQP_OK);
+        assert_ok(bh_let_graft(tree, from, at, (size_t)in->bytes[b]));
         at += in->bytes[b];
     }
 }
@@ -165,7 +156,7 @@ static inline void exchange(bh_part *parts, int nranks, const bh_mac *mac, bool 
             graft_all(&parts[to].tree, from, &out);
             bundle_free(&out);
         }
-        assert_int_equal(bh_tree_check(&parts[to].tree), EQP_OK);
+        assert_ok(bh_tree_check(&parts[to].tree));
     }
 }
 

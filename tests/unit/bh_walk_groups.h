@@ -37,7 +37,7 @@ static inline void for_each_group_of(bool bare, double drift, int64_t n, int lea
         set.bare = bare;
         set.drift = drift;
         BH_TREE(tree, &set, leaf_size);
-        assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
+        assert_ok(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group));
         BH_LIST(list);
         for (int m = 0; m < NMACS; m++) {
             bh_mac mac = macs[m];
@@ -46,7 +46,7 @@ static inline void for_each_group_of(bool bare, double drift, int64_t n, int lea
                 if (g % 4 == 3) {
                     group[g].accel = 0; /* none known */
                 }
-                assert_int_equal(bh_walk(&tree, tree.root, &group[g], &mac, NULL, NULL, NULL, &list), EQP_OK);
+                assert_ok(bh_walk(&tree, tree.root, &group[g], &mac, NULL, NULL, NULL, &list));
                 test(&tree, &group[g], &mac, &list);
             }
         }

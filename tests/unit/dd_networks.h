@@ -16,7 +16,7 @@ static inline void dd_test_node(dd_network *network, dd_tag tag, double x, doubl
 {
     dd_node node = {.tag = tag, .x = {x, y, z}, .constraint = constraint};
 
-    assert_int_equal(dd_network_add(network, &node), EQP_OK);
+    assert_ok(dd_network_add(network, &node));
 }
 
 static inline dd_node *dd_test_find(const dd_network *network, dd_tag tag)
@@ -35,7 +35,7 @@ static inline void dd_test_join(dd_network *network, dd_tag from, dd_tag to, con
         const dd_tag other = side ? from : to;
         dd_arm *arm = dd_node_find_arm(node, other);
         if (arm == NULL) {
-            assert_int_equal(dd_node_add_arm(node, other, &arm), EQP_OK);
+            assert_ok(dd_node_add_arm(node, other, &arm));
             if (normal != NULL) {
                 dd_v3_copy(arm->normal, normal);
             }
@@ -97,7 +97,7 @@ static inline dd_serial dd_test_serial(dd_network *network, const double box[3],
 {
     dd_serial serial;
 
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    assert_ok(dd_rules_complete(&rules));
     dd_serial_init(&serial, network, corner, box, &rules, 7);
     return serial;
 }
@@ -215,8 +215,8 @@ static inline void dd_test_copy(dd_network *to, const dd_network *from)
     dd_network_init(to);
     for (int64_t i = 0; i < from->n; i++) {
         dd_node node = {0};
-        assert_int_equal(dd_node_copy(&node, &from->node[i]), EQP_OK);
-        assert_int_equal(dd_network_add(to, &node), EQP_OK);
+        assert_ok(dd_node_copy(&node, &from->node[i]));
+        assert_ok(dd_network_add(to, &node));
     }
 }
 

@@ -42,14 +42,12 @@ static void evaluate_in(bh_precision precision, bodies *all, bool relative, doub
     bh_serial_work work = {0};
     bh_kernel *kernel;
 
-    assert_int_equal(bh_kernel_create(NULL, precision, &kernel), EQP_OK);
-    assert_int_equal(bh_serial_build(&serial, all->n, all->at[X], all->at[Y], all->at[Z], all->at[M],
-                                     relative ? all->at[ACCEL] : NULL, BH_DEFAULT_LEAF_SIZE, BH_DEFAULT_GROUP_SIZE),
-                     EQP_OK);
-    assert_int_equal(bh_tree_check(&serial.tree), EQP_OK);
-    assert_int_equal(
-        bh_serial_force(&serial, kernel, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
-        EQP_OK);
+    assert_ok(bh_kernel_create(NULL, precision, &kernel));
+    assert_ok(bh_serial_build(&serial, all->n, all->at[X], all->at[Y], all->at[Z], all->at[M],
+                              relative ? all->at[ACCEL] : NULL, BH_DEFAULT_LEAF_SIZE, BH_DEFAULT_GROUP_SIZE));
+    assert_ok(bh_tree_check(&serial.tree));
+    assert_ok(bh_serial_force(&serial, kernel, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT],
+                              &work));
     assert_true(work.pairs >= all->n && work.visits >= serial.ngroups);
     bh_kernel_free(kernel);
     for (int64_t i = 0; i < all->n; i++) {
@@ -132,10 +130,10 @@ TEST(a_real_galaxy_with_two_kinds_of_particles)
         skip();
     }
     fclose(file);
-    assert_int_equal(eqp_snapshot_open(path, &snapshot, &message), EQP_OK);
+    assert_ok(eqp_snapshot_open(path, &snapshot, &message));
     FREED_BY(free_bodies) bodies all = make_bodies(eqp_snapshot_get_info(snapshot)->n, 0.4);
     eqp_snapshot_arrays arrays = {.x = all.at[X], .y = all.at[Y], .z = all.at[Z], .m = all.at[M]};
-    assert_int_equal(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message), EQP_OK);
+    assert_ok(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message));
     eqp_snapshot_close(snapshot);
     take_sample(&all, MOST_SAMPLES, &exact);
     assert_true(all.at[M][exact.place[0]] != all.at[M][exact.place[exact.n - 1]]); /* halo and disc are both in it */

@@ -50,7 +50,7 @@ TEST(slices_are_parts_of_the_whole)
             for (int64_t part = 0; part < parts; part++) {
                 int64_t first = all.n * part / parts, n = all.n * (part + 1) / parts - first;
                 FREED_BY(free_bodies) bodies some = make_bodies(n, 0);
-                assert_int_equal(slice(&generator, first, n, some.at), EQP_OK);
+                assert_ok(slice(&generator, first, n, some.at));
                 for (int k = 0; k < INPUTS; k++) {
                     assert_memory_equal(some.at[k], all.at[k] + first, (size_t)n * sizeof(double));
                 }
@@ -367,17 +367,17 @@ TEST(slices_outside_and_values_out_of_range_are_refused)
     bh_generator generator = parse("plummer:n=10");
     FREED_BY(free_bodies) bodies some = make_bodies(10, 0);
 
-    assert_int_equal(slice(&generator, 0, 0, some.at), EQP_OK);
-    assert_int_equal(slice(&generator, 10, 0, some.at), EQP_OK);
-    assert_int_equal(slice(&generator, -1, 2, some.at), EQP_ERR_ARGUMENT);
-    assert_int_equal(slice(&generator, 0, -1, some.at), EQP_ERR_ARGUMENT);
-    assert_int_equal(slice(&generator, 5, 6, some.at), EQP_ERR_ARGUMENT);
-    assert_int_equal(slice(&generator, INT64_MAX, 1, some.at), EQP_ERR_ARGUMENT);
-    assert_int_equal(slice(&generator, 1, INT64_MAX, some.at), EQP_ERR_ARGUMENT);
+    assert_ok(slice(&generator, 0, 0, some.at));
+    assert_ok(slice(&generator, 10, 0, some.at));
+    assert_refused(slice(&generator, -1, 2, some.at));
+    assert_refused(slice(&generator, 0, -1, some.at));
+    assert_refused(slice(&generator, 5, 6, some.at));
+    assert_refused(slice(&generator, INT64_MAX, 1, some.at));
+    assert_refused(slice(&generator, 1, INT64_MAX, some.at));
     generator.value[1] = -1;
-    assert_int_equal(slice(&generator, 0, 10, some.at), EQP_ERR_ARGUMENT);
+    assert_refused(slice(&generator, 0, 10, some.at));
     generator.value[1] = NAN;
-    assert_int_equal(slice(&generator, 0, 10, some.at), EQP_ERR_ARGUMENT);
+    assert_refused(slice(&generator, 0, 10, some.at));
     for (int i = 0; i < 10; i++) {
         assert_true(some.at[M][i] == 0);
     }
@@ -396,7 +396,7 @@ TEST(failing_allocations_are_reported)
             failing_malloc_start(k);
             int code = slice(&generator, 0, 100, some.at);
             if (failing_malloc_stop() == 0) {
-                assert_int_equal(code, EQP_OK);
+                assert_ok(code);
                 break;
             }
             assert_int_equal(code, EQP_ERR_MEMORY);
@@ -404,5 +404,109 @@ TEST(failing_allocations_are_reported)
         }
         assert_true(k == i + 1);
         memset(some.at[M], 0, 100 * sizeof(double));
+    }
+}
+
+/* Words of --generate, valid and invalid. */
+TEST(what_is_not_said_has_the_default)
+{
+    const int nkinds = bh_generators.nkinds;
+    const app_recipe_kind *table = bh_generators.kind;
+
+    assert_int_equal(nkinds, 5);
+    for (int i = 0; i < nkinds; i++) {
+        bh_generator made = parse(table[i].name);
+        assert_ptr_equal(made.kind, &table[i]);
+        assert_false(made.seeded);
+        assert_true(strlen(table[i].help) > 10 && strcmp(table[i].key[0].name, "n") == 0);
+        for (int k = 0; k < table[i].nkeys; k++) {
+            const app_recipe_key *key = &table[i].key[k];
+            assert_true(made.value[k] == key->value && key->value >= key->least && key->value <= key->most);
+            assert_true(strlen(key->help) > 3);
+            for (int other = 0; other < k; other++) {
+                assert_string_not_equal(key->name, table[i].key[other].name);
+            }
+        }
+    }
+    bh_generator made = parse("clusters:slope=2.5,n=1e4,seed=9007199254740992,box=0x10");
+    assert_int_equal(bh_generator_count(&made), 10000);
+    assert_true(made.seeded && made.seed == (uint64_t)1 << 53);
+    assert_true(made.value[2] == 2.5 && made.value[4] == 16);
+}
+
+/* Every key of every kind takes its limits and nothing beyond. */
+TEST(ranges_are_refused_beyond_their_ends)
+{
+    const int nkinds = bh_generators.nkinds;
+    const app_recipe_kind *table = bh_generators.kind;
+    char text[128];
+    bh_generator made, unchanged;
+
+    for (int i = 0; i < nkinds; i++) {
+        for (int k = 0; k < table[i].nkeys; k++) {
+            const app_recipe_key *key = &table[i].key[k];
+            const double value[4] = {key->least, key->most, key->least - 1, 1.1 * key->most + 1};
+            for (int v = 0; v < 4; v++) {
+                snprintf(text, sizeof text, "%s:%s=%.17g", table[i].name, key->name, value[v]);
+                memset(&made, 0x5a, sizeof made);
+                unchanged = made;
+                eqp_message message = {""};
+                int code = bh_generator_parse(text, &made, &message);
+                assert_int_equal(code, v < 2 ? EQP_OK : EQP_ERR_ARGUMENT);
+                if (v >= 2) {
+                    assert_memory_equal(&made, &unchanged, sizeof made);
+                    assert_non_null(strstr(message.text, key->name));
+                }
+            }
+        }
+    }
+}
+
+TEST(nonsense_is_refused_with_one_line)
+{
+    static const struct {
+        const char *text;
+        int code;
+    } wrong[] = {
+        {"", EQP_ERR_UNKNOWN},
+        {":", EQP_ERR_UNKNOWN},
+        {"plumme", EQP_ERR_UNKNOWN},
+        {"plummers", EQP_ERR_UNKNOWN},
+        {"Plummer", EQP_ERR_UNKNOWN},
+        {"plummer,n=3", EQP_ERR_UNKNOWN},
+        {"plummer:", EQP_ERR_UNKNOWN},
+        {"plummer:n=3,", EQP_ERR_UNKNOWN},
+        {"plummer:,n=3", EQP_ERR_UNKNOWN},
+        {"plummer:box=3", EQP_ERR_UNKNOWN},
+        {"plummer:=3", EQP_ERR_UNKNOWN},
+        {"plummer:n", EQP_ERR_ARGUMENT},
+        {"plummer:n=", EQP_ERR_ARGUMENT},
+        {"plummer:n= 3", EQP_ERR_ARGUMENT},
+        {"plummer:n=3 ", EQP_ERR_ARGUMENT},
+        {"plummer:n=3:a=1", EQP_ERR_ARGUMENT},
+        {"plummer:n=3.5", EQP_ERR_ARGUMENT},
+        {"plummer:n=nan", EQP_ERR_ARGUMENT},
+        {"plummer:a=inf", EQP_ERR_ARGUMENT},
+        {"plummer:n=99999999999999999999", EQP_ERR_ARGUMENT},
+        {"plummer:n=3,n=3", EQP_ERR_ARGUMENT},
+        {"plummer:seed=1,seed=1", EQP_ERR_ARGUMENT},
+        {"plummer:seed=-1", EQP_ERR_ARGUMENT},
+        {"plummer:seed=0.5", EQP_ERR_ARGUMENT},
+        {"disks:n=99", EQP_ERR_ARGUMENT},
+        {"uniform:cube=0.5", EQP_ERR_ARGUMENT},
+        {"\n\x01"
+         "very-long-name-very-long-name-very-long-name-very-long-name",
+         EQP_ERR_UNKNOWN},
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bh_generator made = {0};
+        eqp_message message = {""};
+        if (bh_generator_parse(wrong[i].text, &made, &message) != wrong[i].code) {
+            fail_msg("'%s' is not refused", wrong[i].text);
+        }
+        assert_null(made.kind);
+        assert_true(message.text[0] != '\0' && strchr(message.text, '\n') == NULL);
+        assert_int_equal(bh_generator_parse(wrong[i].text, &made, NULL), wrong[i].code);
     }
 }

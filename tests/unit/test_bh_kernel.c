@@ -99,11 +99,10 @@ static void compute(const scene *s, const char *with, bh_precision in, field *go
 {
     bh_kernel *kernel;
 
-    assert_int_equal(bh_kernel_create(with, in, &kernel), EQP_OK);
+    assert_ok(bh_kernel_create(with, in, &kernel));
     memset(got, 0, sizeof *got);
-    assert_int_equal(bh_force(kernel, &s->tree, &s->list, s->G, s->eps, s->ntargets, s->at[0], s->at[1], s->at[2],
-                              got->a[0], got->a[1], got->a[2], got->a[3]),
-                     EQP_OK);
+    assert_ok(bh_force(kernel, &s->tree, &s->list, s->G, s->eps, s->ntargets, s->at[0], s->at[1], s->at[2], got->a[0],
+                       got->a[1], got->a[2], got->a[3]));
     bh_kernel_free(kernel);
 }
 
@@ -373,7 +372,7 @@ TEST(kernels_have_names)
         }
     }
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bh_kernel_create(i == 0 ? NULL : "auto", BH_DOUBLE, &kernel), EQP_OK);
+        assert_ok(bh_kernel_create(i == 0 ? NULL : "auto", BH_DOUBLE, &kernel));
         assert_string_equal(bh_kernel_name(kernel), best);
         assert_int_equal(bh_kernel_precision(kernel), BH_DOUBLE);
         bh_kernel_free(kernel);

@@ -8,8 +8,8 @@ static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group 
                              bh_list *lb)
 {
     message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
-    assert_int_equal(bh_walk(a, a->root, group, mac, NULL, NULL, NULL, la), EQP_OK);
-    assert_int_equal(bh_walk(b, b->root, group, mac, NULL, NULL, NULL, lb), EQP_OK);
+    assert_ok(bh_walk(a, a->root, group, mac, NULL, NULL, NULL, la));
+    assert_ok(bh_walk(b, b->root, group, mac, NULL, NULL, NULL, lb));
     describe(a, la, &cells[0], &particles[0]);
     describe(b, lb, &cells[1], &particles[1]);
     assert_same(&cells[0], &cells[1]);
@@ -36,7 +36,7 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     bh_group *group;
     int64_t ngroups, met = 0, interactions = 0;
     BH_TREE(whole, set, leaf_size);
-    assert_int_equal(bh_groups_make(&whole, set->key, group_size, set->accel, &ngroups, &group), EQP_OK);
+    assert_ok(bh_groups_make(&whole, set->key, group_size, set->accel, &ngroups, &group));
     BH_PARTS(parts, set, leaf_size, group_size, nranks, pieces);
     exchange(parts, nranks, mac, false);
     BH_LIST(a);
@@ -136,13 +136,13 @@ static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
                 chooser c;
                 const bh_tree *tree = &parts[r].tree;
                 const bh_choice *choice = choose(&c, &tree->box, nranks, r);
-                assert_int_equal(bh_walk_sampled(tree, tree->root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
+                assert_ok(bh_walk_sampled(tree, tree->root, group, mac, choice, 0, NULL, NULL, &list));
                 visits[0] += list.nvisits;
                 describe(tree, &list, &cells[0], &particles[0]);
-                assert_int_equal(bh_walk_sampled(&whole, whole.root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
+                assert_ok(bh_walk_sampled(&whole, whole.root, group, mac, choice, 0, NULL, NULL, &list));
                 visits[1] += list.nvisits;
             }
-            assert_int_equal(bh_walk(&whole, whole.root, group, mac, NULL, NULL, NULL, &list), EQP_OK);
+            assert_ok(bh_walk(&whole, whole.root, group, mac, NULL, NULL, NULL, &list));
             describe(&whole, &list, &cells[1], &particles[1]);
             for (int i = 0; i < 2; i++) {
                 sort_messages(&cells[i], &particles[i]);

@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocks of a locally essential tree: which ones travel, once each, and that damaged ones are refused. */
+/* The blocks of a locally essential tree: their numbers and sizes, and that damaged ones are refused. That no more
+ * blocks travel than a comparison foretells is in tests/app/exact.sh and rungs.sh. */
 #include "bh_let_bundles.h"
 #include "failing_malloc.h"
-#include "opened.h"
 #include "unit.h"
-
-/* Which blocks a list needs from a home. */
-typedef struct needed {
-    const bh_tree *whole; /* all of it, on one rank */
-    const bh_part *home;
-    message ids;
-} needed;
-
-/* The home that is asked has a cell if it lies in one of its intervals; the top is everybody's. */
-static void put_block(needed *n, const bh_cell *cell)
-{
-    const int64_t id = bh_block_id(cell->key, cell->level);
-    const uint64_t last = cell->key + (bh_set_span(cell->level) - 1);
-    bool here = false;
-    for (int k = 0; k < n->home->nintervals; k++) {
-        here = here || (cell->key >= n->home->interval[k].begin && last < n->home->interval[k].end);
-    }
-    if (here) {
-        append(&n->ids, &id, sizeof(id));
-    }
-}
-
-/* The cells that the walk has just opened, and the leaves that it has taken. */
-static void put_list(needed *n, const bh_list *list)
-{
-    const int64_t nopened = bh_opened_count(n->whole, list);
-    for (int64_t i = 0; i < nopened; i++) {
-        bh_opened opened;
-        bh_opened_get(n->whole, list, i, &opened);
-        if (opened.cell >= 0) {
-            put_block(n, &n->whole->cell[opened.cell]);
-        }
-        for (int k = 0; k < opened.nleaves; k++) {
-            put_block(n, &n->whole->cell[opened.leaf[k]]);
-        }
-    }
-}
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -60,84 +23,6 @@ static int64_t sort_ids(int64_t n, int64_t *id)
         }
     }
     return kept;
-}
-
-static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_mac *mac)
-{
-    BH_TREE(whole, set, 6);
-    BH_PARTS(parts, set, 6, 10, nranks, 2);
-    BH_LIST(list);
-    for (int from = 0; from < nranks; from++) {
-        const int to = (from + 1) % nranks;
-        chooser c;
-        const bh_choice *choice = choose(&c, &whole.box, nranks, to);
-        needed n = {.whole = &whole, .home = &parts[from]};
-        FREED_BY(bundle_free) bundle sent;
-        for (int owner = 0; owner < nranks; owner++) {
-            for (int64_t g = 0; g < parts[owner].ngroups; g++) {
-                const bh_group *group = &parts[owner].group[g];
-                assert_int_equal(bh_walk_sampled(&whole, whole.root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
-                put_list(&n, &list);
-            }
-        }
-        pack_for(parts, nranks, from, to, mac, true, &sent);
-        const int64_t nneeded = sort_ids((int64_t)(n.ids.size / sizeof(int64_t)), (int64_t *)(void *)n.ids.bytes);
-        assert_int_equal(sent.n, sort_ids(sent.n, sent.id));
-        assert_int_equal(sent.n, nneeded);
-        if (nneeded > 0) {
-            assert_memory_equal(sent.id, n.ids.bytes, (size_t)nneeded * sizeof(int64_t));
-        }
-        free(n.ids.bytes);
-    }
-}
-
-TEST(of_shared_groups_only_what_a_sharer_opens_and_takes_travels)
-{
-    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
-        BH_SET(set, kind, 150, 29);
-        check_only_what_is_needed(&set, 2, &geometric);
-        check_only_what_is_needed(&set, 3, &relative);
-    }
-}
-
-TEST(a_block_is_packed_once_for_all_who_want_it)
-{
-    const int nranks = 4;
-    bh_let *let;
-    bh_let_blocks blocks;
-    FREED_BY(bundle_free) bundle all;
-    int64_t asked = 0, shared = 0;
-    BH_SET(set, BH_CLUSTERED, 400, 9);
-    BH_PARTS(parts, &set, 4, 8, nranks, 1);
-    assert_int_equal(bh_let_create(&parts[0].tree, &let), EQP_OK);
-    for (int to = 1; to < nranks; to++) {
-        mark_for(let, parts, nranks, to, &geometric, false);
-    }
-    assert_int_equal(bh_let_mark(let, 1, parts[1].group, &geometric, NULL), EQP_ERR_ARGUMENT);
-    bundle_take(let, -1, &all);
-    assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL), EQP_ERR_STATE);
-    assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_ERR_STATE);
-    for (int to = 1; to < nranks; to++) {
-        FREED_BY(bundle_free) bundle alone;
-        int64_t at = 0;
-        pack_for(parts, nranks, 0, to, &geometric, false, &alone);
-        for (int64_t b = 0; b < alone.n; b++) { /* those of one asker, in the same order */
-            for (; at < all.n && all.id[at] != alone.id[b]; at++) {
-            }
-            assert_true(at < all.n);
-            assert_int_equal(all.bytes[at], alone.bytes[b]);
-        }
-        asked += alone.n;
-    }
-    for (int64_t b = 0; b < all.n; b++) {
-        asked -= all.nasking[b];
-        shared += all.nasking[b] > 1;
-    }
-    assert_int_equal(asked, 0);
-    assert_true(shared > 0);
-    assert_int_equal(sort_ids(all.n, all.id), all.n);
-    bh_let_free(let);
-    bh_let_free(NULL);
 }
 
 TEST(blocks_have_numbers_of_their_own_and_known_sizes)
@@ -236,7 +121,7 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
                 leaf = leaf || (cell->nchild == 0 && bh_block_id(cell->key, cell->level) == out.id[b]);
             }
             damage_block(tree, at, size, leaf);
-            assert_int_equal(graft_copy(tree, 0, at, size), EQP_OK);
+            assert_ok(graft_copy(tree, 0, at, size));
             at[size - 1] ^= 0x80; /* another block of that number */
             assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT);
             at[size - 1] ^= 0x80;
@@ -244,7 +129,7 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
             at += size;
         }
         assert_true(families > 3 && families < out.n);
-        assert_int_equal(bh_tree_check(tree), EQP_OK);
+        assert_ok(bh_tree_check(tree));
     }
 }
 
@@ -264,15 +149,15 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     const int64_t ncells = twin->ncells;
     graft_all(twin, 0, &out); /* the same blocks again change nothing */
     assert_true(twin->ncells == ncells && bh_tree_check(twin) == EQP_OK);
-    assert_int_equal(bh_let_graft_all(tree, 0, out.data, 0), EQP_OK);
+    assert_ok(bh_let_graft_all(tree, 0, out.data, 0));
     assert_int_equal(bh_let_graft_all(tree, 1, out.data, size), EQP_ERR_FORMAT); /* it has other cells */
     assert_true(tree->ncells < twin->ncells);
     assert_int_equal(bh_let_graft_all(tree, 0, out.data, size - 8), EQP_ERR_FORMAT); /* all but the last */
-    assert_int_equal(bh_let_graft_all(tree, 0, out.data, size), EQP_OK);
+    assert_ok(bh_let_graft_all(tree, 0, out.data, size));
     assert_int_equal(tree->ncells, twin->ncells);
     assert_int_equal(tree->sources.n, twin->sources.n);
     assert_memory_equal(tree->sources.x, twin->sources.x, (size_t)tree->sources.n * sizeof(double));
-    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    assert_ok(bh_tree_check(tree));
     BH_PARTS(late, &set, 4, 4, 2, 1);
     int64_t early = 0;
     for (int64_t b = out.n, at = (int64_t)size; b-- > 0;) { /* children first: they have no parent yet */
@@ -332,7 +217,7 @@ static int build_send_and_walk(void *data)
 done:
     bh_let_free(let);
     for (int r = 0; r < 2; r++) {
-        assert_int_equal(bh_tree_check(&tree[r]), EQP_OK);
+        assert_ok(bh_tree_check(&tree[r]));
         bh_tree_free(&tree[r]);
     }
     return code;

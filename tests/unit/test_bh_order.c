@@ -68,7 +68,7 @@ static void check(enum kind kind, int64_t n, int ids)
         expected[i] = (item){key[i], id[i], i};
     }
     qsort(expected, (size_t)n, sizeof(*expected), compare);
-    assert_int_equal(bh_order(n, key, id, order), EQP_OK);
+    assert_ok(bh_order(n, key, id, order));
     for (int64_t i = 0; i < n; i++) {
         assert_int_equal(order[i], expected[i].place);
     }
@@ -111,7 +111,7 @@ TEST(failing_allocations_leave_the_order)
         failing_malloc_start(k);
         const int code = bh_order(3, key, id, order);
         if (failing_malloc_stop() == 0) {
-            assert_int_equal(code, EQP_OK);
+            assert_ok(code);
             assert_true(order[0] == 2 && order[1] == 1 && order[2] == 0 && k > 0);
             break;
         }

@@ -91,12 +91,12 @@ static void compare_shares(const bh_tree *tree, const bh_group *group, const bh_
         expected.n = heard.n = s->searches = 0;
         visitor.choice.sharing = NULL;
         visitor.seen_user = &expected;
-        assert_int_equal(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list), EQP_OK);
+        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list));
         note_content(&expected, list);
         const int64_t visits = list->nvisits, searches = s->searches;
         visitor.choice.sharing = &s->sharing;
         visitor.seen_user = &heard;
-        assert_int_equal(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list), EQP_OK);
+        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list));
         note_content(&heard, list);
         assert_same_record(&expected, &heard);
         assert_in_range(list->nvisits, 1, visits);

@@ -247,7 +247,7 @@ static void check_same(const boxed *b, const eqp_boxes *boxes, int cycle)
 {
     for (int p = 0; p < b->n[0] * b->n[1] * b->n[2]; p++) {
         double corner[6];
-        assert_int_equal(eqp_boxes_bounds(boxes, p, corner, corner + 3), EQP_OK);
+        assert_ok(eqp_boxes_bounds(boxes, p, corner, corner + 3));
         for (int e = 0; e < 6; e++) {
             if (!(fabs(corner[e] - b->box[p][e]) < 1e-9)) {
                 fail_msg("%d x %d x %d, cycle %d, part %d: corner %d is at %.17g, not %.17g", b->n[0], b->n[1], b->n[2],
@@ -281,7 +281,7 @@ static void follow(const int n[3], bool bisection, int every)
     eqp_boxes *boxes = NULL;
 
     memcpy(control.domains, n, sizeof control.domains);
-    assert_int_equal(dd_walls_create(&domain, n[0] * n[1] * n[2], &control, bisection, &boxes), EQP_OK);
+    assert_ok(dd_walls_create(&domain, n[0] * n[1] * n[2], &control, bisection, &boxes));
     check_same(&b, boxes, 0);
     for (int cycle = 1; cycle <= CYCLES; cycle++) {
         const int turn = dd_walls_turn(bisection, every, cycle), phase = cycle % every;
@@ -290,7 +290,7 @@ static void follow(const int n[3], bool bisection, int every)
         loads_of(&b, load);
         assert_int_equal(turn, phase < (bisection ? 1 : 3) ? phase : -1);
         if (turn >= 0) {
-            assert_int_equal(dd_walls_move(&domain, cells, load, turn, boxes), EQP_OK);
+            assert_ok(dd_walls_move(&domain, cells, load, turn, boxes));
         }
         if (turn >= 0 && !bisection) {
             section(&b, load, phase);

@@ -12,7 +12,7 @@ static dd_rules rules_of(double rann)
 {
     dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = rann / 2};
 
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    assert_ok(dd_rules_complete(&rules));
     return rules;
 }
 
@@ -80,7 +80,7 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
 
     make_cross(&network, 1.0, 0.5, b1, b2);
     dd_serial serial = serial_of(&network, free_box, 1.0);
-    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_collide(&serial, &done));
     assert_int_equal(done, 1);
     assert_int_equal(network.n, 5);
     dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
@@ -99,7 +99,7 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
     dd_test_valid(&network, free_box);
     serial = serial_of(&network, free_box, 1.0);
     done = 0;
-    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_collide(&serial, &done));
     assert_true(done >= 1);
     dd_test_valid(&network, free_box);
     const dd_arm *junction = dd_node_find_arm(dd_test_find(&network, 1), 2);
@@ -121,7 +121,7 @@ TEST(joints_lie_in_all_glide_planes)
                                     {4, 9.8, -7, 3, DD_PINNED}),
                               LINES({1, 2, b1, n1}, {3, 4, b2, n2}));
     dd_serial serial = serial_of(&network, free_box, 1.0);
-    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_collide(&serial, &done));
     assert_int_equal(done, 1);
     const dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
     const double on2[3] = {joint->x[0] + 0.2, joint->x[1], joint->x[2]};
@@ -153,7 +153,7 @@ TEST(lines_that_part_do_not_join)
         make_cross(&network, 1.0, 0.5, b1, b2);
         dd_test_find(&network, 3)->v[2] = dd_test_find(&network, 4)->v[2] = parting ? 1e-3 : -1e-3;
         dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_collide(&serial, &done));
         assert_int_equal(done, !parting);
     }
 }
@@ -170,11 +170,11 @@ TEST(ends_near_the_contact_are_the_contact)
                                         {3, at, -10, 0.5, DD_PINNED}, {4, at, 10, 0.5, DD_PINNED}),
                                   LINES({1, 5, b1, NULL}, {5, 2, b1, NULL}, {3, 4, b2, NULL}));
         dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_collide(&serial, &done));
         assert_int_equal(done, 1);
         assert_int_equal(network.n, far ? 6 : 5);
         assert_int_equal(dd_test_find(&network, 5)->narms, far ? 2 : 4);
-        assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
+        assert_ok(dd_network_check(&network, free_box, NULL));
     }
 }
 
@@ -193,10 +193,10 @@ TEST(short_junctions_go)
         dd_test_find(&network, 5)->v[0] = -speed;
         dd_test_find(&network, 6)->v[0] = speed;
         dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_collide(&serial, &done));
         assert_int_equal(done, i == 0);
         assert_int_equal(network.n, i == 0 ? 5 : 6);
-        assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
+        assert_ok(dd_network_check(&network, free_box, NULL));
         if (i == 0) {
             assert_int_equal(dd_test_find(&network, 5)->narms, 4);
         }
@@ -222,7 +222,7 @@ TEST(opposite_dipole_annihilates)
     dd_serial serial = serial_of(&network, free_box, 1.0);
     for (int pass = 0; pass < 6; pass++) {
         int64_t done = 0;
-        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_collide(&serial, &done));
         dd_test_valid(&network, free_box);
     }
     /* Two half loops between neighbouring pins are left. */
@@ -238,7 +238,7 @@ TEST(opposite_dipole_annihilates)
                               LINES({1, 2, b, n}, {2, 3, b, n}, {3, 1, b, n}));
     serial = serial_of(&network, free_box, 1.0);
     int64_t done = 0;
-    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_collide(&serial, &done));
     assert_int_equal(network.n, 0);
     dd_network_free(&network);
 }
@@ -255,7 +255,7 @@ TEST(pins_hold)
                                   LINES({1, 2, b1, NULL}, {3, 4, b2, NULL}, {5, 3, b2, NULL}));
         dd_test_copy(&before, &network);
         dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_collide(&serial, &done));
         assert_int_equal(done > 0, !both);
         assert_int_equal(network.n, both ? 5 : 4);
         dd_test_conserved(&before, &network);
@@ -283,10 +283,10 @@ TEST(a_patch_is_all_that_changes)
             for (int copy = 0; copy < 3; copy++) {
                 dd_patch *patch = copy == 0 ? &once : copy == 1 ? &twice : &old;
                 dd_patch_init(patch, corner, cube);
-                assert_int_equal(dd_serial_gather(&serial, tag, 4, true, patch), EQP_OK);
+                assert_ok(dd_serial_gather(&serial, tag, 4, true, patch));
             }
-            assert_int_equal(dd_collide(&once, &serial.rules, tag, tag + 2, &done1), EQP_OK);
-            assert_int_equal(dd_collide(&twice, &serial.rules, tag, tag + 2, &done2), EQP_OK);
+            assert_ok(dd_collide(&once, &serial.rules, tag, tag + 2, &done1));
+            assert_ok(dd_collide(&twice, &serial.rules, tag, tag + 2, &done2));
             assert_int_equal(done1, done2);
             assert_int_equal(once.n, twice.n);
             for (int j = 0; j < once.n; j++) {

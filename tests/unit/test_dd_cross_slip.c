@@ -114,7 +114,7 @@ TEST(screws_slip_into_the_plane_of_more_force)
             int64_t done = 0;
             make_screw(&network, variant & 2 ? at_face : origin, &c, 0, sign * 20, angle, constraint);
             dd_serial serial = serial_of(&network, box, &c, area_min);
-            assert_int_equal(dd_serial_cross_slip(&serial, &mover, &done), EQP_OK);
+            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
             assert_int_equal(done, 1);
             assert_valid(&network, box);
             const dd_node *node = dd_test_find(&network, 2);
@@ -155,9 +155,9 @@ TEST(screws_slip_into_the_plane_of_more_force)
             }
             /* Once is enough, and coarsening leaves it. */
             done = 0;
-            assert_int_equal(dd_serial_cross_slip(&serial, &mover, &done), EQP_OK);
+            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
             assert_int_equal(done, 0);
-            assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+            assert_ok(dd_serial_coarsen(&serial, &done));
             assert_int_equal(done, 0);
         }
     }
@@ -170,7 +170,7 @@ static int64_t slips(dd_network *network, const crystal *c, double area_min)
     dd_test_copy(&before, network);
     dd_serial serial = serial_of(network, free_box, c, area_min);
 
-    assert_int_equal(dd_serial_cross_slip(&serial, &mover, &done), EQP_OK);
+    assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
     if (done == 0) { /* nothing has changed */
         for (int64_t i = 0; i < before.n; i++) {
             const dd_node *now = dd_test_find(network, before.node[i].tag);
@@ -254,7 +254,7 @@ TEST(screws_follow_their_neighbour)
                 }
                 dd_serial serial = serial_of(&network, free_box, &c, 0.5);
                 int64_t done = 0;
-                assert_int_equal(dd_serial_cross_slip(&serial, &mover, &done), EQP_OK);
+                assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
                 assert_int_equal(done, wants);
                 node = dd_test_find(&network, 2);
                 assert_memory_equal(node->x, before, sizeof before);
@@ -296,7 +296,7 @@ TEST(neighbours_go_in_their_plane_only)
             dd_v3_minus(dd_test_find(&network, node->arm[0].tag)->x, node->x, to1);
             dd_v3_minus(dd_test_find(&network, node->arm[1].tag)->x, node->x, to2);
             assert_true(dd_wants_cross_slip(c.kind, medium.mu, node, to1, to2));
-            assert_int_equal(dd_serial_cross_slip(&serial, &mover, &done), EQP_OK);
+            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
             assert_int_equal(done, held < 2);
             assert_true((memcmp(dd_test_find(&network, 1)->x, x[0], sizeof x[0]) == 0) == (held != 1));
             assert_true((memcmp(dd_test_find(&network, 3)->x, x[1], sizeof x[1]) == 0) == (held != 0));

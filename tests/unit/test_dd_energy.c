@@ -112,7 +112,7 @@ TEST(forces_of_a_loop_are_derivatives_of_its_energy)
     dd_pairs_fn fn;
     uint64_t draw = 1;
 
-    assert_int_equal(dd_pairs_choose(DD_ISA_AUTO, &fn, NULL), EQP_OK);
+    assert_ok(dd_pairs_choose(DD_ISA_AUTO, &fn, NULL));
     for (int round = 0; round < 2; round++) {
         loop l;
         double force[NODES][3], expected[NODES][3];

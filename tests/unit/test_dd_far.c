@@ -101,11 +101,11 @@ static scene make_scene(const dd_medium *medium, int64_t nx, int64_t ny, int64_t
     scene s = {.medium = *medium, .n = {nx, ny, nz}, .nsegments = nsegments, .segment = segment};
     HEAP double *raw = NULL;
 
-    assert_int_equal(dd_far_create(medium, low, edge, s.n, order, &s.far), EQP_OK);
+    assert_ok(dd_far_create(medium, low, edge, s.n, order, &s.far));
     s.sizes = dd_far_sizes_of(s.far);
-    assert_int_equal(eqp_array_create(&s.moments, cells_of(&s) * s.sizes->nmoments, sizeof *s.moments), EQP_OK);
-    assert_int_equal(eqp_array_create(&s.local, cells_of(&s) * s.sizes->nlocal, sizeof *s.local), EQP_OK);
-    assert_int_equal(eqp_array_create(&raw, s.sizes->nraw, sizeof *raw), EQP_OK);
+    assert_ok(eqp_array_create(&s.moments, cells_of(&s) * s.sizes->nmoments, sizeof *s.moments));
+    assert_ok(eqp_array_create(&s.local, cells_of(&s) * s.sizes->nlocal, sizeof *s.local));
+    assert_ok(eqp_array_create(&raw, s.sizes->nraw, sizeof *raw));
     for (int64_t c = 0; c < cells_of(&s); c++) {
         memset(raw, 0, (size_t)s.sizes->nraw * sizeof *raw);
         for (int i = 0; i < nsegments; i++) {
@@ -116,7 +116,7 @@ static scene make_scene(const dd_medium *medium, int64_t nx, int64_t ny, int64_t
         }
         dd_far_close(s.far, raw, s.moments + c * s.sizes->nmoments);
     }
-    assert_int_equal(dd_far_solve(s.far, s.moments, s.local), EQP_OK);
+    assert_ok(dd_far_solve(s.far, s.moments, s.local));
     return s;
 }
 
@@ -134,7 +134,7 @@ static void far_stress(const scene *s, const double x[3], double stress[6])
     const int64_t cell = cell_of(s, x, at);
     double *field = NULL, from[3];
 
-    assert_int_equal(eqp_array_create(&field, s->sizes->nfield, sizeof *field), EQP_OK);
+    assert_ok(eqp_array_create(&field, s->sizes->nfield, sizeof *field));
     for (int d = 0; d < 3; d++) {
         from[d] = x[d] - low[d] - ((double)at[d] + 0.5) * edge[d] / (double)s->n[d];
         from[d] -= s->medium.box[d] > 0 ? edge[d] * rint(from[d] / edge[d]) : 0.0;
@@ -326,7 +326,7 @@ TEST(planes_come_back)
         enum { COMPONENTS = 21 };
         const int64_t n[3] = {3, lengths[i][0], lengths[i][1]}, ncells = n[1] * n[2];
         dd_far *far = NULL;
-        assert_int_equal(dd_far_create(&periodic, low, edge, n, 2, &far), EQP_OK);
+        assert_ok(dd_far_create(&periodic, low, edge, n, 2, &far));
         const size_t ncolumns = (size_t)dd_far_sizes_of(far)->ncolumns;
         double *in = calloc((size_t)ncells * COMPONENTS, sizeof *in),
                *out = calloc((size_t)ncells * COMPONENTS, sizeof *in);
@@ -335,9 +335,9 @@ TEST(planes_come_back)
             in[j] = uniform(-1, 1);
             sum += j % COMPONENTS == 4 ? in[j] : 0;
         }
-        assert_int_equal(dd_far_plane_forward(far, COMPONENTS, in, columns), EQP_OK);
+        assert_ok(dd_far_plane_forward(far, COMPONENTS, in, columns));
         assert_true(fabs(columns[4] - sum) < 1e-10 * (double)ncells); /* the wave number 0 */
-        assert_int_equal(dd_far_plane_inverse(far, COMPONENTS, columns, out), EQP_OK);
+        assert_ok(dd_far_plane_inverse(far, COMPONENTS, columns, out));
         for (int64_t j = 0; j < ncells * COMPONENTS; j++) {
             assert_true(fabs(out[j] - (double)ncells * in[j]) < 1e-10 * (double)ncells);
         }

@@ -13,12 +13,12 @@ TEST(names)
     for (const char *at = listed; *at != '\0'; at += 1 + strcspn(at + 1, "|"), n++) {
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 1, "|"), at + 1);
-        assert_int_equal(dd_mobility_find(name, &law), EQP_OK);
+        assert_ok(dd_mobility_find(name, &law));
         assert_int_equal(law, n);
         for (char *c = name; *c != '\0'; c++) {
             *c = (char)toupper(*c);
         }
-        assert_int_equal(dd_mobility_find(name, &other), EQP_OK);
+        assert_ok(dd_mobility_find(name, &other));
         assert_int_equal(other, n);
     }
     assert_int_equal(n, DD_MOBILITY_NLAWS);

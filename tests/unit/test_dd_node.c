@@ -10,14 +10,14 @@ TEST(arms_come_and_go_in_order)
     dd_node node = {.tag = 1}, copy = {0};
     for (int i = 0; i < 9; i++) {
         dd_arm *arm;
-        assert_int_equal(dd_node_add_arm(&node, 10 + i, &arm), EQP_OK);
+        assert_ok(dd_node_add_arm(&node, 10 + i, &arm));
         assert_true(arm->burgers[0] == 0 && arm->home == 0);
         arm->burgers[0] = i;
     }
     double sum[3];
     dd_node_burgers(&node, sum);
     assert_true(sum[0] == 36);
-    assert_int_equal(dd_node_copy(&copy, &node), EQP_OK);
+    assert_ok(dd_node_copy(&copy, &node));
     dd_node_remove_arm(&node, dd_node_find_arm(&node, 13));
     dd_node_remove_arm(&node, &node.arm[node.narms - 1]);
     dd_node_remove_arm(&node, &node.arm[0]);
@@ -29,11 +29,11 @@ TEST(arms_come_and_go_in_order)
     assert_null(dd_node_find_arm(&node, 13));
     assert_int_equal(copy.narms, 9);
     dd_arm *arm;
-    assert_int_equal(dd_node_add_arm(&copy, 99, &arm), EQP_OK);
+    assert_ok(dd_node_add_arm(&copy, 99, &arm));
     dd_node_free(&node);
     dd_node_free(&copy);
-    assert_int_equal(dd_node_copy(&copy, &node), EQP_OK); /* no arms */
-    assert_int_equal(dd_node_add_arm(&copy, 5, &arm), EQP_OK);
+    assert_ok(dd_node_copy(&copy, &node)); /* no arms */
+    assert_ok(dd_node_add_arm(&copy, 5, &arm));
     dd_node_free(&copy);
 }
 
@@ -53,8 +53,8 @@ TEST(networks_find_what_was_added_and_not_removed)
         if (place < 0) {
             dd_node node = {.tag = tag};
             dd_arm *arm;
-            assert_int_equal(dd_node_add_arm(&node, 7, &arm), EQP_OK);
-            assert_int_equal(dd_network_add(&network, &node), EQP_OK);
+            assert_ok(dd_node_add_arm(&node, 7, &arm));
+            assert_ok(dd_network_add(&network, &node));
             assert_null(node.arm);
         } else if (i % 2) {
             dd_network_remove(&network, place);

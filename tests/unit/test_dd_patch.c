@@ -13,7 +13,7 @@ static dd_rules rules_of(double max_seg, double rann)
 {
     dd_rules rules = {.max_seg = max_seg, .min_seg = max_seg / 5, .r_tol = rann / 2};
 
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    assert_ok(dd_rules_complete(&rules));
     return rules;
 }
 
@@ -52,7 +52,7 @@ TEST(a_patch_holds_its_nodes_once_and_not_too_many)
     assert_true(serial.next > 0 && dd_network_find(&network, DD_TAG(0, serial.next)) < 0);
     const dd_tag tag[4] = {network.node[2].tag, network.node[1].tag, network.node[2].tag, DD_TAG(77, 7)};
     dd_patch_init(&patch, corner, cube);
-    assert_int_equal(dd_serial_gather(&serial, tag, 4, true, &patch), EQP_OK);
+    assert_ok(dd_serial_gather(&serial, tag, 4, true, &patch));
     assert_int_equal(patch.at[0].node.tag, tag[0]);
     assert_int_equal(patch.at[1].node.tag, tag[1]);
     assert_null(dd_patch_find(&patch, tag[3]));
@@ -67,7 +67,7 @@ TEST(a_patch_holds_its_nodes_once_and_not_too_many)
     patch.at[1].deleted = true;
     assert_null(dd_patch_find(&patch, tag[1]));
     while (patch.n < DD_PATCH_NODES) {
-        assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_OK);
+        assert_ok(dd_patch_add(&patch, &network.node[0]));
     }
     assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_ERR_OVERFLOW);
     dd_patch_free(&patch);
@@ -128,7 +128,7 @@ TEST(operations_keep_a_networks_burgers_vectors)
             for (int turn = 0; turn < KINDS; turn++) {
                 const int kind = (turn + (int)seed) % KINDS;
                 const double force = dd_test_force(&network, pass);
-                assert_int_equal(operate(&serial, kind, &mover[(seed + (uint64_t)pass) % 3], &done[kind]), EQP_OK);
+                assert_ok(operate(&serial, kind, &mover[(seed + (uint64_t)pass) % 3], &done[kind]));
                 assert_true(kind != REFINE || fabs(dd_test_force(&network, pass) - force) < 1e-9);
                 dd_test_valid(&network, box);
                 dd_test_conserved(&before, &network);

@@ -17,13 +17,13 @@ static dd_serial serial_of(dd_network *network, const double box[3])
 TEST(rules_have_defaults_and_refuse_nonsense)
 {
     dd_rules rules = {.max_seg = 100, .r_tol = 0.25};
-    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    assert_ok(dd_rules_complete(&rules));
     assert_true(rules.rann == 0.5);
     assert_true(rules.min_seg > 0 && rules.min_seg <= 25);
     assert_true(fabs(rules.area_min - fmin(2 * 0.25 * 100, sqrt(3) / 4 * rules.min_seg * rules.min_seg)) < 1e-9);
     assert_true(fabs(rules.area_max - (4 * rules.area_min + sqrt(3) / 4 * 1e4) / 2) < 1e-9);
     dd_rules even = {.max_seg = 10, .min_seg = 5, .r_tol = 1};
-    assert_int_equal(dd_rules_complete(&even), EQP_OK);
+    assert_ok(dd_rules_complete(&even));
     const dd_rules bad[] = {{.max_seg = 0, .r_tol = 1},
                             {.max_seg = 10, .min_seg = 5.01, .r_tol = 1},
                             {.max_seg = 10},
@@ -32,7 +32,7 @@ TEST(rules_have_defaults_and_refuse_nonsense)
                             {.max_seg = 10, .min_seg = 1, .area_min = 5, .area_max = 4, .r_tol = 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         dd_rules copy = bad[i];
-        assert_int_equal(dd_rules_complete(&copy), EQP_ERR_ARGUMENT);
+        assert_refused(dd_rules_complete(&copy));
         assert_memory_equal(&copy, &bad[i], sizeof copy);
     }
 }
@@ -50,7 +50,7 @@ TEST(long_segments_are_cut_in_the_middle_across_the_box)
     }
     const double force = dd_test_force(&network, 1);
     dd_serial serial = serial_of(&network, cube);
-    assert_int_equal(dd_serial_refine(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_refine(&serial, &done));
     assert_int_equal(done, 1);
     assert_int_equal(network.n, 3);
     const dd_node *middle = dd_test_find(&network, DD_TAG(7, 0));
@@ -61,7 +61,7 @@ TEST(long_segments_are_cut_in_the_middle_across_the_box)
     assert_memory_equal(dd_node_find_arm(middle, 3)->normal, plane, sizeof plane);
     assert_true(dd_test_force(&network, 1) == force);
     dd_test_valid(&network, cube);
-    assert_int_equal(dd_serial_refine(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_refine(&serial, &done));
     assert_int_equal(done, 1); /* now they are short enough */
 }
 
@@ -122,7 +122,7 @@ TEST(flat_and_short_ones_go)
         dd_test_find(&network, 2)->arm[1].force[1] = 2;
         dd_serial serial = serial_of(&network, free_box);
         serial.rules.planes = cases[i].kept_planes;
-        assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+        assert_ok(dd_serial_coarsen(&serial, &done));
         assert_int_equal(done, cases[i].goes);
         assert_int_equal(network.n, cases[i].goes ? 2 : 3);
         assert_true(dd_test_force(&network, 1) == 2);
@@ -140,10 +140,10 @@ TEST(a_line_is_not_coarsened_beyond_max_seg)
     make_corner(&network, 0, 0, plane, plane);
     dd_test_find(&network, 3)->x[0] = 12.1;
     dd_serial serial = serial_of(&network, free_box);
-    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_coarsen(&serial, &done));
     assert_int_equal(done, 0);
     dd_test_find(&network, 3)->x[0] = 11.9;
-    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_coarsen(&serial, &done));
     assert_int_equal(done, 1);
 }
 
@@ -154,7 +154,7 @@ TEST(small_loops_vanish)
     network = dd_test_network(SPOTS({1, 49.5, 0, 0, DD_FREE}, {2, -49.5, 0, 0, DD_FREE}, {3, 49.9, 1, 0, DD_FREE}),
                               LINES({1, 2, b, plane}, {2, 3, b, plane}, {3, 1, b, plane}));
     dd_serial serial = serial_of(&network, cube);
-    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_coarsen(&serial, &done));
     assert_int_equal(done, 1);
     assert_int_equal(network.n, 0);
 }
@@ -171,7 +171,7 @@ TEST(a_triangle_at_a_junction_becomes_one_arm)
     dd_test_valid(&network, free_box);
     dd_serial serial = serial_of(&network, free_box);
     serial.rules.max_seg = 12;
-    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_coarsen(&serial, &done));
     assert_null(dd_test_find(&network, 2));
     assert_memory_equal(dd_node_find_arm(dd_test_find(&network, 1), 3)->burgers, sum, sizeof sum);
     dd_test_valid(&network, free_box);
@@ -191,7 +191,7 @@ TEST(a_line_around_the_box_stays)
     }
     dd_test_valid(&network, edge);
     dd_serial serial = serial_of(&network, edge);
-    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_coarsen(&serial, &done));
     assert_int_equal(done, 0);
     assert_int_equal(network.n, 3);
 }
@@ -206,18 +206,18 @@ TEST(what_is_gone_is_not_done)
         FREED_BY(dd_patch_free) dd_patch patch;
         bool done = true;
         dd_patch_init(&patch, corner, free_box);
-        assert_int_equal(dd_serial_gather(&serial, all, round == 3 ? 2 : 3, false, &patch), EQP_OK);
+        assert_ok(dd_serial_gather(&serial, all, round == 3 ? 2 : 3, false, &patch));
         if (round == 0) {
-            assert_int_equal(dd_refine(&patch, 1, 3, &done), EQP_OK); /* not joined */
+            assert_ok(dd_refine(&patch, 1, 3, &done)); /* not joined */
         } else if (round == 1) {
-            assert_int_equal(dd_coarsen(&patch, &serial.rules, 9, &done), EQP_OK);
+            assert_ok(dd_coarsen(&patch, &serial.rules, 9, &done));
         } else if (round == 2) {
             patch.new_tag[0] = DD_NO_TAG;
             done = false;
             assert_int_equal(dd_refine(&patch, 1, 2, &done), EQP_ERR_OVERFLOW);
         } else {
             done = false;
-            assert_int_equal(dd_coarsen(&patch, &serial.rules, 2, &done), EQP_ERR_ARGUMENT); /* no node 3 */
+            assert_refused(dd_coarsen(&patch, &serial.rules, 2, &done)); /* no node 3 */
         }
         assert_false(done);
     }

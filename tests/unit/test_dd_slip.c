@@ -18,7 +18,7 @@ static void make_bow(dd_patch *patch)
                               LINES({1, 2, b, NULL}, {2, 3, b, NULL}));
     dd_patch_init(patch, corner, cube);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(dd_patch_add(patch, dd_test_find(&network, (dd_tag[]){2, 1, 3}[i])), EQP_OK);
+        assert_ok(dd_patch_add(patch, dd_test_find(&network, (dd_tag[]){2, 1, 3}[i])));
     }
 }
 
@@ -37,17 +37,17 @@ TEST(a_bow_that_is_cut_sweeps_its_triangle)
     FREED_BY(dd_slip_free) dd_slip slip = {0};
     double area[9] = {0.0};
     make_bow(&patch);
-    assert_int_equal(dd_slip_begin(&slip, &patch), EQP_OK);
+    assert_ok(dd_slip_begin(&slip, &patch));
     straighten(&patch);
-    assert_int_equal(dd_slip_end(&slip, &patch, area), EQP_OK);
+    assert_ok(dd_slip_end(&slip, &patch, area));
     /* The node goes down by 1 where the line goes right: (right) x (down) is -z; base 6, height 1. */
     for (int k = 0; k < 9; k++) {
         assert_true(fabs(area[k] - (k == 8 ? 2 * -3.0 : 0.0)) < 1e-12);
     }
     /* Nothing changes: nothing at all, not even rounding. */
     memset(area, 0, sizeof area);
-    assert_int_equal(dd_slip_begin(&slip, &patch), EQP_OK);
-    assert_int_equal(dd_slip_end(&slip, &patch, area), EQP_OK);
+    assert_ok(dd_slip_begin(&slip, &patch));
+    assert_ok(dd_slip_end(&slip, &patch, area));
     for (int k = 0; k < 9; k++) {
         assert_true(area[k] == 0.0);
     }

@@ -47,7 +47,7 @@ static int64_t split_once(dd_network *network, const dd_mover *mover)
     FREED_BY(dd_network_free) dd_network before;
     dd_test_copy(&before, network);
     dd_serial serial = serial_of(network, free_box);
-    assert_int_equal(dd_serial_split(&serial, mover, &done), EQP_OK);
+    assert_ok(dd_serial_split(&serial, mover, &done));
     assert_int_equal(network->n, before.n + done);
     dd_test_valid(network, free_box);
     dd_test_conserved(&before, network);
@@ -131,14 +131,14 @@ TEST(two_crossing_lines_become_a_binary_junction)
                                     {3, -10, -5, -0.2, DD_PINNED}, {4, 10, 5, -0.2, DD_PINNED}),
                               LINES({1, 2, b1, NULL}, {3, 4, b2, NULL}));
     dd_serial serial = serial_of(&network, free_box);
-    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_ok(dd_serial_collide(&serial, &done));
     assert_int_equal(done, 1);
     dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
     assert_int_equal(joint->narms, 4);
     for (int a = 0; a < 4; a++) {
         joint->arm[a].force[0] = joint->arm[a].tag % 2 ? -1 : 1;
     }
-    assert_int_equal(dd_serial_split(&serial, &mover, &done), EQP_OK);
+    assert_ok(dd_serial_split(&serial, &mover, &done));
     assert_int_equal(done, 2);
     dd_test_valid(&network, free_box);
     const dd_arm *junction = dd_node_find_arm(dd_test_find(&network, DD_TAG(7, 0)), DD_TAG(7, 1));

@@ -20,7 +20,7 @@ static lb_graph make(const char *text)
     const lb_generator generator = parse(text);
     lb_graph graph = {.n = 0};
 
-    assert_int_equal(lb_graph_create(&generator, &graph), EQP_OK);
+    assert_ok(lb_graph_create(&generator, &graph));
     return graph;
 }
 
@@ -216,9 +216,9 @@ TEST(values_out_of_range_are_refused)
     lb_graph graph = {.n = 77};
 
     generator.value[0] = NAN;
-    assert_int_equal(lb_graph_create(&generator, &graph), EQP_ERR_ARGUMENT);
+    assert_refused(lb_graph_create(&generator, &graph));
     generator.value[0] = 0;
-    assert_int_equal(lb_graph_create(&generator, &graph), EQP_ERR_ARGUMENT);
+    assert_refused(lb_graph_create(&generator, &graph));
     assert_int_equal(graph.n, 77);
 }
 

@@ -55,7 +55,7 @@ static int settle(const char *const *words, settings *s, eqp_message *message)
     while (words[n] != NULL) {
         n++;
     }
-    assert_int_equal(parse(n, words, s, NULL, message), EQP_OK);
+    assert_ok(parse(n, words, s, NULL, message));
     code = app_run_check_inputs("second", &s->run, message);
     return code != EQP_OK ? code : app_run_choose("second", &methods, &s->run, message);
 }
@@ -69,7 +69,7 @@ TEST(values_land_in_the_shared_struct_and_beside_it)
     eqp_message message = {""};
     settings s;
 
-    assert_int_equal(parse(8, argv, &s, given, &message), EQP_OK);
+    assert_ok(parse(8, argv, &s, given, &message));
     assert_int_equal(s.run.steps, 5);
     assert_int_equal(s.own, 9);
     assert_string_equal(s.run.snapshot, "file");
@@ -93,9 +93,9 @@ TEST(an_app_has_its_own_words_and_defaults)
     settings s;
     HEAP char *text = NULL;
 
-    assert_int_equal(parse(1, argv, &s, NULL, &message), EQP_OK);
+    assert_ok(parse(1, argv, &s, NULL, &message));
     assert_true(s.run.dt == 0.5 && s.run.steps == 3 && s.own == 7);
-    assert_int_equal(app_options_help(&line, &text), EQP_OK);
+    assert_ok(app_options_help(&line, &text));
     assert_non_null(strstr(text, "seconds of one step [0.5]"));
     assert_non_null(strstr(text, "number of steps; 0 computes the forces once [3]"));
     assert_true(strstr(text, "--seed") < strstr(text, "--own") && strstr(text, "--own") < strstr(text, "--balance"));
@@ -113,12 +113,12 @@ TEST(an_app_may_lack_an_option)
 
     less.text = lacks;
     less.ntexts = 2;
-    assert_int_equal(app_options_parse(&less, 3, (char *const *)argv, &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
+    assert_refused(app_options_parse(&less, 3, (char *const *)argv, &s, NULL, &action, &message));
     assert_string_equal(message.text, "second: --restart: no such option; --help lists them");
-    assert_int_equal(app_options_parse(&less, 1, (char *const *)argv, &s, NULL, &action, &message), EQP_OK);
+    assert_ok(app_options_parse(&less, 1, (char *const *)argv, &s, NULL, &action, &message));
     assert_null(s.run.restart);
     assert_string_equal(s.run.schedule_text, "none"); /* its default holds */
-    assert_int_equal(app_options_help(&less, &text), EQP_OK);
+    assert_ok(app_options_help(&less, &text));
     assert_null(strstr(text, "--restart"));
     assert_null(strstr(text, "--schedule"));
     assert_non_null(strstr(text, "--seed"));
@@ -129,18 +129,18 @@ TEST(a_run_has_one_input)
     eqp_message message = {""};
     app_run_settings run = {.snapshot = "a"};
 
-    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_OK);
+    assert_ok(app_run_check_inputs("second", &run, &message));
     assert_string_equal(app_run_input_path(&run), "a");
     run.restart = "b";
-    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_refused(app_run_check_inputs("second", &run, &message));
     assert_string_equal(message.text, "second: SNAPSHOT, --generate and --restart exclude each other");
     run.snapshot = NULL;
     assert_string_equal(app_run_input_path(&run), "b");
     run.output_every = 2;
-    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_refused(app_run_check_inputs("second", &run, &message));
     assert_string_equal(message.text, "second: --output-every: needs --output");
     run = (app_run_settings){.steps = 1};
-    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_refused(app_run_check_inputs("second", &run, &message));
     assert_null(app_run_input_path(&run));
 }
 
@@ -150,14 +150,14 @@ TEST(methods_of_the_app_stand_behind_those_of_the_table)
     app_run_settings run = {.balance = "slabs", .rebalance = "4", .imbalance_tol = 0.5, .false_alarms = 0.25};
     char *text = NULL;
 
-    assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
+    assert_ok(app_run_choose("second", &methods, &run, &message));
     assert_ptr_equal(run.method, &slabs);
     assert_true(run.policy.mode == EQP_POLICY_EVERY && run.policy.every == 4 && run.policy.imbalance_tol == 0.5 &&
                 run.policy.false_alarms == 0.25);
     run.balance = "sfc";
-    assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
+    assert_ok(app_run_choose("second", &methods, &run, &message));
     assert_ptr_equal(run.method, eqp_method_find("sfc"));
-    assert_int_equal(app_run_list_methods(&methods, &text), EQP_OK);
+    assert_ok(app_run_list_methods(&methods, &text));
     assert_non_null(strstr(text, "cuts of its own"));
     assert_non_null(strstr(text, eqp_method_at(0)->summary));
     assert_true((strstr(text, "not built: ") != NULL) == (eqp_method_lacking(0) != NULL));
@@ -176,9 +176,8 @@ TEST(a_what_if_has_methods_parts_and_a_network)
     eqp_message message = {""};
     settings s;
 
-    assert_int_equal(SETTLE(&s, &message, "--compare=sfc,interaction:pins=2,slabs", "--parts=64,8,64",
-                            "--network=beta=0,node=4", "--exchange", "two-stage+broadcast/16"),
-                     EQP_OK);
+    assert_ok(SETTLE(&s, &message, "--compare=sfc,interaction:pins=2,slabs", "--parts=64,8,64",
+                     "--network=beta=0,node=4", "--exchange", "two-stage+broadcast/16"));
     assert_int_equal(s.run.ncompare, 3);
     assert_string_equal(s.run.compare[1].word, "interaction:pins=2");
     assert_true(s.run.compare[1].options.pins == 2 && s.run.compare[0].options.pins == 0);
@@ -195,7 +194,7 @@ TEST(a_what_if_has_methods_parts_and_a_network)
     app_run_settings_free(&s.run);
     assert_true(s.run.ncompare == 0 && s.run.compare == NULL && s.run.parts == NULL);
     for (int measure = 0; measure < 2; measure++) { /* the defaults of a run */
-        assert_int_equal(SETTLE(&s, &message, measure ? "--network=measure:node=2" : NULL), EQP_OK);
+        assert_ok(SETTLE(&s, &message, measure ? "--network=measure:node=2" : NULL));
         assert_true(s.run.ncompare == 0 && s.run.nparts_list == 0 && s.run.exchange_auto);
         assert_true(s.run.network.network.alpha == usual.alpha && s.run.network.network.beta == usual.beta);
         assert_true(s.run.network.measure == measure && s.run.network.network.node == 1 + measure);
@@ -229,14 +228,14 @@ TEST(a_network_is_read_from_a_file)
     HEAP char *text = malloc(APP_NETWORK_BYTES + 2);
 
     write_text(name, "# remark, with=equals\n  alpha=3e-6 \r\n\n\tgather=1e-5\nnode=4");
-    assert_int_equal(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message), EQP_OK);
+    assert_ok(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message));
     assert_true(choice.network.alpha == 3e-6 && choice.network.beta == 0 && choice.network.gather == 1e-5);
     assert_true(choice.network.node == 2 && choice.network.reduce == 0 && !choice.measure);
     assert_string_equal(choice.file, name);
     app_network_free(&choice);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         write_text(name, bad[i].text);
-        assert_int_equal(app_network_parse(name, &choice, &message), EQP_ERR_ARGUMENT);
+        assert_refused(app_network_parse(name, &choice, &message));
         assert_string_equal(message.text, bad[i].line);
     }
     memset(text, '#', APP_NETWORK_BYTES + 1);
@@ -246,7 +245,7 @@ TEST(a_network_is_read_from_a_file)
     assert_int_equal(app_network_parse(".", &choice, &message), EQP_ERR_IO);
     assert_string_equal(message.text, ".: is a directory");
     assert_true(choice.network.alpha == 3e-6); /* as it was */
-    assert_int_equal(app_network_parse("measure:file=a/b.txt", &choice, &message), EQP_OK);
+    assert_ok(app_network_parse("measure:file=a/b.txt", &choice, &message));
     assert_true(choice.measure && strcmp(choice.file, "a/b.txt") == 0 && choice.network.alpha == 2e-6);
     app_network_free(&choice);
     (void)remove(name);
@@ -306,7 +305,7 @@ TEST(a_bad_what_if_is_refused_in_one_line)
     for (size_t i = 0; i < sizeof unlearnt / sizeof unlearnt[0]; i++) {
         eqp_message message = {""};
         settings s;
-        assert_int_equal(SETTLE(&s, &message, "--compare=sfc", "--parts=3,8", unlearnt[i][0]), EQP_ERR_ARGUMENT);
+        assert_refused(SETTLE(&s, &message, "--compare=sfc", "--parts=3,8", unlearnt[i][0]));
         assert_string_equal(message.text, unlearnt[i][1]);
     }
 }
@@ -317,14 +316,14 @@ TEST(shares_and_schedules_are_looked_up)
     settings s;
     char *text = NULL;
 
-    assert_int_equal(SETTLE(&s, &message, "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"), EQP_OK);
+    assert_ok(SETTLE(&s, &message, "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"));
     assert_true(s.run.share.kind == EQP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
     assert_ptr_equal(s.run.schedule, eqp_schedule_method_find("awf-c"));
     assert_true(s.run.schedule_rules.factor == 4.0 && s.run.schedule_rules.chunk == 9);
     app_run_settings_free(&s.run);
-    assert_int_equal(SETTLE(&s, &message, NULL), EQP_OK);
+    assert_ok(SETTLE(&s, &message, NULL));
     assert_true(s.run.share.kind == EQP_SHARE_EQUAL && s.run.schedule == NULL && s.run.schedule_rules.factor == 2.0);
-    assert_int_equal(app_run_list_schedules(&text), EQP_OK);
+    assert_ok(app_run_list_schedules(&text));
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));
     }
@@ -363,16 +362,16 @@ TEST(files_are_named_after_the_output)
     const app_naming naming = {.ending = ending, .numbered = ".data"};
     char *name = NULL;
 
-    assert_int_equal(app_name_with_ending(&naming, "dir.data/out.data", ".ctrl", &name), EQP_OK);
+    assert_ok(app_name_with_ending(&naming, "dir.data/out.data", ".ctrl", &name));
     assert_string_equal(name, "dir.data/out.ctrl");
     free(name);
-    assert_int_equal(app_name_with_ending(&naming, ".data", ".ctrl", &name), EQP_OK);
+    assert_ok(app_name_with_ending(&naming, ".data", ".ctrl", &name));
     assert_string_equal(name, ".data.ctrl"); /* an ending alone is a name */
     free(name);
-    assert_int_equal(app_name_numbered(&naming, "out.data", 12, ".vtp", &name), EQP_OK);
+    assert_ok(app_name_numbered(&naming, "out.data", 12, ".vtp", &name));
     assert_string_equal(name, "out_000012.vtp");
     free(name);
-    assert_int_equal(app_name_numbered(&naming, "out.hdf5", INT64_MAX, ".data", &name), EQP_OK);
+    assert_ok(app_name_numbered(&naming, "out.hdf5", INT64_MAX, ".data", &name));
     assert_string_equal(name, "out.hdf5_9223372036854775807.data");
     free(name);
 }
@@ -396,15 +395,15 @@ TEST(a_file_has_few_particles_a_byte)
     app_run_settings run = {.max_particles = 0};
     eqp_message message = {""};
 
-    assert_int_equal(app_run_check_particles(&run, "file", APP_PARTICLES_OF_A_FILE, 10, &message), EQP_OK);
-    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 7500000, &message), EQP_OK);
+    assert_ok(app_run_check_particles(&run, "file", APP_PARTICLES_OF_A_FILE, 10, &message));
+    assert_ok(app_run_check_particles(&run, "file", INT64_C(30000000), 7500000, &message));
     assert_string_equal(message.text, "");
     assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message), EQP_ERR_DATA);
     assert_string_equal(message.text, "file: 30000000 particles or nodes; the limit is 2800000 (--max-particles)");
-    assert_int_equal(app_run_check_particles(&run, "generated", INT64_MAX, 0, &message), EQP_OK);
-    assert_int_equal(app_run_check_particles(&run, "file", INT64_MAX, INT64_MAX, &message), EQP_OK);
+    assert_ok(app_run_check_particles(&run, "generated", INT64_MAX, 0, &message));
+    assert_ok(app_run_check_particles(&run, "file", INT64_MAX, INT64_MAX, &message));
     run.max_particles = 30000000;
-    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message), EQP_OK);
+    assert_ok(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message));
     assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000001), INT64_MAX, &message), EQP_ERR_DATA);
     assert_int_equal(app_run_check_particles(&run, "generated", INT64_C(30000001), 0, &message), EQP_ERR_DATA);
 }

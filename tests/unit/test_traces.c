@@ -435,10 +435,10 @@ TEST(repeated_phases_share_what_they_repeat)
     eqp_message message;
     rf_trace *t;
 
-    assert_int_equal(read_texts(one, 0, &t, &message), EQP_OK);
+    assert_ok(read_texts(one, 0, &t, &message));
     assert_true(t->nphases == 1000001 && t->nrows == 1 && t->row[1000000] == 0); /* memory and work of one */
     rf_trace_free(t);
-    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_ok(read_texts(both, 0, &t, &message));
     assert_true(t->nphases == 4 && t->nrows == 3 && t->row[3] == t->row[2] && t->like[3] == 2);
     for (int p = 0; p < 4; p++) {
         assert_true(rf_trace_load(t, p)[0] == load[p][0] && rf_trace_load(t, p)[1] == load[p][1]);
@@ -467,7 +467,7 @@ TEST(messages_of_vt_by_name)
     eqp_message message;
     rf_trace *t;
 
-    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_ok(read_texts(both, 0, &t, &message));
     assert_true(t->n == 4 && t->edge_first[1] == 2 && t->left_out == 1);
     assert_true(t->edge[0].from == 0 && t->edge[0].bytes == 2);
     assert_int_equal(t->edge[0].to + t->edge[1].to, 2 + 3); /* number 2 of home 1, number 3 */
@@ -490,13 +490,13 @@ TEST(memory_of_tasks_blocks_and_ranks)
     eqp_message message;
     rf_trace *t;
 
-    assert_int_equal(read_texts(both, 0, &t, &message), EQP_OK);
+    assert_ok(read_texts(both, 0, &t, &message));
     assert_true(t->memory.held[0] == 8 && t->memory.working[0] == 116 && t->memory.held[1] == 0 && t->bytes[0] == 16);
     assert_true(t->memory.nblocks == 1 && t->memory.block[0] == 0 && t->memory.block[1] == -1);
     assert_true(t->memory.block_bytes[0] == 1e9 && t->memory.rank_bytes[0] == 4e8);
     assert_true(t->memory.rank_bytes[1] == 4e8); /* unspecified: as the rest */
     rf_trace_free(t);
-    assert_int_equal(read_texts(table, 0, &t, &message), EQP_OK);
+    assert_ok(read_texts(table, 0, &t, &message));
     assert_true(t->memory.held[0] == 8 && t->memory.held[1] == 0 && t->memory.working[0] == 100);
     assert_true(t->memory.block[0] == t->memory.block[2] && t->memory.block[1] == -1 && t->memory.block_bytes[0] == 9);
     assert_null(t->memory.rank_bytes);
@@ -517,7 +517,7 @@ TEST(crafted_numbers_do_not_collide)
         int64_t index;
         for (uint64_t i = 1; ids.n < 10000 << k; i++) {
             const uint64_t id = inverse * (i << 50 | (i >> 14) << 20);
-            assert_int_equal(id >> 63 == 0 ? rf_keys_take(&ids, &(int64_t){(int64_t)id}, &index) : EQP_OK, EQP_OK);
+            assert_ok(id >> 63 == 0 ? rf_keys_take(&ids, &(int64_t){(int64_t)id}, &index) : EQP_OK);
         }
         work[k] = ids.probes;
         rf_keys_free(&ids);
