@@ -8,6 +8,17 @@
 
 #include <hdf5.h>
 
+/* Saves a text, in which ' stands for ". */
+static void save_quoted(const char *path, const char *text)
+{
+    HEAP char *copy = strdup(text);
+
+    for (char *c = copy; *c != '\0'; c++) {
+        *c = *c == '\'' ? '"' : *c;
+    }
+    save_text(path, copy);
+}
+
 static rf_trace *open_trace(const char *path, const char *edges, int64_t wanted)
 {
     rf_trace *trace = NULL;
@@ -21,20 +32,24 @@ static rf_trace *open_trace(const char *path, const char *edges, int64_t wanted)
     return trace;
 }
 
-/* The line must have the name of the file and the word. */
-static void check_refused(const char *text, const char *word)
+/* The line must begin with the name of the file and have the word. */
+static void check_file_refused(const char *path, const char *word)
 {
-    const char *path = in_folder("bad");
     rf_trace *trace = NULL;
     eqp_message message = {""};
 
-    save_text(path, text);
     assert_true(rf_trace_read(1, &path, &(rf_trace_known){.phase = -1}, &trace, &message) != EQP_OK);
     assert_null(trace);
     assert_ptr_equal(strstr(message.text, path), message.text);
     if (strstr(message.text, word) == NULL) {
         fail_msg("'%s' is not in: %s", word, message.text);
     }
+}
+
+static void check_refused(const char *text, const char *word)
+{
+    save_quoted(in_folder("bad"), text);
+    check_file_refused(in_folder("bad"), word);
 }
 
 /* Three items in two phases, the third one not in phase 4, and two edges. */
@@ -88,13 +103,13 @@ TEST(every_separator_says_the_same)
     const char *items = in_folder("items"), *edges = in_folder("edges");
 
     for (const char *c = ",;\t"; *c != '\0'; c++) {
-        save_text(items, separated(ITEMS, *c));
-        save_text(edges, separated(EDGES, *c == ',' ? '\t' : *c));
+        save_quoted(items, separated(ITEMS, *c));
+        save_quoted(edges, separated(EDGES, *c == ',' ? '\t' : *c));
         rf_trace *t = open_trace(items, edges, -1);
         check_usual(t, 1e-3);
         rf_trace_free(t);
     }
-    save_text(items, ITEMS "\n# edges\n" EDGES);
+    save_quoted(items, ITEMS "\n# edges\n" EDGES);
     rf_trace *t = open_trace(items, NULL, -1);
     check_usual(t, 1e-3);
     rf_trace_free(t);
@@ -106,7 +121,7 @@ TEST(positions_are_those_of_the_wanted_phase)
 {
     const char *items = in_folder("items");
 
-    save_text(items, ITEMS);
+    save_quoted(items, ITEMS);
     rf_trace *t = open_trace(items, NULL, 4);
     assert_true(t->centre[0] == 6 && t->centre[3] == 5 && t->centre[6] == 2); /* the last one is not there */
     rf_trace_free(t);
@@ -115,21 +130,21 @@ TEST(positions_are_those_of_the_wanted_phase)
 
 TEST(names_and_units_of_columns)
 {
-    static const char *const header[] = {"id load_us", "object cost(us)", "task time_us", "ITEM \"seconds_us\"",
+    static const char *const header[] = {"id load_us", "object cost(us)", "task time_us", "ITEM 'seconds_us'",
                                          "element work_us x_mm"};
     const char *path = in_folder("items");
 
     for (size_t k = 0; k < sizeof header / sizeof header[0]; k++) {
         char text[100];
         snprintf(text, sizeof text, "%s\n5 2 %s\n", header[k], k == 4 ? "7" : "");
-        save_text(path, text);
+        save_quoted(path, text);
         rf_trace *t = open_trace(path, NULL, -1);
         assert_true(t->n == 1 && t->id[0] == 5 && t->load[0] == 2e-6 && t->rank == NULL && t->nranks == 0);
         assert_true((t->centre != NULL) == (k == 4));
         assert_string_equal(t->note.text, "");
         rf_trace_free(t);
     }
-    save_text(path, "item,load,colour\n0,1,2\n");
+    save_quoted(path, "item,load,colour\n0,1,2\n");
     rf_trace *t = open_trace(path, NULL, -1);
     assert_non_null(strstr(t->note.text, "'colour' is not read"));
     rf_trace_free(t);
@@ -164,9 +179,9 @@ TEST(hostile_tables_are_refused_with_their_line)
     check_refused("item,load\n", "there are no items");
     check_refused("0,1\n", "line 1: not a trace");
     check_refused("", "is empty");
-    check_refused("{\"phases\":[{\"id\":0,\"tasks\":[", "line 1, column");
-    check_refused("{\"phases\":[{\"id\":0,\"tasks\":[{}]}]}", "task 0: an entity without a number in phase 0");
-    check_refused("{\"tasks\":[]}", "there is no array 'phases'");
+    check_refused("{'phases':[{'id':0,'tasks':[", "line 1, column");
+    check_refused("{'phases':[{'id':0,'tasks':[{}]}]}", "task 0: an entity without a number in phase 0");
+    check_refused("{'tasks':[]}", "there is no array 'phases'");
     unlink(in_folder("bad"));
 }
 
@@ -183,31 +198,23 @@ TEST(items_and_phases_that_hardly_meet_make_no_table)
     unlink(path);
 }
 
-#define ELEMENT(id, moves) "{\"type\":\"object\",\"id\":" id ",\"home\":0,\"migratable\":" moves "}"
-#define TASK(id, moves, node, time)                                                                                    \
-    "{\"entity\":" ELEMENT(id, moves) ",\"node\":" node ",\"resource\":\"cpu\",\"time\":" time "}"
+#define ELEMENT(id, moves) "{'type':'object','id':" id ",'home':0,'migratable':" moves "}"
+#define TASK(id, moves, node, time) "{'entity':" ELEMENT(id, moves) ",'node':" node ",'resource':'cpu','time':" time "}"
 
 TEST(vt_says_who_stays_what_repeats_and_what_is_no_edge)
 {
     static const char text[] =
-        "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[],\"range\":[[1,2]]}}},"
-        "\"phases\":[{\"id\":0,\"tasks\":[" TASK("262147", "true", "0", "0.5") "," TASK(
-            "1", "false", "0",
-            "2") "," TASK("0", "false", "0",
-                          "0.0") ",{\"entity\":{\"type\":\"object\",\"seq_id\":2,\"collection_id\":7,\"home\":1,"
-                                 "\"migratable\":true},\"node\":1,\"resource\":\"cpu\",\"time\":1}],\"communications\":"
-                                 "["
-                                 "{\"type\":\"SendRecv\",\"bytes\":8.0,\"messages\":1,\"from\":" ELEMENT(
-                                     "262147",
-                                     "true") ",\"to\":" ELEMENT("1",
-                                                                "false") "},"
-                                                                         "{\"type\":\"NodeToCollection\",\"bytes\":8,"
-                                                                         "\"messages\":1,\"from\":{\"type\":\"node\","
-                                                                         "\"id\":0},\"to\":" ELEMENT("1",
-                                                                                                     "false") "}]}]}";
+        "{'metadata':{'phases':{'identical_to_previous':{'list':[],'range':[[1,2]]}}},'phases':[{'id':0,'tasks':"
+        "[" TASK("262147", "true", "0", "0.5") "," TASK("1", "false", "0", "2") "," TASK(
+            "0", "false", "0",
+            "0.0") ",{'entity':{'type':'object','seq_id':2,'collection_id':7,'home':1,'migratable':true},'node':1,"
+                   "'resource':'cpu','time':1}],'communications':["
+                   "{'type':'SendRecv','bytes':8.0,'messages':1,'from':" ELEMENT("262147", "true") ",'to':" ELEMENT(
+                       "1", "false") "},{'type':'NodeToCollection','bytes':8,'messages':1,'from':{'type':'node','"
+                                     "id':0},'to':" ELEMENT("1", "false") "}]}]}";
     const char *path = in_folder("vt");
 
-    save_text(path, text);
+    save_quoted(path, text);
     rf_trace *t = open_trace(path, NULL, -1);
     assert_true(t->n == 3 && t->nphases == 3 && t->nranks == 2 && t->names_are_json);
     assert_true(t->id[0] == 1 && t->id[1] == 262147 && t->id[2] == (2 << 18 | 1 << 2 | 3));
@@ -273,40 +280,30 @@ TEST(hdf5_says_the_same)
     unlink(path);
 }
 
-static void check_hdf5_refused(const char *path, const char *word)
-{
-    rf_trace *trace = NULL;
-    eqp_message message = {""};
-
-    assert_true(rf_trace_read(1, &path, &(rf_trace_known){.phase = -1}, &trace, &message) != EQP_OK);
-    if (strstr(message.text, word) == NULL) {
-        fail_msg("'%s' is not in: %s", word, message.text);
-    }
-}
-
 TEST(hdf5_that_cannot_be_is_refused)
 {
+    static const char *const gone[] = {NULL, "/items/loads", "/items/id", "/items/loads"},
+                             *const word[] = {"/edges/bytes: has another shape", "/items/loads: is missing",
+                                              "item 2: item 10 stands twice", "item 2: load nan"};
     const char *path = in_folder("h5");
-    hid_t file = begin_hdf5(path);
 
-    write_set(file, "/edges/bytes", H5T_NATIVE_INT, 1, (hsize_t[]){2}, (int[]){64, 65});
-    H5Fclose(file);
-    check_hdf5_refused(path, "/edges/bytes: has another shape");
-    file = begin_hdf5(path);
-    H5Ldelete(file, "/items/loads", H5P_DEFAULT);
-    H5Lcreate_external("elsewhere.h5", "/items/loads", file, "/items/loads", H5P_DEFAULT, H5P_DEFAULT);
-    H5Fclose(file);
-    check_hdf5_refused(path, "/items/loads: is missing");
-    file = begin_hdf5(path);
-    H5Ldelete(file, "/items/id", H5P_DEFAULT);
-    write_set(file, "/items/id", H5T_NATIVE_INT, 1, (hsize_t[]){3}, (int[]){0, 10, 10});
-    H5Fclose(file);
-    check_hdf5_refused(path, "item 2: item 10 stands twice");
-    file = begin_hdf5(path);
-    H5Ldelete(file, "/items/loads", H5P_DEFAULT);
-    write_set(file, "/items/loads", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){2, 3}, (double[]){1, 2, NAN, 4, 5, 6});
-    H5Fclose(file);
-    check_hdf5_refused(path, "item 2: load nan");
+    for (int k = 0; k < 4; k++) {
+        const hid_t file = begin_hdf5(path);
+        if (gone[k] != NULL) {
+            H5Ldelete(file, gone[k], H5P_DEFAULT);
+        }
+        if (k == 0) {
+            write_set(file, "/edges/bytes", H5T_NATIVE_INT, 1, (hsize_t[]){2}, (int[]){64, 65});
+        } else if (k == 1) {
+            H5Lcreate_external("elsewhere.h5", "/items/loads", file, "/items/loads", H5P_DEFAULT, H5P_DEFAULT);
+        } else if (k == 2) {
+            write_set(file, "/items/id", H5T_NATIVE_INT, 1, (hsize_t[]){3}, (int[]){0, 10, 10});
+        } else {
+            write_set(file, "/items/loads", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){2, 3}, (double[]){1, 2, NAN, 4, 5, 6});
+        }
+        H5Fclose(file);
+        check_file_refused(path, word[k]);
+    }
     unlink(path);
 }
 
@@ -322,7 +319,7 @@ static int read_texts(const named_text *texts, int nranks, rf_trace **trace, eqp
     int code;
 
     for (int k = 0; texts[k].name != NULL; k++) {
-        save_text(in_folder(texts[k].name), texts[k].text);
+        save_quoted(in_folder(texts[k].name), texts[k].text);
     }
     *trace = NULL;
     message->text[0] = '\0';
@@ -332,13 +329,13 @@ static int read_texts(const named_text *texts, int nranks, rf_trace **trace, eqp
 }
 
 #define MOVES(id, node) TASK(id, "true", node, "1")
-#define FILE_OF(metadata, tasks) "{\"metadata\":{" metadata "},\"phases\":[{\"id\":0,\"tasks\":[" tasks "]}]}"
+#define FILE_OF(metadata, tasks) "{'metadata':{" metadata "},'phases':[{'id':0,'tasks':[" tasks "]}]}"
 
 /* An idle rank is known by its file, by the metadata or by the user; contradictions are told in a line. */
 TEST(ranks_are_declared_not_guessed)
 {
     static const char first[] = FILE_OF("", MOVES("7", "0")), second[] = FILE_OF("", MOVES("11", "1")),
-                      idle[] = FILE_OF("\"rank\":2", ""), three[] = FILE_OF("\"num_ranks\":3", MOVES("7", "0"));
+                      idle[] = FILE_OF("'rank':2", ""), three[] = FILE_OF("'num_ranks':3", MOVES("7", "0"));
     static const struct {
         named_text text[4];
         int nranks, found;
@@ -357,8 +354,8 @@ TEST(ranks_are_declared_not_guessed)
         {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 2, 0, "rank 2 occurs, but there are 2 ranks"},
         {{{"a.csv", "item,load\n0,1\n1,1\n"}}, 4, 0, NULL},
         {{{"steps.csv", "step,rank,cpu_seconds\n0,0,2\n0,1,3\n"}}, 0, 2, "each rank is one item"},
-        {{{"steps.json", "{\"ranks\":2,\"steps_per_row\":4,\"cpu_seconds\":[[1,2],[3,4]]}"}}, 0, 2, "each rank is one"},
-        {{{"a.csv", "item,\"name, bytes_sent\",load,rank,bytes_sent\n0,\"a,b\",1,0,3\n1,c,2,1,3\n"}},
+        {{{"steps.json", "{'ranks':2,'steps_per_row':4,'cpu_seconds':[[1,2],[3,4]]}"}}, 0, 2, "each rank is one"},
+        {{{"a.csv", "item,'name, bytes_sent',load,rank,bytes_sent\n0,'a,b',1,0,3\n1,c,2,1,3\n"}},
          0,
          2,
          "bytes_sent' and 1 more are not read"},
@@ -388,15 +385,15 @@ TEST(strangers_marks_and_packed_files)
         bool refused;
     } cases[] = {
         {{{"NOTES.md", "Notes, on the work of each part.\n"}, {"d.0.json", task}}, "NOTES.md is passed over", false},
-        {{{"c.json", "{\"steps\": 3}"}, {"d.0.json", task}}, "c.json is passed over", false},
-        {{{"s.json", "{\"type\":\"LBStatsfile\",\"phases\":[]}"}, {"d.0.json", task}}, "s.json is passed", false},
+        {{{"c.json", "{'steps': 3}"}, {"d.0.json", task}}, "c.json is passed over", false},
+        {{{"s.json", "{'type':'LBStatsfile','phases':[]}"}, {"d.0.json", task}}, "s.json is passed", false},
         {{{"NOTES.md", "Notes\n"}, {"a.csv", "item,load\n0,1\n"}}, "NOTES.md is passed over", false},
         {{{"NOTES.md", "Notes\n"}}, "none of its files is a trace", true},
         {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, "in one trace", true},
         {{{"d.0.json", "[y\x8b\x01\x02"}}, "brotli -dc", true},
         {{{"d.0.json.br", "hello"}}, "brotli -dc", true},
         {{{"a.csv", "\x1f\x8b\x08"}}, "gzip -dc", true},
-        {{{"d.0.json", "\xef\xbb\xbf{\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}"}}, "", false},
+        {{{"d.0.json", "\xef\xbb\xbf{'phases':[{'id':0,'tasks':[" MOVES("7", "0") "]}]}"}}, "", false},
         {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, "", false},
         {{{"a.csv", "sep=;\r\nitem;load\r\n0;1\r\n;\r\n"}}, "", false},
         {{{"a.csv", "\xff\xfei"}}, "none of its files is a trace", true},
@@ -418,17 +415,17 @@ TEST(strangers_marks_and_packed_files)
     unlink(in_folder("bad"));
 }
 
+#define LIKE(phases, tasks, more)                                                                                      \
+    "{'metadata':{'phases':{'identical_to_previous':{" phases "}}},'phases':[{'id':0,'tasks':[" tasks "]}" more "]}"
+
 /* Each file says of itself which phases are like the one before them. */
 TEST(repeated_phases_share_what_they_repeat)
 {
-    static const char often[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[1,2],\"range\":"
-                                "[[3,1000000]]}}},\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]}]}",
-                      twice[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[1,3]}}},"
-                                "\"phases\":[{\"id\":0,\"tasks\":[" MOVES("7", "0") "]},{\"id\":2,\"tasks\":[" TASK(
-                                    "7", "true", "0", "3") "]}]}",
-                      other[] = "{\"metadata\":{\"phases\":{\"identical_to_previous\":{\"list\":[2,3]}}},"
-                                "\"phases\":[{\"id\":0,\"tasks\":[" MOVES("11", "1") "]},{\"id\":1,\"tasks\":[" TASK(
-                                    "11", "true", "1", "5") "]}]}";
+    static const char often[] = LIKE("'list':[1,2],'range':[[3,1000000]]", MOVES("7", "0"), ""),
+                      twice[] =
+                          LIKE("'list':[1,3]", MOVES("7", "0"), ",{'id':2,'tasks':[" TASK("7", "true", "0", "3") "]}"),
+                      other[] = LIKE("'list':[2,3]", MOVES("11", "1"),
+                                     ",{'id':1,'tasks':[" TASK("11", "true", "1", "5") "]}");
     static const named_text one[] = {{"d.0.json", often}, {NULL, NULL}},
                             both[] = {{"d.0.json", twice}, {"d.1.json", other}, {NULL, NULL}};
     static const double load[4][2] = {{1, 1}, {1, 5}, {3, 5}, {3, 5}};
@@ -446,23 +443,19 @@ TEST(repeated_phases_share_what_they_repeat)
     rf_trace_free(t);
 }
 
-#define NAMED(seq, home) "{\"type\":\"object\",\"collection_id\":7,\"seq_id\":" seq home ",\"migratable\":true}"
-#define NAMED_TASK(seq, node) "{\"entity\":" NAMED(seq, ",\"home\":" node) ",\"node\":" node ",\"time\":1}"
-#define SEND(from, to) "{\"bytes\":2,\"from\":" from ",\"to\":" to "}"
+#define NAMED(seq, home) "{'type':'object','collection_id':7,'seq_id':" seq home ",'migratable':true}"
+#define NAMED_TASK(seq, node) "{'entity':" NAMED(seq, ",'home':" node) ",'node':" node ",'time':1}"
+#define PHASE(tasks, messages) "{'phases':[{'id':0,'tasks':[" tasks "],'communications':[" messages "]}]}"
+#define SEND(from, to) "{'bytes':2,'from':" from ",'to':" to "}"
 
 /* Messages name kind and number but no home; a name of two tasks is ambiguous. */
 TEST(messages_of_vt_by_name)
 {
-    static const char first[] = "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("1", "0") "," NAMED_TASK(
-        "2",
-        "0") "],\"communications\":[" SEND(NAMED("1", ""),
-                                           NAMED("3", "")) "," SEND(NAMED("1", ""),
-                                                                    NAMED("2",
-                                                                          "")) "," SEND(NAMED("1", ""),
-                                                                                        NAMED("2",
-                                                                                              ",\"home\":1")) "]}]}",
-                      second[] =
-                          "{\"phases\":[{\"id\":0,\"tasks\":[" NAMED_TASK("2", "1") "," NAMED_TASK("3", "1") "]}]}";
+    static const char first[] =
+        PHASE(NAMED_TASK("1", "0") "," NAMED_TASK("2", "0"),
+              SEND(NAMED("1", ""), NAMED("3", "")) "," SEND(NAMED("1", ""), NAMED("2", "")) "," SEND(
+                  NAMED("1", ""), NAMED("2", ",'home':1"))),
+                      second[] = PHASE(NAMED_TASK("2", "1") "," NAMED_TASK("3", "1"), "");
     static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}};
     eqp_message message;
     rf_trace *t;
@@ -476,11 +469,11 @@ TEST(messages_of_vt_by_name)
 
 TEST(memory_of_tasks_blocks_and_ranks)
 {
-    static const char first[] = FILE_OF(
-        "", "{\"entity\":" ELEMENT(
-                "7", "true") ",\"node\":0,\"time\":1,\"user_defined\":{"
-                             "\"task_footprint_bytes\":8,\"task_working_bytes\":100,\"task_serialized_bytes\":16,"
-                             "\"shared_id\":5,\"shared_bytes\":1e9,\"rank_working_bytes\":4e8}}," MOVES("11", "0")),
+    static const char first[] =
+        FILE_OF("", "{'entity':" ELEMENT(
+                        "7", "true") ",'node':0,'time':1,'user_defined':{"
+                                     "'task_footprint_bytes':8,'task_working_bytes':100,'task_serialized_bytes':16,"
+                                     "'shared_id':5,'shared_bytes':1e9,'rank_working_bytes':4e8}}," MOVES("11", "0")),
                       second[] = FILE_OF("", MOVES("15", "1"));
     static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}},
                             table[] = {{"a.csv",
