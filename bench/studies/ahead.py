@@ -92,37 +92,19 @@ moved on by a step. All of these are among what it tries, so that none can be ab
 
 **Against other partitioners**: {", ".join(f"`{m}`" for m in RIVALS)}, {FARTHER:,} particles or the network; one seed. *slow*
 is `{NETWORKS["slow"][1]}`. They are among what `auto` tries, so that by the step that it chooses by, the next one, it cannot
-be behind them: {summary(rows, "step_next")}.
+be behind them.
 
 {against_rivals(rows, "step_next")}
 
-The step of now is not what it chooses by, and there it can be: {summary(rows, "step_seconds")}. Where it
-is above 1.000, the rival's map is better now and no better one step later.
+The step of now is not what it chooses by, and there it can be. Where it is above 1.000, the rival's map is better now and no better one step later.
 
-{against_rivals(rows, "step_seconds")}
-
-By the step of now {best_rival(rows)}."""
-
-
-def summary(rows, key):
-    found = {network: [ratio(some, key) for at, some in groups(rows, "rivals").items() if at[2] == network]
-             for network in NETWORKS}
-    return "; ".join(f"{network}: median {study.median(numbers):.3f}, largest {max(numbers):.3f}"
-                     for network, numbers in found.items() if numbers)
+{against_rivals(rows, "step_seconds")}"""
 
 
 def against_rivals(rows, key):
     halves = [by_set(rows, "rivals", FAR, lambda some: ratio(some, key), network) for network in NETWORKS]
     return study.table(["set", *(f"{p}, {network}" for network in NETWORKS for p in FAR)],
                        [left + right[1:] for left, right in zip(*halves)])
-
-
-def best_rival(rows):
-    """How often each is the best."""
-    names = [min((row for row in some if row["method"] != "auto"), key=lambda row: float(row["step_seconds"]))["method"]
-             for some in groups(rows, "rivals").values()]
-    return "the best of the rivals is " + ", ".join(f"`{name}` in {names.count(name)}" for name in RIVALS if name in names) + \
-        f" of {len(names)} comparisons"
 
 
 if __name__ == "__main__":

@@ -71,15 +71,6 @@ def draw(run, rows):
     chart.draw(run, NAME, [chart.panel(lines, "", "step by auto, of that by sfc", names=titles)])
 
 
-def other_than_default(rows):
-    """{network: (cases in which auto takes something else there, all cases)}, of every set, seed and number of parts."""
-    taken = {}
-    for row in study.pick(rows, method="auto"):
-        taken.setdefault((row["set"], row["seed"], row["parts"]), {})[row["network"]] = row["chosen"]
-    return {network: (sum(by.get(network) != by.get("default") for by in taken.values()), len(taken))
-            for network in study.distinct(rows, "network") if network != "default"}
-
-
 def section(rows):
     names = study.distinct(rows, "network")
     lines = [[title, *(f"{compared.tally([row['chosen'] for row in study.pick(found, method='auto', network=network)])}: "
@@ -87,15 +78,12 @@ def section(rows):
              for title, found in sets(rows)]
     told = "; ".join(f"*{network}* " + (f"`{NETWORKS[network].format(parts='P')}`" if NETWORKS.get(network) else "what `--network` is without "
                                          "being told") for network in names)
-    changes = "; ".join(f"with *{network}* in {n} of {of} cases" for network, (n, of) in other_than_default(rows).items())
     return f"""`auto` evaluates its candidates for the network that it is told, so its choice depends on it: {told}. Parts of a node
 share memory, and *one node* has all P of them. Groups of at most {GROUP} targets. {compared.measured_files(rows)}
 Seeds: {len(study.distinct(rows, 'seed'))}. What `auto` took, by how many seeds, and its step as a part of that by `sfc`
 (median):
 
 {study.table(["set", *names], lines)}
-
-Something else than with the default network is taken {changes}. {compared.explained(rows)}
 
 ![Step by auto, of that by the curve](studies/{NAME}.svg)"""
 

@@ -122,7 +122,6 @@ Best is {best}. Where global is not best, always taking it costs {percent(mean(n
 benchmark: right in {percent(published.CHOSEN_RIGHT, '{:.0f}')} % (ddcMD {percent(published.CHOSEN_RIGHT_DDCMD, '{:.0f}')} %), wrong
 choices cost {percent(published.WRONG_PENALTY, '{:.2f}')} %; global good in {percent(published.GLOBAL_BEST, '{:.0f}')} %, in the others
 it costs {percent(published.GLOBAL_PENALTY, '{:.0f}')} %; mean gains {', '.join(f"{name} {percent(value, '{:.0f}')} %" for name, value in published.GAINS.items())}.
-{verdict(rows)}
 
 Four scenarios, in virtual ms. The first two have {SHOWN['parts']} parts and {SHOWN['steps']} steps, as table 3.4: where diffusive
 gains most over global, and where it loses most. Of all scenarios, the third has the largest imbalance at which it is best
@@ -139,19 +138,6 @@ In (a) global takes longer than doing nothing by more than its 9 s, so it did no
 expects the mean load, cannot say that. The model here is told what the method has reached before.
 
 ![Gain over doing nothing](studies/{NAME}.svg)"""
-
-
-def verdict(rows):
-    """Which of the published findings hold."""
-    right = mean([row["said"] == row["best"] for row in rows])
-    model, glob, diffusive = (mean([gain(row, of(row)) for row in rows])
-                              for of in (lambda row: taken(row, "said"), lambda row: seconds(row, 2), lambda row: seconds(row, 1)))
-    same = model >= glob >= diffusive
-    by_price = "; ".join(f"{price} steps: {percent(mean([row['best'] == '2' for row in study.pick(rows, price=price)]), '{:.0f}')} %"
-                         for price in study.distinct(rows, "price"))
-    return (f"Here the corrected model is right {'at least' if right >= published.CHOSEN_RIGHT else 'less'} as often as there, and the "
-            f"order of the gains is {'the published one' if same else 'another one'}. How often global is best hangs on its price "
-            f"({by_price}), and diffusion here moves by algorithm 5 with the stable gamma, not by Koradi's method.")
 
 
 if __name__ == "__main__":

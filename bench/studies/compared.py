@@ -45,7 +45,6 @@ def measured_files(rows):
     return f"Networks from files are public test inputs: {listed}; their seeds are those of the sampling."
 
 
-
 def gravity_words(run, seed, name, group):
     words = [*run.stars(seed), "--group-size", str(group), "--leaf-size", str(min(group, LEAF))]
     return words + (["--cutoff", run.cutoff(seed)] if name == "cutoff" else [])
@@ -114,28 +113,3 @@ def tally(words):
     """Words with how often each comes, the most frequent first."""
     return ", ".join(f"`{word}` {words.count(word)}"
                      for word in sorted(set(words), key=lambda word: (-words.count(word), word)))
-
-
-# The choice of `auto`, in the words of --balance: a method, perhaps with options.
-OPTIONS = {"split": "owners where two parts meet are shared by them", "even=step": "what is made even is the modelled step "
-           "of a part, its communication included, instead of its load"}
-
-
-def explained(rows):
-    """Sentences about the words in the column `chosen`: those that are there, and what their options mean."""
-    shown = {}  # with the groups that are best
-    for row in study.pick(rows, method="auto"):
-        case = tuple(row.get(key) for key in ("set", "seed", "parts", "network"))
-        if case not in shown or float(row["step_seconds"]) < float(shown[case]["step_seconds"]):
-            shown[case] = row
-    words = sorted({row["chosen"] for row in shown.values()})
-    options = sorted({option for word in words for option in word.partition(":")[2].split(",") if option})
-    text = "What `auto` took is a word of `--balance`; here it took " + ", ".join(f"`{word}`" for word in words) + "."
-    if options:
-        text += " Options: " + "; ".join(f"`{option}`: {OPTIONS[option]}" if option in OPTIONS else f"`{option}`"
-                                         for option in options) + "."
-    even = [row for row in shown.values() if "even=step" in row["chosen"]]
-    if even:
-        most = 100 * max(study.values(even, "imbalance"))
-        text += f" With even steps loads are not even: their imbalance is up to {most:.0f} % there."
-    return text

@@ -17,7 +17,6 @@ TITLE = "Drift"
 STEPS = 50
 RANKS = 8
 LINES = 60  # of the network
-FAST = 0.2  # from which loss of interactions a set is said to fly apart
 METHODS = ["count", "sfc", "interaction"]
 STRESS = "0,0,0,5e8,5e8,0"  # that makes the network move
 SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
@@ -76,9 +75,6 @@ def section(rows):
             largest = [100 * max(study.values(study.pick(of, seed=s), "imbalance")) for s in study.distinct(of, "seed", int)]
             lines.append([SETS[name], method, study.spread(first, "{:.1f}"), study.spread(largest, "{:.1f}")])
     work = "; ".join(f"{SETS[name]} {low:+.1f} to {high:+.1f} %" for name, (low, high) in ranges.items())
-    apart = ""
-    if ranges.get("cutoff", (0, 0))[0] < -100 * FAST:
-        apart = " They fly apart here, so that this set shows a fast change and not what figure 5.2 shows."
     return f"""{STEPS} steps on {RANKS} ranks with the map of the first one (`--rebalance never`): how even it stays. Imbalances are those of
 the cost model, so that ranks may share cores. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
 
@@ -87,7 +83,7 @@ the cost model, so that ranks may share cores. Seeds: {len(study.distinct(rows, 
 All interactions change by (median of the seeds): {work}. Figure 5.2a has about {100 * published.DRIFT_WORK:g} % for
 Barnes-Hut, figure 5.3c an imbalance of at most {100 * published.DRIFT_IMBALANCE:g} % for networks, on thousands of
 processes. The time step is the apps' own choice; the figures do not say theirs. Particles within a cutoff are those of the
-other set, made to be in equilibrium under the gravity of all, while only near ones hold them.{apart} Parts are large here;
+other set, made to be in equilibrium under the gravity of all, while only near ones hold them. Parts are large here;
 how an assignment to many small ones ages within a step is the column `imbalance_next` of `--compare`.
 
 ![Work and imbalance over the steps](studies/{NAME}.svg)"""

@@ -105,37 +105,7 @@ Figure 5.2: all work of Barnes-Hut within {100 * published.DRIFT_WORK:g} %, abou
 with constant work, the others change by up to {100 * published.ELEMENT_CHANGE:g} % a step. Figure 5.3: nearly all processes of
 ParaDiS change in every step, and the more, the longer the run.
 
-{findings(rows)}
-
 ![Change of work from step to step](studies/{NAME}.svg)"""
-
-
-def kept(rows, name, factor):
-    of = study.pick(rows, set=name, dt=factor)
-    constant, change = (100 * study.median(study.values(of, key)) for key in ("constant", "p90"))
-    return f"{constant:.0f} % ({label(name, factor)}; nine tenths of the others change by at most {change:.2g} %)"
-
-
-def ten(rows, first):
-    """Part of the many parts that change in each of ten steps."""
-    some = [row for row in rows if first <= int(row["step"]) < first + 10]
-    return f"{100 * study.median(study.values(some, 'many_changed')):.0f} %"
-
-
-def findings(rows):
-    of = study.pick(rows, set="network")
-    runs = len(study.distinct(of, "seed"))
-    come, gone = (sum(study.values(of, key)) / runs for key in ("came", "gone"))
-    slow, fast = min(FACTORS), max(FACTORS)
-    return f"""Here the work of {kept(rows, 'tree', fast)} and {kept(rows, 'cutoff', fast)} of the particles stays the same in a step of
-the app's choice. With a tenth of it: {kept(rows, 'tree', slow)} and {kept(rows, 'cutoff', slow)}. So figure 5.2b looks like that of short
-steps and a cutoff; the work of a particle with an opening angle nearly always changes by some cells. Nearly every part
-changes in every step even of {int(study.pick(rows, set='tree')[0]['many']):,}, and a map of the first step ages faster than in figure 5.2c. All work
-falls, since these clusters spread: the softening of 0.01 is longer than the cutoff, and their velocities are made
-without it.
-
-Of the network's {of[0]['many']} parts {ten(of, 1)} change in one of the first ten steps and {ten(of, max(study.distinct(of, 'step', int)) - 9)} in one
-of the last, as in figure 5.3b; {come:.0f} nodes have come and {gone:.0f} have gone by then."""
 
 
 if __name__ == "__main__":

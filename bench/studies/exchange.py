@@ -42,16 +42,6 @@ def of_direct(rows, plan, parts, key="exchange_seconds"):
     return [float(ours[key]) / float(direct[key]) for ours, direct in zip(*by_plan)]
 
 
-def style(plan):
-    """A colour for the stages, a dash for what is broadcast."""
-    stages, _, broadcast = plan.partition("+")
-    color = {"direct": 1, "two-stage": 2, "log": 3, "auto": 7}[stages]
-    dash = {"": 1, "broadcast/4": 2, "broadcast/16": 3}[broadcast]
-    width = 2 if plan == "auto" else 1
-    return (f"pointtype 7 pointsize 0.5 linewidth {width} dashtype {dash} linecolor rgb "
-            f"'{study.COLORS[color]}'")
-
-
 def draw(run, rows):
     panels = []
     for name in study.distinct(rows, "set"):
@@ -69,16 +59,12 @@ def section(rows):
         parts = study.distinct(of_set, "parts", int)
         lines = [[f"`{plan}`", *(study.spread(of_direct(of_set, plan, p), "{:.2f}") for p in parts)] for plan in PLANS]
         tables.append(f"{SETS[name]}:\n\n" + study.table(["plan", *(f"{p:,} parts" for p in parts)], lines))
-    whole = "; ".join(f"{SETS[name]} {study.spread(of_direct(study.pick(rows, set=name), 'auto', PARTS[-1], 'step_seconds'), '{:.2f}')}"
-                      for name in study.distinct(rows, "set"))
     return f"""The assignment of `{METHOD}`, {published.PARTICLES:,} particles in groups of at most {GROUP} or a network of 28,800 nodes, its
 data sent by each plan: modelled seconds of exchange of the part that takes longest, as a part of those by direct messages
 without broadcast. `auto` is the plan with which the step is shortest, which may be one whose exchange is a little longer
 on another part. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
 
 {chr(10).join(part + chr(10) for part in tables)}
-Of the whole step at {PARTS[-1]:,} parts, computing included, with the plan that is best: {whole} of that by direct messages.
-
 ![Communication by exchange plan](studies/{NAME}.svg)"""
 
 

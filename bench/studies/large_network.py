@@ -33,12 +33,6 @@ def draw(run, rows):
     chart.draw(run, NAME, [chart.panel(lines, "parts", total_time.AXIS, log="x")])
 
 
-def curve(rows):
-    """What auto took, and what it could have gained on the curve."""
-    most = 100 * max(study.values(study.pick(rows, method="sfc"), "imbalance"))
-    return f"{compared.explained(rows)} The imbalance of the curve that is cut by work is at most {most:.1f} %."
-
-
 def section(rows):
     low, high = published.IMPROVEMENT["network"]
     gains = {over: [gain for parts in study.distinct(rows, "parts", int)
@@ -57,7 +51,7 @@ least and largest.
 
 The paper has {100 * low:.0f} to {100 * high:.0f} % over ParaDiS' own balancer (figures 4.8 and 4.9). Here `auto` gains
 {study.spread(gains['count'], '{:.1f}')} % over equal counts, {study.spread(boxes, '{:.1f}')} % over the better of
-ParaDiS' balancers and {study.spread(gains['sfc'], '{:.1f}')} % over the curve (all seeds and parts). {curve(rows)}"""
+ParaDiS' balancers and {study.spread(gains['sfc'], '{:.1f}')} % over the curve (all seeds and parts)."""
 
 
 if __name__ == "__main__":

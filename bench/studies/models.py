@@ -110,49 +110,6 @@ def by_ranks(rows, app, model):
     return "; ".join(f"{100 * float(study.pick(errors, parts=ranks)[0]['imbalance']):.1f}" for ranks in RANKS)
 
 
-def order(rows, column, models=tuple(MODELS)):
-    """Models from the least error to the largest."""
-    return sorted(models, key=lambda model: float(study.pick(rows, model=model)[0][column]))
-
-
-def printed_order(column):
-    return sorted(published.MODEL_ERRORS, key=lambda model: published.MODEL_ERRORS[model][column])
-
-
-def same_order(rows, column, place):
-    """Whether the models of the thesis come in its order."""
-    return order(rows, column, tuple(published.MODEL_ERRORS)) == printed_order(place)
-
-
-def correlations(rows, app):
-    """Medians over the runs that are uneven at all."""
-    runs = study.pick(rows, app=app, kind="run")
-    some = [row["run"] for row in study.pick(runs, model="measured") if float(row["imbalance"]) > published.CONVERGED]
-    found = [f"{model} {study.median([float(r['rank']) for r in study.pick(runs, model=model) if r['run'] in some]):.2f}"
-             for model in MODELS]
-    return f"{', '.join(found)} ({len(some)} runs)"
-
-
-def findings(rows):
-    text = []
-    for app, name in APPS.items():
-        of = study.pick(rows, app=app, kind="error", parts=0)
-        over = [model for model in MODELS if float(study.pick(of, model=model)[0]["bias"]) > 0]
-        runs = study.pick(rows, app=app, kind="run", model="measured")
-        outside = [100 * value for value in study.values(runs, "outside")]
-        uneven = [100 * value for value in study.values(runs, "imbalance")]
-        lost = sum(row["steps"] == "-1" for row in study.pick(rows, app=app, kind="run"))
-        same = [f"{what} {'as' if same_order(of, column, place) else 'not as'} there" for what, column, place in
-                (("by imbalance", "imbalance", 0), ("by kurtosis", "kurtosis", 1), ("by rank correlation", "rank", 2))]
-        text.append(f"""*{name}*: {len(runs)} runs, measured imbalances {study.spread(uneven, '{:.1f}')} %. From the least error to the
-largest, by imbalance: {', '.join(order(of, 'imbalance'))}; by rank correlation: {', '.join(order(of, 'rank'))}; the order of the
-thesis' three is {', '.join(same)}. On average {', '.join(over) or 'none'} overestimate, {', '.join(m for m in MODELS if m not in over)
-or 'none'} underestimate. Where the measured imbalance is above {100 * published.CONVERGED:g} %, the median rank correlation is
-{correlations(rows, app)}. Outside the force timer is {study.spread(outside, '{:.1f}')} % of the time outside MPI."""
-                    + (f" {lost} times diffusion did not come to an end." if lost else ""))
-    return "\n\n".join(text)
-
-
 def section(rows):
     lines = [error_row(name, study.pick(rows, app=app, kind="error", parts=0), model)
              for app, name in APPS.items() for model in MODELS]
@@ -173,14 +130,6 @@ particles or neighbouring numbers) comes to {100 * published.CONVERGED:g} % if t
 processes; here are few ranks, and they share cores, so that some of the differences are noise of the measurement.
 
 {study.table(["app", "model", "imbalance", "bias", "kurtosis", "rank", "steps", "table 3.3: imbalance; kurtosis; rank"], lines)}
-
-{findings(rows)}
-
-The thesis has, from the least error to the largest, by imbalance {', '.join(printed_order(0))}, by rank correlation
-{', '.join(printed_order(2))}; molecules and forces overestimate, barriers underestimate. Of ParaDiS it says that up to
-{100 * published.OMITTED:g} % of the time is outside what the code measures of itself. The more of a step is outside forces, the less any
-model of forces knows of its load; ranks with nearly even loads have no order that a model could know, and the errors of
-rank correlation above count them, too.
 
 By number of ranks ({'; '.join(str(n) for n in RANKS)}), error of imbalance in points:
 

@@ -75,16 +75,6 @@ def sizes(rows):
     return [group for group in study.distinct(rows, "group", int) if group > 1]
 
 
-def best_for(rows, key):
-    """With groups of which sizes this column of `count` is least, over all sets of gravity, seeds and parts."""
-    found = set()
-    gravity = [row for row in study.pick(rows, method="count") if not compared.is_network(row["set"])]
-    for name, seed, parts in dict.fromkeys((row["set"], row["seed"], row["parts"]) for row in gravity):
-        of = [row for row in gravity if (row["set"], row["seed"], row["parts"]) == (name, seed, parts)]
-        found.add(int(min(of, key=lambda row: float(row[key]))["group"]))
-    return "that of groups of " + " or ".join(str(group) for group in sorted(found)) if found else "that of whole owners"
-
-
 def section(rows):
     rows = with_best(rows)
     lines = []
@@ -101,9 +91,8 @@ def section(rows):
     return f"""(T_count - T) / (T_count - T_ideal), where T is the largest load of a part, computing alone (`--imbalance-tol 0.001`), and
 T_ideal the mean load of the parts. `auto` cannot be asked for that, as it goes by whole steps; *best* is the one of
 {", ".join(f"`{word}`" for word in OTHERS)} with the smallest T. Gravity has groups of at most {groups} targets.
-*Same groups*: all three with the groups with which the method's T is smallest. *Best groups*: each of the three with the groups that are best for it: T_ideal
-{best_for(rows, "load_mean")}, T_count {best_for(rows, "load_max")}; what is lacking there is imbalance and the price of other
-groups.
+*Same groups*: all three with the groups with which the method's T is smallest. *Best groups*: each of the three with the groups that are best for it; what is lacking
+there is imbalance and the price of other groups.
 {compared.measured_files(rows)} Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
 
 {study.table(["set", "parts", "sfc, same groups, %", "best, same groups, %", "sfc, best groups, %", "best, best groups, %",

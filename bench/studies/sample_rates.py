@@ -79,16 +79,6 @@ def shared(rows, parts):
     return study.table(["set", "rate", "units", "particles shared", "imbalance, %"], lines)
 
 
-def finer(rows, parts):
-    """What the highest rate makes of the lowest one's imbalance, in words."""
-    texts = []
-    for name in study.distinct(rows, "set"):
-        sampled = [found for _, found in list(kinds(study.pick(rows, set=name)))[2:]]
-        low, high = (study.median(percent(found, parts)) for found in (sampled[0], sampled[-1]))
-        texts.append(f"{low:.1f} to {high:.1f} % ({SETS[name]})")
-    return " and ".join(texts)
-
-
 def section(rows):
     tables, parts = [], numbers_of_parts(rows)
     for name in study.distinct(rows, "set"):
@@ -96,15 +86,13 @@ def section(rows):
                  for title, found in kinds(study.pick(rows, set=name))]
         tables.append(f"{SETS[name]}:\n\n" + study.table(["imbalance, %", *(f"{p:,} parts" for p in parts)], lines))
     seeds = len(study.distinct(rows, "seed"))
-    names = [title for title, _ in kinds(rows)][2:]
     return f"""Imbalance of the modelled loads when work units are partitioned as a hypergraph, by units per interaction, beside equal
 counts and the curve cut by work. {published.PARTICLES:,} particles, each an owner of its own, as in the paper. Seeds: {seeds};
 median, least and largest. The paper finds that less than 1 % of all interactions is enough
 for good parts and that more gains little (figure 4.5b); it does not have the curve cut by work, which samples nothing.
 
 {chr(10).join(part + chr(10) for part in tables)}
-From {names[0]} of all interactions to {names[-1]} the imbalance at {parts[-1]:,} parts goes from {finer(rows, parts[-1])}. The
-figure counts interactions; these loads are seconds, with what is done again: each part that shares a particle walks the
+The figure counts interactions; these loads are seconds, with what is done again: each part that shares a particle walks the
 tree for it, and a walk serves one particle only. At {parts[-1]:,} parts:
 
 {shared(rows, parts[-1])}

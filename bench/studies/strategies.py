@@ -154,17 +154,6 @@ def costs(rows):
     return study.table(["rate", *header], lines)
 
 
-def adaptive_over_proportional(rows):
-    """Imbalance by adaptive sampling over that in proportion: median over all rates and parts."""
-    ratios = []
-    for rate in rates_of(rows):
-        for p in PARTS:
-            other, one = (study.median(percent(study.pick(rows, what="interaction", strategy=s, rate=rate, parts=p, ranks=1)))
-                          for s in STRATEGIES)
-            ratios.append(one / other if other > 0 else 1.0)
-    return study.median(ratios)
-
-
 def section(rows):
     text = f"""The imbalance of modelled loads by strategy (figures 4.5a and 4.8a), beside the code's own balancer (equal counts; the
 better of `sectioning` and `bisection`) and the curve cut by work, which samples nothing. Every particle or node is an
@@ -180,9 +169,6 @@ here are no more than {RANKS[-1]} cores.
 ### {SETS[name]}
 
 {imbalances(of)}
-
-Adaptive sampling leaves {adaptive_over_proportional(of):.2f} times the imbalance of sampling in proportion to an owner's
-interactions (`particle`; median of all rates and parts). The paper says that it is worth twice the samples.
 
 CPU seconds of all ranks, {COST_PARTS} parts:
 

@@ -99,50 +99,7 @@ def methods_table(rows):
     return study.table(["parts", *methods], lines)
 
 
-def share_of_curve(rows):
-    """The curve's part of auto's improvement over equal counts: median of sets and parts."""
-    shares = []
-    for name in study.distinct(rows, "set"):
-        of_set = study.pick(rows, set=name)
-        for parts in study.distinct(of_set, "parts", int):
-            gain = [study.median(improvement(of_set, method, "count", parts=parts)) for method in ("sfc", "auto")]
-            shares += [gain[0] / gain[1]] if gain[1] > 0 else []
-    return study.median(shares or [1.0])
-
-
-def wins(rows):
-    """(cases in which auto is more than 1 % better than the curve, all cases), a case being a set, seed and parts."""
-    gains = []
-    for name in study.distinct(rows, "set"):
-        of_set = study.pick(rows, set=name)
-        for parts in study.distinct(of_set, "parts", int):
-            gains += improvement(of_set, "auto", "sfc", parts=parts)
-    return sum(gain > 1 for gain in gains), len(gains)
-
-
-def worst_choice(rows):
-    """How far auto's step is above that of the best method with the same groups, at most, in per cent."""
-    above = [0.0]
-    for name in study.distinct(rows, "set"):
-        of_set = study.pick(rows, set=name)
-        for row in study.pick(of_set, method="auto"):
-            same = [r for r in of_set if all(r[key] == row[key] for key in ("seed", "group", "parts"))]
-            above.append(100 * (float(row["step_seconds"]) / min(study.values(same, "step_seconds")) - 1))
-    return max(above)
-
-
-def made_of(rows):
-    """How long auto's steps of gravity last, and how much of the shortest one at the most parts is work."""
-    steps = [row for row in study.pick(rows, method="auto") if not compared.is_network(row["set"])]
-    seconds = study.values(steps, "step_seconds")
-    last = study.pick(steps, parts=max(study.distinct(steps, "parts", int)))
-    work = [float(row["load_mean"]) / float(row["step_seconds"]) for row in last]
-    return f"""a step here lasts {1e3 * min(seconds):.2g} to {1e3 * max(seconds):.2g} ms, of which at {int(last[0]['parts']):,} parts
-{100 * min(work):.0f} to {100 * max(work):.0f} % is computing"""
-
-
 def section(rows):
-    better, cases = wins(rows)
     paper = {"barneshut": ("4.6", published.improvements())}
     tables = ""
     for name in study.distinct(rows, "set"):
@@ -151,7 +108,6 @@ def section(rows):
         if compared.is_network(name):
             tables += f"By each method, of that by `sfc`:\n\n{methods_table(of_set)}\n\n"
     groups = ", ".join(str(group) for group in study.distinct([r for r in rows if int(r["group"]) > 1], "group", int))
-    others = "" if better == cases else "; in all others the curve is as good within 1 %, or better"
     return f"""What a step takes by the model of `--compare`: the slowest part's computing and sending, with the cheapest exchange plan
 for every method alike. Gravity: {published.PARTICLES:,} particles. An owner is a group of targets that share a list; how many
 particles a group has at most limits what `count` and `sfc` can do where parts are small, and what a step of any method
@@ -159,19 +115,12 @@ costs. So each was measured with groups of at most {groups} particles, and *ever
 each seed and number of parts; column *groups* tells which. {compared.measured_files(rows)} Seeds:
 {len(study.distinct(rows, 'seed'))}; median, least and largest. Seconds follow from the costs that this machine has measured.
 
-{tables}{compared.explained(rows)}
+{tables.strip()}
 
 ![Improvement over equal counts](studies/{NAME}.svg)
 
-In {better} of {cases} cases (a set, a seed, a number of parts) `auto` is more than 1 % better than the curve that is cut by
-work{others}. `auto` is at most {worst_choice(rows):.1f} % above the best
-method with the same groups.
-
 The paper compares with equal counts, figure 4.6 by whole runs on a cluster: {100 * published.IMPROVEMENT['barneshut'][0]:.0f} to
-{100 * published.IMPROVEMENT['barneshut'][1]:.0f} % better with Barnes-Hut. Its runs last seconds to
-minutes; {made_of(rows)}, so that columns are alike in kind, not in what they are made of. Of what `auto` gains over equal
-counts here, the curve that is cut by work instead of counts, which samples nothing, has
-{100 * share_of_curve(rows):.0f} % (median of all rows of the tables)."""
+{100 * published.IMPROVEMENT['barneshut'][1]:.0f} % better with Barnes-Hut."""
 
 
 if __name__ == "__main__":

@@ -121,41 +121,13 @@ def published_table(rows):
     return study.table(["figure", "strategy", "rate", "largest", "of the mean", "largest here", "of the mean here"], lines)
 
 
-def ratio(rows, kind, strategy, rate):
-    return study.median([a / b for a, b in zip(largest(rows, kind, strategy, rate), largest(rows, kind, "random", rate))])
-
-
 def apart(rows):
     """The largest deviation of a number of units from the wanted one."""
     return max(abs(float(row["units"]) / float(row["wanted"]) - 1) for row in rows if row["strategy"] != "none")
 
 
-def order(rows):
-    """Whether the largest units come in the published order, by the medians of all kinds and rates."""
-    wrong = []
-    for kind, rate in dict.fromkeys((row["kind"], float(row["rate"])) for row in rows if row["strategy"] != "none"):
-        sizes = [study.median(largest(rows, kind, strategy, rate)) for strategy in STRATEGIES[:3]]
-        if sizes != sorted(sizes, reverse=True):
-            wrong.append(f"{KINDS[kind]} at {100 * rate:g} %")
-    if wrong:
-        return "The order of the strategies is the published one but for " + ", ".join(wrong) + "."
-    return ("The order is the published one: sampling in proportion cuts the tail of random sampling, sampling again cuts it "
-            "once more or leaves it.")
-
-
-def networks(rows):
-    """Whether networks are cut more evenly than the paper's, by the largest unit of the mean one."""
-    found = [(study.median(largest(rows, "network", strategy, rate)) * rate, size * rate)
-             for _, kind, strategy, rate, size in published.LARGEST_UNIT if kind == "network"]
-    if any(ours >= theirs for ours, theirs in found):
-        return "Networks are not cut more evenly than in the paper throughout."
-    return """Networks are cut more evenly than in the paper: light nodes share units along the curve here, where Algorithm 6
-gives each a unit at least, and the lists of the generated network differ less, as its lines fill the box evenly."""
-
-
 def section(rows):
     rate = GRAVITY_RATES[1]
-    sizes = {strategy: size for _, kind, strategy, _, size in published.LARGEST_UNIT if kind == "barneshut"}
     seeds = len(study.distinct(rows, "seed"))
     owners = {kind: study.median(study.values(study.pick(rows, kind=kind, strategy="none"), "mean")) for kind in KINDS}
     nodes = study.median(study.values(study.pick(rows, kind="network", strategy="none"), "owners"))
@@ -177,12 +149,8 @@ Beside what {published.SOURCE} prints; figure 4.4 does not say its rate, so {100
 
 {published_table(rows)}
 
-{order(rows)} Against random sampling the largest adaptive unit is {ratio(rows, 'barneshut', 'adaptive', rate):.2f} (Barnes-Hut) and
-{ratio(rows, 'cutoff', 'adaptive', rate):.2f} (cutoff) here, {sizes['adaptive'] / sizes['random']:.2f} in the figures; the largest
-unit of sampling in proportion {ratio(rows, 'barneshut', 'particle', rate):.2f} and {ratio(rows, 'cutoff', 'particle', rate):.2f},
-there {sizes['particle'] / sizes['random']:.2f}. The numbers are not the same ones: the paper's particles and network are not published;
-how it draws random samples is not told, here every draw is independent of the others.
-{networks(rows)}"""
+The numbers are not the same ones: the paper's particles and network are not published;
+how it draws random samples is not told, here every draw is independent of the others."""
 
 
 if __name__ == "__main__":
