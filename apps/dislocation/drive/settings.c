@@ -17,32 +17,32 @@
 #define MOST_SHELLS 50
 #define AT(field) offsetof(dd_settings, field)
 
-/* A positive number of the control file that the command line can override. */
-#define POSITIVE(name_, field_, argument_, help_)                                                                      \
+/* Rows of the table. */
+#define TEXT(name_, field_, argument_, help_)                                                                          \
     {                                                                                                                  \
-        .name = (name_), .argument = (argument_), .type = APP_OPTION_REAL, .offset = AT(field_),                       \
-        .real_high = INFINITY, .open_low = true, .help = (help_)                                                       \
+        .name = (name_), .argument = (argument_), .type = APP_OPTION_TEXT, .offset = AT(field_), .help = (help_)       \
     }
+#define CHOICE(name_, field_, choices_, fallback_, help_)                                                              \
+    {                                                                                                                  \
+        .name = (name_), .type = APP_OPTION_CHOICE, .offset = AT(field_), .choices = (choices_),                       \
+        .fallback = (fallback_), .help = (help_)                                                                       \
+    }
+/* A number above `low` that overrides one of the control file. */
+#define NUMBER(name_, field_, argument_, low_, high_, help_)                                                           \
+    {                                                                                                                  \
+        .name = (name_), .argument = (argument_), .type = APP_OPTION_REAL, .offset = AT(field_), .real_low = (low_),   \
+        .real_high = (high_), .open_low = true, .help = (help_)                                                        \
+    }
+#define POSITIVE(name_, field_, argument_, help_) NUMBER(name_, field_, argument_, 0, INFINITY, help_)
 
 static const char images[] = "images"; /* of --check-forces */
 static const char integrators[] = "trapezoid|euler", mobilities[] = DD_MOBILITY_NAMES;
 
 static const app_option table[] = {
-    {.name = "ctrl",
-     .argument = "FILE",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(ctrl),
-     .help = "ParaDiS parameters; options win over them"},
-    {.name = "tile",
-     .argument = "A,B,C",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(tile_text),
-     .help = "A x B x C copies of the network, in a box that much larger"},
-    {.name = "cells",
-     .argument = "N or A,B,C",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(cells_text),
-     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each"},
+    TEXT("ctrl", ctrl, "FILE", "ParaDiS parameters; options win over them"),
+    TEXT("tile", tile_text, "A,B,C", "A x B x C copies of the network, in a box that much larger"),
+    TEXT("cells", cells_text, "N or A,B,C",
+         "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each"),
     {.name = "far-order",
      .argument = "N",
      .type = APP_OPTION_INT,
@@ -51,63 +51,28 @@ static const app_option table[] = {
      .int_low = DD_FAR_LEAST_ORDER,
      .int_high = DD_FAR_MOST_ORDER,
      .help = "order of the far field's multipole and Taylor expansions"},
-    {.name = "integrator",
-     .argument = NULL,
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(integrator),
-     .choices = integrators,
-     .help = "how nodes move [of --ctrl, else trapezoid]"},
-    {.name = "mobility",
-     .argument = NULL,
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(mobility),
-     .choices = mobilities + 1,
-     .help = "mobility law [of --ctrl, else FCC_0]"},
-    {.name = "cross-slip",
-     .argument = NULL,
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(cross_slip),
-     .choices = "no|yes",
-     .help = "whether screws change glide planes [of --ctrl, else no]"},
+    CHOICE("integrator", integrator, integrators, NULL, "how nodes move [of --ctrl, else trapezoid]"),
+    CHOICE("mobility", mobility, mobilities + 1, NULL, "mobility law [of --ctrl, else FCC_0]"),
+    CHOICE("cross-slip", cross_slip, "no|yes", NULL, "whether screws change glide planes [of --ctrl, else no]"),
     POSITIVE("max-seg", max_seg, "L", "longest segment, b [of --ctrl, else 1.25 times the\nlongest of the input]"),
     POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else sqrt(8 rTol maxSeg / sqrt(3))]"),
     POSITIVE("r-tol", r_tol, "X", "error of a position in a step, b [of --ctrl, else rc / 4]"),
     POSITIVE("rann", rann, "X", "distance at which lines react, b [of --ctrl, else 2 r-tol]"),
     POSITIVE("rc", rc, "X", "core radius, b [of --ctrl, else 5]"),
     POSITIVE("mu", mu, "PA", "shear modulus, Pa [of --ctrl, else 54.6e9]"),
-    {.name = "nu",
-     .argument = "X",
-     .type = APP_OPTION_REAL,
-     .offset = AT(nu),
-     .real_low = -1,
-     .open_low = true,
-     .real_high = 0.4999,
-     .help = "Poisson's ratio [of --ctrl, else 0.324]"},
+    NUMBER("nu", nu, "X", -1, 0.4999, "Poisson's ratio [of --ctrl, else 0.324]"),
     POSITIVE("burg", burg, "B", "length b of the Burgers vector, m [of --ctrl, else 2.556e-10]"),
-    {.name = "stress",
-     .argument = "XX,YY,ZZ,YZ,ZX,XY",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(stress_text),
-     .help = "applied stress, Pa [of --ctrl, else 0]"},
+    TEXT("stress", stress_text, "XX,YY,ZZ,YZ,ZX,XY", "applied stress, Pa [of --ctrl, else 0]"),
     {.name = "strain-rate",
      .argument = "X",
      .type = APP_OPTION_REAL,
      .offset = AT(strain_rate),
      .help = "load at this strain rate, 1/s, along edotdir of --ctrl, else x"},
-    {.name = "isa",
-     .argument = NULL,
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(isa),
-     .choices = "auto|plain|avx2|avx512",
-     .fallback = "auto",
-     .help = "instruction set of the force kernels; auto: the fastest that the\nprocessor has"},
-    {.name = "check-forces",
-     .argument = "FILE.tsv or images",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(check_forces),
-     .help =
+    CHOICE("isa", isa, "auto|plain|avx2|avx512", "auto",
+           "instruction set of the force kernels; auto: the fastest that the\nprocessor has"),
+    TEXT("check-forces", check_forces, "FILE.tsv or images",
          "compare the kernels with a table of reference forces; or the far field\nof an input with direct sums over 5 "
-         "shells of images (images:shells=N)"},
+         "shells of images (images:shells=N)"),
 };
 
 static const app_option_text texts[] = {
@@ -168,6 +133,15 @@ const char *dd_settings_isa(const dd_settings *settings)
     return names[settings->isa];
 }
 
+/* Puts the option before a message of a parser. */
+static int refuse(const char *option, int code, const eqp_message *inner, eqp_message *message)
+{
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --%s: %s", option, inner->text);
+    }
+    return code;
+}
+
 /* Exactly three whole numbers, or one for all directions. */
 static int parse_cells(const char *text, int cells[3], eqp_message *message)
 {
@@ -179,51 +153,29 @@ static int parse_cells(const char *text, int cells[3], eqp_message *message)
         eqp_message_set(&inner, "'%.100s' is neither one number nor three", text);
         code = EQP_ERR_ARGUMENT;
     }
-    if (code != EQP_OK) {
-        eqp_message_set(message, "dislocation: --cells: %s", inner.text);
-    }
     for (int d = 0; d < 3 && code == EQP_OK; d++) {
         cells[d] = (int)value[n == 1 ? 0 : d];
     }
     free(value);
-    return code;
-}
-
-static int parse_tile(const char *text, int tile[3], eqp_message *message)
-{
-    eqp_message inner = {""};
-    int code = dd_tiling_parse(text, tile, &inner);
-
-    if (code != EQP_OK) {
-        eqp_message_set(message, "dislocation: --tile: %s", inner.text);
-    }
-    return code;
+    return refuse("cells", code, &inner, message);
 }
 
 /* Six numbers separated by commas. */
 static int parse_stress(const char *text, double stress[6], eqp_message *message)
 {
+    const char *at = text;
     char piece[64];
     double value[6];
-    int n = 0, code = EQP_OK;
 
-    for (const char *at = text; code == EQP_OK; n++) {
+    for (int i = 0; i < 6; i++) {
         const size_t length = strcspn(at, ",");
-        code = n < 6 && length < sizeof piece ? EQP_OK : EQP_ERR_ARGUMENT;
-        if (code == EQP_OK) {
-            memcpy(piece, at, length);
-            piece[length] = '\0';
-            code = eqp_read_real(piece, -INFINITY, false, INFINITY, &value[n], NULL);
+        snprintf(piece, sizeof piece, "%.*s", (int)(length < sizeof piece ? length : 0), at);
+        at += length;
+        if (eqp_read_real(piece, -INFINITY, false, INFINITY, &value[i], NULL) != EQP_OK ||
+            *at++ != (i < 5 ? ',' : '\0')) {
+            eqp_message_set(message, "dislocation: --stress: '%.100s' is not six numbers XX,YY,ZZ,YZ,ZX,XY", text);
+            return EQP_ERR_ARGUMENT;
         }
-        if (at[length] == '\0') {
-            n++;
-            break;
-        }
-        at += length + 1;
-    }
-    if (code != EQP_OK || n != 6) {
-        eqp_message_set(message, "dislocation: --stress: '%.100s' is not six numbers XX,YY,ZZ,YZ,ZX,XY", text);
-        return EQP_ERR_ARGUMENT;
     }
     memcpy(stress, value, sizeof value);
     return EQP_OK;
@@ -245,22 +197,6 @@ static int check_inputs(const dd_settings *s, eqp_message *message)
     return code;
 }
 
-static int choose_generator(dd_settings *s, eqp_message *message)
-{
-    eqp_message inner = {""};
-    int code = EQP_OK;
-
-    if (s->run.generate != NULL) {
-        code = dd_generator_parse(s->run.generate, &s->generator, &inner);
-        if (code != EQP_OK) {
-            eqp_message_set(message, "dislocation: --generate: %s", inner.text);
-        } else if (!s->generator.seeded) {
-            s->generator.seed = (uint64_t)s->run.seed;
-        }
-    }
-    return code;
-}
-
 bool dd_settings_check_images(const dd_settings *settings)
 {
     const char *const text = settings->check_forces;
@@ -273,7 +209,7 @@ bool dd_settings_check_images(const dd_settings *settings)
 static int parse_check(dd_settings *s, eqp_message *message)
 {
     static const char key[] = ":shells=";
-    const char *const text = s->check_forces, *options;
+    const char *options = s->check_forces;
     int64_t *values = NULL;
     int n = 0, code = EQP_OK;
 
@@ -281,20 +217,18 @@ static int parse_check(dd_settings *s, eqp_message *message)
     if (!dd_settings_check_images(s)) {
         return EQP_OK;
     }
-    options = text + strlen(images);
+    options += strlen(images);
     s->check_shells = DEFAULT_SHELLS;
     if (*options != '\0') {
-        eqp_message inner = {""};
         code = strncmp(options, key, strlen(key)) == 0
-                   ? app_parse_int_list(options + strlen(key), 1, MOST_SHELLS, &n, &values, &inner)
+                   ? app_parse_int_list(options + strlen(key), 1, MOST_SHELLS, &n, &values, NULL)
                    : EQP_ERR_ARGUMENT;
-        if (code != EQP_OK || n != 1) {
-            eqp_message_set(message, "dislocation: --check-forces: '%s' is not images:shells=N, N from 1 to %d", text,
-                            MOST_SHELLS);
-            code = EQP_ERR_ARGUMENT;
-        } else {
-            s->check_shells = (int)values[0];
-        }
+        s->check_shells = code == EQP_OK && n == 1 ? (int)values[0] : 0;
+    }
+    if (s->check_shells == 0) {
+        eqp_message_set(message, "dislocation: --check-forces: '%s' is not images:shells=N, N from 1 to %d",
+                        s->check_forces, MOST_SHELLS);
+        code = EQP_ERR_ARGUMENT;
     }
     free(values);
     return code;
@@ -302,17 +236,21 @@ static int parse_check(dd_settings *s, eqp_message *message)
 
 int dd_settings_complete(dd_settings *s, eqp_message *message)
 {
-    int code = check_inputs(s, message);
+    eqp_message inner = {""};
+    int code;
 
     for (int d = 0; d < 3; d++) {
         s->tile[d] = 1;
         s->cells[d] = 0;
     }
-    EQP_TRY(code);
+    EQP_TRY(check_inputs(s, message));
     EQP_TRY(parse_check(s, message));
-    EQP_TRY(choose_generator(s, message));
+    if (s->run.generate != NULL) {
+        EQP_TRY(refuse("generate", dd_generator_parse(s->run.generate, &s->generator, &inner), &inner, message));
+        s->generator.seed = s->generator.seeded ? s->generator.seed : (uint64_t)s->run.seed;
+    }
     if (s->tile_text != NULL) {
-        EQP_TRY(parse_tile(s->tile_text, s->tile, message));
+        EQP_TRY(refuse("tile", dd_tiling_parse(s->tile_text, s->tile, &inner), &inner, message));
     }
     if (s->cells_text != NULL) {
         EQP_TRY(parse_cells(s->cells_text, s->cells, message));
