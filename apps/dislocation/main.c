@@ -91,16 +91,20 @@ static int run(dd_simulation *sim, app_record *record, const char *restart, int 
     return app_run_steps(&steps, stopped, message);
 }
 
-/* First line, before the table of steps. */
-static void print_title(const dd_simulation *sim)
+/* First line, before the table of steps or of methods. */
+static void print_title(const dd_simulation *sim, bool compares)
 {
     const app_run_settings *settings = &sim->settings->run;
+    const char *const on = compares ? "compared on" : "on";
+    char balance[64] = "";
 
     if (!settings->quiet && sim->domain.rank == 0) {
-        printf("dislocation %s: %lld nodes (%s) on %d rank%s, --balance %s, %lld x %lld x %lld cells\n\n",
-               eqp_version(), (long long)sim->input.nodes, sim->input.format, sim->domain.nranks,
-               app_plural(sim->domain.nranks), settings->method->name, (long long)sim->cells[0],
-               (long long)sim->cells[1], (long long)sim->cells[2]);
+        if (!compares) {
+            snprintf(balance, sizeof balance, " --balance %s,", settings->method->name);
+        }
+        printf("dislocation %s: %lld nodes (%s) %s %d rank%s,%s %lld x %lld x %lld cells\n\n", eqp_version(),
+               (long long)sim->input.nodes, sim->input.format, on, sim->domain.nranks, app_plural(sim->domain.nranks),
+               balance, (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2]);
     }
 }
 
@@ -109,14 +113,13 @@ static void print_summary(const dd_simulation *sim)
 {
     const dd_step *now = &sim->now;
 
-    if (sim->settings->run.quiet || sim->domain.rank != 0) {
-        return;
+    if (!sim->settings->run.quiet && sim->domain.rank == 0) {
+        printf("\n%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n"
+               "predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
+               "bytes: in the last evaluation of the forces; moved: bytes, with nodes to new homes\n"
+               "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n",
+               (long long)now->common.interactions, (long long)now->count[DD_KIND_PARALLEL], (long long)now->segments);
     }
-    printf("\n%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n",
-           (long long)now->common.interactions, (long long)now->count[DD_KIND_PARALLEL], (long long)now->segments);
-    printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
-           "bytes: in the last evaluation of the forces; moved: bytes, with nodes to new homes\n"
-           "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
 }
 
 /* Notes on changed and ignored parameters. */
@@ -151,7 +154,7 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
     }
     EQP_TRY(dd_record_create(&sim, command, &record, message));
     print_notes(&sim);
-    print_title(&sim);
+    print_title(&sim, false);
     EQP_TRY(run(&sim, record, restart, stopped, message));
     EQP_TRY(finish(&sim, record, message));
     print_summary(&sim);
@@ -169,15 +172,14 @@ static int print_comparison(const dd_simulation *sim, const app_comparison *comp
     int code = EQP_OK;
 
     if (sim->domain.rank == 0 && !comparison->run->quiet) {
-        code = app_compare_text(comparison, &text);
+        EQP_TRY(app_compare_text(comparison, &text));
+        print_title(sim, true);
+        printf("%s", text);
     }
-    if (text != NULL) {
-        printf("dislocation %s: %lld nodes (%s), compared on %d rank%s, %lld x %lld x %lld cells\n\n%s", eqp_version(),
-               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, app_plural(sim->domain.nranks),
-               (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2], text);
-    }
+    EQP_TRY(app_check_printed("dislocation", message));
+done:
     free(text);
-    return code == EQP_OK ? app_check_printed("dislocation", message) : code;
+    return code;
 }
 
 /* --compare: no steps. */
@@ -194,23 +196,16 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     if (code != EQP_OK) {
         return code;
     }
-    code = dd_record_create(&sim, command, &record, message);
     print_notes(&sim);
-    if (code == EQP_OK) {
-        code = eqp_agree(sim.comm, dd_record_step(record, &sim, message), message);
-    }
-    if (code == EQP_OK) {
-        comparison.comm = sim.comm;
-        comparison.balancer = sim.balancer;
-        code = app_compare(&comparison, record, message);
-    }
-    if (code == EQP_OK) {
-        app_signals_keep(); /* files are completed despite signals */
-        code = finish(&sim, record, message);
-    }
-    if (code == EQP_OK) {
-        code = print_comparison(&sim, &comparison, message);
-    }
+    EQP_TRY(dd_record_create(&sim, command, &record, message));
+    EQP_TRY(eqp_agree(sim.comm, dd_record_step(record, &sim, message), message));
+    comparison.comm = sim.comm;
+    comparison.balancer = sim.balancer;
+    EQP_TRY(app_compare(&comparison, record, message));
+    app_signals_keep(); /* files are completed despite signals */
+    EQP_TRY(finish(&sim, record, message));
+    EQP_TRY(print_comparison(&sim, &comparison, message));
+done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "dislocation: --compare: %s", eqp_error_text(code));
     }
