@@ -38,10 +38,8 @@ static inline int dd_check_sound(const dd_domain *domain, eqp_message *message)
     }
     code = dd_outbox_deliver(domain->comm, &out, &in);
     while (code == EQP_OK && !dd_inbox_empty(&in)) {
-        dd_node node;
-        const int sender = dd_inbox_sender(&in);
+        dd_node node = {0};
         code = dd_inbox_read_node(&in, &node);
-        node.home = sender;
         code = code == EQP_OK ? dd_network_add(&all, &node) : code;
     }
     code = code == EQP_OK ? dd_check_homes(&all, message) : code;

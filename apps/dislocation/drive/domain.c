@@ -7,7 +7,7 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/random.h>
+#include <equipoise/more/directory.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,107 +63,50 @@ int64_t dd_node_bytes(const dd_node *node)
     return (int64_t)sizeof *node + node->narms * (int64_t)sizeof *node->arm;
 }
 
-/* The rank that knows the home of a tag. */
-static int keeper(const dd_domain *domain, dd_tag tag)
+/* home: of the neighbours that do not live here, in order. */
+static int set_homes(dd_domain *domain, const int *home, eqp_message *message)
 {
-    return (int)eqp_random_below(0, tag, 0, (uint64_t)domain->nranks);
-}
-
-/* The homes of the tags that this rank keeps: as a network of nodes without arms. */
-static int make_directory(dd_domain *domain, dd_network *directory, eqp_message *message)
-{
-    dd_outbox out = {0};
-    dd_inbox in = {0};
-    int code;
-
     for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_tag tag = domain->network.node[i].tag;
-        dd_outbox_add(&out, keeper(domain, tag), &tag, sizeof tag);
-    }
-    code = dd_outbox_deliver(domain->comm, &out, &in);
-    if (code != EQP_OK) {
-        return code;
-    }
-    while (code == EQP_OK && !dd_inbox_empty(&in)) {
-        dd_node entry = {.home = dd_inbox_sender(&in)};
-        code = dd_inbox_read(&in, &entry.tag, sizeof entry.tag);
-        if (code == EQP_OK) {
-            code = dd_network_add(directory, &entry);
-        }
-        if (code == EQP_ERR_DATA) {
-            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN(entry.tag), DD_TAG_INDEX(entry.tag));
-        }
-    }
-    dd_inbox_free(&in);
-    return eqp_agree(domain->comm, code, message);
-}
-
-/* Asks for the homes of all neighbours that do not live here. */
-static int ask(dd_domain *domain, dd_inbox *questions)
-{
-    dd_outbox out = {0};
-
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_node *node = &domain->network.node[i];
-        for (int k = 0; k < node->narms; k++) {
-            if (dd_network_find(&domain->network, node->arm[k].tag) < 0) {
-                dd_outbox_add(&out, keeper(domain, node->arm[k].tag), &node->arm[k].tag, sizeof(dd_tag));
-            }
-        }
-    }
-    return dd_outbox_deliver(domain->comm, &out, questions);
-}
-
-/* Homes in the order of the questions; -1: no such node. */
-static int answer(const dd_domain *domain, const dd_network *directory, dd_inbox *questions, dd_inbox *answers)
-{
-    dd_outbox out = {0};
-
-    while (!dd_inbox_empty(questions)) {
-        const int sender = dd_inbox_sender(questions);
-        int64_t place;
-        dd_tag tag;
-        int home = -1, code = dd_inbox_read(questions, &tag, sizeof tag);
-        if (code != EQP_OK) {
-            dd_outbox_fail(&out, code);
-            break;
-        }
-        place = dd_network_find(directory, tag);
-        home = place < 0 ? -1 : directory->node[place].home;
-        dd_outbox_add(&out, sender, &home, sizeof home);
-    }
-    return dd_outbox_deliver(domain->comm, &out, answers);
-}
-
-/* Answers of a keeper are in the order of the questions to it, those of different keepers one after another. */
-static int read_answers(dd_domain *domain, dd_inbox *answers, eqp_message *message)
-{
-    const int *home = (const int *)(const void *)answers->byte;
-    int64_t *at = NULL;
-    int code = eqp_array_create(&at, domain->nranks, sizeof *at);
-
-    for (int r = 1; r < domain->nranks && code == EQP_OK; r++) {
-        at[r] = at[r - 1] + answers->count[r - 1] / (int64_t)sizeof(int);
-    }
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         dd_node *node = &domain->network.node[i];
         node->home = domain->rank;
-        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+        for (int k = 0; k < node->narms; k++) {
             dd_arm *arm = &node->arm[k];
-            arm->home = domain->rank;
-            if (dd_network_find(&domain->network, arm->tag) < 0) {
-                arm->home = home[at[keeper(domain, arm->tag)]++];
-            }
+            arm->home = dd_network_find(&domain->network, arm->tag) < 0 ? *home++ : domain->rank;
             if (arm->home < 0) {
                 eqp_message_set(message, "node %u,%u: its arm leads to %u,%u, which does not exist",
                                 DD_TAG_DOMAIN(node->tag), DD_TAG_INDEX(node->tag), DD_TAG_DOMAIN(arm->tag),
                                 DD_TAG_INDEX(arm->tag));
-                code = EQP_ERR_DATA;
+                return EQP_ERR_DATA;
             }
         }
     }
-    free(at);
-    return eqp_agree(domain->comm, code, message);
+    return EQP_OK;
+}
+
+/* Tags of all nodes [n], then those of all neighbours that do not live here [asked]. */
+static int list_tags(const dd_domain *domain, int64_t **tag, int64_t *asked, int **home)
+{
+    const dd_network *network = &domain->network;
+    int64_t narms = 0, at = network->n;
+    int code;
+
+    for (int64_t i = 0; i < network->n; i++) {
+        narms += network->node[i].narms;
+    }
+    EQP_TRY(eqp_array_create(tag, network->n + narms, sizeof **tag));
+    EQP_TRY(eqp_array_create(home, narms, sizeof **home));
+    for (int64_t i = 0; i < network->n; i++) {
+        const dd_node *node = &network->node[i];
+        (*tag)[i] = (int64_t)node->tag;
+        for (int k = 0; k < node->narms; k++) {
+            if (dd_network_find(network, node->arm[k].tag) < 0) {
+                (*tag)[at++] = (int64_t)node->arm[k].tag;
+            }
+        }
+    }
+    *asked = at - network->n;
+done:
+    return code;
 }
 
 /* New nodes continue from the largest tag of all ranks. */
@@ -189,22 +132,49 @@ static int find_next_tag(dd_domain *domain, eqp_message *message)
     return code;
 }
 
+static int compare_tags(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Names a tag that occurs twice among those of all ranks: collects them all, since the run ends. Collective. */
+static void name_twins(const dd_domain *domain, const int64_t *tag, eqp_message *message)
+{
+    int64_t *all = NULL, n = 0;
+
+    if (eqp_gather_records(domain->comm, sizeof *all, domain->network.n, tag, &n, &all) == EQP_OK) {
+        qsort(all, (size_t)n, sizeof *all, compare_tags);
+    }
+    for (int64_t i = 1; i < n; i++) {
+        if (all[i] == all[i - 1]) {
+            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN((dd_tag)all[i]),
+                            DD_TAG_INDEX((dd_tag)all[i]));
+        }
+    }
+    free(all);
+}
+
 int dd_domain_connect(dd_domain *domain, eqp_message *message)
 {
-    dd_network directory;
-    dd_inbox questions = {0}, answers = {0};
-    int code;
+    eqp_directory *directory = NULL;
+    int64_t *tag = NULL, asked = 0;
+    int *home = NULL, code;
 
-    dd_network_init(&directory);
-    EQP_TRY(make_directory(domain, &directory, message));
-    EQP_TRY(ask(domain, &questions));
-    EQP_TRY(answer(domain, &directory, &questions, &answers));
-    EQP_TRY(read_answers(domain, &answers, message));
+    EQP_TRY(eqp_agree(domain->comm, list_tags(domain, &tag, &asked, &home), message));
+    code = eqp_directory_create(domain->comm, domain->network.n, tag, &directory);
+    if (code == EQP_ERR_DATA) {
+        name_twins(domain, tag, message);
+    }
+    EQP_TRY(code);
+    EQP_TRY(eqp_directory_find(directory, asked, tag + domain->network.n, home));
+    EQP_TRY(eqp_agree(domain->comm, set_homes(domain, home, message), message));
     EQP_TRY(find_next_tag(domain, message));
 done:
-    dd_inbox_free(&answers);
-    dd_inbox_free(&questions);
-    dd_network_free(&directory);
+    eqp_directory_free(directory);
+    free(tag);
+    free(home);
     return code;
 }
 
@@ -213,18 +183,6 @@ typedef struct news {
     dd_tag neighbour, moved;
     int home;
 } news;
-
-static int hear(dd_domain *domain, const news *heard)
-{
-    const int64_t place = dd_network_find(&domain->network, heard->neighbour);
-    dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], heard->moved);
-
-    if (arm == NULL) {
-        return EQP_ERR_INTERNAL;
-    }
-    arm->home = heard->home;
-    return EQP_OK;
-}
 
 /* bytes: of messages to other ranks */
 static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
@@ -241,74 +199,71 @@ static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
             *bytes += node->arm[k].home != domain->rank ? (int64_t)sizeof told : 0;
         }
     }
-    code = dd_outbox_deliver(domain->comm, &out, &in);
-    if (code != EQP_OK) {
-        return code;
-    }
-    while (code == EQP_OK && !dd_inbox_empty(&in)) {
-        news heard;
-        code = dd_inbox_read(&in, &heard, sizeof heard);
-        if (code == EQP_OK) {
-            code = hear(domain, &heard);
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    for (const news *heard; (heard = dd_inbox_next(&in, sizeof *heard)) != NULL;) {
+        const int64_t place = dd_network_find(&domain->network, heard->neighbour);
+        dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], heard->moved);
+        if (arm == NULL) {
+            code = EQP_ERR_INTERNAL;
+            break;
         }
+        arm->home = heard->home;
     }
+    code = eqp_agree(domain->comm, code, NULL);
+done:
     dd_inbox_free(&in);
-    return eqp_agree(domain->comm, code, NULL);
+    return code;
 }
 
-int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
+/* Nodes that stay close ranks; those that arrive are added. */
+static int exchange_nodes(dd_domain *domain, const int *dest, dd_inbox *in)
 {
-    dd_outbox out = {0};
-    dd_inbox in = {0};
+    dd_network *network = &domain->network;
     int64_t kept = 0;
-    dd_moved leaving = {0, 0};
-    dd_network *network = &domain->network, rest;
-    int code = tell_neighbours(domain, dest, &leaving.bytes);
+    int code;
 
-    if (code != EQP_OK) {
-        return code;
-    }
-    dd_network_init(&rest);
     for (int64_t i = 0; i < network->n; i++) {
-        if (dest[i] != domain->rank) {
-            dd_outbox_add_node(&out, dest[i], &network->node[i]);
-            leaving.nodes++;
-        }
-    }
-    leaving.bytes += out.n;
-    code = dd_outbox_deliver(domain->comm, &out, &in);
-    for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
         if (dest[i] != domain->rank) {
             dd_node_free(&network->node[i]);
         } else {
             network->node[kept++] = network->node[i];
         }
     }
-    if (code == EQP_OK) {
-        dd_node *node = network->node;
-        rest = (dd_network){.n = kept, .room = network->room, .node = node};
-        free(network->slot);
-        *network = rest;
-        code = dd_network_index(network);
-        while (code == EQP_OK && !dd_inbox_empty(&in)) {
-            dd_node arrived;
-            code = dd_inbox_read_node(&in, &arrived);
-            if (code == EQP_OK) {
-                arrived.home = domain->rank;
-                code = dd_network_add(network, &arrived);
-                if (code != EQP_OK) {
-                    dd_node_free(&arrived);
-                }
-            }
+    network->n = kept;
+    code = dd_network_index(network);
+    while (code == EQP_OK && !dd_inbox_empty(in)) {
+        dd_node arrived = {0};
+        code = dd_inbox_read_node(in, &arrived);
+        arrived.home = domain->rank;
+        code = code == EQP_OK ? dd_network_add(network, &arrived) : code;
+        dd_node_free(&arrived);
+    }
+    return code;
+}
+
+int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
+{
+    const dd_network *network = &domain->network;
+    dd_moved leaving = {0, 0};
+    dd_outbox out = {0};
+    dd_inbox in = {0};
+    int code;
+
+    EQP_TRY(tell_neighbours(domain, dest, &leaving.bytes));
+    for (int64_t i = 0; i < network->n; i++) {
+        if (dest[i] != domain->rank) {
+            dd_outbox_add_node(&out, dest[i], &network->node[i]);
+            leaving.nodes++;
         }
     }
+    leaving.bytes += out.n * (int64_t)sizeof *out.word;
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    EQP_TRY(eqp_agree(domain->comm, exchange_nodes(domain, dest, &in), NULL));
+    dd_network_sort(&domain->network);
+    moved->nodes += leaving.nodes;
+    moved->bytes += leaving.bytes;
+done:
     dd_inbox_free(&in);
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        dd_network_sort(network);
-        moved->nodes += leaving.nodes;
-        moved->bytes += leaving.bytes;
-    }
     return code;
 }
 

@@ -15,11 +15,9 @@
 
 /* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver() returns it on all ranks. */
 typedef struct dd_outbox {
-    char *byte; /* owned */
-    int64_t n, room;
-    int *rank; /* [npieces] owned */
-    int64_t *size;
-    int64_t npieces, rank_room, size_room;
+    int64_t *word; /* [n] each piece begins a word; owned */
+    int *to;       /* [n] rank of each word; owned */
+    int64_t n, room, to_room;
     int code;
 } dd_outbox;
 
@@ -29,14 +27,11 @@ void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size);
 void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node);
 /* Makes the outbox fail with a code, unless it has failed already. */
 void dd_outbox_fail(dd_outbox *outbox, int code);
-void dd_outbox_free(dd_outbox *outbox);
 
-/* Received bytes, by sending rank. */
+/* Received words, by sending rank. */
 typedef struct dd_inbox {
-    char *byte; /* owned */
-    int64_t n;
-    int64_t at;     /* next byte to be read */
-    int64_t *count; /* [ranks] bytes from each rank; owned */
+    int64_t *word; /* [n] owned */
+    int64_t n, at; /* at: next word to be read */
 } dd_inbox;
 
 /* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
@@ -46,12 +41,9 @@ int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
 int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
 
 bool dd_inbox_empty(const dd_inbox *inbox);
-/* Rank that sent the next byte. */
-int dd_inbox_sender(const dd_inbox *inbox);
-/* Reads the next bytes. EQP_OK, or EQP_ERR_INTERNAL if fewer are left. */
-int dd_inbox_read(dd_inbox *inbox, void *bytes, size_t size);
-/* Reads a node of dd_outbox_add_node() into an empty *node; the caller sets its home, which does not travel. EQP_OK,
- * EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
+/* The next piece, borrowed from the inbox; NULL: fewer bytes are left. */
+void *dd_inbox_next(dd_inbox *inbox, size_t size);
+/* Copies the next node with its arms into an empty *node. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
 int dd_inbox_read_node(dd_inbox *inbox, dd_node *node);
 void dd_inbox_free(dd_inbox *inbox);
 

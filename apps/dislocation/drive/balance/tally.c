@@ -68,22 +68,19 @@ int dd_tallies_gather(MPI_Comm comm, dd_tallies *list)
 {
     dd_tally *in = NULL;
     int64_t n = 0;
-    int *rank = NULL, nranks;
-    int code = eqp_agree(comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL);
+    int *rank = NULL, nranks, code;
 
     MPI_Comm_size(comm, &nranks);
-    if (code == EQP_OK) {
-        tally_up(list);
-        for (int64_t i = 0; i < list->n; i++) {
-            rank[i] = (int)(dd_tally_high(list->of[i].number) % nranks);
-        }
-        code = eqp_send_records(comm, sizeof *in, list->n, rank, list->of, &n, &in);
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL));
+    tally_up(list);
+    for (int64_t i = 0; i < list->n; i++) {
+        rank[i] = (int)(dd_tally_high(list->of[i].number) % nranks);
     }
+    EQP_TRY(eqp_send_records(comm, sizeof *in, list->n, rank, list->of, &n, &in));
+    free(list->of);
+    *list = (dd_tallies){n, n, in};
+    tally_up(list);
+done:
     free(rank);
-    if (code == EQP_OK) {
-        free(list->of);
-        *list = (dd_tallies){n, n, in};
-        tally_up(list);
-    }
     return code;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
+#include "../outbox.h"
+
 #include "../../../shell/run_files.h"
 #include "../stage/grid.h"
 
@@ -17,9 +19,6 @@ const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 #define NODE_BYTES 24  /* a position */
 #define FORCE_BYTES 48 /* forces on both ends of a segment */
 #define ARM_BYTES 24   /* a force */
-
-/* Blocks of segments travel out and back. */
-static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
 
 typedef struct tracer {
     dd_node_pairs *node_pairs;
@@ -81,6 +80,17 @@ static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
     return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
 }
 
+/* A part needs a block of segments, out and back. */
+static int need_block(const tracer *t, int64_t block, int part)
+{
+    int code;
+
+    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_SEGMENTS, block, part));
+    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_FORCES, block, part));
+done:
+    return code;
+}
+
 /* A node that its home computes whole. */
 static int trace_whole(tracer *t, int64_t node)
 {
@@ -91,47 +101,37 @@ static int trace_whole(tracer *t, int64_t node)
     return need_cell(t, t->whole, t->node_pairs->cell[node], home);
 }
 
-/* A part needs a node's own cell for the node's sake: the segments that live with the node. */
-static int need_own_cell(tracer *t, int64_t node, int part)
-{
-    const int home = t->placement[node].home;
-    int code = EQP_OK;
-
-    for (int way = 0; way < 2 && code == EQP_OK; way++) {
-        if (t->whole != NULL && part != home) {
-            code = eqp_evaluation_need(t->evaluation, both_ways[way], dd_tally_number(t->node_pairs->cell[node], home),
-                                       part);
-        }
-    }
-    return code;
-}
-
-/* A shared node, source cell by source cell. Forces on its single segments are computed at home. */
+/* A shared node, source cell by source cell. Forces on its single segments are computed at home. A part needs of the
+ * node's own cell the segments that live with the node. */
 static int trace_split(tracer *t, int64_t node)
 {
     dd_node_pairs *node_pairs = t->node_pairs;
     const dd_grid *grid = &node_pairs->stage->grid;
+    const int home = t->placement[node].home;
+    const int64_t cell = node_pairs->cell[node];
     int64_t cells[DD_GRID_SOURCES];
     int part[DD_GRID_SOURCES];
-    const int n = dd_grid_sources(grid, node_pairs->cell[node], cells);
+    const int n = dd_grid_sources(grid, cell, cells);
     const dd_meeting *meeting;
-    int code = dd_node_pairs_meet(node_pairs, node, &meeting);
+    int code;
 
-    (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, node_pairs->cell[node], part);
+    (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, cell, part);
+    EQP_TRY(dd_node_pairs_meet(node_pairs, node, &meeting));
     const dd_counts own = {.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}};
-    add_work(&t->load[t->placement[node].home], &own);
-    note_meanwhile(t, node, t->placement[node].home, &own);
-    for (int c = 0; c < n && code == EQP_OK; c++) {
+    add_work(&t->load[home], &own);
+    note_meanwhile(t, node, home, &own);
+    for (int c = 0; c < n; c++) {
         const dd_counts work = {.of = {[DD_KIND_PAIR] = meeting[c].pair,
                                        [DD_KIND_PARALLEL] = meeting[c].parallel,
                                        [DD_KIND_RUN] = meeting[c].runs}};
         add_work(&t->load[part[c]], &work);
         note_meanwhile(t, node, part[c], &work);
-        code = need_cell(t, t->needed, cells[c], part[c]);
-        if (code == EQP_OK) {
-            code = need_own_cell(t, node, part[c]);
+        EQP_TRY(need_cell(t, t->needed, cells[c], part[c]));
+        if (t->whole != NULL && part[c] != home) {
+            EQP_TRY(need_block(t, dd_tally_number(cell, home), part[c]));
         }
     }
+done:
     return code;
 }
 
@@ -141,16 +141,17 @@ static int trace_nodes(tracer *t)
     const dd_node_pairs *node_pairs = t->node_pairs;
     int code = EQP_OK;
 
-    for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < node_pairs->n; i++) {
         const int64_t nsegments = node_pairs->first[i + 1] - node_pairs->first[i];
         if (nsegments > 0) { /* else its neighbours own all of its segments */
-            code = t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
-            if (code == EQP_OK && t->whole != NULL) {
-                code =
-                    dd_tally_add(&t->lives, dd_tally_number(node_pairs->cell[i], t->placement[i].home), nsegments, 0);
-            }
+            EQP_TRY(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
+        }
+        if (nsegments > 0 && t->whole != NULL) {
+            const int64_t number = dd_tally_number(node_pairs->cell[i], t->placement[i].home);
+            EQP_TRY(dd_tally_add(&t->lives, number, nsegments, 0));
         }
     }
+done:
     return code;
 }
 
@@ -172,15 +173,16 @@ static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 {
     int code = EQP_OK;
 
-    for (int p = 0; p < t->nparts && code == EQP_OK; p++) {
-        code = eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of));
-        if (code == EQP_OK && t->early != NULL) {
-            const double early = eqp_cost_fit_predict(costs, t->early[p].of);
-            const double late = eqp_cost_fit_predict(costs, t->late[p].of);
-            code = eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p, early);
-            code = code == EQP_OK ? eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p, late) : code;
+    for (int p = 0; p < t->nparts; p++) {
+        EQP_TRY(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of)));
+        if (t->early != NULL) {
+            EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
+                                             eqp_cost_fit_predict(costs, t->early[p].of)));
+            EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p,
+                                             eqp_cost_fit_predict(costs, t->late[p].of)));
         }
     }
+done:
     return code;
 }
 
@@ -218,34 +220,16 @@ done:
 static int spread_whole(tracer *t)
 {
     eqp_needs_view at;
-    int code = eqp_needs_view_get(t->whole, &at);
+    int code;
 
-    for (int64_t b = 0; code == EQP_OK && b < at.nblocks; b++) {
+    EQP_TRY(eqp_needs_view_get(t->whole, &at));
+    for (int64_t b = 0; b < at.nblocks; b++) {
         int64_t cells[DD_GRID_SOURCES];
         const int n = dd_grid_sources(&t->node_pairs->stage->grid, at.block[b], cells);
         for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
-            for (int c = 0; c < n && code == EQP_OK; c++) {
-                code = eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]);
+            for (int c = 0; c < n; c++) {
+                EQP_TRY(eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]));
             }
-        }
-    }
-    return code;
-}
-
-/* Needs as numbers of cell and part, and the rank that collects each cell. */
-static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
-{
-    eqp_needs_view view;
-    int code = eqp_needs_view_get(t->needed, &view);
-
-    *n = code == EQP_OK ? view.first[view.nblocks] : 0;
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_create(number, *n, sizeof **number));
-    EQP_TRY(eqp_array_create(rank, *n, sizeof **rank));
-    for (int64_t b = 0; b < view.nblocks; b++) {
-        for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
-            (*number)[i] = dd_tally_number(view.block[b], view.part[i]);
-            (*rank)[i] = (int)(view.block[b] % t->node_pairs->domain->nranks);
         }
     }
 done:
@@ -255,46 +239,48 @@ done:
 /* Sends all needs of a cell to the rank that collects it. */
 static int gather_needs(tracer *t)
 {
-    const MPI_Comm comm = t->node_pairs->domain->comm;
-    int64_t *out = NULL, *in = NULL, n = 0, nin = 0;
-    int *rank = NULL;
-    int code = eqp_agree(comm, list_needs(t, &n, &out, &rank), NULL);
+    const dd_domain *domain = t->node_pairs->domain;
+    dd_outbox out = {0};
+    dd_inbox in = {0};
+    eqp_needs_view view = {.nblocks = 0};
+    int code = eqp_needs_view_get(t->needed, &view);
 
+    dd_outbox_fail(&out, code);
+    for (int64_t b = 0; b < view.nblocks; b++) {
+        for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
+            const int64_t number = dd_tally_number(view.block[b], view.part[i]);
+            dd_outbox_add(&out, (int)(view.block[b] % domain->nranks), &number, sizeof number);
+        }
+    }
     eqp_needs_free(t->needed);
     t->needed = NULL;
-    if (code == EQP_OK) {
-        code = eqp_send_records(comm, sizeof *out, n, rank, out, &nin, &in);
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    code = eqp_needs_create(t->nparts, &t->needed);
+    for (const int64_t *number; code == EQP_OK && (number = dd_inbox_next(&in, sizeof *number)) != NULL;) {
+        const int64_t cell = dd_tally_high(*number);
+        const int part = dd_tally_part(*number);
+        code = eqp_needs_add(t->needed, 1, &cell, &part);
     }
-    free(rank);
-    free(out);
-    if (code == EQP_OK) {
-        code = eqp_needs_create(t->nparts, &t->needed);
-        for (int64_t i = 0; i < nin && code == EQP_OK; i++) {
-            const int64_t cell = dd_tally_high(in[i]);
-            const int part = dd_tally_part(in[i]);
-            code = eqp_needs_add(t->needed, 1, &cell, &part);
-        }
-        code = eqp_agree(comm, code, NULL);
-    }
-    free(in);
+    code = eqp_agree(domain->comm, code, NULL);
+done:
+    dd_inbox_free(&in);
     return code;
 }
 
 /* The ends of a block of segments go to the parts that compute pairs of its cell; forces come back. */
 static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
 {
-    const int64_t bytes[] = {DD_END_BYTES * lives->ends, FORCE_BYTES * lives->amount};
     const int home = dd_tally_part(lives->number);
-    int code = EQP_OK;
+    int code;
 
-    for (int way = 0; way < 2 && code == EQP_OK; way++) {
-        code = eqp_evaluation_block(t->evaluation, both_ways[way], lives->number, bytes[way], lives->amount, home);
-        for (int64_t i = 0; i < nparts && code == EQP_OK; i++) {
-            if (part[i] != home) {
-                code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->number, part[i]);
-            }
-        }
+    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
+                                 lives->amount, home));
+    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
+                                 lives->amount, home));
+    for (int64_t i = 0; i < nparts; i++) {
+        EQP_TRY(part[i] != home ? need_block(t, lives->number, part[i]) : EQP_OK);
     }
+done:
     return code;
 }
 
@@ -342,14 +328,14 @@ static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
     const int home = choose_home(lives);
     int code = EQP_OK;
 
-    for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
-        for (int way = 0; way < 2 && dd_tally_part(lives->of[i].number) != home && code == EQP_OK; way++) {
-            code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->of[i].number, home);
-        }
+    for (int64_t i = 0; i < lives->n; i++) {
+        const int64_t number = lives->of[i].number;
+        EQP_TRY(dd_tally_part(number) != home ? need_block(t, number, home) : EQP_OK);
     }
-    for (int64_t c = 0; c < t->far.nchunks && code == EQP_OK; c++) {
-        code = declare_chunk(t, cell, c, home, lives);
+    for (int64_t c = 0; c < t->far.nchunks; c++) {
+        EQP_TRY(declare_chunk(t, cell, c, home, lives));
     }
+done:
     return code;
 }
 
@@ -413,27 +399,19 @@ static int declare_segments(const tracer *t)
 /* Fetches the new homes of neighbours that live elsewhere now. */
 static int fetch_homes(tracer *t)
 {
-    const dd_domain *domain = t->node_pairs->domain;
     const dd_halo *halo = t->node_pairs->halo;
-    int *own = NULL, *ghost = NULL;
-    int code = eqp_array_create(&own, t->node_pairs->n, sizeof *own);
+    int *own = NULL, code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&ghost, halo->nghosts, sizeof *ghost);
-    }
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(eqp_array_create(&own, t->node_pairs->n, sizeof *own));
+    EQP_TRY(eqp_array_create(&t->ghost_home, halo->nghosts, sizeof *t->ghost_home));
     for (int64_t i = 0; i < t->node_pairs->n; i++) {
         own[i] = t->placement[i].home;
     }
-    EQP_TRY(dd_halo_spread(halo, own, ghost));
 done:
+    code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
+    code = code == EQP_OK ? dd_halo_spread(halo, own, t->ghost_home) : code;
     free(own);
-    if (code != EQP_OK) {
-        free(ghost);
-        return code;
-    }
-    t->ghost_home = ghost;
-    return EQP_OK;
+    return code;
 }
 
 /* New home of the neighbour at a place. */
@@ -473,40 +451,40 @@ static int trace_ends(tracer *t, int64_t i)
 
 static int trace_all_ends(tracer *t)
 {
-    int code = fetch_homes(t);
+    int code;
 
-    if (code == EQP_OK) {
-        for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
-            code = trace_ends(t, i);
-        }
-        code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
+    EQP_TRY(fetch_homes(t));
+    for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
+        code = trace_ends(t, i);
     }
+    code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
+done:
+    return code;
+}
+
+static int declare_cells(const tracer *t)
+{
+    int code;
+
+    EQP_TRY(declare_segments(t));
+    EQP_TRY(declare_far_cells(t));
+    EQP_TRY(declare_columns(t));
+done:
     return code;
 }
 
 static int trace_segments(tracer *t)
 {
     const MPI_Comm comm = t->node_pairs->domain->comm;
-    int code = eqp_agree(comm, spread_whole(t), NULL);
+    int code;
 
+    EQP_TRY(eqp_agree(comm, spread_whole(t), NULL));
     eqp_needs_free(t->whole);
     t->whole = NULL;
-    if (code == EQP_OK) {
-        code = gather_needs(t);
-    }
-    if (code == EQP_OK) {
-        code = dd_tallies_gather(comm, &t->lives);
-    }
-    if (code == EQP_OK) {
-        code = declare_segments(t);
-        if (code == EQP_OK) {
-            code = declare_far_cells(t);
-        }
-        if (code == EQP_OK) {
-            code = declare_columns(t);
-        }
-        code = eqp_agree(comm, code, NULL);
-    }
+    EQP_TRY(gather_needs(t));
+    EQP_TRY(dd_tallies_gather(comm, &t->lives));
+    EQP_TRY(eqp_agree(comm, declare_cells(t), NULL));
+done:
     return code;
 }
 
@@ -517,53 +495,77 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
     const dd_halo *halo = t->node_pairs->halo;
     const int home = t->placement[i].home;
     bool declared = false;
-    int code = eqp_evaluation_held(t->evaluation, home, 1);
+    int code;
 
-    for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+    EQP_TRY(eqp_evaluation_held(t->evaluation, home, 1));
+    for (int k = 0; k < node->narms; k++) {
         const int other = home_at(t, halo->place[halo->first[i] + k]);
         if (other == home) {
             continue;
         }
         if (!declared) {
-            code = eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home);
+            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home));
             declared = true;
         }
-        if (code == EQP_OK) {
-            code = eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other);
-        }
-        if (code == EQP_OK && node->tag < node->arm[k].tag) {
-            code = dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0);
+        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
+        if (node->tag < node->arm[k].tag) {
+            EQP_TRY(dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0));
         }
     }
+done:
+    return code;
+}
+
+/* Forces on arms between parts, of which this rank has the sums. */
+static int declare_arms(const tracer *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < t->arms.n; i++) {
+        const int64_t number = t->arms.of[i].number;
+        EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
+                                     (int)dd_tally_high(number)));
+        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number)));
+    }
+done:
     return code;
 }
 
 static int trace_arms(tracer *t)
 {
-    const dd_domain *domain = t->node_pairs->domain;
+    const MPI_Comm comm = t->node_pairs->domain->comm;
     int64_t before = 0;
-    int code = eqp_scan_int64(domain->comm, t->node_pairs->n, &before, NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
-            code = declare_node(t, i, before + i);
-        }
-        code = eqp_agree(domain->comm, code, NULL);
+    EQP_TRY(eqp_scan_int64(comm, t->node_pairs->n, &before, NULL));
+    for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
+        code = declare_node(t, i, before + i);
     }
-    if (code == EQP_OK) {
-        code = dd_tallies_gather(domain->comm, &t->arms);
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(dd_tallies_gather(comm, &t->arms));
+    EQP_TRY(eqp_agree(comm, declare_arms(t), NULL));
+done:
+    return code;
+}
+
+/* Loads; unless loads_only, the parts of all segments before them. */
+static int trace_loads(tracer *t, const eqp_cost_fit *costs, bool loads_only)
+{
+    int code = eqp_array_create(&t->load, t->nparts, sizeof *t->load);
+
+    if (!loads_only && t->node_pairs->evaluator->loop == NULL) { /* handed out pairs wait for all data */
+        const int found = find_lives(t);
+        code = code == EQP_OK ? found : code;
     }
-    if (code == EQP_OK) {
-        for (int64_t i = 0; i < t->arms.n && code == EQP_OK; i++) {
-            const int64_t number = t->arms.of[i].number;
-            code = eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
-                                        (int)dd_tally_high(number));
-            if (code == EQP_OK) {
-                code = eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number));
-            }
-        }
-        code = eqp_agree(domain->comm, code, NULL);
+    EQP_TRY(code);
+    if (!loads_only) {
+        EQP_TRY(eqp_needs_create(t->nparts, &t->whole));
+        EQP_TRY(eqp_needs_create(t->nparts, &t->needed));
     }
+    EQP_TRY(trace_nodes(t));
+    trace_far(t);
+    EQP_TRY(declare_loads(t, costs));
+done:
     return code;
 }
 
@@ -572,36 +574,16 @@ int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, c
 {
     tracer t = {
         .node_pairs = node_pairs, .nparts = nparts, .map = map, .placement = placement, .evaluation = evaluation};
-    int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
+    int code;
 
     dd_far_parts_init(&t.far, &node_pairs->stage->grid, nparts);
-    if (!loads_only && node_pairs->evaluator->loop == NULL) { /* handed out pairs wait for all data */
-        const int found = find_lives(&t);
-        code = code == EQP_OK ? found : code;
+    EQP_TRY(eqp_agree(node_pairs->domain->comm, trace_loads(&t, costs, loads_only), NULL));
+    if (!loads_only) {
+        EQP_TRY(trace_all_ends(&t));
+        EQP_TRY(trace_segments(&t));
+        EQP_TRY(trace_arms(&t));
     }
-    if (code == EQP_OK && !loads_only) {
-        code = eqp_needs_create(nparts, &t.whole);
-    }
-    if (code == EQP_OK && !loads_only) {
-        code = eqp_needs_create(nparts, &t.needed);
-    }
-    if (code == EQP_OK) {
-        code = trace_nodes(&t);
-    }
-    if (code == EQP_OK) {
-        trace_far(&t);
-        code = declare_loads(&t, costs);
-    }
-    code = eqp_agree(node_pairs->domain->comm, code, NULL);
-    if (code == EQP_OK && !loads_only) {
-        code = trace_all_ends(&t);
-    }
-    if (code == EQP_OK && !loads_only) {
-        code = trace_segments(&t);
-    }
-    if (code == EQP_OK && !loads_only) {
-        code = trace_arms(&t);
-    }
+done:
     free(t.load);
     free(t.early);
     free(t.late);

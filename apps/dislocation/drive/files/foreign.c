@@ -130,11 +130,12 @@ static void name_table(const eqp_paradis_control *control, char name[EQP_PARADIS
              control->poisson, control->shear_modulus, periodic, name);
 }
 
-int dd_foreign_complete(const eqp_paradis_control *control, char **others)
+int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, char **others)
 {
     static const char tables[] = "fmEnabled = 0\nfmMPOrder = 2\nfmTaylorOrder = 5\n"
                                  "Rijmfile = \"inputs/Rijm.cube.out\"\nRijmPBCfile = \"inputs/RijmPBC.cube.out\"\n";
     const char *const before = control->others != NULL ? control->others : "";
+    const char *const behind = lines != NULL ? lines : "";
     char value[EQP_PARADIS_NAME] = "", name[EQP_PARADIS_NAME], keys[256] = "", making[256], *text = NULL;
     int64_t room;
     int code;
@@ -154,11 +155,10 @@ int dd_foreign_complete(const eqp_paradis_control *control, char **others)
     if (strcmp(value, name) != 0) {
         making[0] = '\0';
     }
-    room = (int64_t)(strlen(making) + strlen(before) + strlen(keys)) + 1;
-    code = eqp_array_create(&text, room, 1);
-    if (code == EQP_OK) {
-        snprintf(text, (size_t)room, "%s%s%s", making, before, keys);
-        *others = text;
-    }
+    room = (int64_t)(strlen(making) + strlen(before) + strlen(keys) + strlen(behind)) + 1;
+    EQP_TRY(eqp_array_create(&text, room, 1));
+    snprintf(text, (size_t)room, "%s%s%s%s", making, before, keys, behind);
+    *others = text;
+done:
     return code;
 }

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "../../physics/motion/mobility.h"
+#include "../../physics/network/vector.h"
 
 #include "../../../shell/run_files.h"
 
@@ -56,16 +57,11 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
         }
     }
     dd_generator_box(generator, domain->low, edge);
-    for (int d = 0; d < 3; d++) {
-        high[d] = domain->low[d] + edge[d];
-    }
+    dd_v3_along(domain->low, 1.0, edge, high);
     place_box(domain, domain->low, high, input->control.boundary);
     snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
-    code =
-        app_run_check_particles(&settings->run, "dislocation: --generate", dd_generator_count(generator), 0, message);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(
+        app_run_check_particles(&settings->run, "dislocation: --generate", dd_generator_count(generator), 0, message));
     app_slice(dd_generator_count(generator), domain->rank, domain->nranks, &first, &count);
     code = dd_generator_make(generator, first, count, &domain->network);
     if (code != EQP_OK) {
@@ -76,24 +72,23 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
         dd_domain_fold(domain, node->x);
         node->order = (int64_t)node->tag; /* tags of generated nodes count from 0 */
     }
+done:
     return code;
 }
 
-uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], int constraint)
-{
-    uint64_t word[5] = {tag, (uint64_t)constraint};
-
-    memcpy(word + 2, x, 3 * sizeof *x);
-    return app_checksum_row(place, 0, 5, word);
-}
-
 /* Normals are not included, since reading normalizes them. */
-uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3])
+uint64_t dd_input_checksum(int64_t place, const dd_node *node)
 {
-    uint64_t word[4] = {tag};
+    uint64_t word[5] = {node->tag, (uint64_t)node->constraint}, sum;
 
-    memcpy(word + 1, burgers, 3 * sizeof *burgers);
-    return app_checksum_row(place, 5 + 4 * k, 4, word);
+    memcpy(word + 2, node->x, sizeof node->x);
+    sum = app_checksum_row(place, 0, 5, word);
+    for (int k = 0; k < node->narms; k++) {
+        word[0] = node->arm[k].tag;
+        memcpy(word + 1, node->arm[k].burgers, sizeof node->arm[k].burgers);
+        sum += app_checksum_row(place, 5 + 4 * k, 4, word);
+    }
+    return sum;
 }
 
 void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
@@ -101,24 +96,21 @@ void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
     snprintf(text, EQP_PARADIS_NAME, "%016llx", (unsigned long long)sum);
 }
 
-/* Converts a node of a file. */
-static int make_node(const dd_domain *domain, const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order,
-                     dd_node *node)
+/* Converts a node of a file; its position is not folded yet. */
+static int make_node(const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order, dd_node *node)
 {
     int code = EQP_OK;
 
     *node = (dd_node){.tag = from->tag, .constraint = from->constraint, .order = order};
     memcpy(node->x, from->x, sizeof node->x);
     memcpy(node->last_v, from->velocity, sizeof node->last_v);
-    dd_domain_fold(domain, node->x);
-    for (int k = 0; k < from->narms && code == EQP_OK; k++) {
+    for (int k = 0; k < from->narms; k++) {
         dd_arm *arm = NULL;
-        code = dd_node_add_arm(node, arms[k].tag, &arm);
-        if (code == EQP_OK) {
-            memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
-            memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
-        }
+        EQP_TRY(dd_node_add_arm(node, arms[k].tag, &arm));
+        memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
+        memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
     }
+done:
     return code;
 }
 
@@ -134,13 +126,10 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
         if (at + i < first || at + i >= end) {
             continue;
         }
-        *checksum += dd_input_node_checksum(at + i, from->tag, from->x, from->constraint);
-        for (int k = 0; k < from->narms; k++) {
-            const eqp_paradis_arm *arm = &block->arm[from->first_arm + k];
-            *checksum += dd_input_arm_checksum(at + i, k, arm->tag, arm->burgers);
-        }
-        code = make_node(domain, from, block->arm + from->first_arm, at + i, &node);
+        code = make_node(from, block->arm + from->first_arm, at + i, &node);
         if (code == EQP_OK) {
+            *checksum += dd_input_checksum(at + i, &node);
+            dd_domain_fold(domain, node.x);
             code = dd_network_add(&domain->network, &node);
         }
         if (code == EQP_ERR_DATA) {
@@ -274,30 +263,27 @@ static void choose_cells(const dd_domain *domain, int64_t segments, double longe
 /* Unknown names and numbers of laws are refused rather than replaced. */
 static int check_choices(const char *from, const eqp_paradis_control *control, dd_notes *notes, eqp_message *message)
 {
+    const int load = control->load_type;
     dd_mobility_law law;
 
+    if (load == 6) {
+        eqp_message_set(dd_notes_next(notes), "%s: loadType: 6 is a user-defined curve: the stress stays", from);
+    }
     if (dd_mobility_find(control->mobility, &law) != EQP_OK) {
         eqp_message_set(message, "%s: mobilityLaw: '%s' is none of %s", from, control->mobility, &DD_MOBILITY_NAMES[1]);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (strcmp(control->integrator, "trapezoid") != 0 && strstr(control->integrator, "euler") == NULL) {
+    } else if (strcmp(control->integrator, "trapezoid") != 0 && strstr(control->integrator, "euler") == NULL) {
         eqp_message_set(message, "%s: timestepIntegrator: '%s' is neither trapezoid nor an euler", from,
                         control->integrator);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (control->load_type == 4 && !(control->strain_amplitude > 0)) {
+    } else if (load == 4 && !(control->strain_amplitude > 0)) {
         eqp_message_set(message, "%s: loadType 4, cycles of strain, needs their amplitude, eAmp", from);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (control->load_type == 6) {
-        eqp_message_set(dd_notes_next(notes), "%s: loadType: 6 is a user-defined curve: the stress stays", from);
-    } else if (control->load_type != 0 && control->load_type != 1 && control->load_type != 4) {
+    } else if (load != 0 && load != 1 && load != 4 && load != 6) {
         eqp_message_set(message,
                         "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate, nor 4, cycles of strain",
-                        from, control->load_type);
-        return EQP_ERR_ARGUMENT;
+                        from, load);
+    } else {
+        return EQP_OK;
     }
-    return EQP_OK;
+    return EQP_ERR_ARGUMENT;
 }
 
 /* Default maxSeg: room to stretch beyond the segments of the input, as far as cells allow. */
@@ -370,9 +356,23 @@ static int check_pair(const dd_domain *domain, const char *data, const char *ctr
     return EQP_ERR_FORMAT;
 }
 
+/* Everything but the homes: parameters, and this rank's slice of the nodes. Local. */
+static int read_slices(const dd_settings *settings, const char *data, const char *ctrl, dd_domain *domain,
+                       dd_input *input, uint64_t *checksum, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(read_control(settings, ctrl, input, message));
+    EQP_TRY(find_last_step(settings, ctrl, input, message));
+    EQP_TRY(data != NULL ? read_file(data, settings, domain, input, checksum, message)
+                         : generate(settings, domain, input, message));
+done:
+    return code;
+}
+
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
 {
-    const char *data = NULL, *ctrl = settings->ctrl;
+    const char *data = settings->run.snapshot, *ctrl = settings->ctrl;
     char *own_data = NULL, *own_ctrl = NULL;
     uint64_t checksum = 0;
     int code = EQP_OK;
@@ -380,20 +380,10 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
     *input = (dd_input){0};
     if (settings->run.restart != NULL) {
         code = dd_files_pair(settings->run.restart, &own_data, &own_ctrl);
+        data = own_data;
         ctrl = own_ctrl;
     }
-    data = own_data != NULL ? own_data : settings->run.snapshot;
-    if (code == EQP_OK) {
-        code = read_control(settings, ctrl, input, message);
-    }
-    if (code == EQP_OK) {
-        code = find_last_step(settings, ctrl, input, message);
-    }
-    if (code == EQP_OK && data != NULL) {
-        code = read_file(data, settings, domain, input, &checksum, message);
-    } else if (code == EQP_OK) {
-        code = generate(settings, domain, input, message);
-    }
+    code = code == EQP_OK ? read_slices(settings, data, ctrl, domain, input, &checksum, message) : code;
     EQP_TRY(eqp_agree(domain->comm, code, message));
     if (settings->run.restart != NULL) {
         EQP_TRY(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
@@ -403,9 +393,8 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         EQP_TRY(dd_tile_domain(domain, settings->tile, message));
         EQP_TRY(connect("dislocation: --tile", domain, input, message));
     }
-    EQP_TRY(eqp_agree(domain->comm,
-                      complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message),
-                      message));
+    code = complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message);
+    EQP_TRY(eqp_agree(domain->comm, code, message));
 done:
     free(own_ctrl);
     free(own_data);

@@ -36,10 +36,9 @@ typedef struct dd_input {
  * slice. Collective: all ranks fail with the same code and message, or none; the domain can be freed in any case. */
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message);
 
-/* The checksum by which parameters name their network: the sum over nodes and arms, and its text. place: of the node in
- * the file; k: index of the arm. */
-uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], int constraint);
-uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3]);
+/* A node's part of the checksum by which parameters name their network, and the text of the sum over all nodes.
+ * place: of the node in the file. */
+uint64_t dd_input_checksum(int64_t place, const dd_node *node);
 void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME]);
 
 /* Replaces the network by a x b x c copies (count) and the box by theirs. Orders continue from tile to tile; call
@@ -50,8 +49,7 @@ int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message);
 
 /* Every arm has a reverse arm with the opposite Burgers vector, and a length above 0 and below half the box (else its
  * nearest image would be ambiguous). EQP_ERR_DATA with a message that begins with the node's tag. After
- * dd_domain_connect(). Collective. longest: of all segments; may be NULL; nsegments: of all ranks; may be NULL; both
- * unchanged on error. */
+ * dd_domain_connect(). Collective. longest, nsegments: of all ranks, unchanged on error. */
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message);
 
 /* ---- Parameters of ParaDiS that this program does not use: refused if they change everything, noted if they change
@@ -64,10 +62,10 @@ eqp_message *dd_notes_next(dd_notes *notes);
  * EQP_ERR_ARGUMENT with a message for anisotropy and inclusions. from: the file's name. */
 int dd_foreign_check(const char *from, eqp_paradis_control *control, dd_notes *notes, eqp_message *message);
 
-/* The other statements, and the ones that ParaDiS needs for its far field if the file has none: fast multipoles, which
- * need the same power of two of cells in all directions, else its tables of stress. *others: owned by the caller,
- * unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
-int dd_foreign_complete(const eqp_paradis_control *control, char **others);
+/* The other statements, the lines (NULL: none), and the statements that ParaDiS needs for its far field if the file has
+ * none: fast multipoles, which need the same power of two of cells in all directions, else its tables of stress.
+ * *others: owned by the caller, unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
+int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, char **others);
 
 /* ---- Names of a network's files: NAME.data and NAME.ctrl, a pair for ParaDiS and --restart; or NAME.vtp for ParaView,
  * with NAME.pvd for a series. */
@@ -80,9 +78,6 @@ const app_naming *dd_files_naming(const char *path);
 
 /* The pair for a name with or without .data. Owned by the caller; unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
 int dd_files_pair(const char *name, char **data, char **ctrl);
-
-/* NAME.pvd of a series. As dd_files_pair. */
-int dd_files_series(const char *path, char **pvd);
 
 /* ---- Output of a network: for ParaDiS and --restart, for ParaView, forces. Nodes are in the order of the input; later
  * nodes follow by tag. */
@@ -115,6 +110,9 @@ int dd_output_series(const dd_domain *domain, const char *output, const app_seri
 
 /* Datasets ids [n] and forces [n][3]: the sum over each node's arms. Collective. */
 int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message);
+
+/* Names the file and the code on error, unless a message says more. */
+void dd_output_explain(const char *name, int code, const eqp_message *what, eqp_message *message);
 
 /* Nodes of the input in its order, then later nodes by tag. Unique; with gaps. */
 static inline uint64_t dd_output_place(const dd_node *node)

@@ -11,70 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message)
-{
-    const int64_t n = domain->network.n;
-    app_force *force = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&force, n, sizeof *force), NULL);
-
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        const dd_node *node = &domain->network.node[i];
-        force[i].place = dd_output_place(node);
-        force[i].id = node->tag;
-        for (int k = 0; k < node->narms; k++) {
-            for (int d = 0; d < 3; d++) {
-                force[i].force[d] += node->arm[k].force[d];
-            }
-        }
-    }
-    if (code == EQP_OK) {
-        code = app_forces_write(domain->comm, path, n, force, message);
-    } else {
-        eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
-    }
-    free(force);
-    return code;
-}
-
-int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
-                       eqp_message *message)
-{
-    return dd_files_for_paraview(path) ? dd_output_lines(domain, now->time, path, message)
-                                       : dd_output_restart(domain, input, now, path, message);
-}
-
-static int write_series(const char *output, const app_series *series, eqp_message *message)
-{
-    eqp_vtk_frame *frame = NULL;
-    char *pvd = NULL;
-    int code = dd_files_series(output, &pvd);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&frame, series->n, sizeof *frame);
-    }
-    for (int64_t i = 0; i < series->n && code == EQP_OK; i++) {
-        frame[i] = (eqp_vtk_frame){series->path[i], series->time[i]};
-    }
-    if (code == EQP_OK) {
-        code = eqp_vtk_write_series(pvd, series->n, frame, message);
-    } else {
-        eqp_message_set(message, "%s: %s", output, eqp_error_text(code));
-    }
-    free(frame);
-    free(pvd);
-    return code;
-}
-
-int dd_output_series(const dd_domain *domain, const char *output, const app_series *series, eqp_message *message)
-{
-    int code = EQP_OK;
-
-    if (domain->rank == 0 && dd_files_for_paraview(output)) {
-        code = write_series(output, series, message);
-    }
-    return eqp_agree(domain->comm, code, message);
-}
-
 static const char *const data_endings[] = {".data", NULL}, *const data_each[] = {".ctrl", NULL};
 static const char *const vtk_endings[] = {".vtp", NULL}, *const vtk_once[] = {".pvd", NULL};
 
@@ -110,9 +46,70 @@ done:
     return EQP_OK;
 }
 
-int dd_files_series(const char *path, char **pvd)
+void dd_output_explain(const char *name, int code, const eqp_message *what, eqp_message *message)
 {
-    return app_name_with_ending(&vtk_naming, path, ".pvd", pvd);
+    if (code != EQP_OK && what->text[0] == '\0') {
+        eqp_message_set(message, "%s: %s", name, eqp_error_text(code));
+    } else if (code != EQP_OK) {
+        *message = *what;
+    }
+}
+
+int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message)
+{
+    const int64_t n = domain->network.n;
+    app_force *force = NULL;
+    eqp_message what = {""};
+    int code;
+
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&force, n, sizeof *force), NULL));
+    for (int64_t i = 0; i < n; i++) {
+        force[i].place = dd_output_place(&domain->network.node[i]);
+        force[i].id = domain->network.node[i].tag;
+        dd_node_force(&domain->network.node[i], force[i].force);
+    }
+    EQP_TRY(app_forces_write(domain->comm, path, n, force, &what));
+done:
+    dd_output_explain(path, code, &what, message);
+    free(force);
+    return code;
+}
+
+int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
+                       eqp_message *message)
+{
+    return dd_files_for_paraview(path) ? dd_output_lines(domain, now->time, path, message)
+                                       : dd_output_restart(domain, input, now, path, message);
+}
+
+static int write_series(const char *output, const app_series *series, eqp_message *message)
+{
+    eqp_vtk_frame *frame = NULL;
+    eqp_message what = {""};
+    char *pvd = NULL;
+    int code;
+
+    EQP_TRY(app_name_with_ending(&vtk_naming, output, ".pvd", &pvd));
+    EQP_TRY(eqp_array_create(&frame, series->n, sizeof *frame));
+    for (int64_t i = 0; i < series->n; i++) {
+        frame[i] = (eqp_vtk_frame){series->path[i], series->time[i]};
+    }
+    EQP_TRY(eqp_vtk_write_series(pvd, series->n, frame, &what));
+done:
+    dd_output_explain(output, code, &what, message);
+    free(frame);
+    free(pvd);
+    return code;
+}
+
+int dd_output_series(const dd_domain *domain, const char *output, const app_series *series, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (domain->rank == 0 && dd_files_for_paraview(output)) {
+        code = write_series(output, series, message);
+    }
+    return eqp_agree(domain->comm, code, message);
 }
 
 #define BLOCK 16384 /* segments sent to rank 0 at a time */
@@ -120,6 +117,7 @@ int dd_files_series(const char *path, char **pvd)
 /* A segment in transit. */
 typedef struct line {
     double x[2][3], v[2][3], burgers[3];
+    int64_t rank;
 } line;
 
 /* A segment of this rank: an arm of its owner. */
@@ -169,12 +167,15 @@ static int list_segments(lines_file *file)
 
 static int create_block(lines_file *file)
 {
-    int code = eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x);
+    int code;
 
-    code = code == EQP_OK ? eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v) : code;
-    code = code == EQP_OK ? eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers) : code;
-    code = code == EQP_OK ? eqp_array_create(&file->end, BLOCK, sizeof *file->end) : code;
-    return code == EQP_OK ? eqp_array_create(&file->rank, BLOCK, sizeof *file->rank) : code;
+    EQP_TRY(eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x));
+    EQP_TRY(eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v));
+    EQP_TRY(eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers));
+    EQP_TRY(eqp_array_create(&file->end, BLOCK, sizeof *file->end));
+    EQP_TRY(eqp_array_create(&file->rank, BLOCK, sizeof *file->rank));
+done:
+    return code;
 }
 
 static void lines_free(lines_file *file)
@@ -195,7 +196,7 @@ static void pack_lines(void *user, int64_t block, dd_outbox *out)
     for (int64_t s = block * BLOCK; s < (block + 1) * BLOCK && s < file->n; s++) {
         const owned *segment = &file->segment[s];
         const dd_node *node = &file->domain->network.node[segment->node];
-        line packed;
+        line packed = {.rank = file->domain->rank};
         double back[3];
         dd_domain_offset(file->domain, node->x, dd_halo_position(file->domain, file->halo, segment->neighbour), back);
         memcpy(packed.v[1], dd_halo_velocity(file->domain, file->halo, segment->neighbour), sizeof packed.v[1]);
@@ -213,15 +214,12 @@ static int take_lines(void *user, dd_inbox *in, eqp_message *message)
 {
     lines_file *file = user;
     int64_t n = 0;
-    int code = EQP_OK;
 
-    for (; !dd_inbox_empty(in); n++) {
-        line packed;
-        file->rank[n] = dd_inbox_sender(in);
-        EQP_TRY(dd_inbox_read(in, &packed, sizeof packed));
-        memcpy(&file->x[2 * n], packed.x, sizeof packed.x);
-        memcpy(&file->v[2 * n], packed.v, sizeof packed.v);
-        memcpy(file->burgers[n], packed.burgers, sizeof packed.burgers);
+    for (const line *packed; (packed = dd_inbox_next(in, sizeof *packed)) != NULL; n++) {
+        file->rank[n] = (int)packed->rank;
+        memcpy(&file->x[2 * n], packed->x, sizeof packed->x);
+        memcpy(&file->v[2 * n], packed->v, sizeof packed->v);
+        memcpy(file->burgers[n], packed->burgers, sizeof packed->burgers);
         file->end[n][0] = 2 * n;
         file->end[n][1] = 2 * n + 1;
     }
@@ -232,7 +230,18 @@ static int take_lines(void *user, dd_inbox *in, eqp_message *message)
                                  .end = file->end,
                                  .burgers = file->burgers,
                                  .rank = file->rank};
-    EQP_TRY(eqp_vtk_add(file->writer, &piece, message));
+    return eqp_vtk_add(file->writer, &piece, message);
+}
+
+static int open_lines(lines_file *file, double time, const char *path, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(list_segments(file));
+    if (file->domain->rank == 0) {
+        EQP_TRY(create_block(file));
+        EQP_TRY(eqp_vtk_begin(path, time, &file->writer, message));
+    }
 done:
     return code;
 }
@@ -241,24 +250,18 @@ static int write_lines(lines_file *file, double time, const char *path, eqp_mess
 {
     MPI_Comm comm = file->domain->comm;
     dd_relay relay = {file, 0, pack_lines, take_lines};
-    int code = list_segments(file);
+    int code;
 
-    if (code == EQP_OK && file->domain->rank == 0) {
-        code = create_block(file);
-        if (code == EQP_OK) {
-            code = eqp_vtk_begin(path, time, &file->writer, message);
-        }
-    }
-    code = eqp_agree(comm, code, message);
-    if (code == EQP_OK) {
-        relay.nblocks = (file->n + BLOCK - 1) / BLOCK;
-        code = dd_relay_run(comm, &relay, message);
-    }
-    if (code == EQP_OK && file->domain->rank == 0) {
+    EQP_TRY(eqp_agree(comm, open_lines(file, time, path, message), message));
+    relay.nblocks = (file->n + BLOCK - 1) / BLOCK;
+    EQP_TRY(dd_relay_run(comm, &relay, message));
+    if (file->domain->rank == 0) {
         code = eqp_vtk_finish(file->writer, message);
         file->writer = NULL;
     }
-    return eqp_agree(comm, code, message);
+    code = eqp_agree(comm, code, message);
+done:
+    return code;
 }
 
 int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_message *message)
@@ -271,12 +274,7 @@ int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_
     EQP_TRY(dd_halo_create_moving(domain, EQP_OK, &halo));
     EQP_TRY(write_lines(&file, time, path, &what));
 done:
-    if (code != EQP_OK && what.text[0] == '\0') {
-        eqp_message_set(&what, "%s: %s", path, eqp_error_text(code));
-    }
-    if (code != EQP_OK) {
-        eqp_message_set(message, "%s", what.text);
-    }
+    dd_output_explain(path, code, &what, message);
     lines_free(&file);
     dd_halo_free(&halo);
     return code;

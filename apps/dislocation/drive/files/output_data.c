@@ -82,9 +82,7 @@ static int receive_run(dd_inbox *in, run *r)
 
     while (code == EQP_OK && !dd_inbox_empty(in)) {
         code = eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node);
-        if (code == EQP_OK) {
-            code = dd_inbox_read_node(in, &r->node[r->n]);
-        }
+        code = code == EQP_OK ? dd_inbox_read_node(in, &r->node[r->n]) : code;
         r->n += code == EQP_OK;
     }
     if (code == EQP_OK && r->n > 1) {
@@ -138,10 +136,6 @@ static int append(data_file *file, const dd_node *node)
 
     EQP_TRY(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
     EQP_TRY(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
-done:
-    if (code != EQP_OK) {
-        return code;
-    }
     eqp_paradis_node *to = &file->node[file->n++];
     *to = (eqp_paradis_node){
         .tag = node->tag, .constraint = node->constraint, .narms = node->narms, .first_arm = file->narms};
@@ -153,7 +147,8 @@ done:
         memcpy(arm->burgers, node->arm[k].burgers, sizeof arm->burgers);
         memcpy(arm->normal, node->arm[k].normal, sizeof arm->normal);
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
@@ -166,15 +161,10 @@ static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
     while (code == EQP_OK && !dd_inbox_empty(in)) {
         dd_node node = {0};
         code = dd_inbox_read_node(in, &node);
-        if (code == EQP_OK) {
-            code = append(file, &node);
-            dd_node_free(&node);
-        }
+        code = code == EQP_OK ? append(file, &node) : code;
+        dd_node_free(&node);
     }
-    if (code == EQP_OK) {
-        code = eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message);
-    }
-    return code;
+    return code == EQP_OK ? eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message) : code;
 }
 
 /* Rank 0 opens both files. */
@@ -221,11 +211,7 @@ static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARA
 
     EQP_TRY(eqp_scan_int64(domain->comm, r->n, &first, NULL));
     for (int64_t i = 0; i < r->n; i++) {
-        const dd_node *node = &r->node[i];
-        sum += dd_input_node_checksum(first + i, node->tag, node->x, node->constraint);
-        for (int k = 0; k < node->narms; k++) {
-            sum += dd_input_arm_checksum(first + i, k, node->arm[k].tag, node->arm[k].burgers);
-        }
+        sum += dd_input_checksum(first + i, &r->node[i]);
     }
     dd_input_checksum_text(app_checksum_sum(domain->comm, sum), text);
 done:
@@ -237,45 +223,23 @@ static int write_pair(const dd_domain *domain, eqp_paradis_control *control, con
 {
     data_file file = {.writer = NULL};
     dd_relay relay = {&file, 0, pack_nodes, take_nodes};
-    int code = make_run(domain, &file.run);
+    int code;
 
-    if (code == EQP_OK) {
-        code = checksum_of(domain, &file.run, control->checksum);
-    }
-    if (code == EQP_OK) {
-        code = begin(domain, data, control, ctrl, &file.writer, message);
-    }
-    if (code == EQP_OK) {
-        relay.nblocks = (file.run.n + BLOCK - 1) / BLOCK;
-        code = dd_relay_run(domain->comm, &relay, message);
-    }
-    if (code == EQP_OK && domain->rank == 0) {
+    EQP_TRY(make_run(domain, &file.run));
+    EQP_TRY(checksum_of(domain, &file.run, control->checksum));
+    EQP_TRY(begin(domain, data, control, ctrl, &file.writer, message));
+    relay.nblocks = (file.run.n + BLOCK - 1) / BLOCK;
+    EQP_TRY(dd_relay_run(domain->comm, &relay, message));
+    if (domain->rank == 0) {
         code = eqp_paradis_write_finish(file.writer, message);
         file.writer = NULL;
     }
+done:
     eqp_paradis_write_discard(file.writer);
     free(file.node);
     free(file.arm);
     run_free(&file.run);
     return eqp_agree(domain->comm, code, message);
-}
-
-/* The control file's other statements, then the moment's lines: owned by the caller. */
-static int other_lines(const eqp_paradis_control *control, const dd_moment *now, char **others)
-{
-    const char *const lines = now->lines != NULL ? now->lines : "";
-    char *keys = NULL, *made = NULL;
-    size_t room;
-    int code;
-
-    EQP_TRY(dd_foreign_complete(control, &keys));
-    room = strlen(keys) + strlen(lines) + 1;
-    EQP_TRY(eqp_array_create(&made, (int64_t)room, 1));
-    snprintf(made, room, "%s%s", keys, lines);
-    *others = made;
-done:
-    free(keys);
-    return code;
 }
 
 int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
@@ -286,19 +250,12 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
     eqp_message what = {""};
     int code = dd_files_pair(name, &data, &ctrl);
 
-    if (code == EQP_OK) {
-        code = other_lines(&control, now, &others);
-    }
+    code = code == EQP_OK ? dd_foreign_complete(&control, now->lines, &others) : code;
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     control.others = others; /* a copy: the input keeps its own */
     EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
 done:
-    if (code != EQP_OK && what.text[0] == '\0') {
-        eqp_message_set(&what, "%s: %s", name, eqp_error_text(code));
-    }
-    if (code != EQP_OK) {
-        eqp_message_set(message, "%s", what.text);
-    }
+    dd_output_explain(name, code, &what, message);
     free(others);
     free(data);
     free(ctrl);

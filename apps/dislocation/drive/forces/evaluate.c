@@ -30,16 +30,6 @@ void dd_evaluator_free(dd_evaluator *evaluator)
     *evaluator = (dd_evaluator){.pairs = NULL};
 }
 
-void dd_node_force(const dd_node *node, double force[3])
-{
-    force[0] = force[1] = force[2] = 0.0;
-    for (int k = 0; k < node->narms; k++) {
-        for (int d = 0; d < 3; d++) {
-            force[d] += node->arm[k].force[d];
-        }
-    }
-}
-
 /* Moments of the cells that this rank sums: all of their segments are here, in the same order on every rank. */
 static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 {

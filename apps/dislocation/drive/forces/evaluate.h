@@ -75,9 +75,6 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
 /* Adds the seconds of the far field, which no map assigns, to those of all parts, [nparts]. Local. */
 void dd_evaluator_base(const dd_grid *grid, const eqp_cost_fit *costs, int nparts, double *seconds);
 
-/* Sum of the forces on a node's arms. Local. */
-void dd_node_force(const dd_node *node, double force[3]);
-
 /* ---- Pairs of a segment, the time they take, and the owner whose work they are. */
 
 /* Segments timed together: reading the clock takes the time of a few pairs. */

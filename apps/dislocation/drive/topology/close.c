@@ -359,33 +359,25 @@ done:
 typedef struct question {
     int64_t place; /* in dd_close.home of all pairs */
     dd_tag owner, other;
+    int64_t rank;
 } question;
 
 typedef struct answer {
     int64_t place, home;
 } answer;
 
-static int answer_all(const dd_domain *domain, dd_inbox *asked, dd_outbox *out)
+static int answer_all(const dd_domain *domain, dd_inbox *in, dd_outbox *out)
 {
-    int code = EQP_OK;
-
-    while (!dd_inbox_empty(asked)) {
-        const int sender = dd_inbox_sender(asked);
-        question one;
-        code = dd_inbox_read(asked, &one, sizeof one);
-        if (code != EQP_OK) {
-            break;
-        }
-        const int64_t place = dd_network_find(&domain->network, one.owner);
-        const dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], one.other);
+    for (const question *asked; (asked = dd_inbox_next(in, sizeof *asked)) != NULL;) {
+        const int64_t place = dd_network_find(&domain->network, asked->owner);
+        const dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], asked->other);
         if (arm == NULL) {
-            code = EQP_ERR_INTERNAL;
-            break;
+            return EQP_ERR_INTERNAL;
         }
-        const answer given = {one.place, arm->home};
-        dd_outbox_add(out, sender, &given, sizeof given);
+        const answer given = {asked->place, arm->home};
+        dd_outbox_add(out, (int)asked->rank, &given, sizeof given);
     }
-    return code;
+    return EQP_OK;
 }
 
 static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
@@ -397,17 +389,15 @@ static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
     for (int64_t i = 0; i < 4 * closes->n; i++) {
         const dd_close *pair = &closes->pair[i / 4];
         if (pair->home[i % 4] < 0) {
-            const question one = {i, pair->tag[i % 4 - 1], pair->tag[i % 4]};
+            const question one = {i, pair->tag[i % 4 - 1], pair->tag[i % 4], domain->rank};
             dd_outbox_add(&out, pair->home[i % 4 - 1], &one, sizeof one);
         }
     }
     code = dd_outbox_deliver_own(domain->comm, &out, &asked);
     dd_outbox_fail(&out, code == EQP_OK ? answer_all(domain, &asked, &out) : code);
     EQP_TRY(dd_outbox_deliver_own(domain->comm, &out, &in));
-    while (!dd_inbox_empty(&in)) {
-        answer given;
-        EQP_TRY(dd_inbox_read(&in, &given, sizeof given));
-        closes->pair[given.place / 4].home[given.place % 4] = (int)given.home;
+    for (const answer *given; (given = dd_inbox_next(&in, sizeof *given)) != NULL;) {
+        closes->pair[given->place / 4].home[given->place % 4] = (int)given->home;
     }
 done:
     dd_inbox_free(&in);

@@ -37,7 +37,7 @@ typedef struct transaction {
     int fault; /* code of this rank itself, with its message */
     eqp_message message;
     contender *entry; /* [n] owned, in the order of operation_order() */
-    int64_t n, room;
+    int64_t n;
     member *member; /* [nmembers] owned, by entry and place in the patch */
     int64_t nmembers, member_room;
 } transaction;
@@ -69,7 +69,7 @@ static int operation_order(const dd_operation *a, const dd_operation *b)
     return (a->nbase > b->nbase) - (a->nbase < b->nbase);
 }
 
-static int amember(transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
+static int add_member(transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
 {
     int code;
 
@@ -79,34 +79,30 @@ done:
     return code;
 }
 
+/* Asks for a base node of an entry. */
 typedef struct question {
     int64_t entry;
     dd_tag tag;
-    int base;
-    int neighbours;
+    int base, rank;
+    int64_t neighbours;
 } question;
 
 typedef struct answer {
     int64_t entry;
     int base;
-    int narms; /* names that follow; -1: no such node */
+    int narms; /* arms that follow; -1: no such node */
 } answer;
 
-typedef struct name {
-    dd_tag tag;
-    int64_t home;
-} name;
-
-static void answer_question(const dd_network *network, const question *asked, int rank, dd_outbox *out)
+static void answer_all(const dd_network *network, dd_inbox *in, dd_outbox *out)
 {
-    const int64_t place = dd_network_find(network, asked->tag);
-    const dd_node *node = place < 0 ? NULL : &network->node[place];
-    const answer given = {asked->entry, asked->base, node == NULL ? -1 : asked->neighbours ? node->narms : 0};
-
-    dd_outbox_add(out, rank, &given, sizeof given);
-    for (int k = 0; k < given.narms; k++) {
-        const name neighbour = {node->arm[k].tag, node->arm[k].home};
-        dd_outbox_add(out, rank, &neighbour, sizeof neighbour);
+    for (const question *asked; (asked = dd_inbox_next(in, sizeof *asked)) != NULL;) {
+        const int64_t place = dd_network_find(network, asked->tag);
+        const dd_node *node = place < 0 ? NULL : &network->node[place];
+        const answer given = {asked->entry, asked->base, node == NULL ? -1 : asked->neighbours ? node->narms : 0};
+        dd_outbox_add(out, asked->rank, &given, sizeof given);
+        if (given.narms > 0) {
+            dd_outbox_add(out, asked->rank, node->arm, (size_t)given.narms * sizeof *node->arm);
+        }
     }
 }
 
@@ -114,19 +110,14 @@ static int read_answers(transaction *t, dd_inbox *in)
 {
     int code = EQP_OK;
 
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
-        answer given;
-        code = dd_inbox_read(in, &given, sizeof given);
-        if (code == EQP_OK && given.narms < 0) {
-            t->entry[given.entry].state = ENTRY_GONE;
+    for (const answer *given; code == EQP_OK && (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
+        if (given->narms < 0) {
+            t->entry[given->entry].state = ENTRY_GONE;
+            continue;
         }
-        for (int k = 0; code == EQP_OK && k < given.narms; k++) {
-            name neighbour;
-            code = dd_inbox_read(in, &neighbour, sizeof neighbour);
-            if (code == EQP_OK) {
-                code =
-                    amember(t, given.entry, ((int64_t)(given.base + 1) << 32) + k, neighbour.tag, (int)neighbour.home);
-            }
+        const dd_arm *arm = dd_inbox_next(in, (size_t)given->narms * sizeof *arm);
+        for (int k = 0; code == EQP_OK && k < given->narms; k++) {
+            code = add_member(t, given->entry, ((int64_t)(given->base + 1) << 32) + k, arm[k].tag, arm[k].home);
         }
     }
     return code;
@@ -138,34 +129,22 @@ static int ask(transaction *t)
     dd_outbox out = {0};
     dd_inbox in = {0}, asked = {0};
     const MPI_Comm comm = t->domain->comm;
-    int code = EQP_OK;
+    int code;
 
     for (int64_t i = 0; i < t->n; i++) {
         const dd_operation *operation = &t->entry[i].operation;
         for (int b = 0; b < operation->nbase && t->entry[i].state == ENTRY_WAITING; b++) {
-            const question ask = {i, operation->base[b], b, operation->neighbours};
-            dd_outbox_add(&out, operation->home[b], &ask, sizeof ask);
-            dd_outbox_fail(&out, amember(t, i, b, operation->base[b], operation->home[b]));
+            const question one = {i, operation->base[b], b, t->domain->rank, operation->neighbours};
+            dd_outbox_add(&out, operation->home[b], &one, sizeof one);
+            dd_outbox_fail(&out, add_member(t, i, b, operation->base[b], operation->home[b]));
         }
     }
-    code = dd_outbox_deliver(comm, &out, &asked);
-    if (code != EQP_OK) {
-        return code;
-    }
-    while (!dd_inbox_empty(&asked)) {
-        const int sender = dd_inbox_sender(&asked);
-        question one;
-        code = dd_inbox_read(&asked, &one, sizeof one);
-        dd_outbox_fail(&out, code);
-        if (code != EQP_OK) {
-            break;
-        }
-        answer_question(&t->domain->network, &one, sender, &out);
-    }
-    dd_inbox_free(&asked);
+    EQP_TRY(dd_outbox_deliver(comm, &out, &asked));
+    answer_all(&t->domain->network, &asked, &out);
     EQP_TRY(dd_outbox_deliver(comm, &out, &in));
     EQP_TRY(eqp_agree(comm, read_answers(t, &in), NULL));
 done:
+    dd_inbox_free(&asked);
     dd_inbox_free(&in);
     return code;
 }
@@ -203,18 +182,6 @@ static void order_members(transaction *t)
     t->nmembers = kept;
 }
 
-/* Finds the members of waiting entries: base nodes and, if needed, neighbours; entries whose base nodes are gone are
- * marked. Collective. */
-static int meet(transaction *t)
-{
-    const int code = ask(t);
-
-    if (code == EQP_OK) {
-        order_members(t);
-    }
-    return code;
-}
-
 /* An operation's claim to a node. */
 typedef struct claim {
     dd_operation operation;
@@ -238,62 +205,42 @@ static int compare_claims(const void *left, const void *right)
     return operation_order(&a->operation, &b->operation);
 }
 
-static int read_claims(dd_inbox *in, int64_t *n, claim **claims)
-{
-    int code;
-
-    *n = in->n / (int64_t)sizeof **claims;
-    code = eqp_array_create(claims, *n, sizeof **claims);
-    for (int64_t i = 0; code == EQP_OK && i < *n; i++) {
-        const int sender = dd_inbox_sender(in);
-        code = dd_inbox_read(in, &(*claims)[i], sizeof **claims);
-        (*claims)[i].rank = sender;
-    }
-    if (code == EQP_OK && *n > 1) {
-        qsort(*claims, (size_t)*n, sizeof **claims, compare_claims);
-    }
-    return code;
-}
-
 /* Grants each node to the first operation that claims it. */
 static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
 {
-    const dd_network *network = &t->domain->network;
-    claim *claims = NULL;
-    int64_t n;
-    int code = read_claims(in, &n, &claims);
+    const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(claim);
+    claim *claims = dd_inbox_next(in, (size_t)n * sizeof *claims);
 
-    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
-        const int64_t place = dd_network_find(network, claims[i].tag);
+    if (n > 1) {
+        qsort(claims, (size_t)n, sizeof *claims, compare_claims);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t place = dd_network_find(&t->domain->network, claims[i].tag);
         const verdict given = {claims[i].member, i == 0 || claims[i].tag != claims[i - 1].tag};
         if (place < 0) {
             eqp_message_set(&t->message, "node %u,%u: an arm leads to it, and it does not exist",
                             DD_TAG_DOMAIN(claims[i].tag), DD_TAG_INDEX(claims[i].tag));
-            code = t->fault = EQP_ERR_INTERNAL;
-        } else {
-            dd_outbox_add(out, (int)claims[i].rank, &given, sizeof given);
+            return t->fault = EQP_ERR_INTERNAL;
         }
-        if (code == EQP_OK && given.granted) {
-            dd_outbox_add_node(out, (int)claims[i].rank, &network->node[place]);
+        dd_outbox_add(out, (int)claims[i].rank, &given, sizeof given);
+        if (given.granted) {
+            dd_outbox_add_node(out, (int)claims[i].rank, &t->domain->network.node[place]);
         }
     }
-    free(claims);
-    return code;
+    return EQP_OK;
 }
 
 static int read_verdicts(transaction *t, dd_inbox *in)
 {
     int code = EQP_OK;
 
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
-        verdict given;
-        code = dd_inbox_read(in, &given, sizeof given);
-        if (code == EQP_OK && given.granted) {
-            member *of = &t->member[given.member];
+    for (const verdict *given; code == EQP_OK && (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
+        member *of = &t->member[given->member];
+        if (given->granted) {
             code = dd_inbox_read_node(in, &of->node);
             of->node.home = of->home;
-        } else if (code == EQP_OK) {
-            t->entry[t->member[given.member].entry].state = ENTRY_LOST;
+        } else {
+            t->entry[of->entry].state = ENTRY_LOST;
         }
     }
     return code;
@@ -309,18 +256,15 @@ static int contend(transaction *t)
 
     for (int64_t i = 0; i < t->nmembers; i++) {
         const member *of = &t->member[i];
-        const claim wanted = {t->entry[of->entry].operation, of->tag, i, 0};
+        const claim wanted = {t->entry[of->entry].operation, of->tag, i, t->domain->rank};
         dd_outbox_add(&out, of->home, &wanted, sizeof wanted);
     }
-    code = dd_outbox_deliver(comm, &out, &claims);
-    if (code == EQP_OK) {
-        dd_outbox_fail(&out, judge(t, &claims, &out));
-        code = dd_outbox_deliver(comm, &out, &verdicts);
-    }
+    EQP_TRY(dd_outbox_deliver(comm, &out, &claims));
+    dd_outbox_fail(&out, judge(t, &claims, &out));
+    EQP_TRY(dd_outbox_deliver(comm, &out, &verdicts));
+    EQP_TRY(eqp_agree(comm, read_verdicts(t, &verdicts), NULL));
+done:
     dd_inbox_free(&claims);
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, read_verdicts(t, &verdicts), NULL);
-    }
     dd_inbox_free(&verdicts);
     return code;
 }
@@ -330,31 +274,26 @@ static int compare_entries(const void *left, const void *right)
     return operation_order(&((const contender *)left)->operation, &((const contender *)right)->operation);
 }
 
+/* Keeps each operation once, by priority. */
 static int read_operations(transaction *t, dd_inbox *in)
 {
     int64_t kept = 0;
+    int code;
 
-    while (!dd_inbox_empty(in)) {
-        int code = eqp_array_reserve(&t->entry, &t->room, t->n + 1, sizeof *t->entry);
-        if (code == EQP_OK) {
-            t->entry[t->n] = (contender){.state = ENTRY_WAITING};
-            code = dd_inbox_read(in, &t->entry[t->n].operation, sizeof(dd_operation));
-        }
-        if (code != EQP_OK) {
-            return code;
-        }
-        t->n++;
+    t->n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(dd_operation);
+    EQP_TRY(eqp_array_create(&t->entry, t->n, sizeof *t->entry));
+    for (int64_t i = 0; i < t->n; i++) {
+        t->entry[i].operation = *(const dd_operation *)dd_inbox_next(in, sizeof(dd_operation));
     }
-    if (t->n > 1) {
-        qsort(t->entry, (size_t)t->n, sizeof *t->entry, compare_entries);
-    }
+    qsort(t->entry, (size_t)t->n, sizeof *t->entry, compare_entries);
     for (int64_t i = 0; i < t->n; i++) {
         if (kept == 0 || compare_entries(&t->entry[kept - 1], &t->entry[i]) != 0) {
             t->entry[kept++] = t->entry[i];
         }
     }
     t->n = kept;
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* Sends operations to the ranks that run them. */
@@ -537,31 +476,26 @@ static int apply_results(dd_domain *domain, dd_inbox *in)
     dd_network *network = &domain->network;
     int code = EQP_OK;
 
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
+    for (const result *told; code == EQP_OK && (told = dd_inbox_next(in, sizeof *told)) != NULL;) {
+        const int64_t place = dd_network_find(network, told->tag);
         dd_node node = {0};
-        int64_t place;
-        result told;
-        code = dd_inbox_read(in, &told, sizeof told);
-        if (code != EQP_OK) {
-            break;
-        }
-        place = dd_network_find(network, told.tag);
-        if (told.deleted && place >= 0) {
+        if (told->deleted && place >= 0) {
             dd_network_remove(network, place);
-        } else if (!told.deleted) {
-            code = dd_inbox_read_node(in, &node);
-            node.home = domain->rank;
         }
-        if (code == EQP_OK && !told.deleted && place >= 0) {
+        if (told->deleted) {
+            continue;
+        }
+        EQP_TRY(dd_inbox_read_node(in, &node));
+        node.home = domain->rank;
+        if (place >= 0) {
             dd_node_free(&network->node[place]);
             network->node[place] = node;
-        } else if (code == EQP_OK && !told.deleted) {
+        } else {
             code = dd_network_add(network, &node);
-            if (code != EQP_OK) {
-                dd_node_free(&node);
-            }
+            dd_node_free(&node); /* empty, unless it was not added */
         }
     }
+done:
     return code;
 }
 
@@ -633,7 +567,8 @@ static int contend_once(transaction *t, dd_operation_fn run, void *context)
             t->entry[i].state = ENTRY_WAITING;
         }
     }
-    EQP_TRY(meet(t));
+    EQP_TRY(ask(t));
+    order_members(t);
     EQP_TRY(contend(t));
     EQP_TRY(number(t));
     EQP_TRY(carry_out(t, run, context));

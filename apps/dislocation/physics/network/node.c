@@ -80,6 +80,16 @@ void dd_node_burgers(const dd_node *node, double sum[3])
     }
 }
 
+void dd_node_force(const dd_node *node, double force[3])
+{
+    force[0] = force[1] = force[2] = 0.0;
+    for (int k = 0; k < node->narms; k++) {
+        for (int d = 0; d < 3; d++) {
+            force[d] += node->arm[k].force[d];
+        }
+    }
+}
+
 void dd_network_init(dd_network *network)
 {
     *network = (dd_network){0};

@@ -54,6 +54,8 @@ int dd_node_copy(dd_node *to, const dd_node *from);
 void dd_node_free(dd_node *node);
 /* Sum of the Burgers vectors of its arms. */
 void dd_node_burgers(const dd_node *node, double sum[3]);
+/* Sum of the forces on its arms. */
+void dd_node_force(const dd_node *node, double force[3]);
 
 /* Nodes by tag. Places change when nodes are removed (the last one moves into the gap). */
 typedef struct dd_network {
