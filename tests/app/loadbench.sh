@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # loadbench as a program: values do not depend on the ranks, recorded loads can be replayed, bad input gives one line.
-# tests/mpi covers every method, policy, graph and scenario.
 source "$(dirname "$0")/../helpers/lib.sh"
 
 graph='--generate octree:n=600,edge=5 --scenario walk:sigma=0.5 --unit 1e-8'
@@ -35,6 +34,30 @@ rows = report("compared")["compare"]
 assert [(r["method"], r["parts"]) for r in rows] == [(m, p) for p in (4, 8) for m in ("sfc", "rcb")], rows
 assert all(r["imbalance"] < 0.2 for r in rows), rows
 PY
+
+# Every graph and every scenario, by several methods, policies and starts; more ranks than vertices.
+steps()
+{
+    python3 -c 'import json, sys
+print([(s["checksum"], s["interactions"], s["sum"]) for s in json.load(open(sys.argv[1] + "/report.json"))["steps"]])' "$1"
+}
+while read -r graph weights method policy start; do
+    for ranks in 1 3; do
+        expect $ranks --generate "$graph" --scenario "$weights" --balance "$method" --rebalance "$policy" --start "$start" \
+            --steps 3 --unit 1e-9 --array 4096 --quiet --report "on-$ranks" </dev/null
+    done
+    [ "$(steps on-1)" = "$(steps on-3)" ] || fail "$graph, $weights, $method: $(steps on-1) on one rank, $(steps on-3) on three"
+    [ "$(steps on-3 | grep -o "'[0-9a-f]*'" | sort -u | wc -l)" -eq 4 ] || fail "$graph: values stay: $(steps on-3)"
+done <<END
+octree:n=200,edge=5 walk:sigma=0.5 hypergraph auto scatter
+octree:n=200,edge=5 walk:sigma=0.5 sfc:split 2 first
+octree:n=200,edge=5 walk:sigma=0.5 diffusion never slabs
+grid:n=150 front:peak=50,width=0.05,speed=0.2 rcb 1 curve
+triangles:n=150,edge=3 static tiles repair slabs
+particles:n=150 jump:every=2 sfc auto scatter
+grid:n=2 front sfc 1 first
+grid:n=1 front:peak=1000 interaction 1 first
+END
 
 printf 'step,rank,load,predicted\n0,0,0,\n0,1,0,\n' >idle.csv
 refused_by_all 'all loads are 0' idle.csv

@@ -102,13 +102,21 @@ static inline void failing_ranks_watch(int64_t successes)
     failing_ranks_place[p].last = failing_ranks_place[p].done ? failing_ranks_place[p].last : successes;
 }
 
+#ifndef FAILING_RANKS_MOST
+#define FAILING_RANKS_MOST 3 /* ranks: more fail at the same places */
+#endif
+
 /* Checks that a call fails on all ranks or on none, for each rank and allocation that fails; below sanitizers for a
- * third of the places on one rank, the first time. Returns the allocations of all ranks without a failure. */
+ * third of the places on one rank, the first time. Returns the allocations of all ranks without a failure; INT64_MAX
+ * where nothing is tried: on more ranks, and on systems that do not let a program fail its own allocations. */
 static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action action, void *user)
 {
     const bool few = slow_here();
     int64_t allocations = 0;
 
+    if (mpi_test_size(comm) > FAILING_RANKS_MOST || (failing_malloc_modules == 0 && !failing_malloc_only_ours())) {
+        return INT64_MAX;
+    }
     failing_ranks_now = action;
     failing_malloc_watcher = failing_ranks_watch;
     CHECK(!failing_ranks_try(comm, MPI_PROC_NULL, 0, action, user));

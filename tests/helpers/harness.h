@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small harness for tests that need several ranks. A test program holds a table of functions and calls
- * mpi_test_main(); every function runs on two communicators, whose ranks are not those of the world: all ranks in
- * reverse order, and a split by parity with reversed ranks. A check that fails says where, with both values, and ends
- * all ranks, so nothing hangs. */
+/* A small harness for tests that need several ranks. A test is a function MPI_TEST(what_it_shows) { ... } with the
+ * communicator `comm`; main() is here. Every test runs on two communicators, whose ranks are not those of the world:
+ * all ranks in reverse order, and a split by parity with reversed ranks. A check that fails says where, with both
+ * values, and ends all ranks, so nothing hangs. A program with a main() of its own defines MPI_TEST_OWN_MAIN. */
 #ifndef EQP_MPI_HARNESS_H
 #define EQP_MPI_HARNESS_H
 
@@ -21,10 +21,19 @@ typedef struct mpi_test {
     void (*run)(MPI_Comm comm);
 } mpi_test;
 
+/* Tests in the order of their definitions. */
+enum { MPI_TEST_MOST = 64 };
+static mpi_test mpi_tests[MPI_TEST_MOST];
+static size_t mpi_test_count;
+static const char *mpi_test_row; /* second argument of the program; NULL: none */
+
 #define MPI_TEST(function)                                                                                             \
+    static void function(MPI_Comm comm);                                                                               \
+    __attribute__((constructor)) static void function##_is_a_test(void)                                                \
     {                                                                                                                  \
-#function, function                                                                                            \
-    }
+        mpi_tests[mpi_test_count++] = (mpi_test){#function, function};                                                 \
+    }                                                                                                                  \
+    static void function(__attribute__((unused)) MPI_Comm comm)
 
 static const char *mpi_test_now = "start"; /* what runs, for the message of a failure */
 
@@ -108,23 +117,25 @@ static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
     meet();
 }
 
-static inline int mpi_test_main(int argc, char **argv, const mpi_test *tests, size_t ntests)
+/* First argument: the one test that is to run. */
+static inline int mpi_test_main(int argc, char **argv)
 {
     MPI_Comm reversed, split;
     int rank;
 
     MPI_Init(&argc, &argv);
     rank = mpi_test_rank(MPI_COMM_WORLD);
+    mpi_test_row = argc > 2 ? argv[2] : NULL;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &split);
-    for (size_t i = 0; i < ntests; i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) != 0) {
+    for (size_t i = 0; i < mpi_test_count; i++) {
+        if (argc > 1 && strcmp(argv[1], mpi_tests[i].name) != 0) {
             continue;
         }
-        mpi_test_run(&tests[i], reversed);
-        mpi_test_run(&tests[i], split);
+        mpi_test_run(&mpi_tests[i], reversed);
+        mpi_test_run(&mpi_tests[i], split);
         if (rank == 0) {
-            printf("ok %s\n", tests[i].name);
+            printf("ok %s\n", mpi_tests[i].name);
             fflush(stdout);
         }
     }
@@ -133,5 +144,12 @@ static inline int mpi_test_main(int argc, char **argv, const mpi_test *tests, si
     MPI_Finalize();
     return 0;
 }
+
+#ifndef MPI_TEST_OWN_MAIN
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv);
+}
+#endif
 
 #endif

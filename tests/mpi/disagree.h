@@ -43,7 +43,6 @@ typedef struct calls {
 } calls;
 
 static bool row_was_meant; /* whether anybody has asked for what the row is about */
-static const char *only_row;
 static char watched[2304];
 
 /* True if this rank differs in the argument. */
@@ -122,7 +121,7 @@ static inline void run_row(const calls *of, enum outcome expected, seat s)
     int code, ends[2];
 
     snprintf(name, sizeof name, "%s.%s", of->function, s.what);
-    if (only_row && strcmp(only_row, name) != 0) {
+    if (mpi_test_row && strcmp(mpi_test_row, name) != 0) {
         return;
     }
     mpi_test_now = name;

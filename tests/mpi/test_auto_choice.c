@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static long fake_clock_tick = 1000000; /* making a map takes a positive time */
+
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
 /* most pins per rank for a candidate of `auto` */
@@ -248,7 +250,7 @@ enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 
 /* One owner has the load of three parts: methods that do not split it have at least that load, and methods that do
  * send more. */
-static void the_network_decides(MPI_Comm comm)
+MPI_TEST(the_network_decides)
 {
     eqp_evaluated other[NWORDS];
     eqp_auto_result balanced, quiet, together;
@@ -289,7 +291,7 @@ static int tried_of(const eqp_auto_result *answer)
     return at != NULL ? atoi(at + 2) : 0;
 }
 
-static void pins_are_counted(MPI_Comm comm)
+MPI_TEST(pins_are_counted)
 {
     eqp_whatif_state state;
     double pins = 0.0;
@@ -303,7 +305,7 @@ static void pins_are_counted(MPI_Comm comm)
 }
 
 /* Pins of whole owners that would take gigabytes: the candidate is left out. */
-static void candidates_beyond_memory_are_left_out(MPI_Comm comm)
+MPI_TEST(candidates_beyond_memory_are_left_out)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
     eqp_auto_result answer;
@@ -344,7 +346,7 @@ enum { TIMES = 35 };
 
 /* The winner is tried each time and no candidate is dropped: every candidate is tried within the longest pause, but
  * less and less often. */
-static void losers_are_skipped_for_a_while(MPI_Comm comm)
+MPI_TEST(losers_are_skipped_for_a_while)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
     int first = 0, all = 0, fewest = 99, rests = 0, longest = 0;
@@ -378,7 +380,7 @@ static void losers_are_skipped_for_a_while(MPI_Comm comm)
 
 /* If maps of the winner turn out to age at once, `auto` takes a method with a longer step whose maps last, and the line
  * gives the expected time. */
-static void maps_that_age_are_left(MPI_Comm comm)
+MPI_TEST(maps_that_age_are_left)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
     eqp_auto_result first, long_life, short_life;
@@ -408,7 +410,7 @@ static void maps_that_age_are_left(MPI_Comm comm)
 
 /* In a short run only the curve is tried. Once trials have used their share of time, the last winner makes the maps
  * until the run is long enough for new trials. */
-static void trials_wait_for_their_share(MPI_Comm comm)
+MPI_TEST(trials_wait_for_their_share)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
     const eqp_lives lives = {.usual = 50.0, .most = 1e9, .by_loss = true};
@@ -466,7 +468,7 @@ static eqp_trial all_in_one(const world *w)
     return (eqp_trial){.nparts = PARTS, .placements = mpi_test_alloc(n, sizeof(eqp_placement))};
 }
 
-static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
+MPI_TEST(the_present_map_stays_unless_a_new_one_pays)
 {
     eqp_auto_result late, early, again, quiet;
     eqp_trial bad, best;
@@ -491,7 +493,7 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
     eqp__trials_free(1, &bad);
 }
 
-static void a_choice_never_costs_more_than_the_curve(MPI_Comm comm)
+MPI_TEST(a_choice_never_costs_more_than_the_curve)
 {
     static const eqp_network networks[] = {{.alpha = 1e-6, .beta = 1e-9, .node = 1}, {.beta = 1e-7, .node = 2}};
     int beyond = 0;
@@ -535,7 +537,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
 }
 
 /* No longer than the shortest compared step. */
-static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
+MPI_TEST(a_comparison_takes_the_shortest_step)
 {
     static const eqp_network *const networks[] = {&nothing, &expensive};
     eqp_compared row[2][NWORDS + 1];
@@ -555,7 +557,7 @@ static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
     CHECK(row[1][NWORDS].evaluated.bytes_max < row[0][NWORDS].evaluated.bytes_max);
 }
 
-static void a_comparison_has_one_auto(MPI_Comm comm)
+MPI_TEST(a_comparison_has_one_auto)
 {
     const int64_t parts = PARTS;
     const eqp_choice both[2] = {{.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual},
@@ -586,13 +588,12 @@ static int count_missing(double pins, int n, const eqp_choice *asked, int *nhype
 
 /* For any request, each candidate is compared once, expensive candidates included, except those that would take
  * gigabytes. */
-static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
+MPI_TEST(a_comparison_leaves_no_candidate_out)
 {
     eqp_choice asked;
     eqp_message message = {""};
     int nhypergraphs;
 
-    (void)comm;
     CHECK_EQUAL(count_missing((double)MOST_PINS, 0, NULL, &nhypergraphs), count_candidates());
     CHECK_EQUAL(nhypergraphs, 1);
     CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
@@ -613,7 +614,7 @@ static int advance(void *user, eqp_message *message)
 }
 
 /* If the next step is known, it decides. */
-static void a_comparison_looks_ahead(MPI_Comm comm)
+MPI_TEST(a_comparison_looks_ahead)
 {
     eqp_compared row[NWORDS + 1];
     bool other = false;
@@ -635,7 +636,7 @@ static void a_comparison_looks_ahead(MPI_Comm comm)
 
 /* Balanced by weight only, parts hold different numbers of owners and ghosts. With capacities no method yields a map
  * above one, whether capacities are equal or not, and an impossible map is refused with a proof. */
-static void no_map_is_above_its_memory(MPI_Comm comm)
+MPI_TEST(no_map_is_above_its_memory)
 {
     static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};
     static const double times[] = {1.25, 0.5};
@@ -670,25 +671,4 @@ static void no_map_is_above_its_memory(MPI_Comm comm)
             forget(&answer);
         }
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(the_network_decides),
-        MPI_TEST(losers_are_skipped_for_a_while),
-        MPI_TEST(pins_are_counted),
-        MPI_TEST(candidates_beyond_memory_are_left_out),
-        MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
-        MPI_TEST(a_choice_never_costs_more_than_the_curve),
-        MPI_TEST(a_comparison_takes_the_shortest_step),
-        MPI_TEST(a_comparison_has_one_auto),
-        MPI_TEST(a_comparison_leaves_no_candidate_out),
-        MPI_TEST(maps_that_age_are_left),
-        MPI_TEST(trials_wait_for_their_share),
-        MPI_TEST(a_comparison_looks_ahead),
-        MPI_TEST(no_map_is_above_its_memory),
-    };
-    fake_clock_tick = 1000000; /* making a map takes a positive time */
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#define FAILING_RANKS_MOST 2
 #include "failing_ranks.h"
 
 enum { OWNERS = 60 };
@@ -82,47 +83,57 @@ static void create(MPI_Comm comm, const char *method, world *w)
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w->balancer, NULL), EQP_OK);
 }
 
-/* Owners to where the advice says, as a code moves its data. */
-static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
+/* Owners to where the advice says, as a code moves its data. Returns how many change their rank. */
+static int move(MPI_Comm comm, world *w, const eqp_advice *advice)
 {
-    int64_t here[2 * OWNERS] = {0}, all[2 * OWNERS];
+    int64_t here[3 * OWNERS] = {0}, all[3 * OWNERS];
+    int moved = 0;
 
     for (int64_t i = 0; i < w->n && advice->changed; i++) {
         const eqp_placement *p = &advice->placement[i];
         CHECK(p->tag == p->home || p->tag < 0);
         here[w->owner[i]] = 1 + p->home;
         here[OWNERS + w->owner[i]] = p->tag;
+        here[2 * OWNERS + w->owner[i]] = 1 + w->rank;
     }
-    MPI_Allreduce(here, all, 2 * OWNERS, MPI_INT64_T, MPI_SUM, comm);
-    if (advice->changed) {
-        w->n = 0;
-    }
+    MPI_Allreduce(here, all, 3 * OWNERS, MPI_INT64_T, MPI_SUM, comm);
+    w->n = advice->changed ? 0 : w->n;
     for (int64_t o = 0; o < OWNERS && advice->changed; o++) {
         CHECK(all[o] >= 1 && all[o] <= w->size);
+        moved += all[o] != all[2 * OWNERS + o];
         if (all[o] - 1 == w->rank) {
             w->owner[w->n] = o;
             w->tag[w->n++] = all[OWNERS + o];
         }
     }
+    return moved;
 }
 
-/* A step: its work takes a microsecond each. */
-static void record(world *w, eqp_step *step)
+/* Work and row of a step, in which a piece of work takes a microsecond. */
+static eqp_rank_row row_of(const world *w, int64_t count[1])
 {
-    int64_t count[1] = {0};
     eqp_rank_row row = {
         .particles = (double)w->n, .bytes_sent = w->rank == w->size - 1 ? w->sent : 0.0, .balance_seconds = 1e-3};
 
+    count[0] = 0;
     for (int64_t i = 0; i < w->n; i++) {
         const double times = w->owner[i] < OWNERS / 3 ? 1.0 + w->slower : 1.0;
         count[0] += work_of(w, w->owner[i]);
         row.load += 1e-6 * times * (double)work_of(w, w->owner[i]);
     }
+    return row;
+}
+
+static void record(world *w, eqp_step *step)
+{
+    int64_t count[1];
+    eqp_rank_row row = row_of(w, count);
+
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step), EQP_OK);
     CHECK(step == NULL || step->action == EQP_KEEP || step->why[0] != '\0');
 }
 
-static void a_run_is_kept_even(MPI_Comm comm)
+MPI_TEST(a_run_is_kept_even)
 {
     world w;
     eqp_advice advice;
@@ -148,81 +159,163 @@ static void a_run_is_kept_even(MPI_Comm comm)
     eqp_balancer_free(w.balancer);
 }
 
-/* Work grows on the first third of the line. Repairs move few owners and hold the tolerance; the method's own maps are
- * not asked for, as nothing breaks down. */
-static void repairs_move_few_owners(MPI_Comm comm)
+/* A run of `sfc`, and what comes of it. */
+typedef struct story {
+    int steps;
+    bool calibrate, ghosts, tells; /* ghosts: the first rank has many; tells: the busy time of steps but the first */
+    double slower, sent;           /* as in world */
+    double grows, jumps;           /* heavier: more in each step; from the second step on */
+    double map;                    /* balance_seconds of steps with a new map alone, unless 0 */
+    double repair_tol;             /* policy REPAIR, unless 0 */
+} story;
+
+typedef struct tally {
+    int maps, repairs; /* after the first step */
+    bool said;         /* that work is not as predicted */
+    double calibration, busy_most, uneven, regret;
+    eqp_step last;
+} tally;
+
+/* With repairs that move few owners and hold the tolerance, at the most. */
+static void check_repair(const eqp_advice *advice, int moved, int s, double tol, const eqp_step *step)
+{
+    CHECK(advice->action == EQP_KEEP || advice->changed);
+    CHECK(advice->action != EQP_REPAIR || (moved >= 1 && moved <= OWNERS / 4));
+    CHECK((strstr(step->why, "owners move") != NULL) == (advice->action == EQP_REPAIR));
+    CHECK(s == 0 || advice->action == EQP_KEEP || step->imbalance_predicted <= tol + 1e-9);
+}
+
+static tally tell(MPI_Comm comm, story is)
 {
     world w;
     const eqp_problem problem = make_world(comm, &w);
     eqp_balancer_options options = options_of("sfc");
     eqp_advice advice;
-    eqp_step step = {.step = 0};
-    int repairs = 0, maps = 0;
+    eqp_regret regret;
+    tally t = {.last = {.step = 0}};
+    double busy = 0, sum = 0;
 
-    options.imbalance_tol = options.policy.imbalance_tol = 0.15;
-    options.policy.mode = EQP_POLICY_REPAIR;
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
-    for (int s = 0; s < 40; s++) {
-        int before[OWNERS] = {0}, after[OWNERS] = {0}, moved[OWNERS] = {0}, nmoved = 0;
-
-        for (int64_t i = 0; i < w.n; i++) {
-            before[w.owner[i]] = 1 + w.rank;
-        }
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
-        CHECK(advice.action == EQP_KEEP || advice.changed);
-        move(comm, &w, &advice);
-        for (int64_t i = 0; i < w.n; i++) {
-            after[w.owner[i]] = 1 + w.rank;
-        }
-        for (int o = 0; o < OWNERS; o++) {
-            moved[o] = after[o] > 0 && before[o] == 0;
-        }
-        MPI_Allreduce(MPI_IN_PLACE, moved, OWNERS, MPI_INT, MPI_SUM, comm);
-        for (int o = 0; o < OWNERS; o++) {
-            nmoved += moved[o];
-        }
-        CHECK(advice.action != EQP_REPAIR || (nmoved >= 1 && nmoved <= OWNERS / 4));
-        repairs += advice.action == EQP_REPAIR;
-        maps += advice.action == EQP_RENEW;
-        record(&w, &step);
-        CHECK((strstr(step.why, "owners move") != NULL) == (advice.action == EQP_REPAIR));
-        CHECK(s == 0 || advice.action == EQP_KEEP || step.imbalance_predicted <= 0.15 + 1e-9);
-        w.heavier += 0.2;
+    options.calibrate = is.calibrate;
+    if (is.repair_tol > 0) {
+        options.imbalance_tol = options.policy.imbalance_tol = is.repair_tol;
+        options.policy.mode = EQP_POLICY_REPAIR;
     }
-    CHECK_EQUAL(maps, 1);
-    CHECK(w.size == 1 ? repairs == 0 : repairs >= 2);
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    w.slower = is.slower;
+    w.sent = is.sent;
+    for (int s = 0; s < is.steps; s++) {
+        int64_t count[1];
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, is.steps - s, &advice, NULL), EQP_OK);
+        t.maps += s > 0 && advice.action == EQP_RENEW;
+        t.repairs += s > 0 && advice.action == EQP_REPAIR;
+        const int moved = move(comm, &w, &advice);
+        eqp_rank_row row = row_of(&w, count);
+        if (is.ghosts) {
+            row.ghosts = w.rank == 0 ? 500 + s % 3 : 100 + 7 * (s % 5);
+            row.bytes_sent = 1000 * (s % 4);
+            row.balance_seconds = 1e-4;
+        }
+        busy = row.load + 4e-6 * row.ghosts + 2e-6 * row.particles;
+        row.busy_seconds = is.tells && s > 0 ? busy : 0; /* the first forces are no whole step */
+        row.balance_seconds = is.map > 0 ? (advice.changed ? is.map : 0) : row.balance_seconds;
+        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, &t.last), EQP_OK);
+        if (is.repair_tol > 0) {
+            check_repair(&advice, moved, s, is.repair_tol, &t.last);
+        }
+        t.calibration = fmax(t.calibration, t.last.calibration);
+        t.said = t.said || strstr(t.last.why, "not as predicted") != NULL;
+        w.heavier = is.jumps > 0 ? is.jumps : w.heavier + is.grows;
+    }
+    MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(&busy, &t.busy_most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    t.uneven = t.busy_most * w.size / sum - 1;
+    CHECK_EQUAL(eqp_balancer_regret(w.balancer, &regret), EQP_OK);
+    t.regret = regret.regret;
     eqp_balancer_free(w.balancer);
+    return t;
 }
 
-/* Maps and repairs after the first map. After it, work in the first third grows by two fifths, and the last rank, which
- * has none of that third, sends this many bytes in every step. */
-static int count_remedies(MPI_Comm comm, double sent)
+/* Work grows on the first third of the line. The method's own maps are not asked for, as nothing breaks down. */
+MPI_TEST(repairs_move_few_owners)
+{
+    const tally t = tell(comm, (story){.steps = 40, .calibrate = true, .repair_tol = 0.15, .grows = 0.2});
+
+    CHECK(t.maps == 0 && (mpi_test_size(comm) == 1 ? t.repairs == 0 : t.repairs >= 2));
+}
+
+/* After the first map, work in the first third grows by two fifths. 0.1 seconds of messages of the last rank, which has
+ * none of that third, are longer than all work, so that its division shortens no step. */
+MPI_TEST(work_hidden_by_messages_is_left_alone)
+{
+    for (int hidden = 0; hidden < 2; hidden++) {
+        const tally t = tell(comm, (story){.steps = 40, .sent = hidden ? 1e8 : 0, .jumps = 0.4});
+        CHECK((t.maps + t.repairs > 0) == (!hidden && mpi_test_size(comm) > 1));
+    }
+}
+
+/* Work that takes longer than its counts say is noticed, said and divided by what was measured. */
+MPI_TEST(measured_loads_calibrate_weights)
+{
+    const int size = mpi_test_size(comm);
+
+    for (int on = 0; on < 2; on++) {
+        const tally t = tell(comm, (story){.steps = 40, .calibrate = on == 1, .slower = 2});
+        CHECK(t.said == (on == 1 && size > 1) && (t.calibration > 0.1) == t.said);
+        CHECK(size == 1 || size > 4 || (t.last.imbalance_measured < 0.15) == (on == 1));
+    }
+}
+
+/* The cost of a step beyond its work is learned from the ranks' busy time. Afterwards step times are predicted, and
+ * maps even out steps instead of loads. */
+MPI_TEST(steps_are_even_not_loads)
+{
+    const int size = mpi_test_size(comm);
+
+    for (int knows = 0; knows < 2; knows++) {
+        const tally t = tell(comm, (story){.steps = 40, .calibrate = true, .ghosts = true, .tells = knows == 1});
+        CHECK(knows ? t.last.step_measured == t.busy_most : t.last.step_predicted == 0 && t.last.step_measured == 0);
+        CHECK(!knows || fabs(t.last.step_predicted / t.busy_most - 1) < 0.01);
+        CHECK(size == 1 || size > 4 || (t.uneven < 0.04) == (knows == 1));
+    }
+}
+
+/* The first map is made by work alone. Once overheads are known another one follows, if it pays. */
+MPI_TEST(overheads_are_a_reason_for_a_map)
+{
+    const int size = mpi_test_size(comm);
+
+    for (int dear = 0; dear < 2; dear++) {
+        const tally t = tell(comm, (story){.steps = 60, .ghosts = true, .tells = true, .map = dear ? 10 : 1e-4});
+        CHECK(dear ? t.maps == 0 : size == 1 || size > 4 || t.maps >= 1);
+        CHECK(size == 1 || size > 4 || (dear ? t.uneven > 0.05 : t.uneven < 0.04));
+        CHECK(t.maps > 0 || t.regret < 0.01); /* with one map all steps are alike, the first forces left out */
+    }
+}
+
+/* Maps of 40 steps whose work drifts, where each takes 10 ms by the clock: the caller says so or leaves it to the
+ * library; or says that maps are nearly free. */
+static int count_drifting(MPI_Comm comm, double balance_seconds)
 {
     world w;
     const eqp_problem problem = make_world(comm, &w);
     eqp_balancer_options options = options_of("sfc");
     eqp_advice advice;
-    int remedies = 0;
+    int maps = 0;
 
-    options.calibrate = false; /* which is another reason */
+    options.calibrate = false;
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
-    w.sent = sent;
     for (int s = 0; s < 40; s++) {
+        int64_t count[1];
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
-        remedies += s > 0 && advice.action != EQP_KEEP;
+        maps += advice.action != EQP_KEEP;
         move(comm, &w, &advice);
-        record(&w, NULL);
-        w.heavier = 0.4;
+        eqp_rank_row row = {.load = row_of(&w, count).load, .balance_seconds = advice.changed ? balance_seconds : 0};
+        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
+        CHECK((row.balance_seconds > 0) == (advice.action != EQP_KEEP));
+        w.heavier += 0.1;
     }
     eqp_balancer_free(w.balancer);
-    return remedies;
-}
-
-/* 0.1 seconds of messages are longer than all work, so that its division shortens no step. */
-static void work_hidden_by_messages_is_left_alone(MPI_Comm comm)
-{
-    CHECK(mpi_test_size(comm) == 1 || count_remedies(comm, 0.0) > 0);
-    CHECK_EQUAL(count_remedies(comm, 1e8), 0);
+    return maps;
 }
 
 /* A byte changed, bytes torn off, zeros from somewhere on: refused, and nothing has changed. */
@@ -251,7 +344,7 @@ static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const voi
 }
 
 /* A run that goes on behaves as one that never stopped. */
-static void state_survives_in_bytes(MPI_Comm comm)
+MPI_TEST(state_survives_in_bytes)
 {
     world w, again;
     eqp_advice advice;
@@ -290,35 +383,7 @@ static void state_survives_in_bytes(MPI_Comm comm)
     eqp_balancer_free(again.balancer);
 }
 
-/* Work that takes longer than its counts say is noticed, said and divided by what was measured. */
-static void measured_loads_calibrate_weights(MPI_Comm comm)
-{
-    for (int on = 0; on < 2; on++) {
-        world w;
-        eqp_problem problem = make_world(comm, &w);
-        eqp_balancer_options options = options_of("sfc");
-        eqp_advice advice;
-        eqp_step step = {.step = 0};
-        double most = 0.0;
-        bool said = false;
-
-        options.calibrate = on == 1;
-        w.slower = 2.0;
-        CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
-        for (int s = 0; s < 40; s++) {
-            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
-            move(comm, &w, &advice);
-            record(&w, &step);
-            most = fmax(most, step.calibration);
-            said = said || strstr(step.why, "not as predicted") != NULL;
-        }
-        CHECK(said == (on == 1 && w.size > 1) && (most > 0.1) == said);
-        CHECK(w.size == 1 || w.size > 4 || (step.imbalance_measured < 0.15) == (on == 1));
-        eqp_balancer_free(w.balancer);
-    }
-}
-
-static void the_first_map_needs_no_knowledge(MPI_Comm comm)
+MPI_TEST(the_first_map_needs_no_knowledge)
 {
     world w;
     eqp_advice advice;
@@ -337,7 +402,7 @@ typedef struct wide_row {
     double own;
 } wide_row;
 
-static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
+MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     wide_row mine = {.common = {.load = 1.0 + (rank == size - 1),
@@ -376,128 +441,7 @@ static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
     free(rows);
 }
 
-/* The busy time of this rank; the first rank has many ghosts. */
-static eqp_rank_row row_with_ghosts(const world *w, int s, int64_t count[1])
-{
-    eqp_rank_row row = {.particles = (double)w->n,
-                        .ghosts = w->rank == 0 ? 500 + s % 3 : 100 + 7 * (s % 5),
-                        .bytes_sent = 1000 * (s % 4),
-                        .balance_seconds = 1e-4};
-
-    count[0] = 0;
-    for (int64_t i = 0; i < w->n; i++) {
-        count[0] += work_of(w, w->owner[i]);
-    }
-    row.load = 1e-6 * (double)count[0];
-    row.busy_seconds = row.load + 4e-6 * row.ghosts + 2e-6 * row.particles;
-    return row;
-}
-
-/* The cost of a step beyond its work is learned from the ranks' busy time. Afterwards step times are predicted, and
- * maps even out steps instead of loads. */
-static void steps_are_even_not_loads(MPI_Comm comm)
-{
-    for (int knows = 0; knows < 2; knows++) {
-        world w;
-        eqp_advice advice;
-        eqp_step step = {.step = 0};
-        double busy = 0, sum = 0, most = 0;
-
-        create(comm, "sfc", &w);
-        for (int s = 0; s < 40; s++) {
-            int64_t count[1];
-            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
-            move(comm, &w, &advice);
-            eqp_rank_row row = row_with_ghosts(&w, s, count);
-            busy = row.busy_seconds;
-            row.busy_seconds = knows ? busy : 0;
-            CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, &step), EQP_OK);
-        }
-        MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
-        MPI_Allreduce(&busy, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
-        CHECK(knows ? step.step_measured == most : step.step_predicted == 0 && step.step_measured == 0);
-        CHECK(!knows || fabs(step.step_predicted / most - 1) < 0.01);
-        CHECK(w.size == 1 || w.size > 4 || (most * w.size / sum < 1.04) == (knows == 1));
-        eqp_balancer_free(w.balancer);
-    }
-}
-
-/* New maps after the first in 60 steps in which nothing moves, each at the same cost; *uneven: of the last step. */
-static int count_maps(MPI_Comm comm, double balance_seconds, double *uneven)
-{
-    enum { STEPS = 60 };
-    world w;
-    const eqp_problem problem = make_world(comm, &w);
-    eqp_balancer_options options = options_of("sfc");
-    eqp_advice advice;
-    eqp_regret regret;
-    double busy = 0, sum = 0, most = 0;
-    int maps = 0;
-
-    options.calibrate = false; /* which is another reason */
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
-    for (int s = 0; s < STEPS; s++) {
-        int64_t count[1];
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
-        maps += s > 0 && advice.action == EQP_RENEW;
-        move(comm, &w, &advice);
-        eqp_rank_row row = row_with_ghosts(&w, s, count);
-        row.balance_seconds = advice.changed ? balance_seconds : 0;
-        busy = row.busy_seconds;
-        row.busy_seconds = s > 0 ? busy : 0; /* the first forces are no whole step */
-        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
-    }
-    MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
-    MPI_Allreduce(&busy, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
-    *uneven = most * w.size / sum - 1;
-    CHECK_EQUAL(eqp_balancer_regret(w.balancer, &regret), EQP_OK);
-    CHECK(maps > 0 || regret.regret < 0.01); /* with one map all steps are alike, the first forces left out */
-    eqp_balancer_free(w.balancer);
-    return maps;
-}
-
-/* The first map is made by work alone. Once overheads are known another one follows, if it pays. */
-static void overheads_are_a_reason_for_a_map(MPI_Comm comm)
-{
-    const int size = mpi_test_size(comm);
-    double uneven;
-
-    CHECK(size == 1 || size > 4 || count_maps(comm, 1e-4, &uneven) >= 1);
-    CHECK(size == 1 || size > 4 || uneven < 0.04);
-    CHECK_EQUAL(count_maps(comm, 10.0, &uneven), 0);
-    CHECK(size == 1 || size > 4 || uneven > 0.05);
-}
-
-/* Maps of 40 steps whose work drifts, where each takes 10 ms by the clock: the caller says so or leaves it to the
- * library; or says that maps are nearly free. */
-static int count_drifting(MPI_Comm comm, double balance_seconds)
-{
-    world w;
-    const eqp_problem problem = make_world(comm, &w);
-    eqp_balancer_options options = options_of("sfc");
-    eqp_advice advice;
-    int maps = 0;
-
-    options.calibrate = false;
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
-    for (int s = 0; s < 40; s++) {
-        int64_t count[1] = {0};
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
-        maps += advice.action != EQP_KEEP;
-        move(comm, &w, &advice);
-        for (int64_t i = 0; i < w.n; i++) {
-            count[0] += work_of(&w, w.owner[i]);
-        }
-        eqp_rank_row row = {.load = 1e-6 * (double)count[0], .balance_seconds = advice.changed ? balance_seconds : 0};
-        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
-        CHECK((row.balance_seconds > 0) == (advice.action != EQP_KEEP));
-        w.heavier += 0.1;
-    }
-    eqp_balancer_free(w.balancer);
-    return maps;
-}
-
-static void maps_cost_their_time(MPI_Comm comm)
+MPI_TEST(maps_cost_their_time)
 {
     fake_clock_tick = 10000000;
     const int left_out = count_drifting(comm, 0.0), told = count_drifting(comm, 0.01),
@@ -508,7 +452,7 @@ static void maps_cost_their_time(MPI_Comm comm)
 }
 
 /* All methods, however maps are renewed. */
-static void every_action_has_a_reason(MPI_Comm comm)
+MPI_TEST(every_action_has_a_reason)
 {
     static const char *const renewal[] = {"auto", "repair", "gain", "2"};
 
@@ -574,31 +518,10 @@ static int without_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void a_balancer_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none)
 {
     char sfc[] = "sfc", interaction[] = "interaction";
 
-    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
-        CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
-        CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
-    }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(a_run_is_kept_even),
-        MPI_TEST(repairs_move_few_owners),
-        MPI_TEST(work_hidden_by_messages_is_left_alone),
-        MPI_TEST(measured_loads_calibrate_weights),
-        MPI_TEST(steps_are_even_not_loads),
-        MPI_TEST(overheads_are_a_reason_for_a_map),
-        MPI_TEST(maps_cost_their_time),
-        MPI_TEST(every_action_has_a_reason),
-        MPI_TEST(state_survives_in_bytes),
-        MPI_TEST(the_first_map_needs_no_knowledge),
-        MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
-        MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
 }

@@ -26,7 +26,7 @@ static void add_timings(MPI_Comm comm, const double real[3], eqp_timings *timing
     }
 }
 
-static void costs_are_learnt_from_all_ranks(MPI_Comm comm)
+MPI_TEST(costs_are_learnt_from_all_ranks)
 {
     /* The costs lean towards their nominal proportions, which these are in. */
     static const double nominal[3] = {1, 4, 25}, real[3] = {2e-7, 8e-7, 5e-6};
@@ -54,7 +54,7 @@ static void costs_are_learnt_from_all_ranks(MPI_Comm comm)
     eqp_timings_free(timings);
 }
 
-static void wrong_nominal_costs_hardly_count_where_samples_tell(MPI_Comm comm)
+MPI_TEST(wrong_nominal_costs_hardly_count_where_samples_tell)
 {
     static const double nominal[3] = {1, 1, 1}, real[3] = {2e-7, 8e-7, 3e-6};
     eqp_timings *timings = NULL;
@@ -73,7 +73,7 @@ static void wrong_nominal_costs_hardly_count_where_samples_tell(MPI_Comm comm)
 }
 
 /* All ranks take the same numbers; one rank alone has nothing to measure. */
-static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
+MPI_TEST(a_network_is_measured_alike_on_all_ranks)
 {
     const eqp_network usual = EQP_NETWORK_DEFAULTS;
     eqp_network network = {.alpha = usual.alpha, .beta = usual.beta, .node = 3};
@@ -93,14 +93,4 @@ static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
     for (int k = 0; k < 5; k++) {
         CHECK(least[k] == most[k]);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(costs_are_learnt_from_all_ranks),
-        MPI_TEST(wrong_nominal_costs_hardly_count_where_samples_tell),
-        MPI_TEST(a_network_is_measured_alike_on_all_ranks),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -213,7 +213,7 @@ static eqp_cycle measure(const world *w, int nparts, const int *part)
 }
 
 /* Runs with one to four phases, and with all that there may be, of which most have one owner's work. */
-static void a_cycle_is_reported_by_phase(MPI_Comm comm)
+MPI_TEST(a_cycle_is_reported_by_phase)
 {
     static const int phases[] = {1, 2, 3, 4, EQP_CYCLE_PHASES};
     double efficiency[2];
@@ -247,7 +247,7 @@ static void a_cycle_is_reported_by_phase(MPI_Comm comm)
 }
 
 /* With one phase that is said and with none there are the same maps, and the same is said of them. */
-static void one_phase_is_no_cycle(MPI_Comm comm)
+MPI_TEST(one_phase_is_no_cycle)
 {
     const eqp_balancer_options options = options_of("levelled");
     eqp_step step[2];
@@ -276,7 +276,7 @@ static void one_phase_is_no_cycle(MPI_Comm comm)
 }
 
 /* The rungs wander along the line: repairs keep every phase even, and move few. */
-static void repairs_keep_cycles_even(MPI_Comm comm)
+MPI_TEST(repairs_keep_cycles_even)
 {
     eqp_balancer_options options = options_of("levelled");
     eqp_step step = {.step = 0};
@@ -374,7 +374,7 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
 }
 
 /* Every row is right by definition, and `auto` has the shortest cycle. */
-static void comparisons_know_phases(MPI_Comm comm)
+MPI_TEST(comparisons_know_phases)
 {
     static const char *const word[] = {
         "sfc", "jagged", "levelled", "levelled:homes=curve", "sfc:maps=phase", "count", "sfc:maps=phase,even=step",
@@ -413,7 +413,7 @@ static void comparisons_know_phases(MPI_Comm comm)
 }
 
 /* With speeds, too, all at home is the map of `sfc`, and what is taken is no longer than that. */
-static void unequal_parts_lose_nothing_by_phases(MPI_Comm comm)
+MPI_TEST(unequal_parts_lose_nothing_by_phases)
 {
     static const double speed[PARTS] = {3, 0.5, 0.5, 0.5, 0.5};
     static const char *const word[2] = {"sfc", "sfc:maps=phase,even=step"};
@@ -446,7 +446,7 @@ static void unequal_parts_lose_nothing_by_phases(MPI_Comm comm)
 }
 
 /* Homes keep to caps on the bytes of owners, whatever phases want. */
-static void maps_of_phases_keep_to_caps(MPI_Comm comm)
+MPI_TEST(maps_of_phases_keep_to_caps)
 {
     static const char *const word[] = {"sfc:maps=phase", "sfc:maps=phase,even=step", "rcb:maps=phase"};
 
@@ -468,7 +468,7 @@ static void maps_of_phases_keep_to_caps(MPI_Comm comm)
 }
 
 /* `auto` within a run takes the method that knows phases. */
-static void auto_levels(MPI_Comm comm)
+MPI_TEST(auto_levels)
 {
     eqp_balancer_options options = options_of("auto");
     eqp_step step = {.step = 0};
@@ -506,7 +506,7 @@ static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, co
 }
 
 /* Data lie in runs of the curve, and in each phase owners are where that phase is even. */
-static void each_phase_may_have_a_map(MPI_Comm comm)
+MPI_TEST(each_phase_may_have_a_map)
 {
     static const char *const word[] = {"sfc:maps=phase", "rcb:maps=phase"};
 
@@ -569,7 +569,7 @@ static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double 
 }
 
 /* Late maps take phases into account, and are repaired when the loads have changed meanwhile. */
-static void late_maps_are_even_in_every_phase(MPI_Comm comm)
+MPI_TEST(late_maps_are_even_in_every_phase)
 {
     static const struct {
         const char *words, *method;
@@ -613,7 +613,7 @@ static int other_cycle(void *user, eqp_cycle_turns *phases)
     return EQP_OK;
 }
 
-static void invalid_cycles_are_refused(MPI_Comm comm)
+MPI_TEST(invalid_cycles_are_refused)
 {
     const eqp_balancer_options options = options_of("levelled");
     world w;
@@ -657,21 +657,4 @@ static void invalid_cycles_are_refused(MPI_Comm comm)
     work.nphases = EQP_CYCLE_PHASES + 1;
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT);
     eqp_balancer_free(w.balancer);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(a_cycle_is_reported_by_phase),
-        MPI_TEST(one_phase_is_no_cycle),
-        MPI_TEST(repairs_keep_cycles_even),
-        MPI_TEST(comparisons_know_phases),
-        MPI_TEST(unequal_parts_lose_nothing_by_phases),
-        MPI_TEST(maps_of_phases_keep_to_caps),
-        MPI_TEST(auto_levels),
-        MPI_TEST(each_phase_may_have_a_map),
-        MPI_TEST(late_maps_are_even_in_every_phase),
-        MPI_TEST(invalid_cycles_are_refused),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

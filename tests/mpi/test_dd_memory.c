@@ -46,7 +46,7 @@ static int run(MPI_Comm comm, void *user)
     return code;
 }
 
-static void runs_fail_on_all_ranks(MPI_Comm comm)
+MPI_TEST(runs_fail_on_all_ranks)
 {
     static const char *const words[] = {"test",
                                         CHAINS,
@@ -79,7 +79,7 @@ static int evaluate(MPI_Comm comm, void *user)
 }
 
 /* Pairs that ranks take from each other. */
-static void handed_out_pairs_fail_on_all_ranks(MPI_Comm comm)
+MPI_TEST(handed_out_pairs_fail_on_all_ranks)
 {
     static const char *const words[] = {"test", CHAINS, "--balance=none", "--steps=0", "--schedule=self", SMALL};
     static scene s;
@@ -117,7 +117,7 @@ static int compare(MPI_Comm comm, void *user)
     return code;
 }
 
-static void comparisons_fail_on_all_ranks(MPI_Comm comm)
+MPI_TEST(comparisons_fail_on_all_ranks)
 {
     static const char *const words[] = {"test",      CHAINS, "--steps=0", "--compare=sfc,tiles:rate=0.6,sectioning",
                                         "--parts=5", SMALL};
@@ -129,16 +129,4 @@ static void comparisons_fail_on_all_ranks(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, compare, &s) > 20);
     dd_simulation_free(&s.sim);
     app_run_settings_free(&s.settings.run);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {MPI_TEST(runs_fail_on_all_ranks), MPI_TEST(handed_out_pairs_fail_on_all_ranks),
-                                     MPI_TEST(comparisons_fail_on_all_ranks)};
-
-    if (!failing_malloc_only_ours()) {
-        printf("skipped: this system does not let a program fail its own allocations\n");
-        return 77;
-    }
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

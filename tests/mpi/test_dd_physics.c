@@ -83,10 +83,6 @@ static fate source_run(double length, bool screw, double tau)
         first = fmax(first, fastest);
         f.rests = fastest < 2e-3 * first;
     }
-    if (getenv("DD_VERBOSE") != NULL) {
-        fprintf(stderr, "L %g %s: tau L/(mu b) %.4g %s, bow %.3f, %lld steps\n", length, screw ? "screw" : "edge",
-                tau * length / MU, f.multiplies ? "multiplies" : "rests", f.bow, (long long)f.steps);
-    }
     dd_experiment_end(&e);
     return f;
 }
@@ -272,10 +268,6 @@ static void check_loop(MPI_Comm comm, double tau, bool grows)
         CHECK(fabs(2 * last * volume - (area - start)) <= 1e-9 * start,
               "the strain of the whole run is that of the area %g, the polygon swept %g", 2 * last * volume,
               area - start);
-        if (getenv("DD_VERBOSE") != NULL) {
-            fprintf(stderr, "loop: %lld steps, %lld changes, area %g to %g, strain %g\n",
-                    (long long)e.sim.now.common.step, (long long)changes, start, area, 2 * last * volume);
-        }
     }
     dd_experiment_end(&e);
 }
@@ -365,10 +357,6 @@ static void expect_junction(dd_experiment *e, const double burgers[3], double wa
         if (formed < 0 && length > wanted) {
             formed = k;
         }
-    }
-    if (getenv("DD_VERBOSE") != NULL) {
-        fprintf(stderr, "junction: formed at step %d, longest %g, length %g, time %g\n", formed, longest, length,
-                e->runs ? e->sim.now.common.time : -1);
     }
     CHECK(formed >= 0, "no junction of %g b, but %g", wanted, longest);
     CHECK(formed < 0 || length > 0.8 * wanted, "the junction has shrunk from %g to %g", longest, length);

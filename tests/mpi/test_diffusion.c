@@ -71,7 +71,7 @@ static void diffuse(MPI_Comm comm, const world *w, way is, int *part, eqp_balanc
     free(count);
 }
 
-static void work_flows_step_by_step(MPI_Comm comm)
+MPI_TEST(work_flows_step_by_step)
 {
     for (int k = 0; k < 3; k++) {
         world *w = make_world();
@@ -99,7 +99,7 @@ static void work_flows_step_by_step(MPI_Comm comm)
     }
 }
 
-static void one_call_goes_all_the_way(MPI_Comm comm)
+MPI_TEST(one_call_goes_all_the_way)
 {
     world *w = make_world();
     int part[ITEMS], alone[ITEMS];
@@ -114,7 +114,7 @@ static void one_call_goes_all_the_way(MPI_Comm comm)
 }
 
 /* Then there is nothing to do but to cut. */
-static void unknown_parts_are_those_of_the_curve(MPI_Comm comm)
+MPI_TEST(unknown_parts_are_those_of_the_curve)
 {
     world *w = make_world();
     int part[ITEMS];
@@ -126,14 +126,4 @@ static void unknown_parts_are_those_of_the_curve(MPI_Comm comm)
         CHECK(part[i] >= part[i - 1]);
     }
     free(w);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(work_flows_step_by_step),
-        MPI_TEST(one_call_goes_all_the_way),
-        MPI_TEST(unknown_parts_are_those_of_the_curve),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -90,7 +90,7 @@ static int load_statistics_all(const seat *s)
                                            OR_NULL("statistics", &statistics)));
 }
 
-static void rows_of_sums(MPI_Comm comm)
+MPI_TEST(rows_of_sums)
 {
     static const calls all[] = {
         {"eqp_comm_create", comm_create, {[ALONE] = "comm: NULL", [WRONG] = "own: NULL"}},
@@ -325,7 +325,7 @@ static int deal_keys(const seat *s)
     return CALL(s, eqp_deal_keys(s->argument, number(s, "n", 2), OR_NULL("key", key), OR_NULL("dest", dest)));
 }
 
-static void rows_of_travel(MPI_Comm comm)
+MPI_TEST(rows_of_travel)
 {
     static const calls all[] = {
         {"eqp_gather_all",
@@ -411,14 +411,4 @@ static void rows_of_travel(MPI_Comm comm)
          {[ALONE] = "comm: NULL", [WRONG] = "n: -1; key: NULL; key: descending; dest: NULL", [FINE] = "n: 1"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(rows_of_sums),
-        MPI_TEST(rows_of_travel),
-    };
-    only_row = argc > 2 ? argv[2] : NULL;
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -474,7 +474,7 @@ static int measure(const seat *s)
     return code;
 }
 
-static void rows_of_balancers(MPI_Comm comm)
+MPI_TEST(rows_of_balancers)
 {
     static const calls all[] = {
         {"eqp_balancer_create",
@@ -516,7 +516,7 @@ static void rows_of_balancers(MPI_Comm comm)
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
 
-static void rows_of_runs(MPI_Comm comm)
+MPI_TEST(rows_of_runs)
 {
     static const calls all[] = {
         {"eqp_balancer_advise",
@@ -561,14 +561,4 @@ static void rows_of_runs(MPI_Comm comm)
          {[ALONE] = "comm: NULL", [WRONG] = "network: NULL", [FINE] = "network: another"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(rows_of_balancers),
-        MPI_TEST(rows_of_runs),
-    };
-    only_row = argc > 2 ? argv[2] : NULL;
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

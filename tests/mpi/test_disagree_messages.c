@@ -136,7 +136,7 @@ static int route_trips(const seat *s)
     return code;
 }
 
-static void rows_of_routes(MPI_Comm comm)
+MPI_TEST(rows_of_routes)
 {
     static const calls all[] = {
         {"eqp_route_create",
@@ -244,7 +244,7 @@ static int messenger_answer(const seat *s)
     return messenger_exchange(s, true);
 }
 
-static void rows_of_messengers(MPI_Comm comm)
+MPI_TEST(rows_of_messengers)
 {
     static const calls all[] = {
         {"eqp_messenger_create", messenger_create, {[ALONE] = "comm: NULL", [WRONG] = "messenger: NULL"}},
@@ -257,14 +257,4 @@ static void rows_of_messengers(MPI_Comm comm)
         {"eqp_messenger_free", messenger_send, {[FINE] = "messenger: NULL"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(rows_of_routes),
-        MPI_TEST(rows_of_messengers),
-    };
-    only_row = argc > 2 ? argv[2] : NULL;
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

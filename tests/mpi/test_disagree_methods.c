@@ -261,7 +261,7 @@ static int walls(const seat *s)
     "options.imbalance_tol: 0.5 for 1; options.seed: 2 for 1; options.part_load: NULL; "                               \
     "options.nphases: 1 for 2; options.times: NULL; options.capacity: NULL"
 
-static void rows_of_methods(MPI_Comm comm)
+MPI_TEST(rows_of_methods)
 {
     static const calls all[] = {
         {"eqp_balance",
@@ -325,13 +325,4 @@ static void rows_of_methods(MPI_Comm comm)
           [SAME] = "element_size: 4 for 8"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(rows_of_methods),
-    };
-    only_row = argc > 2 ? argv[2] : NULL;
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

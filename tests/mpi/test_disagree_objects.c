@@ -57,7 +57,7 @@ static int feedback_balance(const seat *s)
     return code;
 }
 
-static void rows_of_feedback(MPI_Comm comm)
+MPI_TEST(rows_of_feedback)
 {
     static const calls all[] = {
         {"eqp_feedback_share_init",
@@ -242,7 +242,7 @@ static int loop_free(const seat *s)
     return EQP_OK;
 }
 
-static void rows_of_loops(MPI_Comm comm)
+MPI_TEST(rows_of_loops)
 {
     static const calls all[] = {
         {"eqp_loop_create",
@@ -320,7 +320,7 @@ static int directory_free(const seat *s)
     return EQP_OK;
 }
 
-static void rows_of_directories(MPI_Comm comm)
+MPI_TEST(rows_of_directories)
 {
     static const calls all[] = {
         {"eqp_directory_create",
@@ -415,7 +415,7 @@ static int lazy_leave(const seat *s)
     return s->alone && !s->odd ? EQP_ERR_ARGUMENT : code;
 }
 
-static void rows_of_lazy_maps(MPI_Comm comm)
+MPI_TEST(rows_of_lazy_maps)
 {
     static const calls all[] = {
         {"eqp_lazy_split",
@@ -429,16 +429,4 @@ static void rows_of_lazy_maps(MPI_Comm comm)
         {"eqp_lazy_leave", lazy_leave, {[ALONE] = "lazy: NULL", [FINE] = "lost: NULL"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(rows_of_feedback),
-        MPI_TEST(rows_of_loops),
-        MPI_TEST(rows_of_directories),
-        MPI_TEST(rows_of_lazy_maps),
-    };
-    only_row = argc > 2 ? argv[2] : NULL;
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

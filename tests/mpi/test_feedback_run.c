@@ -74,7 +74,7 @@ static int balance_all(MPI_Comm comm, const int64_t *load, int words, eqp_feedba
 }
 
 /* All ends of a run: at once, after a good step, after a bad step, never; oscillations. */
-static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
+MPI_TEST(ranks_do_what_a_simulation_of_them_does)
 {
     static const int64_t lengths[] = {0, 1, 3, 5000, 100000};
     static const int limits[] = {25, 0, 1, 2, 3};
@@ -105,7 +105,7 @@ static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
 
 /* A wave over four ranks gets worse in the first step. If that is the last step, the guarded rule keeps the initial
  * bounds and the rule of the paper the last ones. */
-static void a_last_step_that_was_bad_is_taken_back(MPI_Comm comm)
+MPI_TEST(a_last_step_that_was_bad_is_taken_back)
 {
     enum { N = 500000 };
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
@@ -136,7 +136,7 @@ static void a_last_step_that_was_bad_is_taken_back(MPI_Comm comm)
 }
 
 /* A million iterations of a hundred integers: the size at which the program of the method's paper crashed. */
-static void data_of_any_size_move(MPI_Comm comm)
+MPI_TEST(data_of_any_size_move)
 {
     enum { ITEMS = 1000000, INTEGERS = 100 };
     const eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_PAPER, 2, 0, 1};
@@ -158,7 +158,7 @@ static void data_of_any_size_move(MPI_Comm comm)
 }
 
 /* All work on the first rank; then none at all; then on the last one. */
-static void what_is_piled_up_is_spread(MPI_Comm comm)
+MPI_TEST(what_is_piled_up_is_spread)
 {
     const eqp_feedback_options options = eqp_feedback_options_defaults();
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
@@ -203,26 +203,10 @@ static int balance_with_little_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void lack_of_memory_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(lack_of_memory_fails_on_all_ranks_or_on_none)
 {
     int64_t load[500];
 
-    if (!failing_malloc_only_ours()) {
-        return;
-    }
     CHECK_EQUAL(eqp_feedback_function(2, 500, mpi_test_size(comm), load), EQP_OK);
     CHECK(failing_ranks_check(comm, balance_with_little_memory, load) > 0);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(ranks_do_what_a_simulation_of_them_does),
-        MPI_TEST(a_last_step_that_was_bad_is_taken_back),
-        MPI_TEST(what_is_piled_up_is_spread),
-        MPI_TEST(data_of_any_size_move),
-        MPI_TEST(lack_of_memory_fails_on_all_ranks_or_on_none),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -159,7 +159,7 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
     return EQP_OK;
 }
 
-static void each_number_of_parts_has_its_best_granularity(MPI_Comm comm)
+MPI_TEST(each_number_of_parts_has_its_best_granularity)
 {
     static const int64_t parts[COUNTS] = {1, 2, 4, 12};
     static const int by_hand[COUNTS] = {0, 0, 2, 1};
@@ -232,7 +232,7 @@ static void renew(world *w)
     record(w);
 }
 
-static void a_new_map_may_change_the_granularity(MPI_Comm comm)
+MPI_TEST(a_new_map_may_change_the_granularity)
 {
     static const char *const words[] = {"sfc", "count", "auto"};
 
@@ -253,7 +253,7 @@ static void a_new_map_may_change_the_granularity(MPI_Comm comm)
 }
 
 /* All ranks hear of it, and the granularity before is in force. */
-static void a_failed_granularity_is_taken_back(MPI_Comm comm)
+MPI_TEST(a_failed_granularity_is_taken_back)
 {
     const int64_t parts[1] = {4};
     const eqp_choice_options usual = {.threshold = 2.0};
@@ -276,14 +276,4 @@ static void a_failed_granularity_is_taken_back(MPI_Comm comm)
         CHECK_EQUAL(w.grain, best_by_hand(w.nranks, w.beside, 1.0));
         eqp_balancer_free(w.balancer);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(each_number_of_parts_has_its_best_granularity),
-        MPI_TEST(a_new_map_may_change_the_granularity),
-        MPI_TEST(a_failed_granularity_is_taken_back),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -173,7 +173,7 @@ static void run_with(MPI_Comm world, const char *words, bool by_itself, int64_t 
     eqp_comm_free(&mine);
 }
 
-static void balancing_ranks_answer(MPI_Comm comm)
+MPI_TEST(balancing_ranks_answer)
 {
     char words[64];
 
@@ -185,7 +185,7 @@ static void balancing_ranks_answer(MPI_Comm comm)
     }
 }
 
-static void threads_answer(MPI_Comm comm)
+MPI_TEST(threads_answer)
 {
     run_with(comm, "thread", false, 3);
     run_with(comm, "thread", true, 3);
@@ -193,7 +193,7 @@ static void threads_answer(MPI_Comm comm)
     run_with(comm, "thread:wait=0", false, STEPS / 2 - 1);
 }
 
-static void own_ranks_hold_back(MPI_Comm comm)
+MPI_TEST(own_ranks_hold_back)
 {
     run_with(comm, "0:delay=1", true, STEPS - 1);
     run_with(comm, "0:delay=5", false, STEPS / 6);
@@ -201,7 +201,7 @@ static void own_ranks_hold_back(MPI_Comm comm)
 
 /* A map that takes longer than anybody waits is given up; the ranks that make it are ended. Not here: they are tests'.
  */
-static void nothing_is_lazy(MPI_Comm comm)
+MPI_TEST(nothing_is_lazy)
 {
     eqp_lazy_options options = eqp_lazy_options_defaults();
     MPI_Comm mine = MPI_COMM_NULL;
@@ -219,7 +219,7 @@ static void nothing_is_lazy(MPI_Comm comm)
     eqp_comm_free(&mine);
 }
 
-static void impossible_divisions_are_refused(MPI_Comm comm)
+MPI_TEST(impossible_divisions_are_refused)
 {
     eqp_lazy_options options = eqp_lazy_options_defaults();
     MPI_Comm mine = MPI_COMM_NULL;
@@ -240,7 +240,7 @@ static void impossible_divisions_are_refused(MPI_Comm comm)
     CHECK(mine == MPI_COMM_NULL && lazy == NULL);
 }
 
-static void words_are_read(MPI_Comm comm)
+MPI_TEST(words_are_read)
 {
     static const char *const wrong[] = {"",
                                         "2:",
@@ -261,7 +261,6 @@ static void words_are_read(MPI_Comm comm)
     eqp_lazy_options options = eqp_lazy_options_defaults();
     eqp_message message;
 
-    (void)comm;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         message.text[0] = '\0';
         CHECK_EQUAL(eqp_lazy_options_parse(wrong[i], &options, &message), EQP_ERR_ARGUMENT);
@@ -276,13 +275,12 @@ static void words_are_read(MPI_Comm comm)
 }
 
 /* The choice of `auto` follows the model: a cheap map is made in line, an expensive one where it delays no rank. */
-static void auto_follows_the_model(MPI_Comm comm)
+MPI_TEST(auto_follows_the_model)
 {
     eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .tolerance = 0.1, .steps = 50};
     eqp_lazy_options options = eqp_lazy_options_defaults();
     eqp_message why = {""};
 
-    (void)comm;
     model.map.fixed = 1e-5;
     CHECK_EQUAL(eqp_lazy_decide(&model, 8, true, &options, &why), EQP_OK);
     CHECK_EQUAL(options.mode, EQP_LAZY_NONE);
@@ -297,16 +295,4 @@ static void auto_follows_the_model(MPI_Comm comm)
     model.drift = -1;
     CHECK_EQUAL(eqp_lazy_decide(&model, 64, false, &options, NULL), EQP_ERR_DATA);
     CHECK_EQUAL(options.mode, EQP_LAZY_BY_RANKS);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(words_are_read),         MPI_TEST(auto_follows_the_model),
-        MPI_TEST(nothing_is_lazy),        MPI_TEST(impossible_divisions_are_refused),
-        MPI_TEST(own_ranks_hold_back),    MPI_TEST(threads_answer),
-        MPI_TEST(balancing_ranks_answer),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -256,7 +256,7 @@ static void run_with(MPI_Comm comm, const char *method, const char *words, int64
     eqp_comm_free(&mine);
 }
 
-static void owners_are_found_again(MPI_Comm comm)
+MPI_TEST(owners_are_found_again)
 {
     run_with(comm, "sfc", "0:delay=1,repair=never", 3);
     run_with(comm, "sfc", "0:delay=3,repair=never", 2);
@@ -266,7 +266,7 @@ static void owners_are_found_again(MPI_Comm comm)
     run_with(comm, "sfc", "5:delay=2,repair=never", 2);
 }
 
-static void maps_are_taken_by_every_way(MPI_Comm comm)
+MPI_TEST(maps_are_taken_by_every_way)
 {
     run_with(comm, "sfc", "thread", 0);
     run_with(comm, "tiles", "thread:delay=2", 2);
@@ -304,7 +304,7 @@ static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double 
 }
 
 /* A run that is to choose makes its maps where they cost less, once it knows both. */
-static void maps_are_made_where_that_is_cheaper(MPI_Comm comm)
+MPI_TEST(maps_are_made_where_that_is_cheaper)
 {
     for (int dear = 0; dear < 2; dear++) {
         eqp_lazy_options options;
@@ -422,7 +422,7 @@ static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step
 }
 
 /* Whole owners move around one that is too heavy for a rank; one that no longer is comes together and moves as well. */
-static void shared_maps_are_repaired(MPI_Comm comm)
+MPI_TEST(shared_maps_are_repaired)
 {
     static const struct {
         const char *words, *says;
@@ -502,7 +502,7 @@ static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
     eqp_balancer_free(w.balancer);
 }
 
-static void maps_that_fail_change_nothing(MPI_Comm comm)
+MPI_TEST(maps_that_fail_change_nothing)
 {
     static const char *const words[] = {"0:delay=1,repair=never", "thread:wait=0,repair=never",
                                         "1:delay=2,repair=never", "2:wait=0,repair=never"};
@@ -580,7 +580,7 @@ static bool fails_once(MPI_Comm comm, const eqp_lazy_options *options, int victi
     return failed > 0;
 }
 
-static void no_deadlock_without_memory(MPI_Comm comm)
+MPI_TEST(no_deadlock_without_memory)
 {
     static const char *const words[] = {"0:delay=1", "thread:wait=0", "1:wait=0"};
     const int size = mpi_test_size(comm);
@@ -596,17 +596,4 @@ static void no_deadlock_without_memory(MPI_Comm comm)
             }
         }
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(owners_are_found_again),
-        MPI_TEST(maps_are_taken_by_every_way),
-        MPI_TEST(maps_are_made_where_that_is_cheaper),
-        MPI_TEST(shared_maps_are_repaired),
-        MPI_TEST(maps_that_fail_change_nothing),
-        MPI_TEST(no_deadlock_without_memory),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

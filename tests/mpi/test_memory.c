@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank without memory makes a call of comm.h fail on all ranks, with nothing changed, and never hangs it. */
+/* A rank without memory makes a collective call fail on all ranks, with nothing changed, and never hangs it. */
 #include "harness.h"
 
-#include <unistd.h>
+#include <equipoise/balance.h>
+#include <equipoise/more/loops.h>
+#include <equipoise/more/par.h>
+#include <equipoise/more/route.h>
 
+#include <time.h>
+
+#define FAILING_RANKS_MOST 4 /* two nodes of two */
 #include "failing_ranks.h"
 
-#include <equipoise/more/par.h>
+/* ---- comm.h ---- */
 
 static int send_records(MPI_Comm comm, void *user)
 {
@@ -126,7 +132,7 @@ static int sum_loads(MPI_Comm comm, void *user)
     return code;
 }
 
-static void exchanges_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(exchanges_fail_on_all_ranks_or_on_none)
 {
     CHECK(failing_ranks_check(comm, send_records, NULL) > 0);
     failing_ranks_check(comm, gather, NULL);
@@ -134,22 +140,292 @@ static void exchanges_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, send_sparse, NULL) > 0);
 }
 
-static void reductions_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(reductions_fail_on_all_ranks_or_on_none)
 {
     failing_ranks_check(comm, cut_keys, NULL);
     failing_ranks_check(comm, sum_loads, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(exchanges_fail_on_all_ranks_or_on_none),
-        MPI_TEST(reductions_fail_on_all_ranks_or_on_none),
-    };
+/* ---- routes: while they are planned, at the first trip, or at the first one back ---- */
 
-    if (!failing_malloc_only_ours()) {
-        printf("skipped: this system does not let a program fail its own allocations\n");
-        return 77;
+/* Blocks for all ranks, for some ranks and for none; out and back. */
+static int travel(MPI_Comm comm, void *user)
+{
+    const eqp_exchange_plan *plan = user;
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    const int64_t id[3] = {7, 8, 9}, bytes[3] = {8, 16, 8}, first[4] = {0, size, size + 1, size + 1};
+    const double data[4] = {1, 2, 3, 4}, mine[4 * 64] = {0};
+    double sum[4] = {-7, -7, -7, -7};
+    int to[65];
+    const eqp_route_blocks blocks = {
+        .n = 3, .id = id, .bytes = bytes, .first = first, .rank = to, .back = plan->stages == EQP_STAGES_DIRECT};
+    const void *received = NULL;
+    eqp_route *route = NULL;
+
+    CHECK(size <= 64);
+    for (int r = 0; r < size; r++) {
+        to[r] = r;
     }
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+    to[size] = (rank + size / 2) % size;
+    failing_ranks_begin();
+    int code = eqp_route_create(comm, plan, &blocks, &route);
+    CHECK((route == NULL) == (code != EQP_OK));
+    if (code == EQP_OK && (code = eqp_route_start(route, data)) == EQP_OK) {
+        CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
+        code = eqp_route_back_start(route, mine);
+        CHECK_EQUAL(code == EQP_OK ? eqp_route_back_finish(route, sum) : EQP_OK, EQP_OK);
+        CHECK_EQUAL(sum[3], code == EQP_OK ? 0 : -7);
+    } else if (route != NULL) { /* some rank could not make it, and all hear of it as often as they ask */
+        CHECK_EQUAL(eqp_route_start(route, data), code);
+        CHECK_EQUAL(eqp_route_back_start(route, mine), code);
+        CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
+    }
+    failing_ranks_end();
+    eqp_route_free(route);
+    return code;
+}
+
+MPI_TEST(routes_fail_on_all_ranks_or_on_none)
+{
+    static const eqp_exchange_plan plans[] = {
+        {EQP_STAGES_LOG, 2, 2}, {EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_TWO, 0, 1}};
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        eqp_exchange_plan plan = plans[i];
+        CHECK_EQUAL(eqp_route_fit(comm, &plan), EQP_OK);
+        CHECK(failing_ranks_check(comm, travel, &plan) > 0);
+    }
+}
+
+static int fit(MPI_Comm comm, void *user)
+{
+    eqp_exchange_plan plan = {EQP_STAGES_LOG, 2, 2};
+
+    (void)user;
+    failing_ranks_begin();
+    const int code = eqp_route_fit(comm, &plan);
+    failing_ranks_end();
+    return code;
+}
+
+MPI_TEST(plans_are_fitted_on_all_ranks_or_on_none)
+{
+    CHECK(failing_ranks_check(comm, fit, NULL) > 0);
+}
+
+/* ---- loops: running allocates nothing, except for bundles ---- */
+
+static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    (void)user;
+    (void)first;
+    memcpy(result, data, (size_t)count * sizeof(double));
+    return EQP_OK;
+}
+
+static eqp_loop_engine engine;
+
+static int run_loop(MPI_Comm comm, void *user)
+{
+    eqp_loop_options options = {
+        .size = sizeof(eqp_loop_options), .data_bytes = sizeof(double), .result_bytes = sizeof(double), .yield = true};
+    const double data[64] = {0};
+    double result[64];
+    const eqp_loop_work work = {.compute = compute, .data = data, .result = result};
+    eqp_loop *loop = NULL;
+    int code;
+
+    options.engine = engine;
+    failing_ranks_begin();
+    code = eqp_loop_create(comm, user, 64, NULL, &options, &loop);
+    CHECK((loop == NULL) == (code != EQP_OK));
+    code = code ? code : eqp_loop_run(loop, &work, NULL);
+    failing_ranks_end();
+    eqp_loop_free(loop);
+    return code;
+}
+
+MPI_TEST(loops_fail_on_all_ranks_or_on_none)
+{
+    static const char *const names[] = {"static", "adaptive-factoring"};
+
+    for (int k = 0; k < 2; k++) {
+        engine = EQP_LOOP_ONE_SIDED;
+        CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
+        engine = EQP_LOOP_MASTER;
+        CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
+    }
+}
+
+/* Beyond the eager limit. */
+enum { LARGE = 200000, ITERATIONS = 12 };
+
+static int new_bundle(void **bundle, size_t *bytes)
+{
+    *bundle = malloc(LARGE);
+    *bytes = LARGE;
+    return *bundle ? EQP_OK : EQP_ERR_MEMORY;
+}
+
+/* The owner waits until a bundle has been requested. */
+static int compute_slowly(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    const struct timespec pause = {.tv_nsec = *(const int *)user > 0 ? 1000 : 5000 * 1000};
+
+    (void)first;
+    (void)count;
+    (void)data;
+    (void)result;
+    (void)nanosleep(&pause, NULL);
+    return EQP_OK;
+}
+
+static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+{
+    int code = new_bundle(data, bytes);
+
+    (void)to;
+    *(int *)user += 1;
+    if (!code) {
+        memset(*data, (int)(first + count), *bytes);
+    }
+    return code;
+}
+
+static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                          void **result, size_t *result_bytes)
+{
+    int code = new_bundle(result, result_bytes);
+
+    (void)user;
+    (void)owner;
+    CHECK(bytes == LARGE && ((const char *)data)[LARGE - 1] == (char)(first + count));
+    if (!code) {
+        memcpy(*result, data, LARGE);
+    }
+    return code;
+}
+
+static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+{
+    (void)user;
+    CHECK(bytes == LARGE && ((const char *)result)[LARGE - 1] == (char)(first + count));
+    return EQP_OK;
+}
+
+/* One rank has all iterations. */
+static int owner;
+
+static int run_bundles(MPI_Comm comm, void *user)
+{
+    static const eqp_loop_bundles bundles = {pack, compute_bundle, take};
+    const eqp_loop_options options = {
+        .size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true, .grain = 1, .most_given = 1};
+    int packed = mpi_test_size(comm) == 1, code;
+    const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .bundles = &bundles};
+    eqp_loop *loop = NULL;
+
+    failing_ranks_begin();
+    code = eqp_loop_create(comm, user, 0, NULL, &options, &loop);
+    code = code ? code : eqp_loop_resize(loop, mpi_test_rank(comm) == owner ? ITERATIONS : 0);
+    code = code ? code : eqp_loop_run(loop, &work, NULL);
+    failing_ranks_end();
+    eqp_loop_free(loop);
+    return code;
+}
+
+MPI_TEST(bundles_fail_on_all_ranks_or_on_none)
+{
+    const eqp_schedule_method *self = eqp_schedule_method_find("self");
+
+    for (owner = 0; owner < mpi_test_size(comm); owner++) {
+        CHECK(failing_ranks_check(comm, run_bundles, (void *)self) > 0);
+    }
+}
+
+/* ---- methods: in each allocation of the library in turn ---- */
+
+enum { ITEMS = 24, PINS = 3, PHASES = 2 };
+
+typedef struct cloud {
+    int64_t id[ITEMS], size[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS];
+    double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS], phase_load[ITEMS * PHASES];
+    int part[ITEMS];
+} cloud;
+
+static void make_cloud(MPI_Comm comm, cloud *c)
+{
+    const int64_t first = (int64_t)ITEMS * mpi_test_rank(comm);
+
+    memset(c, 0, sizeof *c);
+    for (int64_t i = 0; i < ITEMS; i++) {
+        c->id[i] = first + i;
+        /* Uneven: the repair has something to do. */
+        c->weight[i] = i % 7 == 0 ? 5 : 1;
+        c->size[i] = 1;
+        c->phase_load[PHASES * i] = 1;
+        c->phase_load[PHASES * i + 1] = i % 7 == 0 ? 4 : 0;
+        c->point[3 * i] = (double)(first + i);
+        c->part[i] = -7;
+        for (int64_t k = 0; k < PINS; k++) {
+            c->pin[PINS * i + k] = first + i + k;
+            c->pin_weight[PINS * i + k] = 8;
+        }
+        c->pin_first[i + 1] = PINS * (i + 1);
+    }
+}
+
+static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
+{
+    eqp_message message = {""};
+    cloud c;
+
+    make_cloud(comm, &c);
+    const eqp_balance_items items = {.n = ITEMS,
+                                     .id = c.id,
+                                     .weight = c.weight,
+                                     .point = c.point,
+                                     .pin_first = with_pins ? c.pin_first : NULL,
+                                     .pin = c.pin,
+                                     .pin_weight = c.pin_weight,
+                                     .size = c.size,
+                                     .phase_load = with_pins ? c.phase_load : NULL};
+    eqp_balance_options options = eqp_balance_options_defaults();
+    int64_t capacity[5], n = ITEMS * (int64_t)mpi_test_size(comm);
+    for (int p = 0; p < 5; p++) {
+        capacity[p] = p == 0 ? n / 8 : n / 4; /* too little for an equal share, and enough for all */
+    }
+    options.capacity = with_pins && strcmp(method->name, "sfc") == 0 ? capacity : NULL;
+    options.nparts = 5;
+    options.nphases = with_pins ? PHASES : 0;
+    options.imbalance_tol = 0.001;
+    options.message = &message;
+    failing_ranks_begin();
+    int code = eqp_balance(comm, method, &items, &options, c.part, NULL);
+    failing_ranks_end();
+    CHECK(code == EQP_OK || strstr(message.text, method->name) != NULL);
+    for (int i = 0; i < ITEMS; i++) {
+        CHECK(code == EQP_OK ? c.part[i] >= 0 : c.part[i] == -7);
+    }
+    return code;
+}
+
+/* user: the method */
+static int balance(MPI_Comm comm, void *user)
+{
+    return balance_cloud(comm, user, 1);
+}
+
+static int balance_without_pins(MPI_Comm comm, void *user)
+{
+    return balance_cloud(comm, user, 0);
+}
+
+MPI_TEST(methods_fail_on_all_ranks_or_on_none)
+{
+    for (int m = 0; m < eqp_method_count(); m++) {
+        CHECK(failing_ranks_check(comm, balance, (void *)eqp_method_at(m)) > 0);
+    }
+    /* Without pins, neighbors are neighbors in space. */
+    CHECK(failing_ranks_check(comm, balance_without_pins, (void *)eqp_method_find("diffusion")) > 0);
 }

@@ -71,7 +71,7 @@ static void check_round(const eqp_messenger *m, int round, int rank, int size)
 }
 
 /* Ranks that need not expect anything, and ranks that know who sends to them; some rounds without a look meanwhile. */
-static void messages_arrive_whole(MPI_Comm comm)
+MPI_TEST(messages_arrive_whole)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
     eqp_messenger *m = NULL;
@@ -101,7 +101,7 @@ static void messages_arrive_whole(MPI_Comm comm)
 }
 
 /* In every round another rank has failed, whose messages are lost; the next exchange is as if nothing had been. */
-static void a_code_arrives_everywhere(MPI_Comm comm)
+MPI_TEST(a_code_arrives_everywhere)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
     eqp_messenger *m = NULL;
@@ -123,7 +123,7 @@ static void a_code_arrives_everywhere(MPI_Comm comm)
 }
 
 /* Only ranks that expect an answer learn of the failure. */
-static void an_answer_that_fails_is_told_to_those_who_wait(MPI_Comm comm)
+MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
     const int next = (rank + 1) % size, last = (rank + size - 1) % size, n = size > 1;
@@ -174,7 +174,7 @@ static int exchange_with_little(MPI_Comm comm, void *user)
     return code;
 }
 
-static void lists_of_partners_ascend(MPI_Comm comm)
+MPI_TEST(lists_of_partners_ascend)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm), other = rank == 0 ? 1 : 0;
     const int twice[2] = {other, other}, self[1] = {rank}, none[1] = {size};
@@ -202,7 +202,7 @@ static void lists_of_partners_ascend(MPI_Comm comm)
 }
 
 /* By messengers that are made afterwards, on what is duplicated from it, and nowhere else. */
-static void traffic_is_counted_where_it_is_watched(MPI_Comm comm)
+MPI_TEST(traffic_is_counted_where_it_is_watched)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     const int next = (rank + 1) % size;
@@ -234,7 +234,7 @@ static void traffic_is_counted_where_it_is_watched(MPI_Comm comm)
     eqp_comm_free(&own);
 }
 
-static void nobody_waits_for_a_rank_without_memory(MPI_Comm comm)
+MPI_TEST(nobody_waits_for_a_rank_without_memory)
 {
     CHECK(failing_ranks_check(comm, exchange_with_little, NULL) > 0);
 }
@@ -302,7 +302,7 @@ static void send_block(MPI_Comm comm, int round, const eqp_exchange_plan *plan)
 
 /* One communicator for all, while ranks come late: what is sent without being expected is never taken for another
  * call's. */
-static void routes_and_records_take_turns(MPI_Comm comm)
+MPI_TEST(routes_and_records_take_turns)
 {
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, staged = {EQP_STAGES_LOG, 0, 1};
     const struct timespec late = {.tv_nsec = 2000000};
@@ -318,23 +318,4 @@ static void routes_and_records_take_turns(MPI_Comm comm)
         send_rank_and_round(own, round + 200);
     }
     eqp_comm_free(&own);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(routes_and_records_take_turns),
-        MPI_TEST(messages_arrive_whole),
-        MPI_TEST(a_code_arrives_everywhere),
-        MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait),
-        MPI_TEST(lists_of_partners_ascend),
-        MPI_TEST(traffic_is_counted_where_it_is_watched),
-        MPI_TEST(nobody_waits_for_a_rank_without_memory),
-    };
-
-    if (!failing_malloc_only_ours()) {
-        printf("skipped: this system does not let a program fail its own allocations\n");
-        return 77;
-    }
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -135,7 +135,7 @@ static void check_problem(MPI_Comm comm, problem is)
     free(w);
 }
 
-static void any_number_of_parts(MPI_Comm comm)
+MPI_TEST(any_number_of_parts)
 {
     const int nparts[] = {1, 2, 3, 8, 13, mpi_test_size(comm)};
 
@@ -144,21 +144,21 @@ static void any_number_of_parts(MPI_Comm comm)
     }
 }
 
-static void any_present_parts(MPI_Comm comm)
+MPI_TEST(any_present_parts)
 {
     for (int now = UNKNOWN; now <= ALL_IN_ONE; now++) {
         check_problem(comm, (problem){.n = 300, .nparts = 5, .now = (enum now)now});
     }
 }
 
-static void any_spread_over_the_ranks(MPI_Comm comm)
+MPI_TEST(any_spread_over_the_ranks)
 {
     for (int spread = EVEN; spread <= EVERY_OTHER_RANK; spread++) {
         check_problem(comm, (problem){.n = 250, .nparts = 6, .now = IN_ORDER, .spread = (enum spread)spread});
     }
 }
 
-static void any_weights_and_points(MPI_Comm comm)
+MPI_TEST(any_weights_and_points)
 {
     for (int weights = RANDOM_WEIGHTS; weights <= ONE_GIANT; weights++) {
         for (int points = SPREAD_POINTS; points <= ONE_POINT; points++) {
@@ -171,14 +171,14 @@ static void any_weights_and_points(MPI_Comm comm)
     }
 }
 
-static void unequal_shares(MPI_Comm comm)
+MPI_TEST(unequal_shares)
 {
     for (int nparts = 2; nparts <= 7; nparts++) {
         check_problem(comm, (problem){.n = 400, .nparts = nparts, .shares = RISING_SHARES, .now = IN_ORDER});
     }
 }
 
-static void few_items(MPI_Comm comm)
+MPI_TEST(few_items)
 {
     for (int n = 0; n <= 5; n++) {
         for (int nparts = 1; nparts <= 9; nparts += 4) {
@@ -189,7 +189,7 @@ static void few_items(MPI_Comm comm)
     }
 }
 
-static void any_phases(MPI_Comm comm)
+MPI_TEST(any_phases)
 {
     static const int phases[] = {1, 2, 5, MOST_PHASES};
 
@@ -205,7 +205,7 @@ static void any_phases(MPI_Comm comm)
 }
 
 /* One weight per item cannot balance phases; levelled can. */
-static void phases_come_out_even(MPI_Comm comm)
+MPI_TEST(phases_come_out_even)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .phases = 4});
     int part[MOST_ITEMS];
@@ -222,7 +222,7 @@ static void phases_come_out_even(MPI_Comm comm)
 }
 
 /* A cycle of one phase gives the parts of the curve. */
-static void one_phase_is_one_load(MPI_Comm comm)
+MPI_TEST(one_phase_is_one_load)
 {
     world *w = make_world((problem){.n = 500, .nparts = 7, .now = IN_ORDER});
     int curve[MOST_ITEMS], part[MOST_ITEMS];
@@ -235,7 +235,7 @@ static void one_phase_is_one_load(MPI_Comm comm)
 }
 
 /* No part exceeds its capacity where it would without one, or a shaped method refuses. */
-static void capacities_hold(MPI_Comm comm)
+MPI_TEST(capacities_hold)
 {
     enum { PARTS = 5 };
     world *w = make_world((problem){.n = 400, .nparts = PARTS, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
@@ -269,7 +269,7 @@ static void capacities_hold(MPI_Comm comm)
 }
 
 /* The message has the proof, on all ranks. */
-static void what_is_too_much_is_proven(MPI_Comm comm)
+MPI_TEST(what_is_too_much_is_proven)
 {
     world *w = make_world((problem){.n = 100, .nparts = 2});
     int64_t pin_first[MOST_ITEMS + 1], capacity[2] = {2000, 2949}; /* of 5950 */
@@ -283,22 +283,4 @@ static void what_is_too_much_is_proven(MPI_Comm comm)
     CHECK_EQUAL(eqp_balance(comm, eqp_method_find("sfc"), &items, &options, part, NULL), EQP_ERR_CAPACITY);
     CHECK(strstr(message.text, "proven: the items sum to 5950, the capacities to 4949") != NULL);
     free(w);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(any_number_of_parts),
-        MPI_TEST(any_present_parts),
-        MPI_TEST(any_spread_over_the_ranks),
-        MPI_TEST(any_weights_and_points),
-        MPI_TEST(unequal_shares),
-        MPI_TEST(few_items),
-        MPI_TEST(any_phases),
-        MPI_TEST(phases_come_out_even),
-        MPI_TEST(one_phase_is_one_load),
-        MPI_TEST(capacities_hold),
-        MPI_TEST(what_is_too_much_is_proven),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -23,7 +23,7 @@ static int64_t moved_again(MPI_Comm comm, const char *name)
     return r.moved;
 }
 
-static void repartitioning_moves_little(MPI_Comm comm)
+MPI_TEST(repartitioning_moves_little)
 {
     CHECK(moved_again(comm, "rcb") < MOST_ITEMS / 4);
     CHECK(moved_again(comm, "rib") < MOST_ITEMS / 4);
@@ -56,7 +56,7 @@ static void check_common_bisection(MPI_Comm comm, const char *how, problem is)
     free(w);
 }
 
-static void all_ranks_together_bisect_as_well(MPI_Comm comm)
+MPI_TEST(all_ranks_together_bisect_as_well)
 {
     for (int nparts = 1; nparts <= 13; nparts += 3) {
         for (int weights = RANDOM_WEIGHTS; weights <= ONE_GIANT; weights++) {
@@ -101,7 +101,7 @@ static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape s
     free(w);
 }
 
-static void all_ranks_together_cut_the_same_tiles(MPI_Comm comm)
+MPI_TEST(all_ranks_together_cut_the_same_tiles)
 {
     for (int k = 0; k < 48; k++) {
         check_common_tiles(comm,
@@ -115,7 +115,7 @@ static void all_ranks_together_cut_the_same_tiles(MPI_Comm comm)
     }
 }
 
-static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
+MPI_TEST(repartitioning_anew_keeps_the_promises)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .now = IN_ORDER});
     int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), part[MOST_ITEMS];
@@ -139,7 +139,7 @@ static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
     free(w);
 }
 
-static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
+MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 4});
     eqp_hypergraph *graph = NULL;
@@ -160,7 +160,7 @@ static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
 }
 
 /* One row of slabs meets any shares, and part numbers rise with position. */
-static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
+MPI_TEST(planes_keep_the_numbers_of_their_grid)
 {
     const eqp_method *method = eqp_method_find("tensor");
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .shares = RISING_SHARES, .now = IN_ORDER});
@@ -188,7 +188,7 @@ static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
 }
 
 /* The cells are the same for any distribution of the sampled items over ranks. */
-static void cells_do_not_depend_on_the_spread(MPI_Comm comm)
+MPI_TEST(cells_do_not_depend_on_the_spread)
 {
     const eqp_method *method = eqp_method_find("voronoi");
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
@@ -231,7 +231,7 @@ static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part,
     return code;
 }
 
-static void measured_loads_move_the_cuts(MPI_Comm comm)
+MPI_TEST(measured_loads_move_the_cuts)
 {
     enum { PARTS = 5 };
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = PARTS, .now = IN_ORDER});
@@ -257,7 +257,7 @@ static void measured_loads_move_the_cuts(MPI_Comm comm)
     free(w);
 }
 
-static void loads_that_say_nothing_move_no_cuts(MPI_Comm comm)
+MPI_TEST(loads_that_say_nothing_move_no_cuts)
 {
     enum { PARTS = 4 };
     static const double nothing[PARTS] = {0}, some[PARTS] = {1, 2, 3, 4};
@@ -275,7 +275,7 @@ static void loads_that_say_nothing_move_no_cuts(MPI_Comm comm)
     free(w);
 }
 
-static void loads_that_are_none_are_refused(MPI_Comm comm)
+MPI_TEST(loads_that_are_none_are_refused)
 {
     static const double negative[] = {1, -1e-9, 1}, undefined[] = {1, 1, NAN}, endless[] = {INFINITY, 1, 1};
     world *w = make_world((problem){.n = 60, .nparts = 3, .now = IN_ORDER});
@@ -288,21 +288,4 @@ static void loads_that_are_none_are_refused(MPI_Comm comm)
     CHECK_EQUAL(feed_back(comm, w, endless, part, &r), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(feed_back(comm, w, differing, part, &r), mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
     free(w);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(repartitioning_moves_little),
-        MPI_TEST(all_ranks_together_bisect_as_well),
-        MPI_TEST(all_ranks_together_cut_the_same_tiles),
-        MPI_TEST(repartitioning_anew_keeps_the_promises),
-        MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
-        MPI_TEST(planes_keep_the_numbers_of_their_grid),
-        MPI_TEST(cells_do_not_depend_on_the_spread),
-        MPI_TEST(measured_loads_move_the_cuts),
-        MPI_TEST(loads_that_say_nothing_move_no_cuts),
-        MPI_TEST(loads_that_are_none_are_refused),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

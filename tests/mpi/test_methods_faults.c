@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stddef.h>
 
-static void methods_that_need_no_arrays_take_none(MPI_Comm comm)
+MPI_TEST(methods_that_need_no_arrays_take_none)
 {
     const int64_t id[3] = {3 * (int64_t)mpi_test_rank(comm), id[0] + 1, id[0] + 2};
     eqp_balance_items items = {.n = 3, .id = id};
@@ -193,7 +193,7 @@ static void check_fault(MPI_Comm comm, const eqp_method *method, const fault *f)
     }
 }
 
-static void faults_on_one_rank_fail_on_all(MPI_Comm comm)
+MPI_TEST(faults_on_one_rank_fail_on_all)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
         for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
@@ -204,9 +204,8 @@ static void faults_on_one_rank_fail_on_all(MPI_Comm comm)
     }
 }
 
-static void every_row_is_found_by_its_name(MPI_Comm comm)
+MPI_TEST(every_row_is_found_by_its_name)
 {
-    (void)comm;
     CHECK(eqp_method_count() >= 5);
     for (int m = 0; m < eqp_method_count(); m++) {
         CHECK(eqp_method_find(eqp_method_at(m)->name) == eqp_method_at(m));
@@ -220,14 +219,4 @@ static void every_row_is_found_by_its_name(MPI_Comm comm)
         CHECK(!eqp_method_assigns(eqp_method_lacking(m)) && eqp_method_find(eqp_method_lacking(m)->name) == NULL);
     }
     CHECK(eqp_method_lacking(-1) == NULL);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(every_row_is_found_by_its_name),
-        MPI_TEST(methods_that_need_no_arrays_take_none),
-        MPI_TEST(faults_on_one_rank_fail_on_all),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

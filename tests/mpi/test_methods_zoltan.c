@@ -126,7 +126,7 @@ static void check_parts(MPI_Comm comm, const line *l)
     CHECK_EQUAL(l->result.within, l->result.imbalance <= l->options.imbalance_tol);
 }
 
-static void bad_answers_are_mended(MPI_Comm comm)
+MPI_TEST(bad_answers_are_mended)
 {
     for (played = HONEST; played <= WARNING; played++) {
         line l;
@@ -148,7 +148,7 @@ static void bad_answers_are_mended(MPI_Comm comm)
     played = HONEST;
 }
 
-static void failures_of_one_rank_are_failures_of_all(MPI_Comm comm)
+MPI_TEST(failures_of_one_rank_are_failures_of_all)
 {
     static const char *const methods[] = {"interaction", "rcb"};
 
@@ -174,7 +174,7 @@ int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_
                        const char *approach, double quality, int64_t most_on_root, int *part);
 
 /* More pins than one rank takes: all ranks partition, and all learn of a failure on one. */
-static void all_ranks_partition_what_is_too_much_for_one(MPI_Comm comm)
+MPI_TEST(all_ranks_partition_what_is_too_much_for_one)
 {
     for (played = HONEST; played < TRICKS; played++) {
         const int fails = played >= FATAL;
@@ -196,7 +196,7 @@ static void all_ranks_partition_what_is_too_much_for_one(MPI_Comm comm)
 
 /* One edge joins every second item; light edges join neighbors. By default Zoltan drops edges with more than a quarter
  * of the items; a partitioner that drops the large edge cuts it. */
-static void large_edges_are_not_dropped(MPI_Comm comm)
+MPI_TEST(large_edges_are_not_dropped)
 {
     const int64_t all = (int64_t)ITEMS * mpi_test_size(comm);
     line l;
@@ -230,7 +230,7 @@ static void large_edges_are_not_dropped(MPI_Comm comm)
 }
 
 /* Numbers that a double holds and a float does not. */
-static void extremes_come_out_right(MPI_Comm comm)
+MPI_TEST(extremes_come_out_right)
 {
     static const double extreme[] = {1e300, 1e-300, 1e39, 1e-46, 0};
     const eqp_method *method;
@@ -259,7 +259,7 @@ static void extremes_come_out_right(MPI_Comm comm)
 }
 
 /* The total weight overflows a double: the same error code on all ranks and no deadlock. */
-static void weights_that_overflow_are_refused(MPI_Comm comm)
+MPI_TEST(weights_that_overflow_are_refused)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
         line l;
@@ -274,7 +274,7 @@ static void weights_that_overflow_are_refused(MPI_Comm comm)
 }
 
 /* One item with nearly all the weight, all weights but one zero, or all points equal. */
-static void lopsided_weights_fill_every_part(MPI_Comm comm)
+MPI_TEST(lopsided_weights_fill_every_part)
 {
     static const char *const methods[] = {"interaction", "rcb", "sfc", "count", "rib", "hypergraph", "metis"};
 
@@ -294,18 +294,4 @@ static void lopsided_weights_fill_every_part(MPI_Comm comm)
             check_parts(comm, &l);
         }
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(bad_answers_are_mended),
-        MPI_TEST(failures_of_one_rank_are_failures_of_all),
-        MPI_TEST(all_ranks_partition_what_is_too_much_for_one),
-        MPI_TEST(large_edges_are_not_dropped),
-        MPI_TEST(extremes_come_out_right),
-        MPI_TEST(lopsided_weights_fill_every_part),
-        MPI_TEST(weights_that_overflow_are_refused),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

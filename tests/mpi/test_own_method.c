@@ -69,7 +69,7 @@ static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
 }
 
 /* Words of calls: every build has sfc, and the message for a missing method names its library. */
-static void words_of_calls_say_what_there_is(MPI_Comm comm)
+MPI_TEST(words_of_calls_say_what_there_is)
 {
     static const struct {
         const char *word, *says;
@@ -84,7 +84,6 @@ static void words_of_calls_say_what_there_is(MPI_Comm comm)
     eqp_message message = {""};
     char says[100];
 
-    (void)comm;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CHECK_EQUAL(eqp_method_read(wrong[i].word, &method, &settings, &message), EQP_ERR_ARGUMENT);
         CHECK(method == NULL && strstr(message.text, wrong[i].says) == message.text);
@@ -103,7 +102,7 @@ static void words_of_calls_say_what_there_is(MPI_Comm comm)
     CHECK(method == eqp_method_find("tensor") && memcmp(&settings, &set, sizeof set) == 0);
 }
 
-static void words_reach_the_method(MPI_Comm comm)
+MPI_TEST(words_reach_the_method)
 {
     static const struct {
         const char *word;
@@ -119,14 +118,13 @@ static void words_reach_the_method(MPI_Comm comm)
     }
 }
 
-static void people_are_told_what_the_row_says(MPI_Comm comm)
+MPI_TEST(people_are_told_what_the_row_says)
 {
     static const char *const name[] = {"at", "axis", "swapped", "split", "maps"};
     eqp_message message = {""};
     eqp_choice choice, *choices = NULL;
     int n = 0;
 
-    (void)comm;
     for (int i = 0; i < 5; i++) {
         const eqp_option *option = eqp_choice_option(&wall, i);
         CHECK(option != NULL && strcmp(option->name, name[i]) == 0 && option->help[0] != '\0');
@@ -144,7 +142,7 @@ static void people_are_told_what_the_row_says(MPI_Comm comm)
 }
 
 /* eqp_balance() checks these values, so the method need not. */
-static void values_are_checked_for_it(MPI_Comm comm)
+MPI_TEST(values_are_checked_for_it)
 {
     const double point[3] = {0.1, 0.1, 0.1}, wrong = 7;
     const int64_t id = mpi_test_rank(comm);
@@ -180,7 +178,7 @@ static int deal(const eqp_balance_items *items, const eqp_balance_options *optio
     return options->seed == 9 ? EQP_ERR_STATE : EQP_OK;
 }
 
-static void a_pure_function_is_a_whole_method(MPI_Comm comm)
+MPI_TEST(a_pure_function_is_a_whole_method)
 {
     const eqp_method row = {.name = "deal",
                             .summary = "runs along x",
@@ -213,14 +211,4 @@ static void a_pure_function_is_a_whole_method(MPI_Comm comm)
     for (int i = 0; i < n; i++) {
         CHECK_EQUAL(part[i], (all - 1 - (int)id[i]) * 3 / all);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(words_of_calls_say_what_there_is),  MPI_TEST(words_reach_the_method),
-        MPI_TEST(people_are_told_what_the_row_says), MPI_TEST(values_are_checked_for_it),
-        MPI_TEST(a_pure_function_is_a_whole_method),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -82,14 +82,14 @@ static void line_up_and_check(MPI_Comm comm, const eqp_work_model *as)
     eqp__survey_release(&survey);
 }
 
-static void owners_come_into_curve_order_and_once(MPI_Comm comm)
+MPI_TEST(owners_come_into_curve_order_and_once)
 {
     line_up_and_check(comm, &model);
     line_up_and_check(comm, &cycle_model);
 }
 
 /* Owners of one interval, of any length, end up on one rank; with all that they had, in curve order. */
-static void owners_of_one_interval_come_to_one_rank(MPI_Comm comm)
+MPI_TEST(owners_of_one_interval_come_to_one_rank)
 {
     const world w = make_world(comm);
     const eqp_survey_detail every = {.heavy = 0.0, .pin_below = UINT64_MAX};
@@ -129,7 +129,7 @@ static void owners_of_one_interval_come_to_one_rank(MPI_Comm comm)
     }
 }
 
-static void a_survey_without_owners_is_one(MPI_Comm comm)
+MPI_TEST(a_survey_without_owners_is_one)
 {
     const eqp_survey_detail detail = {.heavy = 1.0, .pin_below = 7};
     eqp_survey survey = {.n = 0};
@@ -147,7 +147,7 @@ static void a_survey_without_owners_is_one(MPI_Comm comm)
 }
 
 /* Compares the contents of the survey; owners with pins have theirs next to them. */
-static void whole_owners_have_their_pins(MPI_Comm comm)
+MPI_TEST(whole_owners_have_their_pins)
 {
     const world w = make_world(comm);
     const eqp_work_units none = {.units = NULL};
@@ -194,7 +194,7 @@ static int children_around(int64_t all, const uint64_t *key, uint64_t at, int sh
 }
 
 /* Of all owners, wherever they are lined up. */
-static void cells_are_pins_that_weigh_their_branches(MPI_Comm comm)
+MPI_TEST(cells_are_pins_that_weigh_their_branches)
 {
     const world w = make_world(comm);
     const eqp_work_units none = {.units = NULL};
@@ -233,7 +233,7 @@ static void cells_are_pins_that_weigh_their_branches(MPI_Comm comm)
     free(key);
 }
 
-static void totals_say_what_a_survey_keeps(MPI_Comm comm)
+MPI_TEST(totals_say_what_a_survey_keeps)
 {
     const world w = make_world(comm);
     eqp_map_options options = {.method = eqp_method_find("interaction"),
@@ -268,13 +268,4 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(isinf(detail.heavy) && detail.pin_below == 0);
     eqp__survey_release(&survey);
-}
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(owners_of_one_interval_come_to_one_rank),  MPI_TEST(owners_come_into_curve_order_and_once),
-        MPI_TEST(a_survey_without_owners_is_one),           MPI_TEST(whole_owners_have_their_pins),
-        MPI_TEST(cells_are_pins_that_weigh_their_branches), MPI_TEST(totals_say_what_a_survey_keeps),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

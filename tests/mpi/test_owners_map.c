@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#define FAILING_RANKS_MOST 2
 #include "failing_ranks.h"
 #include "owners_world.h"
 
@@ -65,7 +66,7 @@ static double sum_of(MPI_Comm comm, double mine)
 
 /* Every tile of the heavy owner is a unit of its own, with its own pins and weight; light owners are one interaction
  * each. */
-static void every_interaction_can_be_a_unit(MPI_Comm comm)
+MPI_TEST(every_interaction_can_be_a_unit)
 {
     const world w = make_world(comm);
     eqp_owners owners = {.n = 0};
@@ -94,7 +95,7 @@ static void every_interaction_can_be_a_unit(MPI_Comm comm)
 }
 
 /* The literal form of the paper: an owner and the other end of one of its interactions. */
-static void units_can_have_two_pins(MPI_Comm comm)
+MPI_TEST(units_can_have_two_pins)
 {
     const world w = make_world(comm);
     eqp_owners owners = {.n = 0};
@@ -120,7 +121,7 @@ static void units_can_have_two_pins(MPI_Comm comm)
     eqp__owners_free(&owners);
 }
 
-static void too_many_interactions_are_no_units(MPI_Comm comm)
+MPI_TEST(too_many_interactions_are_no_units)
 {
     const int64_t each = (int64_t)1 << 20;
     eqp_owners owners = {.n = 0};
@@ -157,7 +158,7 @@ static int make_map(MPI_Comm comm, const char *method, const eqp_map *old, bool 
     return code;
 }
 
-static void whole_owners_have_one_rank(MPI_Comm comm)
+MPI_TEST(whole_owners_have_one_rank)
 {
     const world w = make_world(comm);
     double load = 0, largest = 0, all = 0;
@@ -183,7 +184,7 @@ static void whole_owners_have_one_rank(MPI_Comm comm)
 }
 
 /* A wrong number of verdicts on any rank is an internal error; then no rank gets a map. */
-static void every_home_must_get_a_placement(MPI_Comm comm)
+MPI_TEST(every_home_must_get_a_placement)
 {
     const world w = make_world(comm);
     result made;
@@ -258,7 +259,7 @@ static void check_entries(MPI_Comm comm, const char *method)
     result_free(&made);
 }
 
-static void split_owners_have_an_entry_each(MPI_Comm comm)
+MPI_TEST(split_owners_have_an_entry_each)
 {
     check_entries(comm, "interaction");
     check_entries(comm, "interaction:full");
@@ -267,7 +268,7 @@ static void split_owners_have_an_entry_each(MPI_Comm comm)
 }
 
 /* The present map is where a method starts from that keeps it: the tags say who computes now. */
-static void parts_that_are_kept_are_those_of_the_old_map(MPI_Comm comm)
+MPI_TEST(parts_that_are_kept_are_those_of_the_old_map)
 {
     const world w = make_world(comm);
     eqp_map *old = NULL;
@@ -294,30 +295,14 @@ static int without_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(maps_are_made_on_all_ranks_or_on_none)
 {
     char sfc[] = "sfc", interaction[] = "interaction", full[] = "interaction:full", two[] = "interaction:pins=2",
          hypergraph[] = "hypergraph";
 
-    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
-        CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
-        CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
-        CHECK(failing_ranks_check(comm, without_memory, full) > mpi_test_size(comm));
-        CHECK(failing_ranks_check(comm, without_memory, two) > mpi_test_size(comm));
-        CHECK(failing_ranks_check(comm, without_memory, hypergraph) > mpi_test_size(comm));
-    }
-}
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(whole_owners_have_one_rank),
-        MPI_TEST(every_home_must_get_a_placement),
-        MPI_TEST(every_interaction_can_be_a_unit),
-        MPI_TEST(units_can_have_two_pins),
-        MPI_TEST(too_many_interactions_are_no_units),
-        MPI_TEST(split_owners_have_an_entry_each),
-        MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
-        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+    CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, without_memory, full) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, without_memory, two) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, without_memory, hypergraph) > mpi_test_size(comm));
 }

@@ -12,7 +12,7 @@ static uint64_t bits_of(int64_t a, int64_t b)
     return eqp_random_bits(5, (uint64_t)a, (uint64_t)b);
 }
 
-static void all_well_is_agreed(MPI_Comm comm)
+MPI_TEST(all_well_is_agreed)
 {
     eqp_message message = {"mine"};
 
@@ -21,7 +21,7 @@ static void all_well_is_agreed(MPI_Comm comm)
     CHECK_EQUAL(eqp_agree(comm, EQP_OK, NULL), EQP_OK);
 }
 
-static void the_lowest_failing_rank_speaks_for_all(MPI_Comm comm)
+MPI_TEST(the_lowest_failing_rank_speaks_for_all)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
 
@@ -40,7 +40,7 @@ static void the_lowest_failing_rank_speaks_for_all(MPI_Comm comm)
     CHECK_EQUAL(eqp_agree(comm, rank == size - 1 ? EQP_ERR_REMOTE : EQP_OK, NULL), EQP_ERR_REMOTE);
 }
 
-static void a_number_that_differs_is_found(MPI_Comm comm)
+MPI_TEST(a_number_that_differs_is_found)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
 
@@ -51,7 +51,7 @@ static void a_number_that_differs_is_found(MPI_Comm comm)
     CHECK_EQUAL(eqp_agree_same(comm, rank == 0 ? INT64_MIN : 0), size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
 }
 
-static void scans_add_what_lies_before(MPI_Comm comm)
+MPI_TEST(scans_add_what_lies_before)
 {
     int64_t rank = mpi_test_rank(comm), size = mpi_test_size(comm), before = -1, total = -1;
 
@@ -64,7 +64,7 @@ static void scans_add_what_lies_before(MPI_Comm comm)
     CHECK(size == 1 || before == -7);
 }
 
-static void sums_have_the_same_bits_everywhere(MPI_Comm comm)
+MPI_TEST(sums_have_the_same_bits_everywhere)
 {
     enum { N = 37 };
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -193,7 +193,7 @@ static void send_and_return(MPI_Comm comm, int pattern, size_t bytes)
     free(recv);
 }
 
-static void elements_arrive_in_order_and_return(MPI_Comm comm)
+MPI_TEST(elements_arrive_in_order_and_return)
 {
     for (int pattern = 0; pattern < LONG_MESSAGES; pattern++) {
         for (size_t bytes = 1; bytes <= 24; bytes += 7) {
@@ -203,7 +203,7 @@ static void elements_arrive_in_order_and_return(MPI_Comm comm)
     send_and_return(comm, LONG_MESSAGES, 5);
 }
 
-static void gathered_arrays_lie_in_rank_order(MPI_Comm comm)
+MPI_TEST(gathered_arrays_lie_in_rank_order)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     int64_t *count = mpi_test_alloc(size, sizeof *count), total = 0, nall = -1, *records = NULL;
@@ -234,7 +234,7 @@ static void gathered_arrays_lie_in_rank_order(MPI_Comm comm)
 }
 
 /* Of numbers of both signs, tiny and huge; sums of few integers are exact. */
-static void meetings_find_sums_and_minima(MPI_Comm comm)
+MPI_TEST(meetings_find_sums_and_minima)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
     double low[4] = {rank - 1.5, -1e-300 * rank, 1e300 / (rank + 1), -0.0}, sum[2] = {1.0 / (rank + 1), -rank},
@@ -255,7 +255,7 @@ static void meetings_find_sums_and_minima(MPI_Comm comm)
 }
 
 /* Arrays that grow and shrink from call to call; a rank that has failed. */
-static void gatherers_grow_with_what_comes(MPI_Comm comm)
+MPI_TEST(gatherers_grow_with_what_comes)
 {
     static const int64_t longest[] = {0, 3, 1, 200, 0, 7};
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm), last = rank == size - 1;
@@ -284,7 +284,7 @@ static void gatherers_grow_with_what_comes(MPI_Comm comm)
     eqp_gatherer_free(gatherer);
 }
 
-static void records_that_cannot_travel_change_nothing(MPI_Comm comm)
+MPI_TEST(records_that_cannot_travel_change_nothing)
 {
     int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1, dest[2] = {0, last ? mpi_test_size(comm) : 0};
     int64_t value[2] = {1, 2}, n = -5;
@@ -297,7 +297,7 @@ static void records_that_cannot_travel_change_nothing(MPI_Comm comm)
     CHECK(n == -5 && got == value);
 }
 
-static void keys_are_dealt_evenly_and_in_order(MPI_Comm comm)
+MPI_TEST(keys_are_dealt_evenly_and_in_order)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm), dest[12];
     uint64_t key[12];
@@ -330,7 +330,7 @@ static void keys_are_dealt_evenly_and_in_order(MPI_Comm comm)
     free(count);
 }
 
-static void loads_are_those_of_all_items(MPI_Comm comm)
+MPI_TEST(loads_are_those_of_all_items)
 {
     enum { PARTS = 5, EACH = 20 };
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm), part[EACH];
@@ -437,7 +437,7 @@ static void check_key_cuts(MPI_Comm comm, int kind, const double *share)
     }
 }
 
-static void key_cuts_are_the_nearest_and_the_same_for_any_ranks(MPI_Comm comm)
+MPI_TEST(key_cuts_are_the_nearest_and_the_same_for_any_ranks)
 {
     const double share[KEY_PARTS] = {0.05, 0.3, 0.15, 0.1, 0.2, 0.2};
 
@@ -447,7 +447,7 @@ static void key_cuts_are_the_nearest_and_the_same_for_any_ranks(MPI_Comm comm)
     }
 }
 
-static void key_cuts_follow_weights(MPI_Comm comm)
+MPI_TEST(key_cuts_follow_weights)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     uint64_t key[10], cut[4];
@@ -468,25 +468,4 @@ static void key_cuts_follow_weights(MPI_Comm comm)
     CHECK_EQUAL(eqp_key_cuts(comm, 10, key, zero, 2, NULL, cut), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_key_cuts(comm, 0, NULL, NULL, rank == 0 ? 3 : 2, NULL, cut), size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
     CHECK_EQUAL(eqp_key_cuts(comm, 0, NULL, NULL, 0, NULL, cut), EQP_ERR_ARGUMENT);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(all_well_is_agreed),
-        MPI_TEST(the_lowest_failing_rank_speaks_for_all),
-        MPI_TEST(a_number_that_differs_is_found),
-        MPI_TEST(scans_add_what_lies_before),
-        MPI_TEST(sums_have_the_same_bits_everywhere),
-        MPI_TEST(elements_arrive_in_order_and_return),
-        MPI_TEST(gathered_arrays_lie_in_rank_order),
-        MPI_TEST(meetings_find_sums_and_minima),
-        MPI_TEST(gatherers_grow_with_what_comes),
-        MPI_TEST(records_that_cannot_travel_change_nothing),
-        MPI_TEST(keys_are_dealt_evenly_and_in_order),
-        MPI_TEST(loads_are_those_of_all_items),
-        MPI_TEST(key_cuts_are_the_nearest_and_the_same_for_any_ranks),
-        MPI_TEST(key_cuts_follow_weights),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -238,7 +238,7 @@ static void check_method(MPI_Comm comm, const eqp_method *method, layout is, int
     }
 }
 
-static void parts_balance_wherever_the_items_lie(MPI_Comm comm)
+MPI_TEST(parts_balance_wherever_the_items_lie)
 {
     const int nparts[] = {5, 8, mpi_test_size(comm)};
     const eqp_method *method;
@@ -251,7 +251,7 @@ static void parts_balance_wherever_the_items_lie(MPI_Comm comm)
     }
 }
 
-static void few_items_and_odd_places(MPI_Comm comm)
+MPI_TEST(few_items_and_odd_places)
 {
     const int n[] = {0, 1, 2, 6};
     const eqp_method *method;
@@ -265,7 +265,7 @@ static void few_items_and_odd_places(MPI_Comm comm)
 }
 
 /* Scaling by powers of two does not change the parts; extreme coordinates still give valid ones. */
-static void places_of_any_size_get_the_same_parts(MPI_Comm comm)
+MPI_TEST(places_of_any_size_get_the_same_parts)
 {
     const double scale[] = {0x1p+990, 0x1p-900};
     const layout odd[] = {{.n = 60, .scale = 1e308, .spoilt = -1.7e308}, /* the widest possible cube */
@@ -293,7 +293,7 @@ static void places_of_any_size_get_the_same_parts(MPI_Comm comm)
 }
 
 /* Without part_now, items belong to the part of their rank. */
-static void items_are_at_home_where_they_lie(MPI_Comm comm)
+MPI_TEST(items_are_at_home_where_they_lie)
 {
     static items t;
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -330,7 +330,7 @@ static void check_refused(MPI_Comm comm, const char *name, const layout *is, int
     CHECK(strncmp(message.text, "balance: ", 9) == 0 && strcmp(message.text, text) == 0);
 }
 
-static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
+MPI_TEST(what_cannot_be_is_refused_everywhere)
 {
     const double no_place[] = {NAN, INFINITY, -INFINITY}, no_weight[] = {-1, NAN, INFINITY};
 
@@ -352,7 +352,7 @@ static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
 }
 
 /* The order does not depend on the distribution of items; a column that returns equals the one sent. */
-static void columns_follow_the_curve_and_come_back(MPI_Comm comm)
+MPI_TEST(columns_follow_the_curve_and_come_back)
 {
     static items t;
     int first[ITEMS] = {0}, all[ITEMS], back[ITEMS];
@@ -408,7 +408,7 @@ static void check_places(const layout *is, int nparts, const int *part, const eq
     }
 }
 
-static void places_belong_to_the_parts_of_their_items(MPI_Comm comm)
+MPI_TEST(places_belong_to_the_parts_of_their_items)
 {
     static const char *const methods[] = {"sfc", "rcb", "count", "tensor"};
     static const int counts[] = {1, 5, 8, 64};
@@ -435,7 +435,7 @@ static void places_belong_to_the_parts_of_their_items(MPI_Comm comm)
     }
 }
 
-static void what_no_walls_tell_apart_is_refused(MPI_Comm comm)
+MPI_TEST(what_no_walls_tell_apart_is_refused)
 {
     static items t;
     eqp_regions *regions = NULL;
@@ -495,18 +495,16 @@ static int without_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(a_call_fails_on_all_ranks_or_on_none)
 {
-    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) { /* more ranks fail at the same places */
-        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
-        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("tensor")) > 0);
-        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("voronoi")) > 0);
-        CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
-    }
+    CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
+    CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("tensor")) > 0);
+    CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("voronoi")) > 0);
+    CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
 }
 
 /* Every fifth item also has work in the second phase. Parts are even for any distribution, weighted or not. */
-static void loads_of_phases_follow_their_items(MPI_Comm comm)
+MPI_TEST(loads_of_phases_follow_their_items)
 {
     enum { PARTS = 4, PHASES = 2 };
     static const double times[PHASES] = {1, 3};
@@ -549,16 +547,4 @@ static void loads_of_phases_follow_their_items(MPI_Comm comm)
         }
         CHECK(memcmp(first, part, sizeof first) == 0);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(parts_balance_wherever_the_items_lie),   MPI_TEST(few_items_and_odd_places),
-        MPI_TEST(places_of_any_size_get_the_same_parts),  MPI_TEST(items_are_at_home_where_they_lie),
-        MPI_TEST(columns_follow_the_curve_and_come_back), MPI_TEST(places_belong_to_the_parts_of_their_items),
-        MPI_TEST(what_no_walls_tell_apart_is_refused),    MPI_TEST(what_cannot_be_is_refused_everywhere),
-        MPI_TEST(a_call_fails_on_all_ranks_or_on_none),   MPI_TEST(loads_of_phases_follow_their_items),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -53,7 +53,7 @@ static long count(MPI_Comm comm, const char *name, bool bare)
     return counted_blocking + counted_others - before;
 }
 
-static void parts_cost_few_calls_on_any_ranks(MPI_Comm comm)
+MPI_TEST(parts_cost_few_calls_on_any_ranks)
 {
     static const struct {
         const char *name;
@@ -75,7 +75,7 @@ static void parts_cost_few_calls_on_any_ranks(MPI_Comm comm)
 }
 
 /* An order takes few calls, and ranks get about equally many items although not all keys are exchanged. */
-static void an_order_costs_few_calls(MPI_Comm comm)
+MPI_TEST(an_order_costs_few_calls)
 {
     static items t;
     eqp_point_order *order = NULL;
@@ -92,11 +92,4 @@ static void an_order_costs_few_calls(MPI_Comm comm)
     CHECK(counted_blocking + counted_others - before <= 10);
     free(weight);
     eqp_point_order_free(order);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {MPI_TEST(parts_cost_few_calls_on_any_ranks), MPI_TEST(an_order_costs_few_calls)};
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

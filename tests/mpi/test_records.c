@@ -105,7 +105,7 @@ static void check_cut(int kind, bool weighs, int nparts, const int *part)
     CHECK_NEAR(most, best, 1e-9);
 }
 
-static void own_keys_are_cut_at_their_best_for_any_ranks(MPI_Comm comm)
+MPI_TEST(own_keys_are_cut_at_their_best_for_any_ranks)
 {
     for (int kind = 0; kind < 4; kind++) {
         for (int weighs = 0; weighs < 2; weighs++) {
@@ -120,7 +120,7 @@ static void own_keys_are_cut_at_their_best_for_any_ranks(MPI_Comm comm)
     }
 }
 
-static void keys_that_cannot_be_are_refused_everywhere(MPI_Comm comm)
+MPI_TEST(keys_that_cannot_be_are_refused_everywhere)
 {
     const bool odd = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
     const uint64_t key[2] = {odd ? UINT64_MAX : 3, 4}, good[2] = {1, 2};
@@ -166,7 +166,7 @@ static eqp_points points_of(int64_t n, const atom *atoms)
     return (eqp_points){.n = n, .x = atoms[0].x, .stride = sizeof *atoms};
 }
 
-static void items_follow_their_parts_in_one_call(MPI_Comm comm)
+MPI_TEST(items_follow_their_parts_in_one_call)
 {
     static atom atoms[ITEMS];
     static float charge[ITEMS];
@@ -259,7 +259,7 @@ static void check_mistake(MPI_Comm comm, enum mistake mistake, bool contents)
     CHECK(mistake != LOST_AND_DOUBLED || strstr(message.text, "not the same") != NULL);
 }
 
-static void records_that_are_lost_doubled_or_changed_are_found(MPI_Comm comm)
+MPI_TEST(records_that_are_lost_doubled_or_changed_are_found)
 {
     uint64_t sum[2] = {0, 0};
     const int64_t id = 1;
@@ -299,21 +299,7 @@ static int without_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void calls_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(calls_fail_on_all_ranks_or_on_none)
 {
-    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) {
-        CHECK(failing_ranks_check(comm, without_memory, NULL) > 0);
-    }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(own_keys_are_cut_at_their_best_for_any_ranks),
-        MPI_TEST(keys_that_cannot_be_are_refused_everywhere),
-        MPI_TEST(items_follow_their_parts_in_one_call),
-        MPI_TEST(records_that_are_lost_doubled_or_changed_are_found),
-        MPI_TEST(calls_fail_on_all_ranks_or_on_none),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    CHECK(failing_ranks_check(comm, without_memory, NULL) > 0);
 }

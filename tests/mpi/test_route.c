@@ -275,7 +275,7 @@ static void travel_by(MPI_Comm comm, const eqp_exchange_plan *plan, int kinds, s
     }
 }
 
-static void every_plan_brings_blocks_there_and_sums_back(MPI_Comm comm)
+MPI_TEST(every_plan_brings_blocks_there_and_sums_back)
 {
     static const int broadcast[] = {0, 1, 4};
 
@@ -287,7 +287,7 @@ static void every_plan_brings_blocks_there_and_sums_back(MPI_Comm comm)
     }
 }
 
-static void nodes_share_what_arrives(MPI_Comm comm)
+MPI_TEST(nodes_share_what_arrives)
 {
     static const eqp_exchange_plan plans[] = {
         {EQP_STAGES_DIRECT, 0, 2}, {EQP_STAGES_LOG, 2, 2}, {EQP_STAGES_TWO, 4, 4}, {EQP_STAGES_DIRECT, 1, 8}};
@@ -297,7 +297,7 @@ static void nodes_share_what_arrives(MPI_Comm comm)
     }
 }
 
-static void large_messages_travel_in_pieces(MPI_Comm comm)
+MPI_TEST(large_messages_travel_in_pieces)
 {
     static const eqp_exchange_plan plans[] = {{EQP_STAGES_TWO, 0, 1}, {EQP_STAGES_LOG, 3, 1}, {EQP_STAGES_LOG, 2, 2}};
 
@@ -307,7 +307,7 @@ static void large_messages_travel_in_pieces(MPI_Comm comm)
 }
 
 /* Two trips at once, and routes that are made meanwhile. */
-static void routes_of_different_communicators_travel_at_once(MPI_Comm comm)
+MPI_TEST(routes_of_different_communicators_travel_at_once)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
     MPI_Comm other = MPI_COMM_NULL;
@@ -365,7 +365,7 @@ static void sum_fractions(MPI_Comm comm, const eqp_exchange_plan *plan, double *
     eqp_route_free(route);
 }
 
-static void sums_have_the_same_bits_again(MPI_Comm comm)
+MPI_TEST(sums_have_the_same_bits_again)
 {
     static const eqp_exchange_plan plans[] = {
         {EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_TWO, 0, 1}, {EQP_STAGES_LOG, 0, 2}};
@@ -395,7 +395,7 @@ static eqp_route_blocks ring_blocks(MPI_Comm comm, ring *r)
 }
 
 /* test_disagree_messages.c has what one rank alone passes. */
-static void plans_are_fitted_to_the_ranks(MPI_Comm comm)
+MPI_TEST(plans_are_fitted_to_the_ranks)
 {
     const int size = mpi_test_size(comm);
     eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, size + 1};
@@ -411,7 +411,7 @@ static void plans_are_fitted_to_the_ranks(MPI_Comm comm)
 }
 
 /* A failed rank passes its code to the call that all ranks make. */
-static void codes_travel_with_blocks_and_trips(MPI_Comm comm)
+MPI_TEST(codes_travel_with_blocks_and_trips)
 {
     static const eqp_exchange_plan plans[] = {{EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_LOG, 1, 1}};
     const int size = mpi_test_size(comm), last = mpi_test_rank(comm) == size - 1;
@@ -440,7 +440,7 @@ static void codes_travel_with_blocks_and_trips(MPI_Comm comm)
     }
 }
 
-static void calls_out_of_turn_are_refused(MPI_Comm comm)
+MPI_TEST(calls_out_of_turn_are_refused)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
     const int size = mpi_test_size(comm), left = (mpi_test_rank(comm) + size - 1) % size;
@@ -475,20 +475,4 @@ static void calls_out_of_turn_are_refused(MPI_Comm comm)
     CHECK_EQUAL(sum, size == 1 ? 0 : (mpi_test_rank(comm) + 1) % size);
     eqp_route_free(route);
     eqp_route_free(NULL);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(every_plan_brings_blocks_there_and_sums_back),
-        MPI_TEST(nodes_share_what_arrives),
-        MPI_TEST(large_messages_travel_in_pieces),
-        MPI_TEST(routes_of_different_communicators_travel_at_once),
-        MPI_TEST(sums_have_the_same_bits_again),
-        MPI_TEST(plans_are_fitted_to_the_ranks),
-        MPI_TEST(codes_travel_with_blocks_and_trips),
-        MPI_TEST(calls_out_of_turn_are_refused),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

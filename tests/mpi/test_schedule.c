@@ -75,6 +75,17 @@ static void check_once(MPI_Comm comm, body *b)
 
 static eqp_loop_engine engine; /* of all loops of a test */
 
+#define BOTH_ENGINES(test)                                                                                             \
+    static void test##_by_engine(MPI_Comm comm);                                                                       \
+    MPI_TEST(test)                                                                                                     \
+    {                                                                                                                  \
+        engine = EQP_LOOP_ONE_SIDED;                                                                                   \
+        test##_by_engine(comm);                                                                                        \
+        engine = EQP_LOOP_MASTER;                                                                                      \
+        test##_by_engine(comm);                                                                                        \
+    }                                                                                                                  \
+    static void test##_by_engine(MPI_Comm comm)
+
 static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_loop_options *options)
 {
     const eqp_loop_options defaults = eqp_loop_options_defaults();
@@ -110,7 +121,7 @@ static eqp_loop_result run(MPI_Comm comm, eqp_loop *loop, body *b)
     return mine;
 }
 
-static void every_method_computes_every_iteration_once(MPI_Comm comm)
+BOTH_ENGINES(every_method_computes_every_iteration_once)
 {
     const int nranks = mpi_test_size(comm);
     const int64_t sizes[] = {0, 1, nranks - 1, nranks, 1003};
@@ -130,7 +141,7 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
 }
 
 /* One rank is slow or late: each other rank computes more than it. */
-static void ranks_that_stall_lose_nothing(MPI_Comm comm)
+BOTH_ENGINES(ranks_that_stall_lose_nothing)
 {
     static const char *const names[] = {"self", "guided", "awf-c", "adaptive-factoring", "fractiling"};
     const int nranks = mpi_test_size(comm);
@@ -151,7 +162,7 @@ static void ranks_that_stall_lose_nothing(MPI_Comm comm)
 
 /* Static chunks, one of them slow: its rank gives away iterations not begun. If one-sided operations are messages, each
  * takes the time of several pieces, so there are many pieces. */
-static void overrun_chunks_are_given_away(MPI_Comm comm)
+BOTH_ENGINES(overrun_chunks_are_given_away)
 {
     enum { EACH = 200 };
     const int nranks = mpi_test_size(comm);
@@ -176,7 +187,7 @@ static void overrun_chunks_are_given_away(MPI_Comm comm)
 }
 
 /* Ranks steal from each other repeatedly: chunks are cut, and their ends cut again. */
-static void what_is_taken_is_given_away_again(MPI_Comm comm)
+BOTH_ENGINES(what_is_taken_is_given_away_again)
 {
     const int nranks = mpi_test_size(comm);
 
@@ -196,7 +207,7 @@ static void what_is_taken_is_given_away_again(MPI_Comm comm)
 }
 
 /* The slow rank fails while all other ranks wait for its iterations. */
-static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
+BOTH_ENGINES(who_waits_for_more_hears_of_a_failure)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_MPI};
     const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true, .grain = 1};
@@ -219,7 +230,7 @@ static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
 }
 
 /* Data come from the owner and results return to it, whichever rank computes. */
-static void data_travel_and_results_return(MPI_Comm comm)
+BOTH_ENGINES(data_travel_and_results_return)
 {
     const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
                                       .data_bytes = sizeof(int64_t),
@@ -264,7 +275,7 @@ static int compute_large(void *user, int64_t first, int64_t count, const void *d
     return EQP_OK;
 }
 
-static void large_data_travel_in_pieces(MPI_Comm comm)
+BOTH_ENGINES(large_data_travel_in_pieces)
 {
     size_t size = 700001;
     const eqp_loop_options options = {
@@ -309,7 +320,7 @@ static double clock_stands(void *user)
     return 3.0;
 }
 
-static void bad_clocks_lose_nothing(MPI_Comm comm)
+BOTH_ENGINES(bad_clocks_lose_nothing)
 {
     double (*const clocks[])(void *) = {clock_backwards, clock_nowhere, clock_stands};
 
@@ -345,7 +356,7 @@ static int compute_by_rank(void *user, int64_t first, int64_t count, const void 
     return EQP_OK;
 }
 
-static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
+BOTH_ENGINES(speeds_are_learnt_from_time_steps)
 {
     const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = {told_clock, &told_seconds}};
     int rank = mpi_test_rank(comm);
@@ -372,7 +383,7 @@ static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
     eqp_loop_free(loop);
 }
 
-static void failures_reach_all_ranks(MPI_Comm comm)
+BOTH_ENGINES(failures_reach_all_ranks)
 {
     const eqp_schedule_chunk part = eqp_schedule_part(100, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t data[100], result[100];
@@ -405,7 +416,7 @@ static void failures_reach_all_ranks(MPI_Comm comm)
 }
 
 /* Sizes that no engine takes; test_disagree_objects.c has what one rank alone passes. */
-static void bad_arguments_are_refused_by_all(MPI_Comm comm)
+MPI_TEST(bad_arguments_are_refused_by_all)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
     const eqp_schedule_method copy = *self;
@@ -424,52 +435,4 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[1], &loop), EQP_ERR_OVERFLOW);
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[2], &loop), EQP_ERR_ARGUMENT);
     CHECK(loop == NULL);
-}
-
-#define BY_MASTER(test)                                                                                                \
-    static void test##_by_master(MPI_Comm comm)                                                                        \
-    {                                                                                                                  \
-        engine = EQP_LOOP_MASTER;                                                                                      \
-        test(comm);                                                                                                    \
-        engine = EQP_LOOP_ONE_SIDED;                                                                                   \
-    }
-
-BY_MASTER(every_method_computes_every_iteration_once)
-BY_MASTER(ranks_that_stall_lose_nothing)
-BY_MASTER(overrun_chunks_are_given_away)
-BY_MASTER(what_is_taken_is_given_away_again)
-BY_MASTER(who_waits_for_more_hears_of_a_failure)
-BY_MASTER(data_travel_and_results_return)
-BY_MASTER(large_data_travel_in_pieces)
-BY_MASTER(bad_clocks_lose_nothing)
-BY_MASTER(speeds_are_learnt_from_time_steps)
-BY_MASTER(failures_reach_all_ranks)
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(every_method_computes_every_iteration_once),
-        MPI_TEST(every_method_computes_every_iteration_once_by_master),
-        MPI_TEST(ranks_that_stall_lose_nothing),
-        MPI_TEST(ranks_that_stall_lose_nothing_by_master),
-        MPI_TEST(overrun_chunks_are_given_away),
-        MPI_TEST(overrun_chunks_are_given_away_by_master),
-        MPI_TEST(what_is_taken_is_given_away_again),
-        MPI_TEST(what_is_taken_is_given_away_again_by_master),
-        MPI_TEST(who_waits_for_more_hears_of_a_failure),
-        MPI_TEST(who_waits_for_more_hears_of_a_failure_by_master),
-        MPI_TEST(data_travel_and_results_return),
-        MPI_TEST(data_travel_and_results_return_by_master),
-        MPI_TEST(large_data_travel_in_pieces),
-        MPI_TEST(large_data_travel_in_pieces_by_master),
-        MPI_TEST(bad_clocks_lose_nothing),
-        MPI_TEST(bad_clocks_lose_nothing_by_master),
-        MPI_TEST(speeds_are_learnt_from_time_steps),
-        MPI_TEST(speeds_are_learnt_from_time_steps_by_master),
-        MPI_TEST(failures_reach_all_ranks),
-        MPI_TEST(failures_reach_all_ranks_by_master),
-        MPI_TEST(bad_arguments_are_refused_by_all),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

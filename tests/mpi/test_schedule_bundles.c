@@ -7,7 +7,7 @@
 
 #include <equipoise/more/random.h>
 
-static void every_method_computes_every_iteration_once(MPI_Comm comm)
+MPI_TEST(every_method_computes_every_iteration_once)
 {
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
 
@@ -38,7 +38,7 @@ static int draw(uint64_t *at, int n)
 }
 
 /* Random methods, parts, bundles, sleeping ranks, failing ranks. */
-static void random_loops_lose_nothing(MPI_Comm comm)
+MPI_TEST(random_loops_lose_nothing)
 {
     const int nranks = mpi_test_size(comm), tries = nranks > 7 ? 12 : 40;
     uint64_t at = 0;
@@ -72,7 +72,7 @@ static void random_loops_lose_nothing(MPI_Comm comm)
     }
 }
 
-static void parts_are_what_ranks_say(MPI_Comm comm)
+MPI_TEST(parts_are_what_ranks_say)
 {
     const int nranks = mpi_test_size(comm);
     int64_t first = 0;
@@ -92,7 +92,7 @@ static void parts_are_what_ranks_say(MPI_Comm comm)
 }
 
 /* Other ranks compute for a rank that is slow or has all the work. */
-static void slow_ranks_are_helped(MPI_Comm comm)
+MPI_TEST(slow_ranks_are_helped)
 {
     static const char *const names[] = {"self", "guided", "factoring", "awf-c", "adaptive-factoring", "fractiling"};
     const int nranks = mpi_test_size(comm);
@@ -118,7 +118,7 @@ static void slow_ranks_are_helped(MPI_Comm comm)
     }
 }
 
-static void static_parts_are_one_chunk_each(MPI_Comm comm)
+MPI_TEST(static_parts_are_one_chunk_each)
 {
     eqp_loop_result mine;
     body b;
@@ -134,7 +134,7 @@ static void static_parts_are_one_chunk_each(MPI_Comm comm)
 }
 
 /* With `yield` even static chunks are divided; each bundle is computed as it was packed (compute_away sees to that). */
-static void own_chunks_are_given_away_in_mid_chunk(MPI_Comm comm)
+MPI_TEST(own_chunks_are_given_away_in_mid_chunk)
 {
     const int nranks = mpi_test_size(comm);
 
@@ -152,7 +152,7 @@ static void own_chunks_are_given_away_in_mid_chunk(MPI_Comm comm)
 }
 
 /* Sizes from eager messages to ones that need a rendezvous. */
-static void bundles_have_any_size(MPI_Comm comm)
+MPI_TEST(bundles_have_any_size)
 {
     static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 3 << 20};
     const int nranks = mpi_test_size(comm);
@@ -191,7 +191,7 @@ static int compute_away_by_rank(void *user, int owner, int64_t first, int64_t co
 }
 
 /* Every rank starts with its own part, so all are measured, also with parts of other sizes. */
-static void speeds_outlive_the_parts(MPI_Comm comm)
+MPI_TEST(speeds_outlive_the_parts)
 {
     static const eqp_loop_bundles timed = {pack, compute_away_by_rank, take};
     const int nranks = mpi_test_size(comm);
@@ -220,20 +220,4 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
         CHECK_NEAR(eqp_loop_weight(b.loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
     body_end(&b);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(every_method_computes_every_iteration_once),
-        MPI_TEST(random_loops_lose_nothing),
-        MPI_TEST(parts_are_what_ranks_say),
-        MPI_TEST(slow_ranks_are_helped),
-        MPI_TEST(static_parts_are_one_chunk_each),
-        MPI_TEST(own_chunks_are_given_away_in_mid_chunk),
-        MPI_TEST(bundles_have_any_size),
-        MPI_TEST(speeds_outlive_the_parts),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

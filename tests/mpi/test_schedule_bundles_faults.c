@@ -24,7 +24,7 @@ static void check_failure(MPI_Comm comm, body *b, int expected)
 }
 
 /* The owner of all work is slow; every helper fails. */
-static void failures_reach_all_ranks(MPI_Comm comm)
+MPI_TEST(failures_reach_all_ranks)
 {
     static const char *const names[] = {"self", "static", "awf-b", "fractiling"};
     const int nranks = mpi_test_size(comm);
@@ -50,7 +50,7 @@ static void failures_reach_all_ranks(MPI_Comm comm)
 
 /* Ranks fail with different codes, and the code of the lowest is returned. A rank that arrives after a failure gets no
  * work and so does not fail. */
-static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
+MPI_TEST(the_lowest_failing_rank_is_heard)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
     body b;
@@ -73,7 +73,7 @@ static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
 }
 
 /* Bundles that are NULL, empty, or larger than a message can be: nothing is read from them. */
-static void bundles_that_are_none_are_refused(MPI_Comm comm)
+MPI_TEST(bundles_that_are_none_are_refused)
 {
     static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};
     const int nranks = mpi_test_size(comm);
@@ -108,7 +108,7 @@ static double clock_nowhere(void *user)
     return NAN;
 }
 
-static void bad_clocks_lose_nothing(MPI_Comm comm)
+MPI_TEST(bad_clocks_lose_nothing)
 {
     double (*const clocks[])(void *) = {clock_backwards, clock_nowhere};
 
@@ -127,7 +127,7 @@ static void bad_clocks_lose_nothing(MPI_Comm comm)
     }
 }
 
-static void bundles_and_arrays_exclude_each_other(MPI_Comm comm)
+MPI_TEST(bundles_and_arrays_exclude_each_other)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
     const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
@@ -147,17 +147,4 @@ static void bundles_and_arrays_exclude_each_other(MPI_Comm comm)
     CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
     eqp_loop_free(loop);
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(failures_reach_all_ranks),
-        MPI_TEST(the_lowest_failing_rank_is_heard),
-        MPI_TEST(bundles_that_are_none_are_refused),
-        MPI_TEST(bad_clocks_lose_nothing),
-        MPI_TEST(bundles_and_arrays_exclude_each_other),
-    };
-
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

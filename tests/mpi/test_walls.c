@@ -126,7 +126,7 @@ static double imbalance_of(MPI_Comm comm, const items *t, const eqp_regions *reg
     return sum > 0 ? most * nparts / sum - 1 : 0;
 }
 
-static void boxes_meet_face_to_face(MPI_Comm comm)
+MPI_TEST(boxes_meet_face_to_face)
 {
     static const char *const methods[] = {"tensor", "rcb", "tiles"};
     static const int counts[] = {1, 6, 8, 12, 60};
@@ -162,7 +162,7 @@ static void boxes_meet_face_to_face(MPI_Comm comm)
 }
 
 /* The part at x = 0, y = 0 and the two next to it along z have the larger shares. */
-static void shares_have_the_numbers_of_the_grid(MPI_Comm comm)
+MPI_TEST(shares_have_the_numbers_of_the_grid)
 {
     static const double share[8] = {0.25, 0.25, 0.083, 0.083, 0.0835, 0.0835, 0.0835, 0.0835};
     static items t;
@@ -191,7 +191,7 @@ static void shares_have_the_numbers_of_the_grid(MPI_Comm comm)
     eqp_regions_free(regions);
 }
 
-static void without_items_parts_are_alike(MPI_Comm comm)
+MPI_TEST(without_items_parts_are_alike)
 {
     static items t;
     eqp_message message = {""};
@@ -207,7 +207,7 @@ static void without_items_parts_are_alike(MPI_Comm comm)
     eqp_regions_free(regions);
 }
 
-static void what_has_no_walls_is_refused_with_the_reason(MPI_Comm comm)
+MPI_TEST(what_has_no_walls_is_refused_with_the_reason)
 {
     static items t;
     eqp_message message = {""};
@@ -254,7 +254,7 @@ static void check_flat(MPI_Comm comm, items *t, const char *name)
     }
 }
 
-static void items_in_planes_and_lines_are_told_apart(MPI_Comm comm)
+MPI_TEST(items_in_planes_and_lines_are_told_apart)
 {
     static const char *const methods[] = {"tensor", "sfc", "rcb"};
     static items t;
@@ -280,7 +280,7 @@ static void items_in_planes_and_lines_are_told_apart(MPI_Comm comm)
     }
 }
 
-static void one_place_has_walls(MPI_Comm comm)
+MPI_TEST(one_place_has_walls)
 {
     static items t;
     eqp_message message = {""};
@@ -393,7 +393,7 @@ static void check_touch(const eqp_regions *regions, int nparts, int k, const dou
     }
 }
 
-static void boxes_and_balls_touch_the_parts_of_their_places(MPI_Comm comm)
+MPI_TEST(boxes_and_balls_touch_the_parts_of_their_places)
 {
     static const char *const methods[] = {"sfc", "rcb", "count", "tensor", "voronoi"};
     static const double cube[6] = {0, 0, 0, 10, 10, 10};
@@ -422,7 +422,7 @@ static void boxes_and_balls_touch_the_parts_of_their_places(MPI_Comm comm)
     }
 }
 
-static void places_of_any_size_touch_their_parts(MPI_Comm comm)
+MPI_TEST(places_of_any_size_touch_their_parts)
 {
     static const double scales[] = {1.7e307, 1e-307, 1e-321};
     static items t;
@@ -451,7 +451,7 @@ static void places_of_any_size_touch_their_parts(MPI_Comm comm)
 
 /* Cells of any size, of coincident items, at any distance: no part of a point is missed. A method without regions is
  * refused. */
-static void cells_come_with_their_parts(MPI_Comm comm)
+MPI_TEST(cells_come_with_their_parts)
 {
     static const double far[][3] = {{-30, 5, 5}, {1e9, -1e9, 2}, {1e308, -1e308, 1e308}};
     static items t;
@@ -497,7 +497,7 @@ static void cells_come_with_their_parts(MPI_Comm comm)
 }
 
 /* Against brute force: the distances of all boxes from all balls. */
-static void balls_touch_exactly_the_boxes_that_are_near(MPI_Comm comm)
+MPI_TEST(balls_touch_exactly_the_boxes_that_are_near)
 {
     static items t;
     eqp_message message = {""};
@@ -548,27 +548,7 @@ static int without_memory(MPI_Comm comm, void *user)
     return code;
 }
 
-static void walls_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+MPI_TEST(walls_fail_on_all_ranks_or_on_none)
 {
-    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) {
-        CHECK(failing_ranks_check(comm, without_memory, NULL) > 0);
-    }
-}
-
-int main(int argc, char **argv)
-{
-    static const mpi_test tests[] = {
-        MPI_TEST(boxes_meet_face_to_face),
-        MPI_TEST(shares_have_the_numbers_of_the_grid),
-        MPI_TEST(without_items_parts_are_alike),
-        MPI_TEST(what_has_no_walls_is_refused_with_the_reason),
-        MPI_TEST(items_in_planes_and_lines_are_told_apart),
-        MPI_TEST(one_place_has_walls),
-        MPI_TEST(boxes_and_balls_touch_the_parts_of_their_places),
-        MPI_TEST(cells_come_with_their_parts),
-        MPI_TEST(places_of_any_size_touch_their_parts),
-        MPI_TEST(balls_touch_exactly_the_boxes_that_are_near),
-        MPI_TEST(walls_fail_on_all_ranks_or_on_none),
-    };
-    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    CHECK(failing_ranks_check(comm, without_memory, NULL) > 0);
 }
