@@ -7,9 +7,7 @@
 
 FREES(eqp_units, eqp_units_free)
 
-static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
-                                                 EQP_SAMPLE_STRIDE};
-enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0] };
+enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1 };
 
 static eqp_units *create(struct world *w, const eqp_units_options *options)
 {
@@ -38,8 +36,7 @@ static void assert_units_cover(const struct world *w, const eqp_units *units)
         }
     }
     for (int64_t u = 0; u < n; u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         assert_int_equal(unit.interactions, count[u]);
         assert_true(unit.weight == weight[u]); /* quarters add up exactly */
     }
@@ -51,9 +48,7 @@ TEST(every_interaction_is_in_exactly_one_unit)
         for (int weighted = 0; weighted < 2; weighted++) {
             for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
                 FREED_BY(world_free) struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
-                eqp_units_options options = eqp_units_options_defaults();
-                options.strategy = strategies[s];
-                options.units = wanted;
+                eqp_units_options options = world_options(s, wanted);
                 w.weighted = weighted;
                 FREED(eqp_units) *units = create(&w, &options);
                 assert_units_cover(&w, units);
@@ -83,8 +78,7 @@ TEST(the_nearest_centroid_decides)
                 place[d] = 3 * eqp_random_uniform(9, j, (uint64_t)d) - 1;
             }
             for (int64_t u = first; u < first + count; u++) {
-                eqp_unit unit;
-                assert_ok(eqp_units_get(units, u, &unit));
+                const eqp_unit unit = world_unit(units, u);
                 double sum = 0;
                 for (int d = 0; d < 3; d++) {
                     sum += (unit.centroid[d] - place[d]) * (unit.centroid[d] - place[d]);
@@ -104,10 +98,9 @@ TEST(light_owners_are_merged_along_the_curve)
 {
     const int64_t wanted = slow_here() ? 25 : 100;
     FREED_BY(world_free) struct world w = world_create(40 * wanted, 10);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, wanted);
     const int64_t *first, *owner;
 
-    options.units = wanted;
     FREED(eqp_units) *units = create(&w, &options);
     double target = eqp_units_target_weight(units);
     assert_true(fabs(target - (double)world_interactions(&w) / (double)wanted) < 1e-6 * target);
@@ -115,8 +108,7 @@ TEST(light_owners_are_merged_along_the_curve)
     eqp_units_owners(units, &first, &owner);
     int64_t seen = 0;
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         assert_true(unit.weight <= 2 * target);
         assert_int_equal(unit.sub, -1);
         assert_null(unit.centroid);
@@ -139,9 +131,7 @@ TEST(heavy_owners_are_split_to_the_bound)
         for (int t = 0; t < 3; t++) {
             const int64_t wanted = slow_here() ? 250 : 1000;
             FREED_BY(world_free) struct world w = slow_here() ? world_create(15, 100) : world_create(60, 200);
-            eqp_units_options options = eqp_units_options_defaults();
-            options.strategy = strategies[s];
-            options.units = wanted;
+            eqp_units_options options = world_options(s, wanted);
             options.threshold = 1.5 + t * 0.5;
             w.weighted = t == 1;
             FREED(eqp_units) *units = create(&w, &options);
@@ -149,8 +139,7 @@ TEST(heavy_owners_are_split_to_the_bound)
             assert_true(world_sizes(units).max <= fmax(2, options.threshold) * target);
             assert_in_range(eqp_units_count(units), wanted * 7 / 10, wanted * 2);
             for (int64_t u = 0; u < eqp_units_count(units); u++) {
-                eqp_unit unit;
-                assert_ok(eqp_units_get(units, u, &unit));
+                const eqp_unit unit = world_unit(units, u);
                 assert_true(unit.weight <= options.threshold * target || unit.owners > 1);
                 assert_true(unit.interactions > 0);
             }
@@ -194,8 +183,7 @@ TEST(the_unit_size_follows_from_imbalance_and_parts)
     HEAP double *part = calloc((size_t)options.nparts, sizeof *part);
     double sum = 0;
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         int p = (int)(sum / load);
         part[p < options.nparts ? p : options.nparts - 1] += unit.weight;
         sum += unit.weight;
@@ -209,8 +197,7 @@ TEST(a_rate_gives_units_per_interaction)
 {
     for (int s = 0; s < NSTRATEGIES; s++) {
         FREED_BY(world_free) struct world w = world_create(slow_here() ? 100 : 400, 40);
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = strategies[s];
+        eqp_units_options options = world_options(s, 0);
         options.rate = 0.002;
         FREED(eqp_units) *units = create(&w, &options);
         double wanted = options.rate * (double)world_interactions(&w);
@@ -219,7 +206,7 @@ TEST(a_rate_gives_units_per_interaction)
 }
 
 /* Selects units of a strategy, with the wanted number adjusted until as many come out as asked for. */
-static eqp_sizes sizes_at(struct world *w, eqp_sample_strategy strategy, int64_t wanted)
+static eqp_sizes sizes_at(struct world *w, int strategy, int64_t wanted)
 {
     eqp_units_options options = eqp_units_options_defaults();
     double ask = (double)wanted;
@@ -255,7 +242,7 @@ TEST(adaptive_sampling_cuts_the_tail)
     eqp_sizes sizes[NSTRATEGIES];
 
     for (int s = 0; s < NSTRATEGIES; s++) {
-        sizes[s] = sizes_at(&w, strategies[s], slow_here() ? 200 : 1500);
+        sizes[s] = sizes_at(&w, s, slow_here() ? 200 : 1500);
         assert_true(sizes[s].sum == (double)world_interactions(&w));
         assert_ok(eqp_sizes_fit_gamma(&sizes[s], &k[s], &theta[s]));
     }
@@ -271,11 +258,10 @@ TEST(adaptive_sampling_cuts_the_tail)
 TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
 {
     FREED_BY(world_free) struct world w = world_create(40, slow_here() ? 20 : 60);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 60);
     const int64_t *first, *pin;
 
     options.max_pins = 9;
-    options.units = 60;
     FREED(eqp_units) *units = create(&w, &options);
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
@@ -288,8 +274,7 @@ TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
             for (int64_t j = 0; j < w.total[i]; j++) {
                 world_centroid(&w, w.id[i], j, centroid);
                 if (eqp_units_find(units, i, centroid) == u) {
-                    eqp_unit unit;
-                    assert_ok(eqp_units_get(units, u, &unit));
+                    const eqp_unit unit = world_unit(units, u);
                     split_owner = unit.sub >= 0 ? w.id[i] : -1;
                     touched[w.id[i]] = touched[world_pin(w.id[i], j, 0)] = touched[world_pin(w.id[i], j, 1)] = true;
                 }
@@ -318,10 +303,9 @@ TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
 TEST(without_pins_light_owners_are_not_enumerated)
 {
     FREED_BY(world_free) struct world w = world_create(500, 10);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 20);
     const int64_t *first, *pin;
 
-    options.units = 20;
     options.max_pins = 0;
     FREED(eqp_units) *units = create(&w, &options);
     assert_int_equal(w.calls, w.n); /* for the weights only */
@@ -334,19 +318,15 @@ TEST(the_same_units_for_any_batches_and_every_dimension)
 {
     for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
         FREED_BY(world_free) struct world w = world_create(20, slow_here() ? 25 : 100);
-        eqp_units_options options = eqp_units_options_defaults();
+        eqp_units_options options = world_options(dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE, 100);
         options.dim = w.dim = dim;
-        options.strategy = dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE;
-        options.units = 100;
         FREED(eqp_units) *a = create(&w, &options);
         w.batch = 64;
         FREED(eqp_units) *b = create(&w, &options);
         assert_units_cover(&w, a);
         assert_int_equal(eqp_units_count(a), eqp_units_count(b));
         for (int64_t u = 0; u < eqp_units_count(a); u++) {
-            eqp_unit x, y;
-            assert_ok(eqp_units_get(a, u, &x));
-            assert_ok(eqp_units_get(b, u, &y));
+            const eqp_unit x = world_unit(a, u), y = world_unit(b, u);
             assert_int_equal(x.id, y.id);
             assert_true(x.weight == y.weight);
             assert_true((x.centroid == NULL) == (y.centroid == NULL));
@@ -360,9 +340,7 @@ TEST(the_seed_matters)
     FREED_BY(world_free) struct world w = world_create(30, slow_here() ? 40 : 100);
 
     for (int s = 0; s < NSTRATEGIES; s++) {
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = strategies[s];
-        options.units = 200;
+        eqp_units_options options = world_options(s, 200);
         FREED(eqp_units) *a = create(&w, &options);
         options.seed = 2;
         FREED(eqp_units) *b = create(&w, &options);

@@ -78,9 +78,7 @@ static void assert_units_equal(const eqp_units *a, const eqp_units *b)
 
     assert_int_equal(n, eqp_units_count(b));
     for (int64_t u = 0; u < n; u++) {
-        eqp_unit x, y;
-        assert_ok(eqp_units_get(a, u, &x));
-        assert_ok(eqp_units_get(b, u, &y));
+        const eqp_unit x = world_unit(a, u), y = world_unit(b, u);
         assert_true(x.id == y.id && x.weight == y.weight && x.interactions == y.interactions && x.owner == y.owner &&
                     x.owners == y.owners && x.sub == y.sub && (x.centroid == NULL) == (y.centroid == NULL));
         assert_true(!x.centroid || memcmp(x.centroid, y.centroid, 3 * sizeof(double)) == 0);
@@ -101,9 +99,7 @@ TEST(known_pins_give_what_enumerating_gives)
     for (int s = 0; s < STRATEGIES; s++) {
         for (int64_t wanted = 4; wanted < 3000; wanted *= slow_here() ? 25 : 5) {
             for (int m = slow_here() ? s : 0; m < 4; m += slow_here() ? 4 : 1) {
-                eqp_units_options options = eqp_units_options_defaults();
-                options.strategy = (eqp_sample_strategy)s;
-                options.units = wanted;
+                eqp_units_options options = world_options(s, wanted);
                 options.max_pins = max_pins[m];
                 FREED(eqp_units) *enumerated = create(&k, NULL, &options);
                 FREED(eqp_units) *known = create(&k, &pins, &options);
@@ -123,8 +119,7 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int64_t wanted = 10; wanted < 1000; wanted *= 2) {
-        eqp_units_options options = eqp_units_options_defaults();
-        options.units = wanted;
+        eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, wanted);
         FREED(eqp_units) *units = create(&k, &pins, &options);
         for (int64_t i = 0; i < OWNERS; i++) {
             int64_t first, count;
@@ -198,8 +193,7 @@ TEST(negative_pins_are_none)
     FREED(eqp_units) *units = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         assert_true(unit.sub >= 0 || first[u + 1] - first[u] == (unit.owners < 16 ? unit.owners : 16));
     }
     known_free(&k);
@@ -247,7 +241,7 @@ TEST(every_failing_allocation_is_survived)
         FREED(eqp_units) *units = NULL;
         int code = EQP_ERR_MEMORY;
         int64_t failed = 0;
-        options.strategy = (eqp_sample_strategy)s;
+        options.strategy = s;
         options.units = 60;
         options.max_pins = 7;
         for (int64_t n = 0; code != EQP_OK; n++) {

@@ -4,8 +4,7 @@
 
 #include "unit.h"
 
-#include <equipoise/more/random.h>
-#include <equipoise/units.h>
+#include "units_world.h"
 
 FREES(eqp_units, eqp_units_free)
 
@@ -137,7 +136,7 @@ TEST(lists_without_weight_are_one_unit)
             place[k] = eqp_random_uniform(1, 0, (uint64_t)k);
         }
         eqp_batch batch = {.n = LIST, .weight = list, .centroid = place};
-        options.strategy = (eqp_sample_strategy)s;
+        options.strategy = s;
         options.units = 50;
         /* Said to be heavy, enumerated without weight. */
         assert_ok(eqp_units_create(1, &id, &count, &weight, one_batch, &batch, &options, NULL, NULL, &units));
@@ -149,11 +148,10 @@ TEST(lists_without_weight_are_one_unit)
 
 static int64_t draws(double rate, uint64_t seed, int64_t id, int64_t count)
 {
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_RANDOM, 0);
     eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
     const double weight = 1;
 
-    options.strategy = EQP_SAMPLE_RANDOM;
     options.rate = rate;
     options.seed = seed;
     assert_ok(eqp_units_totals_add(&options, 1, &id, &count, &weight, &totals));

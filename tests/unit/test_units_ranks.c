@@ -7,9 +7,7 @@
 
 FREES(eqp_units, eqp_units_free)
 
-static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
-                                                 EQP_SAMPLE_STRIDE};
-enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0], MAX_RANKS = 8, MAX_PINS = 6 };
+enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1, MAX_RANKS = 8, MAX_PINS = 6 };
 
 /* A unit as the whole machine sees it. */
 struct whole_unit {
@@ -184,7 +182,7 @@ TEST(the_same_units_on_any_number_of_ranks)
             struct table serial = {0};
             eqp_units_options options = eqp_units_options_defaults();
             FREED(eqp_units) *units = NULL;
-            options.strategy = strategies[s];
+            options.strategy = s;
             options.units = wanted;
             options.max_pins = MAX_PINS;
             w.weighted = s % 2;
@@ -214,10 +212,8 @@ TEST(ranks_that_have_whole_intervals_have_whole_units)
     for (int s = 0; s < NSTRATEGIES; s++) {
         FREED_BY(world_free) struct world w = world_create(slow_here() ? 60 : 120, 15);
         int64_t cut[RANKS], *interval = calloc((size_t)w.n, sizeof *interval);
-        eqp_units_options options = eqp_units_options_defaults();
+        eqp_units_options options = world_options(s, 40);
         struct table table = {0}, whole = {0};
-        options.strategy = strategies[s];
-        options.units = 40;
         options.max_pins = MAX_PINS;
         for (int r = 0; r < RANKS; r++) {
             cut[r] = w.n * (r + 1) / RANKS;
@@ -250,9 +246,7 @@ TEST(ranks_without_owners_do_no_harm)
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct table a = {0}, b = {0};
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = strategies[s];
-        options.units = 80;
+        eqp_units_options options = world_options(s, 80);
         options.max_pins = MAX_PINS;
         run_ranks(&w, 1, one, options, NULL, &a);
         run_ranks(&w, 6, empty, options, NULL, &b);
@@ -313,7 +307,7 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
     }
     for (int s = 0; s < NSTRATEGIES; s++) {
         int64_t split = 0;
-        options.strategy = strategies[s];
+        options.strategy = s;
         options.units = 300;
         assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &a));
         assert_ok(eqp_units_create_serial(v.n, v.id, world_enumerate, &v, &options, &b));
@@ -324,9 +318,7 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
             assert_int_equal(count[0], count[1]);
             split += count[0] > 1;
             for (int64_t c = 0; c < count[0] && count[0] > 1; c++) {
-                eqp_unit x, y;
-                assert_ok(eqp_units_get(a, first[0] + c, &x));
-                assert_ok(eqp_units_get(b, first[1] + c, &y));
+                const eqp_unit x = world_unit(a, first[0] + c), y = world_unit(b, first[1] + c);
                 assert_int_equal(x.interactions, y.interactions);
                 assert_memory_equal(x.centroid, y.centroid, 3 * sizeof(double));
             }
@@ -356,8 +348,7 @@ TEST(a_rebuilt_map_answers_the_same)
         assert_ok(eqp_units_of_owner(units, i, &at, &count));
         first[i + 1] = first[i] + count;
         for (int64_t c = 0; c < count; c++) {
-            eqp_unit unit;
-            assert_ok(eqp_units_get(units, at + c, &unit));
+            const eqp_unit unit = world_unit(units, at + c);
             unit_id[first[i] + c] = unit.id;
             if (unit.centroid) {
                 memcpy(centroid + (first[i] + c) * 3, unit.centroid, 3 * sizeof(double));

@@ -3,8 +3,7 @@
 
 #include "unit.h"
 
-#include <equipoise/more/random.h>
-#include <equipoise/units.h>
+#include "units_world.h"
 
 FREES(eqp_units, eqp_units_free)
 
@@ -49,7 +48,7 @@ static eqp_units *comb_units(eqp_sample_strategy strategy)
 TEST(samples_fall_in_proportion_to_weight)
 {
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
-        FREED(eqp_units) *units = comb_units((eqp_sample_strategy)s);
+        FREED(eqp_units) *units = comb_units(s);
         double heavy = 0, mean = 0;
         double n = (double)eqp_units_count(units);
         assert_int_equal(eqp_units_count(units), OWNERS * PER_OWNER);
@@ -77,8 +76,7 @@ TEST(random_draws_ignore_the_weight)
     double heavy = 0, n = 0;
 
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         if (unit.centroid) {
             heavy += (int64_t)unit.centroid[0] % 2 == 1;
             n++;
@@ -92,12 +90,10 @@ TEST(random_draws_ignore_the_weight)
 TEST(every_owner_has_its_own_random_numbers)
 {
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
-        FREED(eqp_units) *units = comb_units((eqp_sample_strategy)s);
+        FREED(eqp_units) *units = comb_units(s);
         int same = 0;
         for (int64_t u = 0; u + PER_OWNER < eqp_units_count(units); u++) {
-            eqp_unit a, b;
-            assert_ok(eqp_units_get(units, u, &a));
-            assert_ok(eqp_units_get(units, u + PER_OWNER, &b));
+            const eqp_unit a = world_unit(units, u), b = world_unit(units, u + PER_OWNER);
             same += a.centroid[0] == b.centroid[0];
         }
         assert_true(same < OWNERS * PER_OWNER / 10);
@@ -150,16 +146,13 @@ TEST(an_indivisible_place_does_not_multiply_units)
         const int64_t id = 1;
         int64_t calls = 0, heavy = 0;
         FREED(eqp_units) *units = NULL;
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = (eqp_sample_strategy)s;
+        eqp_units_options options = world_options(s, 60); /* of 100: 50 for the place, 10 for the rest */
         options.dim = 1;
-        options.units = 60; /* of 100: 50 for the place, 10 for the rest */
         assert_ok(eqp_units_create_serial(1, &id, atom, &calls, &options, &units));
         assert_in_range(eqp_units_count(units), 8, 30);
         assert_true(calls <= 10);
         for (int64_t u = 0; u < eqp_units_count(units); u++) {
-            eqp_unit unit;
-            assert_ok(eqp_units_get(units, u, &unit));
+            const eqp_unit unit = world_unit(units, u);
             heavy += unit.weight > 2 * eqp_units_target_weight(units);
         }
         assert_int_equal(heavy, 1);

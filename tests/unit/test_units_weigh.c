@@ -44,8 +44,7 @@ static double noise_of(struct world *w, eqp_sample_strategy strategy, double rat
     int terms = 0;
 
     for (uint64_t seed = 1; seed <= (slow_here() ? 1 : 4); seed++) {
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = strategy;
+        eqp_units_options options = world_options(strategy, 0);
         options.weigh_rate = rate;
         options.seed = seed;
         weigh(w, &options, first, count, weight);
@@ -112,8 +111,7 @@ TEST(estimates_do_not_depend_on_the_order_of_owners)
     }
     v.batch = 50;
     for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
-        eqp_units_options options = eqp_units_options_defaults();
-        options.strategy = (eqp_sample_strategy)s;
+        eqp_units_options options = world_options(s, 0);
         options.weigh_rate = 0.1;
         weigh(&w, &options, NULL, count[0], weight[0]);
         weigh(&v, &options, NULL, count[1], weight[1]);
@@ -137,8 +135,7 @@ TEST(an_estimated_weight_still_gives_units_that_cover)
     options.units = 500;
     assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
-        eqp_unit unit;
-        assert_ok(eqp_units_get(units, u, &unit));
+        const eqp_unit unit = world_unit(units, u);
         interactions += unit.interactions;
     }
     assert_int_equal(interactions, world_interactions(&w));

@@ -114,6 +114,25 @@ static inline void world_free(struct world *w)
     free(w->total);
 }
 
+static inline eqp_units_options world_options(int strategy, int64_t units)
+{
+    eqp_units_options options = eqp_units_options_defaults();
+
+    options.strategy = (eqp_sample_strategy)strategy;
+    options.units = units;
+    return options;
+}
+
+static inline eqp_unit world_unit(const eqp_units *units, int64_t i)
+{
+    eqp_unit unit;
+
+    if (eqp_units_get(units, i, &unit) != EQP_OK) {
+        abort();
+    }
+    return unit;
+}
+
 static inline int64_t world_interactions(const struct world *w)
 {
     int64_t sum = 0;
