@@ -63,4 +63,13 @@ static inline double *costs_of(int64_t n, uint64_t seed)
     return cost;
 }
 
+/* Asks for the next chunk and returns its size. */
+static inline int64_t next_size(eqp_schedule *schedule, int rank)
+{
+    eqp_schedule_chunk chunk;
+
+    assert_ok(eqp_schedule_next(schedule, rank, &chunk));
+    return chunk.count;
+}
+
 #endif

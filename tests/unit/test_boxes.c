@@ -148,7 +148,6 @@ TEST(uniform_boxes_are_equal_and_cover)
             }
         }
     }
-    eqp_boxes_free(NULL);
 }
 
 TEST(positions_outside_are_clamped)

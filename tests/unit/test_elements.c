@@ -243,16 +243,12 @@ TEST(every_allocation_may_fail)
 
     SKIP_IF(!failing_malloc_works);
     make_random(40, MOST_PARTS, 3);
-    for (int64_t k = 0;; k++) {
-        eqp_part_graph *graph = NULL;
-        failing_malloc_start(k);
-        const int code = eqp_part_graph_create(&w.e, MOST_PARTS, measured, &graph);
-        if (failing_malloc_stop() == 0) {
-            assert_ok(code);
-            eqp_part_graph_free(graph);
-            break;
-        }
+    eqp_part_graph *graph = NULL;
+    int code;
+    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_part_graph_create(&w.e, MOST_PARTS, measured, &graph)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(graph);
     }
+    assert_ok(code);
+    eqp_part_graph_free(graph);
 }

@@ -465,18 +465,15 @@ TEST(failing_allocations_leave_nothing)
     const eqp_feedback_options options = eqp_feedback_options_defaults();
 
     SKIP_IF(!failing_malloc_works);
-    for (int64_t k = 0;; k++) {
-        eqp_feedback_run run = {.steps = -1};
-        int64_t bound[4] = {-1};
-        failing_malloc_start(k);
-        int code = eqp_feedback_simulate(6, load, 3, &options, bound, NULL, &run);
-        if (!failing_malloc_stop()) {
-            assert_ok(code);
-            assert_int_equal(k, 5);
-            break;
-        }
+    eqp_feedback_run run = {.steps = -1};
+    int64_t bound[4] = {-1};
+    int64_t k = 0;
+    int code;
+    for (; FAILING_MALLOC(k, code = eqp_feedback_simulate(6, load, 3, &options, bound, NULL, &run)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_int_equal(run.steps, -1);
         assert_int_equal(bound[0], -1);
     }
+    assert_ok(code);
+    assert_int_equal(k, 5);
 }

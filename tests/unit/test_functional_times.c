@@ -115,7 +115,6 @@ TEST(samples_never_fall_in_between)
             check_shares(&time, 8, NULL, bound);
         }
     }
-    eqp_functional_samples_free(NULL);
 }
 
 TEST(samples_refuse_what_falls)
@@ -242,7 +241,6 @@ TEST(profile_keeps_a_drifting_load_balanced)
     assert_true(cuts > 3 && cuts <= 10);
     assert_true(worst_fixed > 50);
     assert_true(worst < worst_fixed / 2);
-    eqp_functional_profile_free(NULL);
 }
 
 TEST(profile_asks_for_cuts_by_its_threshold)
@@ -322,14 +320,11 @@ static int allocate_everything(void)
 TEST(failing_allocations_leave_nothing)
 {
     SKIP_IF(!failing_malloc_works);
-    for (int64_t k = 0;; k++) {
-        failing_malloc_start(k);
-        int code = allocate_everything();
-        if (!failing_malloc_stop()) {
-            assert_ok(code);
-            assert_true(k > 10);
-            break;
-        }
+    int64_t k = 0;
+    int code;
+    for (; FAILING_MALLOC(k, code = allocate_everything()); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
+    assert_ok(code);
+    assert_true(k > 10);
 }

@@ -314,15 +314,11 @@ TEST(judging_survives_failing_allocations)
     const double load[] = {1, 2, 3, 4};
 
     SKIP_IF(!failing_malloc_works);
-    for (int64_t k = 0;; k++) {
-        eqp_load_errors e = {.imbalance = 7};
-        failing_malloc_start(k);
-        const int code = eqp_load_judge(2, 2, load, load, &e);
-        if (failing_malloc_stop() == 0) {
-            assert_ok(code);
-            break;
-        }
+    eqp_load_errors e = {.imbalance = 7};
+    int code;
+    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_load_judge(2, 2, load, load, &e)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_true(e.imbalance == 7);
     }
+    assert_ok(code);
 }

@@ -60,7 +60,6 @@ TEST(unpack_undoes_pack_for_any_element_size)
         assert_memory_equal(packed, in + (size_t)first * size, size);
     }
     eqp_move_plan_free(plan);
-    eqp_move_plan_free(NULL);
 }
 
 TEST(wrong_destinations_make_no_plan)
@@ -71,7 +70,6 @@ TEST(wrong_destinations_make_no_plan)
     assert_refused(eqp_move_plan_create(2, low, 3, &plan));
     assert_refused(eqp_move_plan_create(2, high, 3, &plan));
     assert_refused(eqp_move_plan_create(-1, low, 3, &plan));
-    assert_refused(eqp_move_plan_create(2, NULL, 3, &plan));
     assert_refused(eqp_move_plan_create(0, NULL, 0, &plan));
     assert_null(plan);
     assert_ok(eqp_move_plan_create(0, NULL, 3, &plan));

@@ -127,7 +127,6 @@ TEST(limits_are_accepted_and_larger_numbers_refused)
     assert_true(v.block[0] == 0 && v.block[1] == last);
     assert_true(v.first[1] == 1 && v.first[2] == 3);
     assert_true(v.part[0] == 65535 && v.part[1] == 0 && v.part[2] == 65535);
-    eqp_needs_free(NULL);
 }
 
 enum { SOME = 700 };

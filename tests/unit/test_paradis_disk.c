@@ -187,8 +187,6 @@ TEST(what_is_discarded_leaves_nothing)
     assert_ok(eqp_vtk_begin(in_folder("a"), 0, &lines, NULL));
     eqp_vtk_discard(lines);
     check_old(in_folder("a"));
-    eqp_paradis_write_discard(NULL);
-    eqp_vtk_discard(NULL);
 }
 
 TEST(writers_survive_failing_allocations)

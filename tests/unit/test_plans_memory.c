@@ -18,17 +18,14 @@ static const int64_t pin[N] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
 static void fail_one_by_one(int (*action)(void), int (*unchanged)(void))
 {
     SKIP_IF(!failing_malloc_works);
-    for (int64_t k = 0;; k++) {
-        failing_malloc_start(k);
-        int code = action();
-        if (!failing_malloc_stop()) {
-            assert_ok(code);
-            assert_true(k > 0);
-            return;
-        }
+    int64_t k = 0;
+    int code;
+    for (; FAILING_MALLOC(k, code = action()); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_true(unchanged());
     }
+    assert_ok(code);
+    assert_true(k > 0);
 }
 
 static int64_t first[PARTS + 1];

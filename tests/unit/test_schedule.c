@@ -208,7 +208,6 @@ static void assert_weights(const eqp_schedule *schedule, double first, double se
 TEST(weights_follow_time_steps)
 {
     FREED(eqp_schedule) *schedule = schedule_of("adaptive-weighted-factoring", 800, 2, NULL);
-    eqp_schedule_chunk chunk;
 
     record(schedule, 0, 60, 4.0, 0, 9);
     record(schedule, 0, 40, 6.0, 0, 9);
@@ -216,8 +215,7 @@ TEST(weights_follow_time_steps)
     assert_weights(schedule, 1, 1);
     assert_ok(eqp_schedule_restart(schedule, 800));
     assert_weights(schedule, 1.5, 0.5);
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 300);
+    assert_int_equal(next_size(schedule, 0), 300);
     record(schedule, 0, 200, 40.0, 0, 0);
     assert_ok(eqp_schedule_restart(schedule, 800));
     assert_weights(schedule, 2 * (1 / 0.18) / (1 / 0.18 + 1 / 0.3), 2 * (1 / 0.3) / (1 / 0.18 + 1 / 0.3));
@@ -229,9 +227,7 @@ TEST(weights_follow_chunks)
 
     for (int m = 0; m < 4; m++) {
         FREED(eqp_schedule) *schedule = schedule_of(names[m], 800, 2, NULL);
-        eqp_schedule_chunk chunk;
-        assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-        assert_int_equal(chunk.count, 200);
+        assert_int_equal(next_size(schedule, 0), 200);
         record(schedule, 0, 200, 20, 0, 20);
         /* A rank without measurements counts as fast as the measured ones. */
         assert_weights(schedule, 1, 1);
@@ -240,8 +236,7 @@ TEST(weights_follow_chunks)
         assert_weights(schedule, m < 2 ? 1.5 : 1.2, m < 2 ? 0.5 : 0.8);
         /* The batch has 200 left. Weights updated by the batch have not changed; other chunks are half of the rank's
          * share of 600. */
-        assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-        assert_int_equal(chunk.count, m == 0 || m == 2 ? 200 : m == 1 ? 225 : 180);
+        assert_int_equal(next_size(schedule, 0), m == 0 || m == 2 ? 200 : m == 1 ? 225 : 180);
     }
 }
 
@@ -292,17 +287,14 @@ TEST(measured_ranks_share_what_they_were_given)
 TEST(second_batch_knows_who_was_as_fast_as_said)
 {
     eqp_schedule_options options = eqp_schedule_options_defaults();
-    eqp_schedule_chunk chunk;
 
     options.weight = table_weights;
     FREED(eqp_schedule) *schedule = schedule_of("awf-b", 800, 4, &options);
     for (int r = 0; r < 4; r++) {
-        assert_ok(eqp_schedule_next(schedule, r, &chunk));
-        assert_int_equal(chunk.count, 100 * table_weights[r]);
+        assert_int_equal(next_size(schedule, r), 100 * table_weights[r]);
     }
     record(schedule, 0, 150, 100, 0, 0);
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 75);
+    assert_int_equal(next_size(schedule, 0), 75);
 }
 
 /* Section 4.8: a given size of the first chunks measures weights, which weighted factoring keeps. */
@@ -314,19 +306,15 @@ TEST(first_chunks_are_as_the_user_says)
     for (int m = 0; m < 5; m++) {
         const eqp_schedule_options options = {sizeof(eqp_schedule_options), NULL, 2.0, 20, 0.0, 0.0, 2};
         FREED(eqp_schedule) *schedule = schedule_of(names[m], 800, 2, &options);
-        eqp_schedule_chunk chunk;
         for (int r = 0; r < 2; r++) {
-            assert_ok(eqp_schedule_next(schedule, r, &chunk));
-            assert_int_equal(chunk.count, 20);
+            assert_int_equal(next_size(schedule, r), 20);
         }
         record(schedule, 0, 20, 2, 0, 0);
         record(schedule, 1, 20, 6, 0, 0);
         assert_weights(schedule, 1.5, 0.5);
         /* 760 are left. */
-        assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-        assert_int_equal(chunk.count, 285);
-        assert_ok(eqp_schedule_next(schedule, 1, &chunk));
-        assert_int_equal(chunk.count, second[m]);
+        assert_int_equal(next_size(schedule, 0), 285);
+        assert_int_equal(next_size(schedule, 1), second[m]);
         record(schedule, 0, 285, 285, 0, 0);
         assert_true((fabs(eqp_schedule_weight(schedule, 0) - 1.5) < 1e-12) == (m == 0));
     }
@@ -338,14 +326,11 @@ TEST(first_chunks_follow_given_weights)
     static const double weight[] = {3, 1};
     eqp_schedule_options options = {sizeof(eqp_schedule_options), weight, 2.0, 20, 0.0, 0.0, 2};
     eqp_schedule *schedule = schedule_of("weighted-factoring", 800, 2, &options);
-    eqp_schedule_chunk chunk;
 
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 30);
+    assert_int_equal(next_size(schedule, 0), 30);
     eqp_schedule_free(schedule);
     schedule = schedule_of("factoring", 800, 2, &options);
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 200);
+    assert_int_equal(next_size(schedule, 0), 200);
     eqp_schedule_free(schedule);
     options.chunk = 0;
     schedule = schedule_of("weighted-factoring", 800, 2, &options);
@@ -364,8 +349,7 @@ TEST(adaptive_factoring_follows_the_formula)
 
     for (int r = 0; r < 2; r++) {
         double sum = 0, squares = 0;
-        assert_ok(eqp_schedule_next(schedule, r, &chunk));
-        assert_int_equal(chunk.count, 200);
+        assert_int_equal(next_size(schedule, r), 200);
         for (int i = 0; i < 200; i++) {
             const double x = (1 + r) * (0.5 + eqp_random_uniform(3, (uint64_t)r, (uint64_t)i));
             sum += x;
@@ -397,12 +381,10 @@ TEST(adaptive_factoring_without_spread_is_static)
         assert_ok(eqp_schedule_next(schedule, r, &chunk));
         record(schedule, r, chunk.count, (r == 0 ? 1.0 : 3.0) * (double)chunk.count, 0, 0);
     }
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 900);
+    assert_int_equal(next_size(schedule, 0), 900);
     /* The next time step starts with the first chunk. */
     assert_ok(eqp_schedule_restart(schedule, 1600));
-    assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_int_equal(chunk.count, 200);
+    assert_int_equal(next_size(schedule, 0), 200);
 }
 
 /* Refused times change nothing; a speed of 0 is refused. */
@@ -493,7 +475,6 @@ TEST(bad_arguments_are_refused)
     REFUSED(method, 1, 2, &o);
     assert_int_equal(eqp_schedule_create(method, 1, INT32_MAX, NULL, &schedule), EQP_ERR_OVERFLOW);
     assert_ptr_equal(schedule, &defaults);
-    eqp_schedule_free(NULL);
 }
 
 TEST(what_is_not_held_is_not_given)

@@ -8,19 +8,16 @@ TEST(creating_survives_no_memory)
 {
     SKIP_IF(!failing_malloc_works);
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        for (int64_t k = 0;; k++) {
-            eqp_schedule *schedule = NULL;
-            failing_malloc_start(k);
-            int code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule);
-            if (!failing_malloc_stop()) {
-                assert_ok(code);
-                assert_true(k >= 5);
-                eqp_schedule_free(schedule);
-                break;
-            }
+        eqp_schedule *schedule = NULL;
+        int64_t k = 0;
+        int code;
+        for (; FAILING_MALLOC(k, code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule)); k++) {
             assert_int_equal(code, EQP_ERR_MEMORY);
             assert_null(schedule);
         }
+        assert_ok(code);
+        assert_true(k >= 5);
+        eqp_schedule_free(schedule);
     }
 }
 
@@ -36,19 +33,15 @@ TEST(simulating_survives_no_memory)
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
         machine.master = m % 2 == 1;
-        for (int64_t k = 0;; k++) {
-            eqp_schedule_outcome outcome = {.chunks = -7};
-            failing_malloc_start(k);
-            int code = eqp_schedule_simulate(schedule, cost, &machine, &outcome);
-            if (!failing_malloc_stop()) {
-                assert_ok(code);
-                assert_int_equal(eqp_schedule_left(schedule), 0);
-                break;
-            }
+        eqp_schedule_outcome outcome = {.chunks = -7};
+        int code;
+        for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_schedule_simulate(schedule, cost, &machine, &outcome)); k++) {
             assert_int_equal(code, EQP_ERR_MEMORY);
             assert_int_equal(outcome.chunks, -7);
             assert_int_equal(eqp_schedule_left(schedule), 100);
         }
+        assert_ok(code);
+        assert_int_equal(eqp_schedule_left(schedule), 0);
         eqp_schedule_free(schedule);
     }
     free(cost);

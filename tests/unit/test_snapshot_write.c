@@ -297,7 +297,6 @@ TEST(the_old_file_survives_until_the_new_one_is_whole)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
     assert_int_equal(files_in_folder(false), 2);
     eqp_snapshot_write_discard(writer);
-    eqp_snapshot_write_discard(NULL);
     assert_int_equal(files_in_folder(false), 1);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
     /* Missing particles are an error, not zeros. */
@@ -503,7 +502,6 @@ TEST(a_table_may_be_empty_or_given_up)
     assert_int_equal(files_in_folder(false), 1);
     assert_ok(eqp_table_write_begin(in_folder("b"), 5, 1, column, &writer, NULL));
     eqp_table_write_discard(writer);
-    eqp_table_write_discard(NULL);
     assert_ok(eqp_table_write_begin(in_folder("b"), 5, 1, column, &writer, NULL));
     assert_refused(eqp_table_write_finish(writer, &message));
     assert_non_null(strstr(message.text, "b: fewer rows"));

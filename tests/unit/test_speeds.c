@@ -31,7 +31,6 @@ TEST(what_is_no_model_is_refused)
     }
     assert_ptr_equal(speeds, kept);
     eqp_speeds_free(speeds);
-    eqp_speeds_free(NULL);
 }
 
 TEST(kinds_have_names)
