@@ -47,13 +47,9 @@ refused_by_all 'nowhere' whole.hdf5 --steps 0 --output nowhere/out.hdf5
 refused 'nowhere' whole.hdf5 --steps 0 --forces nowhere/forces.hdf5
 refused 'nowhere' whole.hdf5 --steps 0 --report report --forces nowhere/forces.hdf5
 refused 'folder' whole.hdf5 --steps 0 --output folder
-refused 'cannot be both' whole.hdf5 --steps 0 --output one.hdf5 --forces one.hdf5
-refused 'overwritten' whole.hdf5 --steps 0 --output ./whole.hdf5
 refused already --restart later.hdf5 --steps 1
 refused 'overflow' heavy.txt --steps 0 --dt 1
 refused 'no time step' whole.hdf5 --steps 0 --G 1e300
-mkfifo pipe
-refused pipe pipe --steps 0
 refused null /dev/null --steps 0
 refused 'group-size' whole.hdf5 --group-size autos
 finish

@@ -67,15 +67,9 @@ grep -q '"action": *"repair"' repaired/report.json || fail "no map was repaired"
 
 python3 - $methods <<'END' || fail "reports"
 import csv, json, sys
-keys = """schema app version command seed ranks particles interactions interactions_by_kind cost_seconds_by_kind model steps
-compare""".split()
 zero = json.load(open("zero/report.json"))
-step_keys = """step method rebalanced imbalance_predicted imbalance_measured force_seconds_max force_seconds_mean
-balance_seconds migrated ghosts_total ghosts_max bytes_sent nodes segments dt plastic_strain""".split()
 for method in sys.argv[1:]:
     report = json.load(open(f"{method}-5/report.json"))
-    for key in keys:
-        assert key in report, (method, key)
     assert report["schema"] == 1 and report["app"] == "dislocation" and report["ranks"] == 4 and report["seed"] == 1
     assert report["command"].endswith(f"--output a.data") and f"--balance {method}" in report["command"]
     assert sum(report["interactions_by_kind"].values()) == report["interactions"] == report["steps"][-1]["interactions"]
@@ -88,8 +82,6 @@ for method in sys.argv[1:]:
     for key in ("interactions", "nodes"):
         assert report["steps"][0][key] == zero["steps"][0][key], (method, key)
     for step in report["steps"]:
-        for key in step_keys:
-            assert key in step, (method, key)
         assert step["method"] == method
         assert step["force_seconds_max"] >= step["force_seconds_mean"] > 0
         assert step["ghosts_total"] >= step["ghosts_max"] > 0 and step["bytes_sent"] > 0

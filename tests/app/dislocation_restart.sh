@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A run stopped by a numbered snapshot, by Ctrl-C or by SIGTERM resumes as if never stopped. Written files can be read
-# again: ParaDiS files, packed and in several segments, and ParaView files.
+# A run resumes from a numbered snapshot as if never stopped; from what a signal leaves: side_by_side.py. Written files can
+# be read again: ParaDiS files, packed and in several segments, and ParaView files.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
@@ -179,53 +179,4 @@ for name, step in zip(frames, (2, 4, 5)):
     assert "urgers" in head and "ank" in head, head
 END
 
-# begin RANKS: a run without end that is well under way; its first process is $pid.
-begin()
-{
-    rm -f dislocation-restart.* run_*
-    local launcher=()
-    [ "$1" -eq 1 ] || launcher=("${MPIEXEC:-mpirun}" -n "$1")
-    "${launcher[@]}" "$APP" "${network[@]}" --steps 100000000 --quiet --balance sfc --output run.data --output-every 1 \
-        >out 2>err &
-    pid=$!
-    for _ in $(seq 6000); do
-        [ -f run_000003.ctrl ] && return
-        sleep 0.1
-    done
-    fail "no third step after ten minutes: $(cat err)"
-}
-
-# ends: its status, or nothing within ten minutes.
-ends()
-{
-    for _ in $(seq 6000); do
-        if ! kill -0 "$pid" 2>/dev/null; then
-            wait "$pid"
-            return
-        fi
-        sleep 0.1
-    done
-    fail "still running ten minutes later"
-    kill -KILL "$pid"
-}
-
-export OMPI_MCA_odls_base_sigkill_timeout=4
-set -m # a background process of a script without job control ignores Ctrl-C
-for row in '1 TERM 143' '1 INT 130' '3 TERM 143'; do
-    read -r ranks signal expected <<<"$row"
-    begin "$ranks"
-    kill "-$signal" "$pid"
-    ends
-    status=$?
-    [ "$status" -eq "$expected" ] || { [ "$ranks" -gt 1 ] && [ "$status" -ne 0 ]; } || fail "status $status after $row"
-    [ "$(grep -c 'go on with --restart dislocation-restart.data' err)" -eq 1 ] || fail "what to do next: $(cat err)"
-    step=$(sed -n 's/.*after step \([0-9]*\);.*/\1/p' err)
-    [ "${step:-0}" -ge 3 ] || fail "stopped after step '$step': $row"
-    [ -s dislocation-restart.ctrl ] || fail "no control file after $row"
-    # The file equals the one written at the same step without a signal, and the run resumes.
-    same_network dislocation-restart.data "$(printf 'run_%06d.data' "$step")" 0
-    expect 2 --restart dislocation-restart.data --steps $((step + 2)) --quiet --report again
-    [ "$(python3 -c 'import json; print(json.load(open("again/report.json"))["steps"][0]["step"])')" = "$step" ] ||
-        fail "the continued run does not begin at step $step: $row"
-done
 finish
