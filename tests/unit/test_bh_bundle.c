@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups handed to another rank: it gets what their walks need and no block twice, and checks the bytes that arrive.
- * That forces are the same to the last bit whoever computes them is in tests/mpi/test_bh_stealing. */
+ * That forces are the same to the last bit whoever computes them is in tests/app/schedule.sh. */
 #include "bh_let_bundles.h"
 #include "bundle.h"
 #include "failing_malloc.h"
@@ -8,58 +8,26 @@
 #include "slow.h"
 #include "unit.h"
 
+#include <equipoise/more/random.h>
+
 enum { MOST_GROUPS = 600 };
 
 /* The owner of groups, and how it packs them. */
 typedef struct giver {
     bh_part *parts;
-    int nranks, owner;
+    int owner;
     bh_mac mac;
-    bool shared;
-    chooser chooser;
     bh_packer *packer;
 } giver;
 
-/* The owner's share of a group: units lie around the group, and who has the nearest ones depends on the group. */
-static const bh_choice *choose_own(void *user, const bh_bundle_group *group)
+static void giver_end(giver *g)
 {
-    giver *g = user;
-    const bh_box *box = &g->parts[0].tree.box;
-    const bh_choice *choice = choose(&g->chooser, box, g->nranks, g->owner);
-    bh_sharing *sharing = &g->chooser.sharing;
-    assert_true(group->tag < 0);
-    for (int64_t u = 0; u < sharing->n; u++) {
-        for (int k = 0; k < 3; k++) {
-            g->chooser.centroid[3 * u + k] -= 0.5 * (box->corner[k] + 0.5 * box->side);
-        }
-        g->chooser.rank[u] = (int)((u - group->tag) % g->nranks);
-    }
-    for (int k = 0; k < 3; k++) {
-        sharing->centre[k] = 0.5 * (group->group.lo[k] + group->group.hi[k]);
-    }
-    return choice;
+    bh_packer_free(g->packer);
 }
 
-/* Everybody has everything. */
-static void exchange_all(bh_part *parts, int nranks)
+static giver giver_of(bh_part *parts, int owner, const bh_mac *mac)
 {
-    const bh_mac open_all = {.theta = 0, .cutoff = parts[0].tree.bare ? 10 * parts[0].tree.box.side : 0};
-    exchange(parts, nranks, &open_all, false);
-}
-
-/* Gives the owner the cells that it needs; for shared groups all ranks get everything. */
-static void exchange_needed(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
-{
-    if (shared) {
-        exchange_all(parts, nranks);
-    } else {
-        exchange(parts, nranks, mac, false);
-    }
-}
-
-static giver giver_of(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
-{
-    giver g = {.parts = parts, .nranks = nranks, .owner = owner, .mac = *mac, .shared = shared};
+    giver g = {.parts = parts, .owner = owner, .mac = *mac};
     assert_ok(bh_packer_create(&g.packer));
     bh_packer_begin(g.packer, &parts[owner].tree);
     return g;
@@ -71,33 +39,24 @@ static bh_bundle_group mine(const giver *g, int64_t i)
     const bh_part *part = &g->parts[g->owner];
     const bh_group *group = &part->group[i];
     const int64_t first = group->first;
-    return (bh_bundle_group){.group = *group,
-                             .tag = g->shared ? -1 - i : i,
-                             .x = part->set.x + first,
-                             .y = part->set.y + first,
-                             .z = part->set.z + first};
+    return (bh_bundle_group){
+        .group = *group, .tag = i, .x = part->set.x + first, .y = part->set.y + first, .z = part->set.z + first};
 }
 
-static int try_give(giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
+static int try_give(const giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
 {
     bh_bundle_group given[MOST_GROUPS];
     assert_true(n <= MOST_GROUPS);
     for (int64_t i = 0; i < n; i++) {
         given[i] = mine(g, first + i);
     }
-    return bh_packer_pack(g->packer, to, n, given, &g->mac, choose_own, g, data, bytes);
+    return bh_packer_pack(g->packer, to, n, given, &g->mac, NULL, NULL, data, bytes);
 }
 
-static void give(giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
+static void give(const giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
 {
     assert_ok(try_give(g, to, first, n, data, bytes));
     assert_true(*bytes % 8 == 0);
-}
-
-static int walk(giver *g, const bh_tree *tree, const bh_bundle_group *given, bh_list *list)
-{
-    const bh_choice *choice = given->tag < 0 ? choose_own(g, given) : NULL;
-    return bh_walk_sampled(tree, tree->root, &given->group, &g->mac, choice, 0, NULL, NULL, list);
 }
 
 /* Bytes of a bundle's head and groups. */
@@ -111,12 +70,11 @@ static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
 }
 
 /* Bytes of the blocks that a group's walk needs from ranks other than `to`. */
-static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
+static int64_t bytes_needed(const giver *g, int to, int64_t number, bh_list *list)
 {
     const bh_tree *tree = &g->parts[g->owner].tree;
-    const bh_bundle_group own = mine(g, number);
     int64_t bytes = 0;
-    assert_ok(walk(g, tree, &own, list));
+    assert_ok(bh_walk(tree, tree->root, &g->parts[g->owner].group[number], &g->mac, NULL, NULL, NULL, list));
     for (int64_t i = 0; i < bh_opened_count(tree, list); i++) {
         bh_opened opened;
         bh_opened_get(tree, list, i, &opened);
@@ -131,10 +89,10 @@ static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
     return bytes;
 }
 
-static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
+static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *mac)
 {
     BH_LIST(list);
-    giver g = giver_of(parts, nranks, owner, mac, shared);
+    FREED_BY(giver_end) giver g = giver_of(parts, owner, mac);
     for (int64_t i = 0; i < parts[owner].ngroups; i++) {
         const int to = (owner + 1 + (int)(i % (nranks - 1))) % nranks;
         void *data;
@@ -144,19 +102,16 @@ static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *ma
         assert_int_equal(bytes, bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
         free(data);
     }
-    bh_packer_free(g.packer);
 }
 
 TEST(a_group_alone_travels_with_what_it_needs_and_no_more)
 {
-    for (int shared = 0; shared < 2; shared++) {
-        BH_SET(set, shared ? BH_UNIFORM : BH_CLUSTERED, slow_here() ? 150 : 600, 9);
-        BH_PARTS(parts, &set, 2, 3, 3, 2);
-        const bh_mac fine = {.theta = 0.2}; /* leaves also far away, where one sharer's tiles meet another's */
-        exchange_needed(parts, 3, &fine, shared);
-        for (int owner = 0; owner < 3; owner++) {
-            check_needed(parts, 3, owner, &fine, shared);
-        }
+    const bh_mac fine = {.theta = 0.2};
+    BH_SET(set, BH_CLUSTERED, slow_here() ? 150 : 600, 9);
+    BH_PARTS(parts, &set, 2, 3, 3, 2);
+    exchange(parts, &fine);
+    for (int owner = 0; owner < 3; owner++) {
+        check_needed(parts, 3, owner, &fine);
     }
 }
 
@@ -166,8 +121,8 @@ TEST(a_block_goes_to_each_receiver_once)
     size_t bytes, first, both;
     BH_SET(set, BH_CLUSTERED, 400, 9);
     BH_PARTS(parts, &set, 4, 8, 3, 1);
-    exchange(parts, 3, &geometric, false);
-    giver g = giver_of(parts, 3, 0, &geometric, false);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(parts, 0, &geometric);
     const int64_t n = parts[0].ngroups, half = n / 2;
     give(&g, 1, 0, n, &data, &both);
     free(data);
@@ -186,7 +141,6 @@ TEST(a_block_goes_to_each_receiver_once)
         free(data);
         assert_true(to == 2 || first + bytes <= both + 2 * 16);
     }
-    bh_packer_free(g.packer);
 }
 
 /* Opens bytes that end where memory does, so that a sanitizer sees any step over their end. */
@@ -224,8 +178,8 @@ static void check_damage(bool bare)
     set.bare = bare;
     const bh_mac mac = bare ? cut(&set) : geometric;
     BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, 2, &mac, false);
-    giver g = giver_of(parts, 2, 0, &mac, false);
+    exchange(parts, &mac);
+    FREED_BY(giver_end) giver g = giver_of(parts, 0, &mac);
     const int64_t n = 3;
     give(&g, 1, 0, n, &data, &bytes);
     const size_t groups = (size_t)bytes_of_groups(&g, 0, n);
@@ -245,7 +199,6 @@ static void check_damage(bool bare)
     change_bytes(tree, data, bytes, n, &refused);
     assert_true(refused > (slow_here() ? 100 : 1000));
     free(data);
-    bh_packer_free(g.packer);
 }
 
 TEST(damaged_bundles_are_refused)
@@ -263,8 +216,8 @@ TEST(groups_that_are_none_are_refused)
     size_t bytes;
     BH_SET(set, BH_UNIFORM, 150, 31);
     BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, 2, &geometric, false);
-    giver g = giver_of(parts, 2, 0, &geometric, false);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(parts, 0, &geometric);
     give(&g, 1, 0, 1, &data, &bytes);
     const size_t size = (size_t)bytes_of_groups(&g, 0, 1); /* without blocks */
     assert_true(set.n == 150 && size >= 8 * (PLACE + 3));
@@ -289,7 +242,6 @@ TEST(groups_that_are_none_are_refused)
         assert_int_equal(open_copy(&parts[1].tree, data, size, 1), EQP_ERR_FORMAT);
     }
     free(data);
-    bh_packer_free(g.packer);
 }
 
 TEST(a_bundle_of_other_particles_is_refused)
@@ -300,13 +252,12 @@ TEST(a_bundle_of_other_particles_is_refused)
     BH_SET(other, BH_UNIFORM, 150, 32);
     BH_PARTS(parts, &set, 4, 4, 2, 1);
     BH_PARTS(others, &other, 4, 4, 2, 1);
-    exchange(parts, 2, &geometric, false);
-    exchange(others, 2, &geometric, false);
-    giver g = giver_of(parts, 2, 0, &geometric, false);
+    exchange(parts, &geometric);
+    exchange(others, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(parts, 0, &geometric);
     give(&g, 1, 0, 2, &data, &bytes);
     assert_int_equal(open_copy(&others[1].tree, data, bytes, 2), EQP_ERR_FORMAT);
     free(data);
-    bh_packer_free(g.packer);
 }
 
 TEST(callers_mistakes_are_told)
@@ -316,8 +267,8 @@ TEST(callers_mistakes_are_told)
     size_t bytes = 7;
     BH_SET(set, BH_UNIFORM, 50, 3);
     BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, 2, &geometric, false);
-    giver g = giver_of(parts, 2, 0, &geometric, false);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(parts, 0, &geometric);
     bh_bundle_group one = mine(&g, 0);
     assert_ok(bh_packer_create(&packer));
     assert_int_equal(bh_packer_pack(packer, 1, 1, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_STATE);
@@ -333,7 +284,6 @@ TEST(callers_mistakes_are_told)
     assert_non_null(shifted);
     memcpy((unsigned char *)shifted + 1, data, bytes);
     assert_refused(bh_bundle_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one));
-    bh_packer_free(g.packer);
 }
 
 /* A giver that packs, and a tree that opens. */
@@ -374,13 +324,11 @@ TEST(failing_allocations_lose_nothing)
     void *data = NULL;
     BH_SET(set, BH_UNIFORM, 150, 3);
     BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, 2, &geometric, false);
-    giver g = giver_of(parts, 2, 0, &geometric, false);
-    give(&g, 1, 0, 4, &data, &expected);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver first = giver_of(parts, 0, &geometric), g = giver_of(parts, 0, &geometric);
+    give(&first, 1, 0, 4, &data, &expected);
     free(data);
-    bh_packer_free(g.packer);
     assert_true(failing_malloc_sweep(create_packer, NULL, EQP_ERR_MEMORY) > 0);
-    g = giver_of(parts, 2, 0, &geometric, false);
     deal d = {.giver = &g, .tree = &parts[1].tree};
     if (failing_malloc_works) { /* what was not sent is sent the next time */
         assert_true(failing_malloc_sweep(pack_four, &d, EQP_ERR_MEMORY) > 0);
@@ -388,5 +336,4 @@ TEST(failing_allocations_lose_nothing)
         assert_true(failing_malloc_sweep(open_four, &d, EQP_ERR_MEMORY) >= 0);
     }
     free(d.data);
-    bh_packer_free(g.packer);
 }

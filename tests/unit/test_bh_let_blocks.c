@@ -27,27 +27,24 @@ static int64_t sort_ids(int64_t n, int64_t *id)
 
 TEST(blocks_have_numbers_of_their_own_and_known_sizes)
 {
-    message ids = {0};
+    int64_t id[4 * (EQP_CURVE_BITS + 1)], n = 0;
     for (int level = 0; level <= EQP_CURVE_BITS; level++) {
         const uint64_t cells = (uint64_t)1 << (3 * level), last = cells - 1;
         for (uint64_t i = 0; i < 4; i++) {
             const uint64_t place = i < 2 ? i : last - (i - 2);
             if (i < cells && (i < 2 || place > 1)) {
-                const int64_t id = bh_block_id(place * bh_set_span(level), level);
-                assert_true((id < 0) == (level == EQP_CURVE_BITS) && id != 0);
-                append(&ids, &id, sizeof(id));
+                id[n++] = bh_block_id(place * bh_set_span(level), level);
+                assert_true((id[n - 1] < 0) == (level == EQP_CURVE_BITS) && id[n - 1] != 0);
             }
         }
     }
-    const int64_t n = (int64_t)(ids.size / sizeof(int64_t));
-    assert_int_equal(sort_ids(n, (int64_t *)(void *)ids.bytes), n);
+    assert_int_equal(sort_ids(n, id), n);
     assert_true(n == 4 * EQP_CURVE_BITS + 1);
     for (int count = 0; count < 9; count++) {
         assert_int_equal(bh_let_family_bytes(false, count), 8 + count * 88);
         assert_int_equal(bh_let_family_bytes(true, count), 8 + count * 8);
         assert_int_equal(bh_let_leaf_bytes(count), 8 + count * 32);
     }
-    free(ids.bytes);
 }
 
 /* Grafts a block in memory of exactly its size, so that a sanitizer sees any step over its end. */
@@ -111,7 +108,7 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
         const bh_mac mac = bare ? cut(&set) : geometric;
         BH_PARTS(parts, &set, 4, 4, 2, 1);
         bh_tree *tree = &parts[1].tree;
-        pack_for(parts, 2, 0, 1, &mac, false, &out);
+        pack_for(parts, 0, 1, &mac, &out);
         unsigned char *at = out.data;
         for (int64_t b = 0; b < out.n; b++) {
             const size_t size = (size_t)out.bytes[b];
@@ -141,7 +138,7 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     BH_PARTS(parts, &set, 4, 4, 2, 1);
     BH_PARTS(twins, &set, 4, 4, 2, 1);
     bh_tree *tree = &parts[1].tree, *twin = &twins[1].tree;
-    pack_for(parts, 2, 0, 1, &geometric, false, &out);
+    pack_for(parts, 0, 1, &geometric, &out);
     for (int64_t b = 0; b < out.n; b++) {
         size += (size_t)out.bytes[b];
     }
@@ -185,8 +182,6 @@ static int build_send_and_walk(void *data)
     bh_let_blocks blocks = {0};
     int64_t ngroups = 0;
     int code;
-    chooser c;
-    const bh_choice *choice = choose(&c, &parts[0].set.box, 2, 1);
     BH_LIST(list);
     bh_tree_init(&tree[0], 4);
     bh_tree_init(&tree[1], 4);
@@ -199,7 +194,7 @@ static int build_send_and_walk(void *data)
     EQP_TRY(bh_groups_make(&tree[1], parts[1].set.key, 8, NULL, &ngroups, &group));
     EQP_TRY(bh_let_create(&tree[0], &let));
     for (int64_t g = 0; g < ngroups; g++) {
-        EQP_TRY(bh_let_mark(let, 1, &group[g], &geometric, g % 2 == 0 ? NULL : choice));
+        EQP_TRY(bh_let_mark(let, 1, &group[g], &geometric, NULL));
     }
     EQP_TRY(bh_let_blocks_get(let, &blocks));
     bytes = malloc((size_t)blocks.size);
@@ -210,8 +205,7 @@ static int build_send_and_walk(void *data)
         EQP_TRY(bh_let_graft(&tree[1], 0, at, (size_t)blocks.bytes[b]));
     }
     for (int64_t g = 0; g < ngroups; g++) {
-        EQP_TRY(bh_walk_sampled(&tree[1], tree[1].root, &group[g], &geometric, g % 2 == 0 ? NULL : choice, 0, NULL,
-                                NULL, &list));
+        EQP_TRY(bh_walk_sampled(&tree[1], tree[1].root, &group[g], &geometric, NULL, 0, NULL, NULL, &list));
         assert_int_equal(list.nabsent, 0);
     }
 done:

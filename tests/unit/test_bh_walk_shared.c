@@ -2,8 +2,8 @@
 /* Walks of ranks that share a group: the shares make up the list, and no rank visits cells without tiles of its own. */
 #include <equipoise/more/random.h>
 
-#include "bh_nearest_unit.h"
 #include "bh_walk_groups.h"
+#include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
@@ -24,11 +24,29 @@ typedef struct shared {
     bh_sharing sharing;
 } shared;
 
+/* The rank of the nearest unit, of equally near ones the first. */
+static int nearest_rank(const bh_sharing *sharing, const double centre[3])
+{
+    double least = INFINITY;
+    int rank = -1;
+
+    for (int64_t u = 0; u < sharing->n; u++) {
+        double d2 = 0;
+        for (int k = 0; k < 3; k++) {
+            const double d = sharing->centroid[3 * u + k] - 0.5 * (centre[k] - sharing->centre[k]);
+            d2 += d * d;
+        }
+        rank = d2 < least ? sharing->rank[u] : rank;
+        least = d2 < least ? d2 : least;
+    }
+    return rank;
+}
+
 static bool keep_own(void *user, const double centre[3])
 {
     shared *s = user;
     s->searches++;
-    return bh_nearest_rank(&s->sharing, centre) == s->sharing.me;
+    return nearest_rank(&s->sharing, centre) == s->sharing.me;
 }
 
 /* A centroid: that of a tile, near one, that of another unit, nearly that, or anywhere. Tiles lie on a grid, so that
@@ -147,4 +165,32 @@ TEST(sharers_look_only_where_something_may_be_their_own)
     for_each_group(3, 4, 8, shares_make_up_the_list);
     for_each_group(1, 1, 1, shares_make_up_the_list);
     assert_true(10 * visits_of.shares < 8 * visits_of.whole);
+}
+
+typedef struct walk {
+    const bh_tree *tree;
+    const bh_group *group;
+    shared shared;
+} walk;
+
+static int walk_share(void *data)
+{
+    walk *w = data;
+    const bh_choice choice = {.keep = keep_own, .user = &w->shared, .sharing = &w->shared.sharing};
+    BH_LIST(list);
+    return bh_walk_sampled(w->tree, w->tree->root, w->group, &macs[2], &choice, 0, NULL, NULL, &list);
+}
+
+TEST(failing_allocations_are_reported)
+{
+    BH_SET(set, BH_UNIFORM, 300, 5);
+    BH_TREE(tree, &set, 2);
+    BH_LIST(list);
+    HEAP bh_group *group = NULL;
+    int64_t ngroups;
+    assert_ok(bh_groups_make(&tree, set.key, 8, NULL, &ngroups, &group));
+    assert_ok(bh_walk(&tree, tree.root, &group[0], &macs[2], NULL, NULL, NULL, &list));
+    walk w = {.tree = &tree, .group = &group[0]};
+    draw_sharing(4, &tree, &group[0], &list, &w.shared);
+    assert_true(failing_malloc_sweep(walk_share, &w, EQP_ERR_MEMORY) > 2);
 }
