@@ -94,9 +94,17 @@ int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, cons
     return eqp_csv_add(csv, WRITTEN, field);
 }
 
-enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, EXCHANGE, BALANCE, BUSY, NCOLUMNS };
-static const char *const column_name[NCOLUMNS] = {
-    "step", "rank", "load", "predicted", "particles", "exchange_seconds", "balance_seconds", "busy_seconds"};
+enum { STEP, RANK, LOAD, NCOLUMNS = 6 };
+/* The first three must be there; those from LOAD on are seconds. */
+static const struct column {
+    const char *name;
+    size_t offset;
+} columns[NCOLUMNS] = {{"step", 0},
+                       {"rank", 0},
+                       {"load", offsetof(app_load, load)},
+                       {"exchange_seconds", offsetof(app_load, exchange)},
+                       {"balance_seconds", offsetof(app_load, balance)},
+                       {"busy_seconds", offsetof(app_load, busy)}};
 
 /* A file half read. */
 typedef struct reading {
@@ -149,12 +157,12 @@ static int read_header(reading *r, char *row)
     }
     for (int i = 0; (field = next_field(&row)); i++) {
         for (int c = 0; c < NCOLUMNS; c++) {
-            r->column[c] = strcmp(field, column_name[c]) == 0 ? i : r->column[c];
+            r->column[c] = strcmp(field, columns[c].name) == 0 ? i : r->column[c];
         }
     }
-    for (int c = 0; c < PARTICLES; c++) {
+    for (int c = 0; c <= LOAD; c++) {
         if (r->column[c] < 0) {
-            eqp_message_set(r->message, "%.250s: not a loads.csv: there is no column '%s'", r->path, column_name[c]);
+            eqp_message_set(r->message, "%.250s: not a loads.csv: there is no column '%s'", r->path, columns[c].name);
             return EQP_ERR_FORMAT;
         }
     }
@@ -169,11 +177,8 @@ static int place_row(reading *r, int64_t step, int64_t rank)
     if (rank != (new_step ? 0 : r->rank + 1) || (r->rows > 0 && step < r->step)) {
         return refuse(r, "rows are not step by step, and rank by rank from 0");
     }
-    if (new_step && r->rows > 0) {
-        if (r->rank + 1 != r->loads.ranks) {
-            return refuse(r, "the step before has too few ranks");
-        }
-        r->loads.last = r->step;
+    if (new_step && r->rows > 0 && r->rank + 1 != r->loads.ranks) {
+        return refuse(r, "the step before has too few ranks");
     }
     if (r->rows == 0) {
         r->loads.first = step;
@@ -189,23 +194,10 @@ static int place_row(reading *r, int64_t step, int64_t rank)
     return EQP_OK;
 }
 
-/* Seconds of a column that may be absent. */
-static int read_seconds(reading *r, int column, double *seconds)
-{
-    *seconds = 0.0;
-    if (r->column[column] >= 0 && eqp_read_real(r->field[column], 0.0, false, INFINITY, seconds, NULL)) {
-        eqp_message_set(r->message, "%.250s: line %lld: %s is not a number >= 0", r->path, (long long)r->line,
-                        column_name[column]);
-        return EQP_ERR_DATA;
-    }
-    return EQP_OK;
-}
-
 static int parse_row(reading *r, char *row, app_load *of)
 {
     int64_t rank;
     char *text;
-    int code;
 
     memset(r->field, 0, sizeof r->field);
     for (int i = 0; (text = next_field(&row)); i++) {
@@ -218,27 +210,26 @@ static int parse_row(reading *r, char *row, app_load *of)
             return refuse(r, "the row is too short");
         }
     }
-    of->predicted = NAN;
+    *of = (app_load){.rank = 0};
     if (eqp_read_int(r->field[STEP], INT64_MIN, INT64_MAX, &of->step, NULL) ||
         eqp_read_int(r->field[RANK], INT_MIN, INT_MAX - 1, &rank, NULL)) {
         return refuse(r, "step or rank is not an integer");
     }
     of->rank = (int)rank;
-    if (eqp_read_real(r->field[LOAD], 0.0, false, INFINITY, &of->load, NULL)) {
-        return refuse(r, "load is not a number >= 0");
+    for (int c = LOAD; c < NCOLUMNS; c++) {
+        double *seconds = (double *)(void *)((char *)of + columns[c].offset);
+        if (r->column[c] >= 0 && eqp_read_real(r->field[c], 0.0, false, INFINITY, seconds, NULL)) {
+            eqp_message_set(r->message, "%.250s: line %lld: %s is not a number >= 0", r->path, (long long)r->line,
+                            columns[c].name);
+            return EQP_ERR_DATA;
+        }
     }
-    if (*r->field[PREDICTED] && eqp_read_real(r->field[PREDICTED], -INFINITY, false, INFINITY, &of->predicted, NULL)) {
-        return refuse(r, "predicted is not a number");
-    }
-    code = read_seconds(r, EXCHANGE, &of->exchange);
-    code = code ? code : read_seconds(r, BALANCE, &of->balance);
-    return code ? code : read_seconds(r, BUSY, &of->busy);
+    return EQP_OK;
 }
 
 /* whole: the line has its end. */
 static int read_row(reading *r, char *row, bool whole)
 {
-    int64_t particles = 0;
     app_load of;
     int code = parse_row(r, row, &of);
 
@@ -249,14 +240,7 @@ static int read_row(reading *r, char *row, bool whole)
     if (!code && r->visitor) {
         code = r->visitor->row(r->visitor->user, &of);
     }
-    if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
-        return code;
-    }
-    if (eqp_read_int(r->field[PARTICLES], 0, INT64_MAX - r->loads.particles, &particles, NULL)) {
-        return refuse(r, "particles is not an integer >= 0");
-    }
-    r->loads.particles += particles;
-    return EQP_OK;
+    return code;
 }
 
 static int read_lines(reading *r, FILE *file)
@@ -283,22 +267,6 @@ static int read_lines(reading *r, FILE *file)
     return code;
 }
 
-/* The last step, and the numbers of the whole run. */
-static int finish(reading *r)
-{
-    if (r->rows == 0) {
-        eqp_message_set(r->message, "%.250s: holds no loads", r->path);
-        return EQP_ERR_DATA;
-    }
-    if (r->rank + 1 == r->loads.ranks) {
-        r->loads.last = r->step;
-    }
-    if (r->column[PARTICLES] < 0) {
-        r->loads.particles = -1;
-    }
-    return EQP_OK;
-}
-
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message)
 {
     reading r = {
@@ -313,7 +281,10 @@ int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads
         return code;
     }
     code = read_lines(&r, file);
-    code = code ? code : finish(&r);
+    if (!code && r.rows == 0) {
+        eqp_message_set(message, "%.250s: holds no loads", path);
+        code = EQP_ERR_DATA;
+    }
     if (!code) {
         *loads = r.loads;
     }

@@ -11,16 +11,14 @@
 
 typedef struct app_loads {
     int ranks;
-    int64_t first, last; /* steps */
-    int64_t particles;   /* of all ranks in the first step; -1: the file does not say */
+    int64_t first; /* step */
 } app_loads;
 
 /* A row: a rank in a step. */
 typedef struct app_load {
     int64_t step;
     int rank;
-    double load, predicted;         /* CPU seconds; predicted: NaN where it is not known */
-    double exchange, balance, busy; /* CPU seconds; 0 where the file does not say */
+    double load, exchange, balance, busy; /* CPU seconds; 0 where the file does not say */
 } app_load;
 
 /* Called with each row as it is read, also those of a last step that is left out: EQP_OK, or a code that ends it. */
@@ -29,11 +27,10 @@ typedef struct app_loads_visitor {
     int (*row)(void *user, const app_load *load);
 } app_loads_visitor;
 
-/* Reads a file of eqp_csv_create_loads, or one with the columns step, rank, load and predicted (which may be empty).
- * Rows must be ordered by step, then by rank. An incomplete last step is left out: the run that writes it goes on, or
- * was killed. visitor: may be NULL. O(size of the file); memory for one row and a few numbers per rank. EQP_OK;
- * EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path, line and mistake in the message;
- * EQP_ERR_MEMORY. */
+/* Reads a file of app_loads_create(), or one with the columns step, rank and load. Rows must be ordered by step, then
+ * by rank. An incomplete last step is left out: the run that writes it goes on, or was killed. visitor: may be NULL.
+ * O(size of the file); memory for one row and a few numbers per rank. EQP_OK; EQP_ERR_IO, EQP_ERR_FORMAT (not such a
+ * file at all) or EQP_ERR_DATA with path, line and mistake in the message; EQP_ERR_MEMORY. */
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message);
 
 /* Starts dir/loads.csv; makes the folder if there is none. Codes as eqp_csv_create(). */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* The method of a row that is the map of the run itself. It stands at one number of parts; plots leave it out. */
+/* The method of a row that is the map of the run itself. It stands at one number of parts. */
 #define APP_COMPARE_AS_RUN "as-run"
 
 /* How rows are shown. Zeros: as those of a run. */

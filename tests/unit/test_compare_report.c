@@ -28,13 +28,6 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
-    char name[64];
-
-    for (int i = 0; i < 8; i++) {
-        (void)snprintf(name, sizeof name, "compare_%s.%s", plots[i / 2], i % 2 ? "svg" : "png");
-        (void)remove(path_of(name));
-    }
     (void)remove(path_of("report.json"));
     (void)remove(path_of("compare.csv"));
     return rmdir(folder);

@@ -82,7 +82,7 @@ static int name_box(boxes *b, int64_t index, const int64_t key[RF_KEY_WORDS])
 {
     char text[120];
 
-    if (rf_build_has_name(b->build, index)) {
+    if (b->build->item[index].name != NULL) {
         return EQP_OK;
     }
     (void)snprintf(text, sizeof text, "level %lld at %lld %lld %lld", (long long)key[0], (long long)key[1],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kept.h"
+#include "build.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -54,16 +54,6 @@ done:
     return code;
 }
 
-void rf_build_at(rf_build *build, int64_t number)
-{
-    build->number = number;
-}
-
-void rf_build_rank(rf_build *build, int64_t rank)
-{
-    build->file[build->npaths - 1].rank = rank;
-}
-
 int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message)
 {
     if (nranks < 1 || nranks > RF_MOST_RANKS) {
@@ -85,16 +75,6 @@ int rf_build_timed(rf_build *build, bool timed, eqp_message *message)
     }
     build->untimed = !timed;
     return EQP_OK;
-}
-
-int64_t rf_build_rows(const rf_build *build)
-{
-    return build->nrows;
-}
-
-void rf_build_leave_out(rf_build *build)
-{
-    build->left_out++;
 }
 
 void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message)
@@ -263,11 +243,6 @@ int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message
     }
 done:
     return code;
-}
-
-bool rf_build_has_name(const rf_build *build, int64_t index)
-{
-    return build->item[index].name != NULL;
 }
 
 int rf_build_name(rf_build *build, int64_t index, char *name)

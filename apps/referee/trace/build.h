@@ -35,18 +35,76 @@ typedef struct rf_row {
     rf_needs needs; /* the largest of all phases count */
 } rf_row;
 
-typedef struct rf_build rf_build;
+/* A row as it is kept. */
+typedef struct rf_kept_row {
+    int32_t item, phase, rank;
+    double load;
+    int64_t number; /* in its file */
+    int32_t path;
+} rf_kept_row;
+
+typedef struct rf_kept_edge {
+    int32_t from, to, phase; /* phase -1: every one */
+    int64_t bytes;
+    int64_t number;
+    int32_t path;
+} rf_kept_edge;
+
+/* Properties of an item in all phases. */
+typedef struct rf_kept_item {
+    double centre[3];
+    int64_t centre_phase; /* whose; RF_NONE: it has no position */
+    rf_needs needs;
+    int64_t bytes;
+    char *name;
+    bool seen, fixed;
+} rf_kept_item;
+
+/* Phases of a file that repeat the phase before them, with its rows of the build. */
+typedef struct rf_kept_repeat {
+    int64_t first, last, row, end;
+} rf_kept_repeat;
+
+/* A file and the rank that wrote it. */
+typedef struct rf_kept_file {
+    const char *path; /* borrowed */
+    int64_t rank;     /* whose file it is; RF_NONE: not said */
+} rf_kept_file;
+
+/* Readers set `number` to the place in the file of what they read. */
+typedef struct rf_build {
+    int64_t wanted;
+    rf_keys items, phases, blocks;
+    double *block_bytes; /* [blocks.n] */
+    double *rank_bytes;  /* [rank_room] */
+    rf_kept_item *item;
+    rf_kept_row *row;
+    rf_kept_edge *edge;
+    int64_t item_room, nrows, row_room, nedges, edge_room, block_room, rank_room;
+    rf_kept_file *file;
+    int64_t npaths, path_room;
+    const char *unit;
+    int64_t number;
+    bool ranked, sized, placed, named, held, needy; /* there are such rows */
+    bool untimed;                                   /* there are loads of no known unit */
+    int64_t nranks;                                 /* as a file declares; RF_NONE: none does */
+    rf_kept_repeat *repeat;
+    int64_t nrepeats, repeat_room, nrepeated, left_out;
+    eqp_message note;
+    int nnotes;
+} rf_build;
 
 /* wanted: as rf_trace_read(). */
 int rf_build_create(int64_t wanted, rf_build **build);
 void rf_build_free(rf_build *build);
 
-/* Begins a file: path is borrowed until the build is freed. Messages begin with it and with a number in it, set by
- * rf_build_at(), of what the unit says ("line", "task"). */
+/* Begins a file: path is borrowed until the build is freed. Messages begin with it and with build->number of what the
+ * unit says ("line", "task"). */
 int rf_build_open(rf_build *build, const char *path, const char *unit);
-void rf_build_at(rf_build *build, int64_t number);
 
-/* A line that begins with the place. Returns code. */
+/* "PATH: UNIT NUMBER: WHAT" */
+void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message);
+/* The same of the present place. Returns code. */
 int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...) EQP_PRINTF(4, 5);
 
 /* Adds a row; values are checked. index: number of the item, in the order of appearance; may be NULL. */
@@ -55,16 +113,11 @@ int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message
 /* A name for an item that rf_build_row() has numbered (owned by the build from now on, even on error); ignored where it
  * has one. */
 int rf_build_name(rf_build *build, int64_t index, char *name);
-bool rf_build_has_name(const rf_build *build, int64_t index);
 
 /* An edge by the items' own numbers. phase: RF_NONE: of every phase. bytes: >= 0, or RF_NONE. */
 int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message);
 
-/* A communication that is not between items. */
-void rf_build_leave_out(rf_build *build);
-
-/* Declares the rank whose file is being read, and the number of ranks. */
-void rf_build_rank(rf_build *build, int64_t rank);
+/* Declares the number of ranks. */
 int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message);
 
 /* Declares the unit of the loads that follow: seconds, or unknown. The same in all files. */
@@ -76,9 +129,8 @@ int rf_build_finish(rf_build *build, const char *format, bool lenient, int nrank
                     eqp_message *message);
 
 /* Phases first to last of the file at hand are like the one before them, which had the rows from `row` to `end`:
- * numbers of rows as rf_build_rows() counts them. */
+ * numbers of rows. */
 int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, int64_t end);
-int64_t rf_build_rows(const rf_build *build);
 
 /* Something for the user: trace->note. The first two count. */
 void rf_build_note(rf_build *build, const char *format, ...) EQP_PRINTF(2, 3);

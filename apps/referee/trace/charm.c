@@ -208,7 +208,7 @@ static int name(rf_build *build, int64_t index, int64_t manager, uint64_t id)
 {
     char text[80];
 
-    if (rf_build_has_name(build, index)) {
+    if (build->item[index].name != NULL) {
         return EQP_OK;
     }
     if (manager >= 0) {
@@ -241,7 +241,7 @@ static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known,
     for (int64_t i = 0; i < d->nobjects; i++) {
         const object o = take_object(d);
         rf_row row = {.phase = phase, .load = o.load, .bytes = RF_NONE, .fixed = !o.moves};
-        rf_build_at(build, i);
+        build->number = i;
         row.rank = take_int(&from);
         EQP_TRY(add(build, known, o.manager, o.id, &row, message));
     }
@@ -262,7 +262,7 @@ static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *kno
                       .rank = one.pe,
                       .bytes = RF_NONE,
                       .fixed = true};
-        rf_build_at(build, p);
+        build->number = p;
         EQP_TRY(add(build, known, -1, (uint64_t)one.pe, &row, message));
     }
 done:
@@ -287,11 +287,11 @@ static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys 
         const sending m = take_message(d);
         const int64_t sender = m.source_pe < 0 && m.type != TO_PROCESSOR ? find(known, m.sender) : -1;
         dump to = {.at = m.receivers, .end = d->end, .little = d->little};
-        rf_build_at(build, i);
+        build->number = i;
         for (int64_t k = 0; k < m.nreceivers; k++) {
             const int64_t receiver = sender >= 0 ? find(known, take_key(&to)) : -1;
             if (receiver < 0) {
-                rf_build_leave_out(build);
+                build->left_out++;
             } else {
                 EQP_TRY(rf_build_edge(build, sender, receiver, m.bytes, phase, message));
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From rows to the tables of a trace. */
-#include "kept.h"
+#include "build.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -189,7 +189,7 @@ static int read_edges(const reading *r)
     EQP_TRY(read_ints(r, &r->set[EDGE_BYTES], &bytes));
     EQP_TRY(read_ints(r, &r->set[EDGE_PHASE], &phase));
     for (int64_t e = 0; from != NULL && e < r->set[FROM].extent[0]; e++) {
-        rf_build_at(r->build, e);
+        r->build->number = e;
         EQP_TRY(rf_build_edge(r->build, from[e], to[e], bytes != NULL ? bytes[e] : RF_NONE,
                               phase != NULL ? phase[e] : RF_NONE, r->message));
     }
@@ -230,7 +230,7 @@ static int read_items(const reading *r)
                           .bytes = bytes != NULL ? bytes[i] : RF_NONE,
                           .placed = centre != NULL,
                           .fixed = fixed != NULL && fixed[i] != 0};
-            rf_build_at(r->build, i);
+            r->build->number = i;
             if (centre != NULL) {
                 memcpy(row.centre, centre + 3 * i, sizeof row.centre);
             }

@@ -30,7 +30,7 @@ int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *mess
 
     errno = 0;
     length = getline(&lines->line, &lines->room, lines->stream);
-    rf_build_at(build, ++lines->number);
+    build->number = ++lines->number;
     *end = length < 0;
     if (*end) {
         return feof(lines->stream) ? EQP_OK

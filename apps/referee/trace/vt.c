@@ -141,7 +141,7 @@ static int read_task(reading *r, const json_t *task)
     bool moves;
     int code;
 
-    rf_build_at(r->build, r->tasks++);
+    r->build->number = r->tasks++;
     EQP_TRY(get_element(entity, &row.item, &moves) == EQP_OK ? EQP_OK : refuse(r, "an entity without a number"));
     if (row.item == 0) {
         return EQP_OK; /* vt's own object, which every rank has and no map moves */
@@ -152,7 +152,7 @@ static int read_task(reading *r, const json_t *task)
     EQP_TRY(read_needs(r, task, &row));
     EQP_TRY(rf_build_row(r->build, &row, &index, r->message));
     EQP_TRY(remember(r, entity, row.item));
-    if (!rf_build_has_name(r->build, index)) {
+    if (r->build->item[index].name == NULL) {
         EQP_TRY(rf_build_name(r->build, index, json_dumps(entity, JSON_COMPACT | JSON_SORT_KEYS)));
     }
 done:
@@ -201,7 +201,7 @@ int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *messag
         const rf_vt_message *m = &names->message[i];
         const int64_t from = number_of(names, &m->from), to = number_of(names, &m->to);
         if (from == RF_NONE || to == RF_NONE) {
-            rf_build_leave_out(build);
+            build->left_out++;
         } else {
             EQP_TRY(rf_build_edge(build, from, to, m->bytes, m->phase, message));
         }
@@ -230,7 +230,7 @@ static int read_communication(reading *r, const json_t *communication)
     EQP_TRY(get_real(communication, "bytes", &bytes) == EQP_OK ? EQP_OK : refuse(r, "a communication without 'bytes'"));
     EQP_TRY(bytes >= 0 && bytes <= 0x1p50 ? EQP_OK : refuse(r, "a communication with a strange number of bytes"));
     if (from_type == NULL || to_type == NULL || strcmp(from_type, "object") != 0 || strcmp(to_type, "object") != 0) {
-        rf_build_leave_out(r->build);
+        r->build->left_out++;
         return EQP_OK;
     }
     EQP_TRY(get_end(from, &source) == EQP_OK && get_end(to, &target) == EQP_OK
@@ -250,19 +250,19 @@ static int read_phase(reading *r, const json_t *phase)
 
     r->phase = 0;
     r->tasks = 0;
-    rf_build_at(r->build, 0);
+    r->build->number = 0;
     EQP_TRY(get_int(phase, "id", &r->phase) == EQP_OK && r->phase >= 0 ? EQP_OK : refuse(r, "an invalid 'id'"));
-    r->told[r->nphases] = (told){.id = r->phase, .row = rf_build_rows(r->build)};
+    r->told[r->nphases] = (told){.id = r->phase, .row = r->build->nrows};
     json_array_foreach(tasks, i, one)
     {
         EQP_TRY(read_task(r, one));
     }
     json_array_foreach(communications, i, one)
     {
-        rf_build_at(r->build, (int64_t)i);
+        r->build->number = (int64_t)i;
         EQP_TRY(read_communication(r, one));
     }
-    r->told[r->nphases++].end = rf_build_rows(r->build);
+    r->told[r->nphases++].end = r->build->nrows;
     code = EQP_OK;
 done:
     return code;
@@ -357,11 +357,11 @@ static int read_rank(reading *r, const char *path, const json_t *root)
     int64_t rank = rank_of_name(path), nranks;
     int code = EQP_OK;
 
-    rf_build_at(r->build, 0);
+    r->build->number = 0;
     (void)get_int(metadata, "rank", &rank);
     if (rank != RF_NONE) {
         EQP_TRY(rank >= 0 && rank < RF_MOST_RANKS ? EQP_OK : refuse(r, "a strange rank in the metadata"));
-        rf_build_rank(r->build, rank);
+        r->build->file[r->build->npaths - 1].rank = rank;
     }
     if (get_int(metadata, "num_ranks", &nranks) == EQP_OK) {
         EQP_TRY(rf_build_nranks(r->build, nranks, r->message));
@@ -421,7 +421,7 @@ static int read_report(reading *r, const json_t *root)
                                 .load = json_is_number(seconds) ? json_number_value(seconds) : -1.0,
                                 .rank = (int64_t)k,
                                 .bytes = RF_NONE};
-            rf_build_at(r->build, (int64_t)k);
+            r->build->number = (int64_t)k;
             EQP_TRY(rf_build_row(r->build, &row, NULL, r->message));
         }
     }
