@@ -9,19 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The address of each field's pointer, so that a loop can treat all fields alike. Returns their number. */
-static int list_fields(bh_particles *p, void **field[BH_PARTICLE_FIELDS])
-{
-    void **list[BH_PARTICLE_FIELDS] = {
-        (void **)&p->key, (void **)&p->id, (void **)&p->index, (void **)&p->kind, (void **)&p->tag,   (void **)&p->x,
-        (void **)&p->y,   (void **)&p->z,  (void **)&p->vx,    (void **)&p->vy,   (void **)&p->vz,    (void **)&p->m,
-        (void **)&p->ax,  (void **)&p->ay, (void **)&p->az,    (void **)&p->pot,  (void **)&p->label, (void **)&p->rung,
-    };
-
-    memcpy(field, list, sizeof list);
-    return bh_particles_fields(p->rungs);
-}
-
 void bh_particles_init(bh_particles *p)
 {
     memset(p, 0, sizeof *p);
@@ -29,11 +16,8 @@ void bh_particles_init(bh_particles *p)
 
 void bh_particles_free(bh_particles *p)
 {
-    void **field[BH_PARTICLE_FIELDS];
-
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields; f++) {
-        free(*field[f]);
+    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+        free(p->field[f]);
     }
     bh_particles_init(p);
 }
@@ -41,18 +25,16 @@ void bh_particles_free(bh_particles *p)
 static int reserve(bh_particles *p, int64_t n)
 {
     int64_t capacity = n + n / 16 + 16;
-    void **field[BH_PARTICLE_FIELDS];
 
     if (n <= p->capacity) {
         return EQP_OK;
     }
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields; f++) {
-        void *grown = realloc(*field[f], (size_t)capacity * 8);
+    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
+        void *grown = realloc(p->field[f], (size_t)capacity * 8);
         if (grown == NULL) {
             return EQP_ERR_MEMORY;
         }
-        *field[f] = grown;
+        p->field[f] = grown;
     }
     p->capacity = capacity;
     return EQP_OK;
@@ -60,15 +42,13 @@ static int reserve(bh_particles *p, int64_t n)
 
 int bh_particles_resize(bh_particles *p, int64_t n)
 {
-    void **field[BH_PARTICLE_FIELDS];
-    int code = reserve(p, n);
+    const int code = reserve(p, n);
 
     if (code != EQP_OK) {
         return code;
     }
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields && n > p->n; f++) {
-        memset((char *)*field[f] + 8 * p->n, 0, (size_t)(n - p->n) * 8);
+    for (int f = 0; f < bh_particles_fields(p->rungs) && n > p->n; f++) {
+        memset((char *)p->field[f] + 8 * p->n, 0, (size_t)(n - p->n) * 8);
     }
     p->n = n;
     return EQP_OK;
@@ -76,17 +56,13 @@ int bh_particles_resize(bh_particles *p, int64_t n)
 
 int bh_particles_copy(const bh_particles *p, bh_particles *copy)
 {
-    bh_particles view = *p;
-    void **from[BH_PARTICLE_FIELDS], **to[BH_PARTICLE_FIELDS];
     int code;
 
     bh_particles_init(copy);
     copy->rungs = p->rungs;
     EQP_TRY(bh_particles_resize(copy, p->n));
-    const int nfields = list_fields(&view, from);
-    (void)list_fields(copy, to);
-    for (int f = 0; f < nfields && p->n > 0; f++) {
-        memcpy(*to[f], *from[f], (size_t)p->n * 8);
+    for (int f = 0; f < bh_particles_fields(p->rungs) && p->n > 0; f++) {
+        memcpy(copy->field[f], p->field[f], (size_t)p->n * 8);
     }
 done:
     if (code != EQP_OK) {
@@ -99,18 +75,16 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
 {
     /* The spare array takes a field, and the array that the field leaves is the next one's spare. */
     uint64_t *spare = malloc((size_t)(p->capacity > 0 ? p->capacity : 1) * 8);
-    void **field[BH_PARTICLE_FIELDS];
 
     if (spare == NULL) {
         return EQP_ERR_MEMORY;
     }
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields && p->n > 0; f++) {
-        char *old = *field[f];
+    for (int f = 0; f < bh_particles_fields(p->rungs) && p->n > 0; f++) {
+        char *old = p->field[f];
         for (int64_t i = 0; i < p->n; i++) {
             memcpy(&spare[i], old + 8 * order[i], 8);
         }
-        *field[f] = spare;
+        p->field[f] = spare;
         spare = (uint64_t *)(void *)old;
     }
     free(spare);
@@ -144,13 +118,11 @@ void bh_forces_swap(bh_particles *p, double *kept)
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
 {
     uint64_t *kept = NULL;
-    void **field[BH_PARTICLE_FIELDS];
     int code;
 
     EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields && n > 0; f++) {
-        char *values = *field[f];
+    for (int f = 0; f < bh_particles_fields(p->rungs) && n > 0; f++) {
+        char *values = p->field[f];
         for (int64_t k = 0; k < n; k++) {
             memcpy(&kept[k], values + 8 * place[k], 8);
         }
@@ -203,7 +175,6 @@ static int insert_last(bh_particles *p, int64_t sorted)
     const int64_t n = p->n - sorted;
     int64_t *order = NULL, *place = NULL;
     uint64_t *kept = NULL;
-    void **field[BH_PARTICLE_FIELDS];
     int code;
 
     EQP_TRY(eqp_array_create(&order, n, sizeof *order));
@@ -213,9 +184,8 @@ static int insert_last(bh_particles *p, int64_t sorted)
     for (int64_t k = 0; k < n; k++) {
         place[k] = find_later(p, sorted, sorted + order[k]);
     }
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields; f++) {
-        char *values = *field[f];
+    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
+        char *values = p->field[f];
         int64_t end = sorted;
         for (int64_t k = 0; k < n; k++) {
             memcpy(&kept[k], values + 8 * (sorted + order[k]), 8);
@@ -287,21 +257,14 @@ done:
 
 void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record)
 {
-    bh_particles view = *p;
-    void **field[BH_PARTICLE_FIELDS];
-
-    const int nfields = list_fields(&view, field);
-    for (int f = 0; f < nfields; f++) {
-        memcpy(&record[f], (const char *)*field[f] + 8 * i, 8);
+    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
+        memcpy(&record[f], (const char *)p->field[f] + 8 * i, 8);
     }
 }
 
 void bh_particles_unpack(bh_particles *p, int64_t i, const uint64_t *record)
 {
-    void **field[BH_PARTICLE_FIELDS];
-
-    const int nfields = list_fields(p, field);
-    for (int f = 0; f < nfields; f++) {
-        memcpy((char *)*field[f] + 8 * i, &record[f], 8);
+    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
+        memcpy((char *)p->field[f] + 8 * i, &record[f], 8);
     }
 }

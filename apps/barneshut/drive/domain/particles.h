@@ -13,18 +13,23 @@
 
 typedef struct bh_particles {
     int64_t n, capacity;
-    uint64_t *key;  /* Hilbert key in the present root cube */
-    int64_t *id;    /* as in the snapshot */
-    int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
-    int64_t *kind;  /* particle type of the snapshot */
-    int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
-    int64_t *label; /* of its group when a map was last offered; 0: never */
-    double *x, *y, *z;
-    double *vx, *vy, *vz;
-    double *m;
-    double *ax, *ay, *az, *pot;
-    bool rungs;    /* particles have steps of several sizes; set before there are any */
-    int64_t *rung; /* see <physics/motion.h>; NULL without */
+    bool rungs; /* particles have steps of several sizes; set before there are any */
+    union {
+        void *field[BH_PARTICLE_FIELDS]; /* the arrays below, for loops over all of them */
+        struct {
+            uint64_t *key;  /* Hilbert key in the present root cube */
+            int64_t *id;    /* as in the snapshot */
+            int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
+            int64_t *kind;  /* particle type of the snapshot */
+            int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
+            double *x, *y, *z;
+            double *vx, *vy, *vz;
+            double *m;
+            double *ax, *ay, *az, *pot;
+            int64_t *label; /* of its group when a map was last offered; 0: never */
+            int64_t *rung;  /* see <physics/motion.h>; NULL without */
+        };
+    };
 } bh_particles;
 
 /* Words of a particle's record; bytes. */
