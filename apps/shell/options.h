@@ -33,6 +33,14 @@ typedef struct app_option {
     const char *choices;        /* CHOICE: words separated by '|'; INT: a word for int_low - 1, or NULL */
 } app_option;
 
+/* A row: name, argument, the rest of type's name, struct of values and its member, help; then limits, default and
+ * choices by their names, or `.fallback = NULL`. */
+#define APP_ROW(name_, argument_, type_, values_, member_, help_, ...)                                                 \
+    {                                                                                                                  \
+        .name = name_, .argument = argument_, .type = APP_OPTION_##type_, .offset = offsetof(values_, member_),        \
+        .help = help_, __VA_ARGS__                                                                                     \
+    }
+
 /* Rows that several apps share. */
 typedef struct app_option_list {
     const app_option *option; /* [n] */

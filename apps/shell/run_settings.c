@@ -10,190 +10,84 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(field) offsetof(app_run_settings, field)
+#define ROW(name, argument, type, member, help, ...)                                                                   \
+    APP_ROW(name, argument, type, app_run_settings, member, help, __VA_ARGS__)
 
 static const app_option input_rows[] = {
-    {.name = "generate",
-     .argument = "KIND[:key=value,...]",
-     .type = APP_OPTION_KEYED,
-     .offset = AT(generate),
-     .help = "make the input instead of reading it; 'help' lists the kinds"},
-    {.name = "restart",
-     .argument = "FILE",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(restart),
-     .help = "go on from a restart file; --steps counts from the very beginning"},
-    {.name = "max-particles",
-     .argument = "N",
-     .type = APP_OPTION_INT,
-     .offset = AT(max_particles),
-     .int_low = 1,
-     .int_high = INT64_MAX,
-     .help = "refuse an input with more; without it 1000000 of a file, or 4 for each of its bytes"},
-    {.name = "steps",
-     .argument = "N",
-     .type = APP_OPTION_INT,
-     .offset = AT(steps),
-     .fallback = "10",
-     .int_high = INT64_MAX,
-     .help = "number of steps; 0 computes the forces once"},
-    {.name = "dt",
-     .argument = "T",
-     .type = APP_OPTION_REAL,
-     .offset = AT(dt),
-     .real_high = INFINITY,
-     .open_low = true,
-     .fallback = NULL,
-     .help = "time of one step"},
-    {.name = "seed",
-     .argument = "S",
-     .type = APP_OPTION_INT,
-     .offset = AT(seed),
-     .fallback = "1",
-     .int_high = INT64_MAX,
-     .help = "seed of everything that is random"},
+    ROW("generate", "KIND[:key=value,...]", KEYED, generate,
+        "make the input instead of reading it; 'help' lists the kinds", .fallback = NULL),
+    ROW("restart", "FILE", TEXT, restart, "go on from a restart file; --steps counts from the very beginning",
+        .fallback = NULL),
+    ROW("max-particles", "N", INT, max_particles,
+        "refuse an input with more; without it 1000000 of a file, or 4 for each of its bytes", .int_low = 1,
+        .int_high = INT64_MAX),
+    ROW("steps", "N", INT, steps, "number of steps; 0 computes the forces once", .fallback = "10",
+        .int_high = INT64_MAX),
+    ROW("dt", "T", REAL, dt, "time of one step", .real_high = INFINITY, .open_low = true),
+    ROW("seed", "S", INT, seed, "seed of everything that is random", .fallback = "1", .int_high = INT64_MAX),
 };
 
 static const app_option output_rows[] = {
-    {.name = "balance",
-     .argument = "METHOD[:option,...]",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(balance),
-     .fallback = "auto",
-     .help = "how the work is divided; 'help' lists the methods"},
-    {.name = "rebalance",
-     .argument = "auto|never|repair|gain|N",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(rebalance),
-     .fallback = "auto",
-     .help = "when the map is renewed: by the policy, only at the start, every N steps;\n"
-             "repair: a few owners move whenever the work is over the tolerance;\n"
-             "gain: by what keeping, repairing and renewing cost for the steps ahead"},
-    {.name = "false-alarms",
-     .argument = "P",
-     .type = APP_OPTION_REAL,
-     .offset = AT(false_alarms),
-     .fallback = "1e-4",
-     .real_high = 1.0,
-     .real_low = 1e-12,
-     .help = "probability that noise of measured seconds makes auto or gain renew a map, per step"},
-    {.name = "lazy",
-     .argument = "none|auto|thread|M[:option,...]",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(lazy_text),
-     .fallback = "none",
-     .help = "who makes maps after the first one: the run itself, a thread, or M further ranks;\n"
-             "wait=K, delay=K: steps until it is waited for, or taken exactly; repair=auto|never|N;\n"
-             "patience=S: seconds until they are given up; spread=node|last: which ranks"},
-    {.name = "share",
-     .argument = "equal|speeds:S,...|measured|model",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(share_text),
-     .fallback = "equal",
-     .help = "work of each rank: equal, in proportion to relative speeds (repeated),\n"
-             "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]"},
-    {.name = "memory-cap",
-     .argument = "none|BYTES,...|Xmean",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(memory_text),
-     .fallback = "none",
-     .help = "take no map by which a rank needs more memory: bytes (K, M, G, T; a list is repeated),\n"
-             "or a multiple of the mean need of a rank"},
-    {.name = "schedule",
-     .argument = "none|METHOD[:chunk=N,factor=X]",
-     .type = APP_OPTION_KEYED,
-     .offset = AT(schedule_text),
-     .fallback = "none",
-     .help = "hand the work of a step out while it is done, on top of the map; 'help' lists the methods;\n"
-             "chunk: size of all chunks (fixed) or of first ones; factor: a batch is 1/X of what is left"},
-    {.name = "imbalance-tol",
-     .argument = "X",
-     .type = APP_OPTION_REAL,
-     .offset = AT(imbalance_tol),
-     .fallback = "0.02",
-     .real_high = 100.0,
-     .help = "wanted imbalance, max / mean - 1"},
-    {.name = "costs",
-     .argument = "NAME",
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(costs),
-     .choices = "measured|nominal",
-     .fallback = "measured",
-     .help = "seconds of each kind of work: as measured, or fixed, so that maps do not depend on times"},
-    {.name = "sample-strategy",
-     .argument = "NAME",
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(sample_strategy),
-     .choices = "random|particle|adaptive|stride",
-     .fallback = "stride",
-     .help = "how work units are sampled"},
-    {.name = "sample-rate",
-     .argument = "X",
-     .type = APP_OPTION_REAL,
-     .offset = AT(sample_rate),
-     .real_high = 1.0,
-     .open_low = true,
-     .help = "work units per interaction (of a group and a tile); without it from the tolerance"},
-    {.name = "sample-threshold",
-     .argument = "S",
-     .type = APP_OPTION_REAL,
-     .offset = AT(sample_threshold),
-     .fallback = "2",
-     .real_low = 1.25,
-     .real_high = INFINITY,
-     .help = "a unit over S times the wanted weight is split again"},
-    {.name = "exchange",
-     .argument = "auto|PLAN",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(exchange_text),
-     .fallback = "auto",
-     .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R;\n"
-             "auto: direct, or what --balance auto finds cheapest"},
-    {.name = "compare",
-     .argument = "METHOD,...|all",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(compare_text),
-     .help = "what if: divide the input by each of these methods into --parts, and take no step"},
-    {.name = "parts",
-     .argument = "P,...",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(parts_text),
-     .help = "with --compare: numbers of parts, 1 to 65536 each; not tied to the number of ranks"},
-    {.name = "network",
-     .argument = "alpha=S,beta=S,node=R|FILE|measure",
-     .type = APP_OPTION_KEYED,
-     .offset = AT(network_text),
-     .fallback = "alpha=2e-6,beta=1e-9,node=1",
-     .help = "seconds per message and per byte, ranks that share memory; what is not said stays.\n"
-             "reduce=S, gather=S, gather_byte=S: of collective calls, per level and per byte. FILE: lines\n"
-             "of these; measure[:file=FILE]: between the ranks of this run, and FILE gets it"},
-    {.name = "report",
-     .argument = "DIR",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(report),
-     .help = "write report.json, loads.csv and a page to look at (run.html) there"},
-    {.name = "forces",
-     .argument = "FILE",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(forces),
-     .help = "write the last forces: HDF5 with ids [n] and forces [n][3]"},
-    {.name = "output",
-     .argument = "FILE",
-     .type = APP_OPTION_TEXT,
-     .offset = AT(output),
-     .help = "write a snapshot at the end"},
-    {.name = "output-every",
-     .argument = "N",
-     .type = APP_OPTION_INT,
-     .offset = AT(output_every),
-     .int_low = 1,
-     .int_high = INT64_MAX,
-     .help = "with --output: a numbered snapshot every N steps"},
-    {.name = "quiet", .type = APP_OPTION_FLAG, .offset = AT(quiet), .help = "print nothing but errors"},
-    {.name = "progress",
-     .type = APP_OPTION_FLAG,
-     .offset = AT(progress),
-     .help = "show a progress bar on standard error"},
+    ROW("balance", "METHOD[:option,...]", TEXT, balance, "how the work is divided; 'help' lists the methods",
+        .fallback = "auto"),
+    ROW("rebalance", "auto|never|repair|gain|N", TEXT, rebalance,
+        "when the map is renewed: by the policy, only at the start, every N steps;\n"
+        "repair: a few owners move whenever the work is over the tolerance;\n"
+        "gain: by what keeping, repairing and renewing cost for the steps ahead",
+        .fallback = "auto"),
+    ROW("false-alarms", "P", REAL, false_alarms,
+        "probability that noise of measured seconds makes auto or gain renew a map, per step", .fallback = "1e-4",
+        .real_high = 1.0, .real_low = 1e-12),
+    ROW("lazy", "none|auto|thread|M[:option,...]", TEXT, lazy_text,
+        "who makes maps after the first one: the run itself, a thread, or M further ranks;\n"
+        "wait=K, delay=K: steps until it is waited for, or taken exactly; repair=auto|never|N;\n"
+        "patience=S: seconds until they are given up; spread=node|last: which ranks",
+        .fallback = "none"),
+    ROW("share", "equal|speeds:S,...|measured|model", TEXT, share_text,
+        "work of each rank: equal, in proportion to relative speeds (repeated),\n"
+        "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]",
+        .fallback = "equal"),
+    ROW("memory-cap", "none|BYTES,...|Xmean", TEXT, memory_text,
+        "take no map by which a rank needs more memory: bytes (K, M, G, T; a list is repeated),\n"
+        "or a multiple of the mean need of a rank",
+        .fallback = "none"),
+    ROW("schedule", "none|METHOD[:chunk=N,factor=X]", KEYED, schedule_text,
+        "hand the work of a step out while it is done, on top of the map; 'help' lists the methods;\n"
+        "chunk: size of all chunks (fixed) or of first ones; factor: a batch is 1/X of what is left",
+        .fallback = "none"),
+    ROW("imbalance-tol", "X", REAL, imbalance_tol, "wanted imbalance, max / mean - 1", .fallback = "0.02",
+        .real_high = 100.0),
+    ROW("costs", "NAME", CHOICE, costs,
+        "seconds of each kind of work: as measured, or fixed, so that maps do not depend on times",
+        .choices = "measured|nominal", .fallback = "measured"),
+    ROW("sample-strategy", "NAME", CHOICE, sample_strategy, "how work units are sampled",
+        .choices = "random|particle|adaptive|stride", .fallback = "stride"),
+    ROW("sample-rate", "X", REAL, sample_rate,
+        "work units per interaction (of a group and a tile); without it from the tolerance", .real_high = 1.0,
+        .open_low = true),
+    ROW("sample-threshold", "S", REAL, sample_threshold, "a unit over S times the wanted weight is split again",
+        .fallback = "2", .real_low = 1.25, .real_high = INFINITY),
+    ROW("exchange", "auto|PLAN", TEXT, exchange_text,
+        "how data travel: direct|two-stage|log, then +broadcast/D, +node/R;\n"
+        "auto: direct, or what --balance auto finds cheapest",
+        .fallback = "auto"),
+    ROW("compare", "METHOD,...|all", TEXT, compare_text,
+        "what if: divide the input by each of these methods into --parts, and take no step", .fallback = NULL),
+    ROW("parts", "P,...", TEXT, parts_text,
+        "with --compare: numbers of parts, 1 to 65536 each; not tied to the number of ranks", .fallback = NULL),
+    ROW("network", "alpha=S,beta=S,node=R|FILE|measure", KEYED, network_text,
+        "seconds per message and per byte, ranks that share memory; what is not said stays.\n"
+        "reduce=S, gather=S, gather_byte=S: of collective calls, per level and per byte. FILE: lines\n"
+        "of these; measure[:file=FILE]: between the ranks of this run, and FILE gets it",
+        .fallback = "alpha=2e-6,beta=1e-9,node=1"),
+    ROW("report", "DIR", TEXT, report, "write report.json, loads.csv and a page to look at (run.html) there",
+        .fallback = NULL),
+    ROW("forces", "FILE", TEXT, forces, "write the last forces: HDF5 with ids [n] and forces [n][3]", .fallback = NULL),
+    ROW("output", "FILE", TEXT, output, "write a snapshot at the end", .fallback = NULL),
+    ROW("output-every", "N", INT, output_every, "with --output: a numbered snapshot every N steps", .int_low = 1,
+        .int_high = INT64_MAX),
+    ROW("quiet", NULL, FLAG, quiet, "print nothing but errors", .fallback = NULL),
+    ROW("progress", NULL, FLAG, progress, "show a progress bar on standard error", .fallback = NULL),
 };
 
 const app_option_list app_run_input = {input_rows, (int)(sizeof input_rows / sizeof input_rows[0])};
@@ -240,22 +134,21 @@ static int choose_methods(const eqp_methods *own, app_run_settings *run, const c
                                       .threshold = run->sample_threshold};
     int code;
 
-    *option = "balance";
-    code = eqp_choice_parse(own, &plain, run->balance, &run->choice, message);
-    if (code == EQP_OK && run->compare_text != NULL) {
-        *option = "compare";
-        code = eqp_choices_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message);
-    }
+    EQP_TRY(eqp_choice_parse(own, &plain, run->balance, &run->choice, message));
     run->method = run->choice.method;
+    *option = "compare";
+    if (run->compare_text != NULL) {
+        EQP_TRY(eqp_choices_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message));
+    }
+done:
     return code;
 }
 
-static int choose_share(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_share(app_run_settings *run, eqp_message *message)
 {
     const char *text = run->share_text != NULL ? run->share_text : "equal";
     int code = app_share_parse(text, &run->share, message);
 
-    *option = "share";
     if (code == EQP_OK && run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS) {
         eqp_message_set(message, "%s: nothing is measured where no step is made", text);
         code = EQP_ERR_ARGUMENT;
@@ -266,11 +159,10 @@ static int choose_share(app_run_settings *run, const char **option, eqp_message 
     return code;
 }
 
-static int choose_memory(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_memory(app_run_settings *run, eqp_message *message)
 {
     int code = app_memory_cap_parse(run->memory_text != NULL ? run->memory_text : "none", &run->capacities, message);
 
-    *option = "memory-cap";
     for (int i = 0; i < run->nparts_list && code == EQP_OK; i++) {
         code = app_memory_cap_check(&run->capacities, run->parts[i], message);
     }
@@ -302,11 +194,10 @@ static int read_schedule(app_run_settings *run, eqp_message *message)
     return app_keyed_end(&keyed, message);
 }
 
-static int choose_schedule(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_schedule(app_run_settings *run, eqp_message *message)
 {
     int code;
 
-    *option = "schedule";
     run->schedule = NULL;
     run->schedule_rules = eqp_schedule_options_defaults();
     if (run->schedule_text == NULL || strcmp(run->schedule_text, "none") == 0) {
@@ -320,11 +211,10 @@ static int choose_schedule(app_run_settings *run, const char **option, eqp_messa
     return code;
 }
 
-static int choose_policy(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_policy(app_run_settings *run, eqp_message *message)
 {
     int code;
 
-    *option = "rebalance";
     run->policy = eqp_policy_options_defaults();
     run->policy.imbalance_tol = run->imbalance_tol;
     run->policy.false_alarms = run->false_alarms;
@@ -335,11 +225,10 @@ static int choose_policy(app_run_settings *run, const char **option, eqp_message
     return code;
 }
 
-static int choose_lazy(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_lazy(app_run_settings *run, eqp_message *message)
 {
     int code;
 
-    *option = "lazy";
     run->lazy = eqp_lazy_options_defaults();
     if (run->lazy_text == NULL) {
         return EQP_OK;
@@ -352,11 +241,10 @@ static int choose_lazy(app_run_settings *run, const char **option, eqp_message *
     return code;
 }
 
-static int choose_exchange(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_exchange(app_run_settings *run, eqp_message *message)
 {
     int code = EQP_OK;
 
-    *option = "exchange";
     run->exchange = (eqp_exchange_plan)EQP_EXCHANGE_PLAN_DEFAULTS;
     run->exchange_auto = run->exchange_text == NULL || strcmp(run->exchange_text, "auto") == 0;
     if (!run->exchange_auto) {
@@ -376,11 +264,10 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int choose_parts(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_parts(app_run_settings *run, eqp_message *message)
 {
     int code = EQP_OK, kept = 0;
 
-    *option = "parts";
     if (run->parts_text != NULL) {
         code = app_parse_int_list(run->parts_text, 1, APP_MOST_PARTS, &run->nparts_list, &run->parts, message);
     }
@@ -397,9 +284,8 @@ static int choose_parts(app_run_settings *run, const char **option, eqp_message 
 }
 
 /* A plan for nodes is compared only where nodes are full. */
-static int check_nodes(const app_run_settings *run, const char **option, eqp_message *message)
+static int check_nodes(app_run_settings *run, eqp_message *message)
 {
-    *option = "exchange";
     for (int i = 0; i < run->nparts_list && !run->exchange_auto; i++) {
         if (run->parts[i] % run->exchange.node != 0) {
             eqp_message_set(message, "%d ranks on a node do not divide %lld parts", run->exchange.node,
@@ -410,28 +296,28 @@ static int check_nodes(const app_run_settings *run, const char **option, eqp_mes
     return EQP_OK;
 }
 
-static int choose_network(app_run_settings *run, const char **option, eqp_message *message)
+static int choose_network(app_run_settings *run, eqp_message *message)
 {
-    *option = "network";
     run->network = (app_network_choice){.network = EQP_NETWORK_DEFAULTS};
     return run->network_text != NULL ? app_network_parse(run->network_text, &run->network, message) : EQP_OK;
 }
 
 int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message)
 {
+    static const struct {
+        const char *option;
+        int (*choose)(app_run_settings *run, eqp_message *message);
+    } further[] = {{"rebalance", choose_policy},  {"lazy", choose_lazy},         {"exchange", choose_exchange},
+                   {"parts", choose_parts},       {"exchange", check_nodes},     {"share", choose_share},
+                   {"memory-cap", choose_memory}, {"schedule", choose_schedule}, {"network", choose_network}};
     eqp_message inner = {""};
     const char *option = "balance";
     int code = choose_methods(own, run, &option, &inner);
 
-    code = code == EQP_OK ? choose_policy(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_lazy(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_exchange(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
-    code = code == EQP_OK ? check_nodes(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_share(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_memory(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_schedule(run, &option, &inner) : code;
-    code = code == EQP_OK ? choose_network(run, &option, &inner) : code;
+    for (size_t i = 0; i < sizeof further / sizeof further[0] && code == EQP_OK; i++) {
+        option = further[i].option;
+        code = further[i].choose(run, &inner);
+    }
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: --%s: %s", program, option, inner.text[0] ? inner.text : eqp_error_text(code));
         app_run_settings_free(run);

@@ -15,12 +15,8 @@
 #define TEXT(number) TEXT_OF(number)
 #define AT(field) offsetof(bh_settings, field)
 
-/* name, argument, type, member, help, then limits, default and choices. */
-#define ROW(name_, argument_, type_, member, help_, ...)                                                               \
-    {                                                                                                                  \
-        .name = name_, .argument = argument_, .type = APP_OPTION_##type_, .offset = AT(member), .help = help_,         \
-        __VA_ARGS__                                                                                                    \
-    }
+#define ROW(name, argument, type, member, help, ...)                                                                   \
+    APP_ROW(name, argument, type, bh_settings, member, help, __VA_ARGS__)
 
 static const app_option table[] = {
     ROW("theta", "X", REAL, theta, "opening angle of the geometric criterion", .fallback = TEXT(BH_DEFAULT_THETA),

@@ -8,38 +8,20 @@
 #include <math.h>
 
 #define AT(field) offsetof(lb_settings, field)
+#define ROW(name, argument, type, member, help, ...)                                                                   \
+    APP_ROW(name, argument, type, lb_settings, member, help, __VA_ARGS__)
 
 static const app_option table[] = {
-    {.name = "scenario",
-     .argument = "KIND[:key=value,...]",
-     .type = APP_OPTION_KEYED,
-     .offset = AT(scenario_text),
-     .fallback = "front",
-     .help = "how the weights of vertices change over the steps; 'help' lists the kinds"},
-    {.name = "start",
-     .argument = "NAME",
-     .type = APP_OPTION_CHOICE,
-     .offset = AT(start),
-     .choices = LB_STARTS,
-     .fallback = "curve",
-     .help = "where vertices live before they are balanced: equally many along a curve, in equally wide slabs,\n"
-             "anywhere, or all on rank 0"},
-    {.name = "unit",
-     .argument = "S",
-     .type = APP_OPTION_REAL,
-     .offset = AT(unit),
-     .fallback = "1e-6",
-     .real_high = 1000.0,
-     .open_low = true,
-     .help = "CPU seconds that weight 1 takes; measured when the run begins"},
-    {.name = "array",
-     .argument = "BYTES",
-     .type = APP_OPTION_INT,
-     .offset = AT(array),
-     .fallback = "65536",
-     .int_low = 16,
-     .int_high = INT64_C(1) << 36,
-     .help = "size in bytes of the array that work accesses at random"},
+    ROW("scenario", "KIND[:key=value,...]", KEYED, scenario_text,
+        "how the weights of vertices change over the steps; 'help' lists the kinds", .fallback = "front"),
+    ROW("start", "NAME", CHOICE, start,
+        "where vertices live before they are balanced: equally many along a curve, in equally wide slabs,\n"
+        "anywhere, or all on rank 0",
+        .choices = LB_STARTS, .fallback = "curve"),
+    ROW("unit", "S", REAL, unit, "CPU seconds that weight 1 takes; measured when the run begins", .fallback = "1e-6",
+        .real_high = 1000.0, .open_low = true),
+    ROW("array", "BYTES", INT, array, "size in bytes of the array that work accesses at random", .fallback = "65536",
+        .int_low = 16, .int_high = INT64_C(1) << 36),
 };
 
 /* Texts of the shared rows for graphs. There is no physics to resume and there are no forces. */
