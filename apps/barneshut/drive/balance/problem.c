@@ -210,35 +210,22 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
 {
     const bh_problem *of = user;
     eqp_placement *now = NULL;
-    int64_t *tag = NULL;
     int code;
 
     EQP_TRY(of->moved ? carry(of, placement, &now) : EQP_OK);
-    placement = of->moved ? now : placement;
-    if (!loads_only) {
-        EQP_TRY(bh_trace_map(&of->trace, nparts, map, placement, evaluation));
-        goto done;
-    }
-    EQP_TRY(eqp_agree(of->domain->comm, eqp_array_create(&tag, of->domain->ngroups, sizeof *tag), NULL));
-    for (int64_t g = 0; g < of->domain->ngroups; g++) {
-        tag[g] = placement[g].tag;
-    }
-    EQP_TRY(eqp_agree(of->domain->comm, bh_trace_loads(&of->trace, nparts, map, tag, evaluation), NULL));
+    EQP_TRY(bh_trace_map(&of->trace, nparts, map, of->moved ? now : placement, loads_only, evaluation));
 done:
-    free(tag);
     free(now);
     return code;
 }
 
-/* Every particle carries the number of its group in place of the tag. */
-static void label_particles(bh_problem *of)
+/* Every particle of a group gets the group's number in `to`. */
+static void number_groups(const bh_domain *domain, int64_t first, int64_t *to)
 {
-    bh_domain *domain = of->domain;
-
     for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         for (int64_t i = group->first; i < group->first + group->count; i++) {
-            domain->particles.tag[i] = of->trace.first_group + g;
+            to[i] = first + g;
         }
     }
 }
@@ -248,12 +235,7 @@ static int label(void *user, int64_t first)
 {
     bh_domain *domain = ((bh_problem *)user)->domain;
 
-    for (int64_t g = 0; g < domain->ngroups; g++) {
-        const bh_group *group = &domain->group[g];
-        for (int64_t i = group->first; i < group->first + group->count; i++) {
-            domain->particles.label[i] = first + g;
-        }
-    }
+    number_groups(domain, first, domain->particles.label);
     return EQP_OK;
 }
 
@@ -272,7 +254,7 @@ static int remember_groups(bh_problem *of)
         of->key[g] = domain->group[g].key;
     }
     of->nbefore = domain->ngroups;
-    label_particles(of);
+    number_groups(domain, of->trace.first_group, domain->particles.tag);
     return code;
 }
 

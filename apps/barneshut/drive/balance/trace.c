@@ -262,21 +262,6 @@ done:
     return code;
 }
 
-/* The number of a group of targets among the groups of the domain. */
-static int64_t number_of(const tracing *t, int64_t g)
-{
-    return t->targets.numbers != NULL ? t->targets.numbers[g] : g;
-}
-
-static void close_tracing(tracing *t)
-{
-    bh_list_free(&t->list);
-    bh_homes_free(&t->homes);
-    bh_targets_free(&t->targets);
-    free(t->ranks);
-    free(t->asked);
-}
-
 static int plan_homes(tracing *t, const eqp_placement *placement)
 {
     const bh_domain *domain = t->trace->domain;
@@ -306,40 +291,28 @@ static int hold_all(tracing *t)
     return code;
 }
 
-int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement,
+int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation)
 {
-    tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation};
+    tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation, .loads_only = loads_only};
     int code;
 
     bh_list_init(&t.list);
     bh_homes_init(&t.homes);
-    code = plan_homes(&t, placement);
-    if (code == EQP_OK) {
-        code = open_tracing(&t);
-        code = code == EQP_OK ? declare_cells(&t) : code;
-        code = code == EQP_OK ? hold_all(&t) : code;
-        for (int64_t g = 0; g < t.targets.ngroups && code == EQP_OK; g++) {
-            code = trace_group(&t, g, placement[number_of(&t, g)].tag);
-        }
-        code = eqp_agree(trace->domain->comm, code, NULL);
-    }
-    close_tracing(&t);
-    return code;
-}
-
-int bh_trace_loads(const bh_trace *trace, int nparts, const eqp_map *map, const int64_t *tag,
-                   eqp_evaluation *evaluation)
-{
-    tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation, .loads_only = true};
-    int code;
-
-    bh_list_init(&t.list);
-    bh_homes_init(&t.homes);
+    EQP_TRY(loads_only ? EQP_OK : plan_homes(&t, placement));
     code = open_tracing(&t);
-    for (int64_t g = 0; g < t.targets.ngroups && code == EQP_OK; g++) {
-        code = trace_group(&t, g, tag[number_of(&t, g)]);
+    code = code == EQP_OK && !loads_only ? declare_cells(&t) : code;
+    code = code == EQP_OK && !loads_only ? hold_all(&t) : code;
+    for (int64_t k = 0; k < t.targets.ngroups && code == EQP_OK; k++) {
+        const int64_t g = t.targets.numbers != NULL ? t.targets.numbers[k] : k;
+        code = trace_group(&t, k, placement[g].tag);
     }
-    close_tracing(&t);
+    code = eqp_agree(trace->domain->comm, code, NULL);
+done:
+    bh_list_free(&t.list);
+    bh_homes_free(&t.homes);
+    bh_targets_free(&t.targets);
+    free(t.ranks);
+    free(t.asked);
     return code;
 }

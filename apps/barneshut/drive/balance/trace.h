@@ -19,13 +19,9 @@ typedef struct bh_trace {
     bool overlaps;       /* tasks that need no ghosts are computed while the essential trees are sent */
 } bh_trace;
 
-/* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. placement [groups] of this rank's groups.
- * Collective. */
-int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement,
+/* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation, or its loads alone. placement [groups] of
+ * this rank's groups. Collective. */
+int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation);
-
-/* The loads alone; tag [groups]. Local. */
-int bh_trace_loads(const bh_trace *trace, int nparts, const eqp_map *map, const int64_t *tag,
-                   eqp_evaluation *evaluation);
 
 #endif
