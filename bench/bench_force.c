@@ -79,7 +79,7 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
         const bh_group *group = &serial->group[g];
         const int64_t i = group->first;
         double t0 = eqp_cpu_seconds();
-        if (bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, NULL, NULL, &list) != EQP_OK) {
+        if (bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list) != EQP_OK) {
             bench_die("walk failed");
         }
         double t1 = eqp_cpu_seconds(), t2 = t1;

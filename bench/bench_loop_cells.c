@@ -146,7 +146,7 @@ static void add_group(const bh_tree *tree, const bh_group *group, bh_list *list,
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1.0};
     bh_counts counts;
 
-    if (bh_walk(tree, tree->root, group, &mac, NULL, NULL, NULL, list) != EQP_OK) {
+    if (bh_walk(tree, tree->root, group, &mac, NULL, list) != EQP_OK) {
         bench_die("walk failed");
     }
     counts.of[BH_KIND_PAIR] = group->count * list->nsources;

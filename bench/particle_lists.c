@@ -70,7 +70,7 @@ static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, b
     const bh_sources *s = &serial->tree.sources;
     int64_t n;
 
-    if (bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, NULL, NULL, list) != EQP_OK) {
+    if (bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, list) != EQP_OK) {
         bench_die("a walk failed");
     }
     for (int64_t c = 0; l != NULL && c < list->ncells; c++) {

@@ -265,7 +265,7 @@ static state by_tree(const particles *w)
     bh_list_init(&list);
     for (int64_t g = 0; g < serial.ngroups; g++) {
         const int64_t i = serial.order[serial.group[g].first];
-        check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, NULL, NULL, &list), "");
+        check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, &list), "");
         s.of[i].tag = (uint64_t)i;
         s.of[i].work = list.nsources + list.ncells - 1; /* the particle itself is no interaction */
     }

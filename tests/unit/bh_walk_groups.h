@@ -46,7 +46,7 @@ static inline void for_each_group_of(bool bare, double drift, int64_t n, int lea
                 if (g % 4 == 3) {
                     group[g].accel = 0; /* none known */
                 }
-                assert_ok(bh_walk(&tree, tree.root, &group[g], &mac, NULL, NULL, NULL, &list));
+                assert_ok(bh_walk(&tree, tree.root, &group[g], &mac, NULL, &list));
                 test(&tree, &group[g], &mac, &list);
             }
         }
@@ -65,7 +65,7 @@ static inline void for_each_drifted_group(int64_t n, int leaf_size, int group_si
     for_each_group_of(false, 0.5, n, leaf_size, group_size, test);
 }
 
-/* The callbacks of a walk, for comparison. */
+/* The content of a list, for comparison. */
 typedef struct record {
     int64_t n;
     int64_t word[1 << 16];
@@ -77,20 +77,23 @@ static inline void note(record *r, int64_t word)
     r->word[r->n++] = word;
 }
 
-static inline int note_tile(void *user, const bh_tile *tile)
+/* The tiles of a list in its order. */
+static inline void note_tiles(record *r, const bh_tree *tree, const bh_list *list)
 {
-    record *r = user;
-    note(r, (int64_t)tile->key);
-    note(r, tile->level);
-    note(r, tile->pin);
-    note(r, tile->nsources);
-    for (int64_t c = 0; c < tile->ncells; c++) {
-        note(r, tile->cell[c]);
+    for (int64_t i = bh_opened_count(list) > 0 ? 0 : -1; i >= 0; i = bh_opened_next(list, i)) {
+        bh_opened tile;
+        bh_opened_get(tree, list, i, &tile);
+        if (tile.ncells + tile.nleaves == 0) {
+            continue;
+        }
+        note(r, tile.cell);
+        note(r, tile.pin);
+        note(r, tile.nsources);
+        note(r, tile.ncells);
+        for (int l = 0; l < tile.nleaves; l++) {
+            note(r, -tile.leaf[l]);
+        }
     }
-    for (int64_t l = 0; l < tile->nleaves; l++) {
-        note(r, -tile->leaf[l]);
-    }
-    return EQP_OK;
 }
 
 static inline void note_list(record *r, const bh_list *list)

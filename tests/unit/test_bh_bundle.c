@@ -4,7 +4,6 @@
 #include "bh_let_bundles.h"
 #include "bundle.h"
 #include "failing_malloc.h"
-#include "opened.h"
 #include "slow.h"
 #include "unit.h"
 
@@ -74,8 +73,8 @@ static int64_t bytes_needed(const giver *g, int to, int64_t number, bh_list *lis
 {
     const bh_tree *tree = &g->parts[g->owner].tree;
     int64_t bytes = 0;
-    assert_ok(bh_walk(tree, tree->root, &g->parts[g->owner].group[number], &g->mac, NULL, NULL, NULL, list));
-    for (int64_t i = 0; i < bh_opened_count(tree, list); i++) {
+    assert_ok(bh_walk(tree, tree->root, &g->parts[g->owner].group[number], &g->mac, NULL, list));
+    for (int64_t i = 0; i < bh_opened_count(list); i++) {
         bh_opened opened;
         bh_opened_get(tree, list, i, &opened);
         if (opened.cell >= 0 && tree->cell[opened.cell].home >= 0 && tree->cell[opened.cell].home != to) {

@@ -205,7 +205,7 @@ static int build_send_and_walk(void *data)
         EQP_TRY(bh_let_graft(&tree[1], 0, at, (size_t)blocks.bytes[b]));
     }
     for (int64_t g = 0; g < ngroups; g++) {
-        EQP_TRY(bh_walk_sampled(&tree[1], tree[1].root, &group[g], &geometric, NULL, 0, NULL, NULL, &list));
+        EQP_TRY(bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, &list));
         assert_int_equal(list.nabsent, 0);
     }
 done:

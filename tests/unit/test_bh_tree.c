@@ -451,7 +451,7 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
     BH_LIST(list);
     for (int64_t g = 0; g < ngroups; g++) {
         const int64_t at = group[g].first;
-        assert_ok(bh_walk(tree, tree->root, &group[g], &mac, NULL, NULL, NULL, &list));
+        assert_ok(bh_walk(tree, tree->root, &group[g], &mac, NULL, &list));
         assert_ok(bh_force(kernel, tree, &list, 1, 0.01, group[g].count, s->x + at, s->y + at, s->z + at, got + at,
                            got + s->n + at, got + 2 * s->n + at, got + 3 * s->n + at));
     }

@@ -157,56 +157,95 @@ TEST(cells_act_as_the_criterion_says)
     for_each_drifted_group(few(300), 4, 8, follows_criterion);
 }
 
-/* Collects what seen() hears and compares it with the list. */
+/* Compares the tiles of a list with its cells and runs. */
 typedef struct witness {
-    const bh_tree *tree;
-    const bh_list *list;
     int64_t ncells, nruns, nsources, ntiles;
     uint64_t key;
     int32_t level;
-    int stop_after;
 } witness;
 
-static int see(void *user, const bh_tile *tile)
+static void see(const bh_tree *tree, const bh_list *list, const bh_opened *tile, witness *w)
 {
-    witness *w = user;
+    const bh_cell *opened = &tree->cell[tile->cell >= 0 ? tile->cell : list->root];
+    const int level = opened->level - (tile->cell < 0 && opened->level > 0);
+    const uint64_t key = bh__key_at_level(opened->key, level);
     double centre[3];
-    assert_true(tile->ncells + tile->nleaves > 0);
-    for (int64_t c = 0; c < tile->ncells; c++) {
-        assert_int_equal(tile->cell[c], w->list->cell[w->ncells++]);
-    }
     int64_t nsources = 0;
-    for (int64_t l = 0; l < tile->nleaves; l++) {
-        const bh_cell *leaf = &w->tree->cell[tile->leaf[l]];
-        assert_int_equal(leaf->first, w->list->run_first[w->nruns]);
-        assert_int_equal(leaf->count, w->list->run_count[w->nruns++]);
+    for (int c = 0; c < tile->ncells; c++) {
+        const int64_t cell = list->cell[w->ncells++], child = cell - opened->child;
+        assert_true(tile->cell < 0 ? cell == list->root : child >= 0 && child < tile->nchild);
+    }
+    for (int l = 0; l < tile->nleaves; l++) {
+        const bh_cell *leaf = &tree->cell[tile->leaf[l]];
+        assert_int_equal(leaf->first, list->run_first[w->nruns]);
+        assert_int_equal(leaf->count, list->run_count[w->nruns++]);
         nsources += leaf->count;
     }
     assert_int_equal(nsources, tile->nsources);
+    assert_int_equal(tile->nchild, tile->cell < 0 ? 0 : opened->nchild);
+    assert_int_equal(tile->pin, bh_cell_pin(key, level));
+    assert_true(tile->pin >= 0);
     w->nsources += nsources;
-    bh_set_centre(&w->tree->box, tile->key, tile->level, centre);
+    bh_set_centre(&tree->box, key, level, centre);
     assert_memory_equal(centre, tile->centre, sizeof(centre));
     /* Depth first in key order: a later tile is below the one before, or behind it. */
-    assert_true(w->ntiles == 0 || tile->key > w->key || (tile->key == w->key && tile->level > w->level));
-    w->key = tile->key;
-    w->level = tile->level;
-    return ++w->ntiles == w->stop_after ? EQP_ERR_UNKNOWN : EQP_OK;
+    assert_true(w->ntiles == 0 || key > w->key || (key == w->key && level > w->level));
+    w->key = key;
+    w->level = level;
+    w->ntiles++;
+}
+
+static witness see_tiles(const bh_tree *tree, const bh_list *list)
+{
+    witness w = {.ntiles = 0};
+    for (int64_t i = bh_opened_count(list) > 0 ? 0 : -1; i >= 0; i = bh_opened_next(list, i)) {
+        bh_opened tile;
+        bh_opened_get(tree, list, i, &tile);
+        if (tile.ncells + tile.nleaves > 0) {
+            see(tree, list, &tile, &w);
+        }
+    }
+    assert_true(w.ncells == list->ncells && w.nruns == list->nruns && w.nsources == list->nsources);
+    assert_int_equal(w.ntiles, list->ntiles);
+    return w;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
 }
 
 static void tiles_are_list(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
-    const int64_t ncells = list->ncells, nruns = list->nruns;
-    witness w = {.tree = tree, .list = list};
-    assert_ok(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list));
-    assert_true(w.ncells == ncells && w.nruns == nruns && w.nsources == list->nsources && w.ntiles > 0);
-    w = (witness){.tree = tree, .list = list, .stop_after = 1};
-    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_ERR_UNKNOWN);
+    static int64_t pin[MOST_TILES + 1], expected[MOST_TILES];
+    static const uint64_t limits[] = {0, UINT64_C(1) << 61, UINT64_C(1) << 63};
+    (void)group;
+    (void)mac;
+    (void)see_tiles(tree, list);
+    for (size_t l = 0; l < sizeof(limits) / sizeof(*limits); l++) {
+        const int64_t n = bh_list_pins(tree, list, limits[l], pin);
+        int64_t below = 0;
+        for (int64_t i = 0; i < bh_opened_count(list); i++) {
+            bh_opened tile;
+            bh_opened_get(tree, list, i, &tile);
+            assert_true(below < MOST_TILES);
+            expected[below] = tile.pin;
+            below += tile.ncells + tile.nleaves > 0 && (uint64_t)tile.pin < limits[l];
+        }
+        assert_int_equal(n, below);
+        qsort(pin, (size_t)n, sizeof(*pin), compare_numbers);
+        qsort(expected, (size_t)n, sizeof(*pin), compare_numbers);
+        assert_memory_equal(pin, expected, (size_t)n * sizeof(*pin));
+    }
 }
 
 TEST(tiles_make_up_the_list_in_key_order)
 {
-    for_each_group(few(300), 4, 8, tiles_are_list);
+    for_each_group(few(600), 4, 8, tiles_are_list);
+    for_each_group(3, 8, 8, tiles_are_list); /* the root is a leaf */
     for_each_group(2, 4, 8, tiles_are_list);
+    for_each_group(1, 1, 1, tiles_are_list);
 }
 
 /* Keeps the tiles of one colour; colours are a function of the centre. */
@@ -222,29 +261,23 @@ static bool keep_colour(void *user, const double centre[3])
     return (int)(((bits[0] ^ bits[1] * 3 ^ bits[2] * 5) * UINT64_C(0x9E3779B97F4A7C15)) >> 63) == p->colour;
 }
 
-/* Every version that runs here against plain C: with and without ears, with a filter, from the root and from below. */
+/* Every version that runs here against plain C: with and without a filter, from the root and from below. */
 static void versions_agree(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     static record expected, heard;
     painter p = {.colour = 1};
-    const bh__visitor visitors[] = {
-        {.seen = NULL},
-        {.seen = note_tile, .pin_below = UINT64_MAX},
-        {.seen = note_tile, .pin_below = UINT64_C(1) << 62},
-        {.seen = note_tile, .pin_below = UINT64_C(1) << 62, .choice = {.keep = keep_colour, .user = &p}},
-    };
+    const bh_choice filter = {.keep = keep_colour, .user = &p}, *const choices[] = {NULL, &filter};
     const int64_t roots[] = {tree->root, tree->ncells / 3, tree->ncells - 1};
-    for (size_t v = 0; v < sizeof(visitors) / sizeof(*visitors); v++) {
+    for (size_t v = 0; v < sizeof(choices) / sizeof(*choices); v++) {
         for (size_t r = 0; r < sizeof(roots) / sizeof(*roots); r++) {
             for (int row = bh__walk_table_size; row-- > 0;) {
                 record *to = row == bh__walk_table_size - 1 ? &expected : &heard;
-                bh__visitor visitor = visitors[v];
-                visitor.seen_user = to;
                 to->n = 0;
                 if (!bh__walk_table[row]->runs_here()) {
                     continue;
                 }
-                assert_ok(bh__walk(bh__walk_table[row], tree, roots[r], group, mac, &visitor, list));
+                assert_ok(bh__walk(bh__walk_table[row], tree, roots[r], group, mac, choices[v], list));
+                note_tiles(to, tree, list);
                 note_list(to, list);
                 assert_true(to == &expected || heard.n > 0);
                 if (to == &heard) {
@@ -264,112 +297,6 @@ TEST(every_version_makes_the_same_lists)
     for_each_group(2, 1, 1, versions_agree);
 }
 
-/* Notes the tiles whose pins are below a limit. */
-typedef struct filter {
-    uint64_t pin_below;
-    record *noted;
-} filter;
-
-static int note_if_below(void *user, const bh_tile *tile)
-{
-    const filter *f = user;
-    assert_int_equal(tile->pin, bh_cell_pin(tile->key, tile->level));
-    assert_true(tile->pin >= 0);
-    return (uint64_t)tile->pin < f->pin_below ? note_tile(f->noted, tile) : EQP_OK;
-}
-
-static void pins_choose_the_tiles(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
-{
-    static record all, expected, sample;
-    all.n = 0;
-    assert_ok(bh_walk(tree, tree->root, group, mac, NULL, note_tile, &all, list));
-    const int64_t ncells = list->ncells, nruns = list->nruns;
-    static const uint64_t limits[] = {0, UINT64_C(1) << 60, UINT64_C(1) << 62, UINT64_C(1) << 63};
-    for (size_t l = 0; l < sizeof(limits) / sizeof(*limits); l++) {
-        expected.n = sample.n = 0;
-        filter f = {limits[l], &expected};
-        assert_ok(bh_walk(tree, tree->root, group, mac, NULL, note_if_below, &f, list));
-        assert_ok(bh_walk_sampled(tree, tree->root, group, mac, NULL, limits[l], note_tile, &sample, list));
-        assert_true(list->ncells == ncells && list->nruns == nruns);
-        assert_same_record(&expected, &sample);
-        assert_true(limits[l] > 0 || sample.n == 0);
-    }
-    assert_same_record(&expected, &all); /* the last limit is above all pins */
-}
-
-TEST(pins_sample_the_tiles)
-{
-    for_each_group(few(300), 4, 16, pins_choose_the_tiles);
-    for_each_group(1, 1, 1, pins_choose_the_tiles);
-}
-
-typedef struct tile_notes {
-    int64_t n;
-    bh_tile_brief tile[MOST_TILES];
-} tile_notes;
-
-static int put_brief(void *user, const bh_tile *tile)
-{
-    tile_notes *notes = user;
-    assert_true(notes->n < MOST_TILES);
-    bh_tile_brief *brief = &notes->tile[notes->n++];
-    *brief = (bh_tile_brief){.pin = tile->pin,
-                             .nsources = tile->nsources,
-                             .nchild = (int32_t)tile->nchild,
-                             .ncells = (int32_t)tile->ncells,
-                             .nleaves = (int32_t)tile->nleaves};
-    memcpy(brief->centre, tile->centre, sizeof(brief->centre));
-    return EQP_OK;
-}
-
-static int compare_briefs(const void *a, const void *b)
-{
-    const bh_tile_brief *first = a, *second = b;
-    return (first->pin > second->pin) - (first->pin < second->pin);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *first = a, *second = b;
-    return (*first > *second) - (*first < *second);
-}
-
-/* The tiles that a list tells afterwards are those that a walk shows. */
-static void list_tells_tiles(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
-{
-    static tile_notes shown;
-    static bh_tile_brief told[MOST_TILES];
-    static int64_t pin[MOST_TILES + 1];
-    const uint64_t limit = (uint64_t)1 << 61;
-    int64_t below = 0;
-    shown.n = 0;
-    assert_ok(bh_walk(tree, tree->root, group, mac, NULL, put_brief, &shown, list));
-    assert_ok(bh_walk(tree, tree->root, group, mac, NULL, NULL, NULL, list));
-    assert_int_equal(list->ntiles, shown.n);
-    bh_list_tiles(tree, list, told);
-    qsort(told, (size_t)shown.n, sizeof(*told), compare_briefs);
-    qsort(shown.tile, (size_t)shown.n, sizeof(*told), compare_briefs);
-    for (int64_t t = 0; t < shown.n; t++) {
-        assert_true(told[t].pin == shown.tile[t].pin && told[t].nsources == shown.tile[t].nsources);
-        assert_int_equal(told[t].ncells, shown.tile[t].ncells);
-        assert_int_equal(told[t].nchild, shown.tile[t].nchild);
-        assert_int_equal(told[t].nleaves, shown.tile[t].nleaves);
-        assert_memory_equal(told[t].centre, shown.tile[t].centre, sizeof(told[t].centre));
-        below += (uint64_t)told[t].pin < limit;
-    }
-    assert_int_equal(bh_list_pins(tree, list, limit, pin), below);
-    qsort(pin, (size_t)below, sizeof(*pin), compare_numbers);
-    for (int64_t t = 0; t < below; t++) {
-        assert_true(pin[t] == told[t].pin);
-    }
-}
-
-TEST(lists_tell_of_their_tiles)
-{
-    for_each_group(few(600), 4, 8, list_tells_tiles);
-    for_each_group(3, 8, 8, list_tells_tiles); /* the root is a leaf */
-}
-
 TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
 {
     BH_SET(set, BH_UNIFORM, 300, 5);
@@ -378,14 +305,14 @@ TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
     const bh_group far = {.count = 1, .lo = {1e6, 1e6, 1e6}, .hi = {1e6, 1e6, 1e6}};
     const bh_cell *root = &tree.cell[tree.root];
     for (int k = 0; k < root->nchild; k++) {
-        witness w = {.tree = &tree, .list = &list};
-        assert_ok(bh_walk(&tree, root->child + k, &far, &macs[1], NULL, see, &w, &list));
+        assert_ok(bh_walk(&tree, root->child + k, &far, &macs[1], NULL, &list));
+        const witness w = see_tiles(&tree, &list);
         assert_true(w.ntiles == 1 && w.key == 0 && w.level == 0 && list.ncells == 1);
     }
     const bh_mac cut = {.cutoff = 1};
-    assert_ok(bh_walk(&tree, root->child, &far, &cut, NULL, NULL, NULL, &list));
+    assert_ok(bh_walk(&tree, root->child, &far, &cut, NULL, &list));
     assert_true(list.nvisits == 1 && list.ncells + list.nruns + list.ntiles == 0); /* beyond the cutoff */
-    assert_ok(bh_walk(&tree, -1, &far, &macs[1], NULL, NULL, NULL, &list));
+    assert_ok(bh_walk(&tree, -1, &far, &macs[1], NULL, &list));
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
     bh_list_free(NULL);
 }
@@ -400,7 +327,7 @@ TEST(a_senseless_criterion_is_refused)
     BH_TREE(tree, &set, 8);
     BH_LIST(list);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_refused(bh_walk(&tree, tree.root, &group, &bad[i], NULL, NULL, NULL, &list));
+        assert_refused(bh_walk(&tree, tree.root, &group, &bad[i], NULL, &list));
     }
-    assert_refused(bh_walk(&tree, tree.ncells, &group, &macs[1], NULL, NULL, NULL, &list));
+    assert_refused(bh_walk(&tree, tree.ncells, &group, &macs[1], NULL, &list));
 }

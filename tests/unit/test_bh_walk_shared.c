@@ -51,7 +51,7 @@ static bool keep_own(void *user, const double centre[3])
 
 /* A centroid: that of a tile, near one, that of another unit, nearly that, or anywhere. Tiles lie on a grid, so that
  * many are equally near to two units and bounds of cells lie on planes between units. */
-static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const bh_list *list, const bh_tile_brief *tile,
+static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const bh_list *list, const bh_opened *tile,
                       shared *s)
 {
     const int64_t u = s->sharing.n;
@@ -75,11 +75,14 @@ static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const b
 /* Shares a group whose whole list has just been made. */
 static void draw_sharing(uint64_t seed, const bh_tree *tree, const bh_group *group, const bh_list *list, shared *s)
 {
-    static bh_tile_brief tile[MOST_TILES];
+    static bh_opened tile[MOST_TILES];
     static const int64_t units[] = {1, 2, 3, 8, 17, 18, MOST_UNITS};
     const int64_t n = units[eqp_random_bits(seed, 0, 0) % 7];
     assert_true(list->ntiles <= MOST_TILES);
-    bh_list_tiles(tree, list, tile);
+    for (int64_t i = 0, t = 0; t < list->ntiles; i++) {
+        bh_opened_get(tree, list, i, &tile[t]);
+        t += tile[t].ncells + tile[t].nleaves > 0;
+    }
     *s = (shared){.nranks = 1 + (int)(eqp_random_bits(seed, 1, 0) % MOST_RANKS)};
     s->sharing = (bh_sharing){.centroid = s->centroid, .rank = s->rank};
     for (int k = 0; k < 3; k++) {
@@ -100,21 +103,21 @@ static void note_content(record *r, const bh_list *list)
 static void compare_shares(const bh_tree *tree, const bh_group *group, const bh_mac *mac, shared *s, bh_list *list)
 {
     static record expected, heard;
-    bh__visitor visitor = {.choice = {.keep = keep_own, .user = s}, .seen = note_tile, .pin_below = UINT64_MAX};
+    bh_choice choice = {.keep = keep_own, .user = s};
     int64_t pruned = -1;
     for (int row = bh__walk_table_size; row-- > 0;) {
         if (!bh__walk_table[row]->runs_here()) {
             continue;
         }
         expected.n = heard.n = s->searches = 0;
-        visitor.choice.sharing = NULL;
-        visitor.seen_user = &expected;
-        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list));
+        choice.sharing = NULL;
+        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &choice, list));
+        note_tiles(&expected, tree, list);
         note_content(&expected, list);
         const int64_t visits = list->nvisits, searches = s->searches;
-        visitor.choice.sharing = &s->sharing;
-        visitor.seen_user = &heard;
-        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list));
+        choice.sharing = &s->sharing;
+        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &choice, list));
+        note_tiles(&heard, tree, list);
         note_content(&heard, list);
         assert_same_record(&expected, &heard);
         assert_in_range(list->nvisits, 1, visits);
@@ -178,7 +181,7 @@ static int walk_share(void *data)
     walk *w = data;
     const bh_choice choice = {.keep = keep_own, .user = &w->shared, .sharing = &w->shared.sharing};
     BH_LIST(list);
-    return bh_walk_sampled(w->tree, w->tree->root, w->group, &macs[2], &choice, 0, NULL, NULL, &list);
+    return bh_walk(w->tree, w->tree->root, w->group, &macs[2], &choice, &list);
 }
 
 TEST(failing_allocations_are_reported)
@@ -189,7 +192,7 @@ TEST(failing_allocations_are_reported)
     HEAP bh_group *group = NULL;
     int64_t ngroups;
     assert_ok(bh_groups_make(&tree, set.key, 8, NULL, &ngroups, &group));
-    assert_ok(bh_walk(&tree, tree.root, &group[0], &macs[2], NULL, NULL, NULL, &list));
+    assert_ok(bh_walk(&tree, tree.root, &group[0], &macs[2], NULL, &list));
     walk w = {.tree = &tree, .group = &group[0]};
     draw_sharing(4, &tree, &group[0], &list, &w.shared);
     assert_true(failing_malloc_sweep(walk_share, &w, EQP_ERR_MEMORY) > 2);

@@ -100,12 +100,4 @@ void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
 /* Room for that many in all; the contents stay. */
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 
-/* Arguments of bh_walk_sampled(). */
-typedef struct bh__visitor {
-    bh_choice choice;
-    uint64_t pin_below; /* seen hears of tiles with smaller pins only */
-    bh_tile_seen_fn seen;
-    void *seen_user;
-} bh__visitor;
-
 #endif

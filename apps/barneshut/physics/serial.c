@@ -124,7 +124,7 @@ static int sweep(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, 
     for (int64_t g = 0; code == EQP_OK && g < serial->ngroups; g++) {
         const bh_group *group = &serial->group[g];
         const int64_t first = group->first;
-        code = bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, NULL, NULL, &list);
+        code = bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list);
         if (code == EQP_OK) {
             code = bh_force(kernel, &serial->tree, &list, G, eps, group->count, at->x + first, at->y + first,
                             at->z + first, field[0] + first, field[1] + first, field[2] + first, field[3] + first);

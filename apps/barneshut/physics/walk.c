@@ -130,47 +130,15 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     return EQP_OK;
 }
 
-/* The tile of a cell as keep() knows it. */
-static bh_tile tile_of(const bh__walker *w, uint64_t place, int level, int64_t pin)
+/* True if the tile of the cell at this place belongs to the list. */
+static bool is_kept(const bh__walker *w, const bh_choice *choice, uint64_t place, int level)
 {
-    bh_tile tile = {.level = level, .pin = pin};
-    bh__centre(&w->tree->box, place, level, w->side[level], tile.centre);
-    return tile;
-}
-
-static bool is_kept(const bh_choice *choice, const bh_tile *tile)
-{
-    return choice->keep == NULL || choice->keep(choice->user, tile->centre);
-}
-
-/* Shows a tile whose cells and leaves are known. */
-static int show(const bh__walker *w, const bh__visitor *visitor, bh_tile *tile)
-{
-    for (int64_t l = 0; l < tile->nleaves; l++) {
-        tile->nsources += w->tree->cell[tile->leaf[l]].count;
+    double centre[3];
+    if (choice == NULL || choice->keep == NULL) {
+        return true;
     }
-    return visitor->seen(visitor->seen_user, tile);
-}
-
-static bool is_watched(const bh__visitor *visitor, int64_t pin)
-{
-    return visitor->seen != NULL && (uint64_t)pin < visitor->pin_below;
-}
-
-int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
-                    const int64_t *cells)
-{
-    bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
-    int64_t leaf[BH_FAMILY];
-    tile.key = w->tree->cell[family->cell].key;
-    tile.nchild = family->nchild;
-    tile.cell = cells;
-    tile.ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
-    tile.leaf = leaf;
-    for (unsigned left = taken >> BH_FAMILY; left != 0; left &= left - 1) {
-        leaf[tile.nleaves++] = family->child + __builtin_ctz(left);
-    }
-    return show(w, visitor, &tile);
+    bh__centre(&w->tree->box, place, level, w->side[level], centre);
+    return choice->keep(choice->user, centre);
 }
 
 static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
@@ -185,24 +153,26 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
     return EQP_OK;
 }
 
-/* The root of a walk that need not be opened, alone in the tile of the cell above it. */
-static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t root, bool whole, bh_list *list)
+/* The cell whose tile has a root that was not opened: the one above it. */
+static int above_root(const bh_cell *root, uint64_t *key)
 {
-    const bh_cell *cell = &w->tree->cell[root];
-    const int level = cell->level > 0 ? cell->level - 1 : 0;
-    const uint64_t key = bh__key_at_level(cell->key, level);
-    bh_tile tile = tile_of(w, bh__place(key, level), level, bh_cell_pin(key, level));
-    tile.key = key;
-    if (!is_kept(&visitor->choice, &tile)) {
+    const int level = root->level > 0 ? root->level - 1 : 0;
+    *key = bh__key_at_level(root->key, level);
+    return level;
+}
+
+/* A root that need not be opened, alone in its tile. */
+static int put_root(const bh__walker *w, const bh_choice *choice, int64_t root, bool whole, bh_list *list)
+{
+    uint64_t key;
+    const int level = above_root(&w->tree->cell[root], &key);
+    if (!is_kept(w, choice, bh__place(key, level), level)) {
         return EQP_OK;
     }
     list->ntiles = 1;
-    tile.cell = tile.leaf = &root;
-    tile.ncells = list->ncells = whole;
-    tile.nleaves = !whole;
+    list->ncells = whole;
     list->cell[0] = root;
-    const int code = whole ? EQP_OK : put_leaf(w, root, list);
-    return code == EQP_OK && is_watched(visitor, tile.pin) ? show(w, visitor, &tile) : code;
+    return whole ? EQP_OK : put_leaf(w, root, list);
 }
 
 bool bh__acts_whole(const bh__walker *w, const bh_cell *cell)
@@ -282,17 +252,18 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
 }
 
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
-             const bh__visitor *visitor, bh_list *list)
+             const bh_choice *choice, bh_list *list)
 {
     bool whole = false;
     list_clear(list);
+    list->root = root;
     if (root < 0) {
         return EQP_OK;
     }
     bh__walker w;
     int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
-    if (code == EQP_OK && visitor->choice.sharing != NULL) {
-        code = bh__walker_share(&w, visitor->choice.sharing, &list->region);
+    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
+        code = bh__walker_share(&w, choice->sharing, &list->region);
     }
     if (code == EQP_OK) {
         code = open_all(&w, row, root, &whole, list);
@@ -305,29 +276,18 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     }
     list->cutoff = mac->cutoff;
     if (list->frontier.n > 0) {
-        if (visitor->choice.keep != NULL) {
-            row->drop(&w, &visitor->choice, list);
+        if (choice != NULL && choice->keep != NULL) {
+            row->drop(&w, choice, list);
         }
-        return row->collect(&w, visitor, list);
+        return row->collect(&w, list);
     }
-    return whole && w.rule == BH_CUTOFF ? EQP_OK : put_root(&w, visitor, root, whole, list);
+    return whole && w.rule == BH_CUTOFF ? EQP_OK : put_root(&w, choice, root, whole, list);
 }
 
-int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
-            bh_tile_seen_fn seen, void *user, bh_list *list)
+int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
+            bh_list *list)
 {
-    const bh_choice choice = {.keep = keep, .user = user};
-    return bh_walk_sampled(tree, root, group, mac, &choice, UINT64_MAX, seen, user, list);
-}
-
-int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
-                    const bh_choice *choice, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list)
-{
-    bh__visitor visitor = {.pin_below = pin_below, .seen = pin_below > 0 ? seen : NULL, .seen_user = seen_user};
-    if (choice != NULL) {
-        visitor.choice = *choice;
-    }
-    return bh__walk(bh__walk_best(), tree, root, group, mac, &visitor, list);
+    return bh__walk(bh__walk_best(), tree, root, group, mac, choice, list);
 }
 
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin)
@@ -348,52 +308,52 @@ int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_belo
     return n;
 }
 
-static void brief_family(const bh_tree *tree, const bh_family *family, unsigned taken, bh_tile_brief *brief)
+int64_t bh_opened_count(const bh_list *list)
 {
+    return list->root < 0 ? 0 : list->frontier.n > 0 ? list->frontier.n : 1;
+}
+
+static void get_root(const bh_tree *tree, const bh_list *list, bh_opened *opened)
+{
+    uint64_t key;
+    const int level = above_root(&tree->cell[list->root], &key);
+    *opened = (bh_opened){.cell = -1, .pin = bh_cell_pin(key, level), .ncells = (int32_t)list->ncells};
+    opened->nleaves = (int32_t)list->ntiles - opened->ncells;
+    opened->nsources = opened->nleaves * tree->cell[list->root].count;
+    opened->leaf[0] = list->root;
+    bh__centre(&tree->box, bh__place(key, level), level, bh__side(tree, level), opened->centre);
+}
+
+void bh_opened_get(const bh_tree *tree, const bh_list *list, int64_t i, bh_opened *opened)
+{
+    if (list->frontier.n == 0) {
+        get_root(tree, list, opened);
+        return;
+    }
+    const bh_family *family = &tree->family[list->frontier.family[i]];
+    const unsigned taken = list->frontier.taken[i];
     const int level = family->level - 1;
-    bh__centre(&tree->box, family->place, level, bh__side(tree, level), brief->centre);
-    brief->pin = family->pin;
-    brief->nchild = family->nchild;
-    brief->ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
-    brief->nleaves = __builtin_popcount(taken >> BH_FAMILY);
-    brief->nsources = 0;
-    for (int k = 0; k < BH_FAMILY; k++) { /* a branch here could not be predicted */
-        brief->nsources += (taken >> (BH_FAMILY + k) & 1) * (unsigned)family->count[k];
+    opened->cell = family->cell;
+    opened->pin = family->pin;
+    opened->nchild = family->nchild;
+    opened->ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
+    opened->nleaves = 0;
+    opened->nsources = 0;
+    for (unsigned left = taken >> BH_FAMILY; left != 0; left &= left - 1) {
+        const int k = __builtin_ctz(left);
+        opened->leaf[opened->nleaves++] = family->child + k;
+        opened->nsources += family->count[k];
     }
-}
-
-/* The root alone, in a tile of its own. */
-static void brief_root(const bh_tree *tree, const bh_list *list, bh_tile_brief *brief)
-{
-    const bh_cell *cell = &tree->cell[tree->root];
-    *brief = (bh_tile_brief){.pin = bh_cell_pin(cell->key, 0), .ncells = (int32_t)list->ncells};
-    bh__centre(&tree->box, cell->place, 0, tree->box.side, brief->centre);
-    brief->nleaves = 1 - brief->ncells;
-    brief->nsources = brief->nleaves * cell->count;
-}
-
-void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile)
-{
-    const bh_frontier *frontier = &list->frontier;
-    for (int64_t i = 0; i < frontier->n; i++) {
-        const int32_t family = frontier->family[i];
-        if (family >= 0 && frontier->taken[i] != 0) {
-            brief_family(tree, &tree->family[family], frontier->taken[i], tile++);
-        }
-    }
-    if (frontier->n == 0 && list->ntiles > 0) {
-        brief_root(tree, list, tile);
-    }
+    bh__centre(&tree->box, family->place, level, bh__side(tree, level), opened->centre);
 }
 
 /* The leaves of the i-th opened cell that are absent, if its tile is kept. */
 static int put_absent_leaves(const bh__walker *w, const bh_choice *choice, int64_t i, bh_list *list)
 {
     const bh_family *family = &w->tree->family[list->frontier.family[i]];
-    const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     unsigned leaves = list->frontier.taken[i] >> BH_FAMILY & family->absent;
     int code = EQP_OK;
-    if (leaves == 0 || !is_kept(choice, &tile)) {
+    if (leaves == 0 || !is_kept(w, choice, family->place, family->level - 1)) {
         return EQP_OK;
     }
     for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
@@ -429,7 +389,6 @@ static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *gr
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list)
 {
-    bh__visitor visitor = {.seen = NULL};
     const int64_t root = tree->root;
     bool whole = false;
     bh__walker w;
@@ -437,18 +396,16 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (root < 0) {
         return EQP_OK;
     }
-    if (choice != NULL) {
-        visitor.choice = *choice;
-    }
-    int code = open_elsewhere(&w, tree, group, mac, visitor.choice.sharing, INT32_MAX, &whole, list);
+    const bh_sharing *sharing = choice != NULL ? choice->sharing : NULL;
+    int code = open_elsewhere(&w, tree, group, mac, sharing, INT32_MAX, &whole, list);
     if (code != EQP_OK || whole) {
         return code;
     }
     if (list->frontier.n > 0) {
-        return collect_absent(&w, &visitor.choice, list);
+        return collect_absent(&w, choice, list);
     }
     code = list_reserve(list, 1);
-    return code == EQP_OK ? put_root(&w, &visitor, root, false, list) : code;
+    return code == EQP_OK ? put_root(&w, choice, root, false, list) : code;
 }
 
 /* A branch of another rank that is a leaf. */

@@ -54,21 +54,6 @@ typedef struct bh_choice {
  * eqp_random_bits(0, level, key) >> 1. O(1). */
 int64_t bh_cell_pin(uint64_t key, int level);
 
-/* Seen once per tile that was kept, when it is complete: for samplers and tests. */
-typedef struct bh_tile {
-    uint64_t key; /* of the opened cell */
-    int32_t level;
-    int64_t pin; /* bh_cell_pin() of both */
-    double centre[3];
-    int64_t nchild;      /* children of the opened cell, all of which the walk has looked at; 0 for a root alone */
-    int64_t ncells;      /* accepted cells in it */
-    int64_t nsources;    /* source particles in it, whether on this rank or absent */
-    const int64_t *cell; /* [ncells] their numbers in the tree */
-    const int64_t *leaf; /* [nleaves] leaf cells whose particles act one by one */
-    int64_t nleaves;
-} bh_tile;
-typedef int (*bh_tile_seen_fn)(void *user, const bh_tile *tile);
-
 /* Scratch of a walk of a shared group: where the tiles of the rank can be. Around each of its units lie
  * the places that are nearer to it than to any unit of another rank. */
 typedef struct bh_region {
@@ -91,6 +76,7 @@ typedef struct bh_frontier {
 /* One group's list. Cells and runs of source particles (one run per leaf) in the order of the walk: depth first in key
  * order of the opened cells, each with its whole tile. The order of cells and particles is the same on every rank. */
 typedef struct bh_list {
+    int64_t root; /* of the walk; -1: none */
     int64_t ncells, cell_capacity;
     int64_t *cell; /* numbers in the tree */
     int64_t nruns, run_capacity;
@@ -108,36 +94,40 @@ typedef struct bh_list {
 void bh_list_init(bh_list *list);
 void bh_list_free(bh_list *list);
 
-/* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). keep and seen may be
- * NULL. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
- * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, or a bare tree without cutoff, EQP_ERR_MEMORY,
- * or what seen returned. */
-int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
-            bh_tile_seen_fn seen, void *user, bh_list *list);
-
-/* The same list, but seen() gets only kept tiles with a pin below pin_below: none with 0, all with UINT64_MAX (as
- * bh_walk()), otherwise about the fraction pin_below / 2^63. Every other tile costs one comparison. Tiles are shown
- * while the list grows: its numbers are valid only at the end.
- * choice: NULL for all tiles. */
-int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
-                    const bh_choice *choice, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
+/* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). choice: NULL for all
+ * tiles. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
+ * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, or a bare tree without cutoff, EQP_ERR_MEMORY.
+ */
+int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
+            bh_list *list);
 
 /* The pins below pin_below of the tiles of a list, which a walk from the tree's root without keep() has just made; each
- * once, as seen() would get them, in a fraction of the time. pin: room for list->ntiles. Returns their number. O(opened
+ * once. pin: room for list->ntiles. Returns their number. O(opened
  * cells). */
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin);
 
-/* A tile of such a list as seen() would know it, without its cells and leaves one by one. */
-typedef struct bh_tile_brief {
-    double centre[3];
+/* An opened cell and its tile. */
+typedef struct bh_opened {
+    int64_t cell; /* its number; -1: nothing was opened, and the root alone acts, in the tile of the cell above it */
     int64_t pin;
-    int64_t nsources;
-    int32_t nchild, ncells, nleaves;
-} bh_tile_brief;
+    double centre[3];        /* of the tile, as keep() would get it */
+    int32_t nchild;          /* of the cell */
+    int32_t ncells, nleaves; /* in the list: that act as one body, and leaves that act one by one; 0 and 0: no tile */
+    int64_t nsources;        /* particles in these leaves */
+    int64_t leaf[BH_FAMILY]; /* [nleaves] numbers of these leaves */
+} bh_opened;
 
-/* All tiles of the list that a walk from the tree's root without keep() has just made. tile: room for list->ntiles,
- * which is how many there are. O(opened cells). */
-void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile);
+/* Number of opened cells of the list that a walk has just made: at least 1, unless there is no root. O(1). */
+int64_t bh_opened_count(const bh_list *list);
+
+/* One of them, a parent before its children. All must be present: the list has nothing absent. O(1). */
+void bh_opened_get(const bh_tree *tree, const bh_list *list, int64_t i, bh_opened *opened);
+
+/* The opened cell after the i-th in the order of the list's cells and runs, of which 0 is the first; -1: none. */
+static inline int64_t bh_opened_next(const bh_list *list, int64_t i)
+{
+    return list->frontier.n > 0 ? list->frontier.next[i] : -1;
+}
 
 /* Fills only list->absent of the walk from the tree's root: the cells that this rank lacks for the group. The other
  * members of the list are undefined. O(top and grafted cells that the walk meets): nothing is missing below this rank's

@@ -171,24 +171,21 @@ BH_TARGET static void step_open(const bh__walker *w, bh_list *list)
     }
 }
 
-/* The leaves whose particles are absent, and the tile if it is watched: both are rare. */
-__attribute__((noinline, cold)) static int collect_rare(const bh__walker *w, const bh__visitor *visitor,
-                                                        const bh_family *family, unsigned taken, bool watched,
-                                                        const int64_t *cells, bh_list *list)
+/* The leaves whose particles are absent, which are rare. */
+__attribute__((noinline, cold)) static int collect_absent(const bh_family *family, unsigned leaves, bh_list *list)
 {
     int code = EQP_OK;
 
-    for (unsigned left = taken >> BH_FAMILY & family->absent; left != 0 && code == EQP_OK; left &= left - 1) {
-        code = bh__put_absent(list, family->child + __builtin_ctz(left));
+    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+        code = bh__put_absent(list, family->child + __builtin_ctz(leaves));
     }
-    return code == EQP_OK && watched && taken != 0 ? bh__show_family(w, visitor, family, taken, cells) : code;
+    return code;
 }
 
-BH_TARGET static int step_collect(const bh__walker *w, const bh__visitor *visitor, bh_list *list)
+BH_TARGET static int step_collect(const bh__walker *w, bh_list *list)
 {
     const bh_family *families = w->tree->family;
     const bh_frontier f = list->frontier;
-    const uint64_t pin_below = visitor->seen != NULL ? visitor->pin_below : 0;
     int64_t *cell = list->cell, *first = list->run_first, *count = list->run_count;
     int64_t ntiles = 0;
     int code = EQP_OK;
@@ -202,12 +199,11 @@ BH_TARGET static int step_collect(const bh__walker *w, const bh__visitor *visito
         }
         const bh_family *family = &families[number];
         const unsigned accepted = taken & BH_TAKEN_CELLS, here = taken >> BH_FAMILY & ~(unsigned)family->absent;
-        const bool watched = (uint64_t)family->pin < pin_below;
         put_numbers(cell, family->child, accepted);
         put_values(first, family->first, here);
         put_values(count, family->count, here);
-        if (watched || (taken >> BH_FAMILY & family->absent) != 0) { /* rare */
-            code = collect_rare(w, visitor, family, taken, watched, cell, list);
+        if ((taken >> BH_FAMILY & family->absent) != 0) {
+            code = collect_absent(family, taken >> BH_FAMILY & family->absent, list);
         }
         ntiles += taken != 0;
         cell += __builtin_popcount(accepted);

@@ -30,9 +30,8 @@ typedef struct bh__walk_row {
     bool (*runs_here)(void);
     /* Opens cells, from the one in the frontier on, and adds to list->nvisits. Room is there. */
     void (*open)(const bh__walker *w, bh_list *list);
-    /* The cells and runs of all the frontier, after it, and the tiles that visitor->seen() wants. Room is there, and
-     * for one family more. */
-    int (*collect)(const bh__walker *w, const bh__visitor *visitor, bh_list *list);
+    /* The cells and runs of all the frontier, after it. Room is there, and for one family more. */
+    int (*collect)(const bh__walker *w, bh_list *list);
     /* Of a shared group, in between: opened cells whose tiles are another rank's contribute nothing from now on. keep()
      * searches among all units: where there is a region, it is asked only if a few planes do not tell. */
     void (*drop)(const bh__walker *w, const bh_choice *choice, bh_list *list);
@@ -68,7 +67,7 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
 
 /* A walk with that row, which must run here. */
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
-             const bh__visitor *visitor, bh_list *list);
+             const bh_choice *choice, bh_list *list);
 
 /* How far coordinates can be wrong: a particle may be outside of its cell's cube by the rounding of its key. */
 double bh__rounding(const bh_box *box);
@@ -189,10 +188,7 @@ static inline double bh__distance2(const bh_group *group, double x, double y, do
     return sum;
 }
 
-/* Shows the tile of an opened cell to visitor->seen(): cells as they stand in the list. */
-#define BH_TAKEN_CELLS 0xffu
-int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
-                    const int64_t *cells);
+#define BH_TAKEN_CELLS 0xffu /* of bh_frontier.taken */
 
 int bh__put_absent(bh_list *list, int64_t cell);
 

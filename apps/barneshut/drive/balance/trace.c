@@ -5,7 +5,6 @@
 #include "../forces/targets.h"
 
 #include "../../physics/let.h"
-#include "../../physics/opened.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
@@ -134,7 +133,7 @@ static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, 
 static int ask_for(tracing *t, int64_t group, int asker, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    const int64_t request = t->trace->first_group + group, nopened = bh_opened_count(tree, &t->list);
+    const int64_t request = t->trace->first_group + group, nopened = bh_opened_count(&t->list);
     const int alone = n == 1 ? t->ranks[0] : NOWHERE;
     int code =
         eqp_evaluation_block(t->evaluation, BH_PHASE_REQUESTS, request, bh_request_bytes(t->trace->mac), 0, asker);
@@ -172,8 +171,8 @@ done:
 static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    int code = bh_walk_sampled(tree, tree->root, group, t->trace->mac, choice, 0, NULL, NULL, &t->list);
-    const int64_t n = t->loads_only || code != EQP_OK ? 0 : bh_opened_count(tree, &t->list);
+    int code = bh_walk(tree, tree->root, group, t->trace->mac, choice, &t->list);
+    const int64_t n = t->loads_only || code != EQP_OK ? 0 : bh_opened_count(&t->list);
     const bh_counts counts = {.of = {[BH_KIND_PAIR] = t->list.nsources * group->count,
                                      [BH_KIND_CELL] = t->list.ncells * group->count,
                                      [BH_KIND_LISTED] = t->list.nsources + t->list.ncells,
@@ -206,7 +205,7 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
         code = trace_share(t, group, bh_tile_choose(&choice, t->map, tag, t->ranks[r], group), t->ranks[r]);
     }
     if (code == EQP_OK && !t->loads_only) { /* the whole list, for requests */
-        code = bh_walk_sampled(tree, tree->root, group, t->trace->mac, NULL, 0, NULL, NULL, &t->list);
+        code = bh_walk(tree, tree->root, group, t->trace->mac, NULL, &t->list);
     }
     return code;
 }

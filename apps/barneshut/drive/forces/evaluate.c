@@ -50,7 +50,7 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
 /* The same by whoever has nothing to do, when all essential trees are there. */
 static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
-    code = code == EQP_OK && p->survey.owners != NULL ? EQP_ERR_ARGUMENT : code;
+    code = code == EQP_OK && p->survey != NULL ? EQP_ERR_ARGUMENT : code;
     EQP_TRY(bh_essential_fetch(&domain->tree, &domain->messengers, &p->evaluator->plan, p->tasks, &p->evaluator->mac,
                                p->map, code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
@@ -79,7 +79,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
                        .map = map,
                        .rank = domain->rank,
                        .tasks = &tasks,
-                       .survey = {.owners = survey},
+                       .survey = survey,
                        .forces = true,
                        .timings = evaluator->timings};
     const double self = bh_potential_self(evaluator->mac.G, 1.0, evaluator->eps);
@@ -108,7 +108,7 @@ int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_m
                        eqp_survey *survey)
 {
     bh_force_loop p = {
-        .evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .tasks = tasks, .survey = {.owners = survey}};
+        .evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .tasks = tasks, .survey = survey};
     int code = EQP_OK;
 
     for (int64_t w = 0; w < tasks->n && code == EQP_OK; w++) {

@@ -14,13 +14,6 @@ void bh_force_loop_free(bh_force_loop *loop)
 {
     bh_list_free(&loop->list);
     bh_list_free(&loop->turn);
-    bh_survey_free(&loop->survey);
-}
-
-/* A share of a group enters the survey tile by tile. */
-static int tile_seen(void *share, const bh_tile *tile)
-{
-    return bh_survey_tile_add(share, tile);
 }
 
 static bh_counts count_list(const bh_list *list, int64_t targets)
@@ -32,24 +25,18 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
                               [BH_KIND_GROUP] = 1}};
 }
 
-/* The list of a group and its work. share: NULL, or gets all its tiles. */
-static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_survey_share *share,
-                      bh_counts *counts)
+/* The list of a group and its work. */
+static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_counts *counts)
 {
     bh_tile_choice choice;
-    int code = app_signals_stop();
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
-                               bh_tile_choose(&choice, p->map, tag, rank, group), share != NULL ? UINT64_MAX : 0,
-                               tile_seen, share, &p->list);
-    }
-    if (code == EQP_OK && p->list.nabsent > 0) {
-        code = EQP_ERR_INTERNAL; /* the essential tree is incomplete */
-    }
-    if (code == EQP_OK) {
-        *counts = count_list(&p->list, group->count);
-    }
+    EQP_TRY(app_signals_stop());
+    EQP_TRY(bh_walk(p->tree, p->tree->root, group, &p->evaluator->mac,
+                    bh_tile_choose(&choice, p->map, tag, rank, group), &p->list));
+    EQP_TRY(p->list.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* the essential tree is incomplete */
+    *counts = count_list(&p->list, group->count);
+done:
     return code;
 }
 
@@ -79,14 +66,14 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
     const bh_task *task = &p->tasks->task[w];
     int code = EQP_OK;
 
-    bh_survey_turns(&p->survey, task, all, turns);
+    bh_survey_turns(p->survey, task, all, turns);
     for (int k = 1; k < turns->n && task->on[k] > 0 && task->tag >= 0 && w < p->tasks->nlocal; k++) {
         if (task->on[k] == task->on[k - 1]) {
             turns->of[k] = turns->of[k - 1];
             continue;
         }
         const bh_group active = active_of(p->tasks->particles, &task->group, k);
-        EQP_TRY(bh_walk_sampled(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, 0, NULL, NULL, &p->turn));
+        EQP_TRY(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
         EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more */
         turns->of[k] = count_list(&p->turn, active.count);
     }
@@ -98,21 +85,15 @@ done:
 static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
-    const bool shared = p->survey.owners != NULL && task->tag < 0;
-    bh_survey_share share = {.task = NULL};
     bh_turns turns;
     int code;
 
-    if (shared) {
-        bh_survey_begin(&share, &p->survey, task);
+    EQP_TRY(list_group(p, &task->group, task->tag, p->rank, counts));
+    if (p->survey != NULL) {
+        EQP_TRY(count_turns(p, w, counts, &turns));
+        EQP_TRY(task->tag < 0 ? bh_survey_share(p->survey, task, p->tree, &p->list, &turns)
+                              : bh_survey_whole(p->survey, task, p->tree, &p->list, &turns));
     }
-    code = list_group(p, &task->group, task->tag, p->rank, shared ? &share : NULL, counts);
-    if (code != EQP_OK || p->survey.owners == NULL) {
-        return code;
-    }
-    EQP_TRY(count_turns(p, w, counts, &turns));
-    EQP_TRY(shared ? bh_survey_end(&share, &turns, p->list.ntiles)
-                   : bh_survey_whole(&p->survey, task, p->tree, &p->list, &turns));
 done:
     return code;
 }
@@ -160,7 +141,7 @@ int bh_force_loop_task(bh_force_loop *p, int64_t w)
 int bh_force_loop_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, const bh_task_targets *targets)
 {
     bh_counts counts;
-    int code = list_group(p, group, tag, rank, NULL, &counts);
+    int code = list_group(p, group, tag, rank, &counts);
 
     if (code != EQP_OK) {
         return code;

@@ -13,7 +13,7 @@ typedef struct bh_force_loop {
     const eqp_map *map;
     int rank;
     bh_tasks *tasks;
-    bh_survey survey;     /* its owners may be NULL: none is filled */
+    eqp_survey *survey;   /* filled; or NULL */
     bool forces;          /* else lists only */
     double *scratch;      /* takes unused forces in place of the targets; or NULL */
     bh_fetch *fetch;      /* progresses meanwhile; or NULL */

@@ -7,15 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bh_survey_free(bh_survey *survey)
+void bh_survey_turns(const eqp_survey *owners, const bh_task *task, const bh_counts *all, bh_turns *turns)
 {
-    free(survey->brief);
-    *survey = (bh_survey){.brief = NULL};
-}
-
-void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_counts *all, bh_turns *turns)
-{
-    turns->n = eqp_survey_phases(survey->owners);
+    turns->n = eqp_survey_phases(owners);
     for (int t = 0; t < turns->n; t++) {
         for (int k = 0; k < BH_KINDS; k++) {
             const bool each = k == BH_KIND_PAIR || k == BH_KIND_CELL;
@@ -48,7 +42,7 @@ static int add_phases(eqp_survey *owners, const bh_turns *turns)
 }
 
 /* Nanoseconds of a tile in a whole step: the targets of each substep interact with all of it. */
-static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_tile_brief *brief)
+static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_opened *opened)
 {
     const int n = eqp_survey_phases(owners);
     int64_t targets = of->on[0], lists = 1;
@@ -57,10 +51,10 @@ static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_tile_br
         targets += bh_phase_turns(t) * of->on[t];
         lists += bh_phase_turns(t);
     }
-    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * targets,
-                                    [BH_KIND_CELL] = brief->ncells * targets,
-                                    [BH_KIND_LISTED] = (brief->nsources + brief->ncells) * lists,
-                                    [BH_KIND_VISIT] = brief->nchild * lists};
+    const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = opened->nsources * targets,
+                                    [BH_KIND_CELL] = opened->ncells * targets,
+                                    [BH_KIND_LISTED] = (opened->nsources + opened->ncells) * lists,
+                                    [BH_KIND_VISIT] = opened->nchild * lists};
     return eqp_survey_weigh(owners, work);
 }
 
@@ -87,13 +81,13 @@ static int take_in(eqp_survey *owners, const bh_task *task, const double centre[
 
 /* A tile as an interaction between the group and the centre of the opened cell. factor: of its weight. */
 static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_task *of, double factor,
-                    const bh_tile_brief *brief)
+                    const bh_opened *opened)
 {
     /* Only pins that whole groups have as well; otherwise pins of units would differ. */
-    eqp_tile tile = {.weight = factor * weigh_tile(owners, of, brief),
-                     .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
+    eqp_tile tile = {.weight = factor * weigh_tile(owners, of, opened),
+                     .pin = {(uint64_t)opened->pin < eqp_survey_pin_below(owners) ? opened->pin : -1, -1}};
 
-    bh_tile_centroid(group_centre, brief->centre, tile.centroid);
+    bh_tile_centroid(group_centre, opened->centre, tile.centroid);
     return eqp_survey_add_tile(owners, &tile);
 }
 
@@ -108,66 +102,56 @@ done:
     return code;
 }
 
-static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_task *task, double factor,
+static int add_all_tiles(eqp_survey *owners, const double centre[3], const bh_task *task, double factor,
                          const bh_tree *tree, const bh_list *list)
 {
-    int code;
+    const int64_t n = bh_opened_count(list);
+    int code = EQP_OK;
 
-    EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
-    bh_list_tiles(tree, list, survey->brief);
-    for (int64_t t = 0; t < list->ntiles; t++) {
-        EQP_TRY(add_tile(survey->owners, centre, task, factor, &survey->brief[t]));
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        bh_opened opened;
+        bh_opened_get(tree, list, i, &opened);
+        if (opened.ncells + opened.nleaves > 0) {
+            code = add_tile(owners, centre, task, factor, &opened);
+        }
     }
-done:
     return code;
 }
 
-int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree, const bh_list *list,
+int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns)
 {
     const bh_counts all = in_cycle(turns);
-    const double weight = eqp_survey_weigh(survey->owners, all.of);
+    const double weight = eqp_survey_weigh(owners, all.of);
     double centre[3];
     bh_turns same;
     int code = EQP_OK;
 
     bh_group_centre(&task->group, centre);
-    if (eqp_survey_pin_below(survey->owners) > 0) {
-        code = add_pins(survey->owners, tree, list);
+    if (eqp_survey_pin_below(owners) > 0) {
+        code = add_pins(owners, tree, list);
     }
-    if (code == EQP_OK && weight >= eqp_survey_heavy(survey->owners)) {
+    if (code == EQP_OK && weight >= eqp_survey_heavy(owners)) {
         /* Tiles are those of all targets: lists of fewer of them are shorter. */
-        bh_survey_turns(survey, task, &turns->of[0], &same);
+        bh_survey_turns(owners, task, &turns->of[0], &same);
         const bh_counts most = in_cycle(&same);
-        const double longest = eqp_survey_weigh(survey->owners, most.of);
-        code = add_all_tiles(survey, centre, task, longest > 0 ? weight / longest : 1.0, tree, list);
+        const double longest = eqp_survey_weigh(owners, most.of);
+        code = add_all_tiles(owners, centre, task, longest > 0 ? weight / longest : 1.0, tree, list);
     }
-    code = code == EQP_OK ? add_phases(survey->owners, turns) : code;
-    return code == EQP_OK ? take_in(survey->owners, task, centre, &all, list->ntiles + 1) : code;
-}
-
-void bh_survey_begin(bh_survey_share *share, bh_survey *survey, const bh_task *task)
-{
-    *share = (bh_survey_share){.owners = survey->owners, .task = task};
-    bh_group_centre(&task->group, share->centre);
+    code = code == EQP_OK ? add_phases(owners, turns) : code;
+    return code == EQP_OK ? take_in(owners, task, centre, &all, list->ntiles + 1) : code;
 }
 
 /* A rank knows only its part of a shared group, so its tiles are kept whatever that part weighs. */
-int bh_survey_tile_add(bh_survey_share *share, const bh_tile *tile)
+static int add_share_tile(eqp_survey *owners, const double centre[3], const bh_task *task, const bh_opened *opened)
 {
     int code = EQP_OK;
 
-    if (eqp_survey_heavy(share->owners) < INFINITY) {
-        bh_tile_brief brief = {.pin = tile->pin,
-                               .nchild = (int32_t)tile->nchild,
-                               .nsources = tile->nsources,
-                               .ncells = (int32_t)tile->ncells,
-                               .nleaves = (int32_t)tile->nleaves};
-        memcpy(brief.centre, tile->centre, sizeof brief.centre);
-        code = add_tile(share->owners, share->centre, share->task, 1.0, &brief);
+    if (eqp_survey_heavy(owners) < INFINITY) {
+        code = add_tile(owners, centre, task, 1.0, opened);
     }
-    if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(share->owners)) {
-        code = eqp_survey_add_pin(share->owners, tile->pin);
+    if (code == EQP_OK && (uint64_t)opened->pin < eqp_survey_pin_below(owners)) {
+        code = eqp_survey_add_pin(owners, opened->pin);
     }
     return code;
 }
@@ -182,14 +166,22 @@ static int spread_visits(eqp_survey *owners, const bh_counts *counts)
     return eqp_survey_raise_tiles(owners, eqp_survey_weigh(owners, all.of));
 }
 
-int bh_survey_end(bh_survey_share *share, const bh_turns *turns, int64_t ntiles)
+int bh_survey_share(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
+                    const bh_turns *turns)
 {
     const bh_counts all = in_cycle(turns);
+    double centre[3];
     int code;
 
-    EQP_TRY(spread_visits(share->owners, &all));
-    EQP_TRY(add_phases(share->owners, turns));
-    EQP_TRY(take_in(share->owners, share->task, share->centre, &all, ntiles + 1));
+    bh_group_centre(&task->group, centre);
+    for (int64_t i = bh_opened_count(list) > 0 ? 0 : -1; i >= 0; i = bh_opened_next(list, i)) {
+        bh_opened opened;
+        bh_opened_get(tree, list, i, &opened);
+        EQP_TRY(opened.ncells + opened.nleaves > 0 ? add_share_tile(owners, centre, task, &opened) : EQP_OK);
+    }
+    EQP_TRY(spread_visits(owners, &all));
+    EQP_TRY(add_phases(owners, turns));
+    EQP_TRY(take_in(owners, task, centre, &all, list->ntiles + 1));
 done:
     return code;
 }

@@ -11,13 +11,6 @@
 
 #include <equipoise/survey.h>
 
-/* A survey of the balancer, and scratch for filling it. */
-typedef struct bh_survey {
-    eqp_survey *owners; /* borrowed */
-    int64_t brief_capacity;
-    bh_tile_brief *brief; /* scratch */
-} bh_survey;
-
 /* A group's work in one substep of each phase (<physics/motion.h>). */
 typedef struct bh_turns {
     int n; /* eqp_survey_phases() */
@@ -25,25 +18,15 @@ typedef struct bh_turns {
 } bh_turns;
 
 /* Estimates it from the work for all targets, as if lists for fewer targets were as long. */
-void bh_survey_turns(const bh_survey *survey, const bh_task *task, const bh_counts *all, bh_turns *turns);
-
-/* Frees the memory. */
-void bh_survey_free(bh_survey *survey);
+void bh_survey_turns(const eqp_survey *owners, const bh_task *task, const bh_counts *all, bh_turns *turns);
 
 /* Adds a task that has been walked without keep(), from its list. */
-int bh_survey_whole(bh_survey *survey, const bh_task *task, const bh_tree *tree, const bh_list *list,
+int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns);
 
-/* Adds this rank's share of a task: begin, every tile that is kept, end with the turns. */
-typedef struct bh_survey_share {
-    eqp_survey *owners;
-    const bh_task *task;
-    double centre[3];
-} bh_survey_share;
-
-void bh_survey_begin(bh_survey_share *share, bh_survey *survey, const bh_task *task);
-int bh_survey_tile_add(bh_survey_share *share, const bh_tile *tile);
-int bh_survey_end(bh_survey_share *share, const bh_turns *turns, int64_t ntiles);
+/* Adds this rank's share of a task, from the list of its tiles. */
+int bh_survey_share(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
+                    const bh_turns *turns);
 
 /* Adds a group without any work: for methods that need no weights. */
 int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
