@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barneshut: gravity of N bodies on MPI ranks, balanced by interactions. */
 #include "drive/files/output.h"
-#include "drive/files/record.h"
 #include "drive/simulation.h"
 
 #include "../report/compare.h"

@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include "files/output.h"
-#include "files/record.h"
 #include "shell.h"
 #include "simulation.h"
 

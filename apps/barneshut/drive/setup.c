@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The beginning of a run: its parts, first homes, first map, first forces. */
-#include "files/restart.h"
+#include "files/output.h"
 #include "step.h"
 
 #include <equipoise/more/base.h>

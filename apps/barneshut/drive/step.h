@@ -22,7 +22,7 @@ void bh_step_forces(bh_simulation *sim);
  * that tick with its code. Collective. */
 void bh_step_finish(bh_simulation *sim);
 
-/* agree.c: where the ranks of a step meet */
+/* balance.c: where the ranks of a step meet */
 
 /* Bounds of all particles and counts of rungs at the next tick, as bh_rungs_bounds() (low NULL: not wanted) and, with
  * rungs, bh_rungs_count() find them for this rank's particles. kick: missing from the velocities of rung 0. Local. */

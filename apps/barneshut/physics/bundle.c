@@ -2,7 +2,7 @@
 /* A bundle is a head, the groups (a record and positions each) and then blocks, parents before children. */
 #include "bundle.h"
 
-#include "let_format.h"
+#include "internal.h"
 #include "walker.h"
 
 #include <equipoise/error.h>

@@ -3,7 +3,7 @@
  * and particles, which the tree does not point to until all of it has turned out to fit. */
 #include "let.h"
 
-#include "let_format.h"
+#include "internal.h"
 
 #include <equipoise/error.h>
 

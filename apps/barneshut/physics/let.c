@@ -2,7 +2,7 @@
 /* Blocks of this rank's tree: which ranks ask for them, and their bytes. */
 #include "let.h"
 
-#include "let_format.h"
+#include "internal.h"
 #include "walker.h"
 
 #include <equipoise/error.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cells and blocks as they travel: what a receiver can derive stays away. */
-#include "let_format.h"
+#include "internal.h"
 
 #include <equipoise/error.h>
 

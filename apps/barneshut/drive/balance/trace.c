@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace.h"
+#include "problem.h"
 
 #include "../forces/essential.h"
 #include "../forces/targets.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
-#include "restart.h"
-
 #include <equipoise/more/base.h>
 #include <equipoise/snapshot.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of particles: snapshots, restart files, forces. */
+/* Files that a run leaves: snapshots, restart files, forces, its record. */
 #ifndef BH_OUTPUT_H
 #define BH_OUTPUT_H
 
 #include "../simulation.h"
 
+#include "../../../report/run_record.h"
 #include "../../../shell/run_files.h"
 
 /* out.hdf5; out_000012.hdf5 for the snapshot of a step; out.xdmf, which shows them as a series. */
@@ -18,5 +19,35 @@ int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message)
 
 /* Writes, on rank 0, the XDMF file next to --output for the snapshots so far. Collective. */
 int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message);
+
+/* ---- The entries of a run's record that gravity adds to those of every app: record.c ---- */
+
+typedef struct bh_record {
+    app_record *record; /* owned */
+    bh_sums first;      /* reference of energies */
+} bh_record;
+
+/* As app_record_create(), app_record_step() and app_record_finish(). Collective. */
+int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message);
+int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message);
+int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note);
+
+/* ---- The balance in a restart file: restart.c ----
+ * Root cube, homes, the rank that computes each group, the balancer's state. A run on the same number of ranks by the
+ * same method continues from it. */
+
+/* The present balance. words: owned by the caller, app_words_free(). Collective. */
+int bh_resume_write(const bh_simulation *sim, app_words *words);
+
+/* Reads the balance from the input before the particles migrate; sets sim->resumes if homes and tags are there.
+ * EQP_ERR_FORMAT with a line that names the damage. Local; the same on all ranks. */
+int bh_resume_take(bh_simulation *sim, eqp_message *message);
+
+/* Tags of particles that have migrated to their homes. Local. */
+void bh_resume_tags(const bh_simulation *sim);
+
+/* Restores the balancer's state once more, after the first forces have been recorded a second time. Local; the same on
+ * all ranks. */
+int bh_resume_again(bh_simulation *sim);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record.h"
+#include "output.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "restart.h"
+#include "output.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
