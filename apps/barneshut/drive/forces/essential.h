@@ -21,11 +21,8 @@ int64_t bh_request_bytes(const bh_mac *mac);
 
 /* Blocks of other ranks' trees under way; see <physics/let.h>. */
 typedef struct bh_fetch {
-    MPI_Comm comm;           /* borrowed */
-    bh_tree *tree;           /* borrowed */
-    eqp_messenger *messages; /* if messages carry them (borrowed) */
-    eqp_route *ghosts;       /* if a route does; both NULL: nothing is under way */
-    unsigned char *data;
+    bh_tree *tree; /* borrowed */
+    bh_parcels ghosts;
 } bh_fetch;
 
 /* Requests the cells that this rank's groups need, on whichever rank they are computed, and answers other ranks'
@@ -35,9 +32,6 @@ typedef struct bh_fetch {
  * finished in any case. Collective. */
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan,
                        bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
-
-/* Lets the answers progress: call it now and then in between. Local. */
-int bh_essential_progress(bh_fetch *fetch);
 
 /* Waits for the answers, grafts them onto the tree and frees the fetch. mine: this rank's code so far; returns this
  * rank's code. traffic: BH_PHASE_GHOSTS; adds to cells and particles.

@@ -187,7 +187,7 @@ static int close_batch(bh_force_loop *p, double *start)
     code = bh_force_loop_end_sample(p);
     *start = now;
     if (code == EQP_OK && p->fetch != NULL) {
-        code = bh_essential_progress(p->fetch);
+        code = bh_parcels_progress(&p->fetch->ghosts);
         *start = eqp_cpu_seconds(); /* a system call, so only if something is under way */
     }
     return code;

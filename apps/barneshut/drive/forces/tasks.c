@@ -47,7 +47,7 @@ void bh_tasks_free(bh_tasks *tasks)
         free(owned[i]);
     }
     eqp_route_free(tasks->back);
-    eqp_route_free(tasks->out);
+    bh_parcels_free(&tasks->out);
     bh_tasks_init(tasks);
 }
 
@@ -156,8 +156,10 @@ done:
 }
 
 /* The block of one group. */
-static unsigned char *pack_group(unsigned char *to, const bh_tasks *tasks, int64_t g)
+static void pack_task(const void *user, int64_t s, unsigned char *to)
 {
+    const bh_tasks *tasks = user;
+    const int64_t g = tasks->sent_group[s];
     const bh_particles *p = tasks->particles;
     const bh_group *group = &tasks->group[g];
     const double *const from[] = {p->x, p->y, p->z};
@@ -175,26 +177,6 @@ static unsigned char *pack_group(unsigned char *to, const bh_tasks *tasks, int64
     for (int k = 0; k < 3; k++, to += bytes) {
         memcpy(to, from[k] + group->first, bytes);
     }
-    return to;
-}
-
-/* bytes [nsent] of each block; data: all blocks (owned by the caller). */
-static int pack(const bh_tasks *tasks, int64_t *bytes, unsigned char **data)
-{
-    int64_t size = 0;
-    unsigned char *to;
-    int code;
-
-    for (int64_t s = 0; s < tasks->nsent; s++) {
-        bytes[s] = bh_task_bytes(tasks->group[tasks->sent_group[s]].count, tasks->particles->rungs);
-        size += bytes[s];
-    }
-    code = eqp_array_create(data, size, 1);
-    to = *data;
-    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
-        to = pack_group(to, tasks, tasks->sent_group[s]);
-    }
-    return code;
 }
 
 /* The i-th task that arrived, as at its home. */
@@ -232,54 +214,83 @@ done:
     return code;
 }
 
-static eqp_route_blocks blocks_of(const bh_tasks *tasks, const int64_t *bytes, bool back, int code)
+/* The groups that are sent, or their results; bytes [nsent], owned by the caller. */
+static eqp_route_blocks blocks_of(const bh_tasks *tasks, bool back, int code, int64_t **bytes)
 {
+    code = code == EQP_OK ? eqp_array_create(bytes, tasks->nsent, sizeof **bytes) : code;
+    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
+        const int64_t count = tasks->group[tasks->sent_group[s]].count;
+        (*bytes)[s] = back ? bh_result_bytes(count) : bh_task_bytes(count, tasks->particles->rungs);
+    }
     return (eqp_route_blocks){.n = tasks->nsent,
                               .back = back,
                               .code = code,
                               .id = tasks->sent_group,
-                              .bytes = bytes,
+                              .bytes = *bytes,
                               .first = tasks->sent_first,
                               .rank = tasks->sent_rank};
 }
 
-/* ---- by routes ---- */
+/* The tasks that arrived. *home: [*nin] owned by the caller */
+static int find_blocks(bh_tasks *tasks, int64_t *nin, int **home)
+{
+    const int64_t npieces = bh_parcels_pieces(&tasks->out);
+    const bool rungs = tasks->particles->rungs;
+    int64_t capacity = 0, homes = 0;
+    task_head head;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < npieces; i++) {
+        const bh_piece piece = bh_parcels_piece(&tasks->out, i);
+        const unsigned char *at = piece.data;
+        for (int64_t left = piece.bytes, bytes; left > 0; left -= bytes, at += bytes) {
+            EQP_TRY(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
+            memcpy(&head, at, head_bytes(rungs));
+            bytes = bh_task_bytes(head.count, rungs);
+            EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
+            EQP_TRY(eqp_array_reserve(&tasks->block, &capacity, *nin + 1, sizeof *tasks->block));
+            EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
+            tasks->block[*nin] = at;
+            (*home)[(*nin)++] = piece.rank;
+        }
+    }
+done:
+    return code;
+}
 
 /* code: of this rank so far; collective. */
-static int send_by_route(bh_tasks *tasks, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_task *local, int code,
-                         eqp_route_counts *counts)
+static int send_groups(bh_tasks *tasks, const eqp_exchange_plan *plan, bool open, int nranks, const bh_task *local,
+                       int code, eqp_route_counts *counts)
 {
-    int64_t *bytes = NULL;
-    unsigned char *data = NULL;
-    const void *received = NULL;
+    bh_messengers *const m = tasks->messengers;
+    int64_t *bytes = NULL, nin = 0;
+    int *home = NULL;
+    const eqp_route_blocks blocks = blocks_of(tasks, false, code, &bytes);
 
-    code = code == EQP_OK ? eqp_array_create(&bytes, tasks->nsent, sizeof *bytes) : code;
-    code = code == EQP_OK ? pack(tasks, bytes, &data) : code;
-    const eqp_route_blocks blocks = blocks_of(tasks, bytes, false, code);
-    EQP_TRY(bh_trip(comm, plan, &blocks, data, &tasks->out, &received, counts));
-    tasks->away = !eqp_route_idle(tasks->out);
-    const eqp_route_view in = eqp_route_arrivals(tasks->out);
-    EQP_TRY(eqp_array_create(&tasks->block, in.n, sizeof *tasks->block));
-    for (int64_t i = 0; i < in.n; i++) {
-        tasks->block[i] = (const unsigned char *)received + in.offset[i];
+    if (open) {
+        m->nhelpers =
+            code == EQP_OK ? bh_list_ranks(tasks->sent_first[tasks->nsent], tasks->sent_rank, nranks, m->helper) : 0;
     }
-    EQP_TRY(line_up(tasks, local, in.n, in.home));
+    code = bh_parcels_start(&tasks->out, m->comm, plan, open ? m->tasks : NULL, &blocks, pack_task, tasks, NULL);
+    code = bh_parcels_finish(&tasks->out, code, counts);
+    tasks->returns = tasks->out.delivered && !tasks->out.idle;
+    EQP_TRY(code);
+    EQP_TRY(find_blocks(tasks, &nin, &home));
+    EQP_TRY(line_up(tasks, local, nin, home));
 done:
-    free(data);
+    free(home);
     free(bytes);
     return code;
 }
 
+/* ---- results by routes ---- */
+
 static int expect_by_route(bh_tasks *tasks, const eqp_exchange_plan *plan, int code)
 {
     int64_t *bytes = NULL, size = 0;
+    const eqp_route_blocks blocks = blocks_of(tasks, true, code, &bytes);
 
-    code = code == EQP_OK ? eqp_array_create(&bytes, tasks->nsent, sizeof *bytes) : code;
-    for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
-        bytes[s] = bh_result_bytes(tasks->group[tasks->sent_group[s]].count);
-    }
-    const eqp_route_blocks blocks = blocks_of(tasks, bytes, true, code);
-    EQP_TRY(eqp_route_create(tasks->comm, plan, &blocks, &tasks->back));
+    EQP_TRY(eqp_route_create(tasks->messengers->comm, plan, &blocks, &tasks->back));
     const eqp_route_view in = eqp_route_arrivals(tasks->back);
     for (int64_t i = 0; i < in.n; i++) {
         size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
@@ -308,86 +319,7 @@ done:
     return code;
 }
 
-/* ---- by messages ---- */
-
-/* The ranks that get groups, and a message for each. */
-static int put_groups(const bh_tasks *tasks, bh_messengers *messengers)
-{
-    bool *helper = NULL;
-    int nranks, code;
-
-    MPI_Comm_size(messengers->comm, &nranks);
-    EQP_TRY(eqp_array_create(&helper, nranks, sizeof *helper));
-    for (int64_t s = 0; s < tasks->nsent; s++) {
-        const int64_t g = tasks->sent_group[s], bytes = bh_task_bytes(tasks->group[g].count, tasks->particles->rungs);
-        unsigned char *first = NULL, *room;
-        for (int64_t k = tasks->sent_first[s]; k < tasks->sent_first[s + 1]; k++) {
-            EQP_TRY(eqp_messenger_put(messengers->tasks, tasks->sent_rank[k], bytes, &room));
-            helper[tasks->sent_rank[k]] = true;
-            if (first == NULL) {
-                first = room;
-                (void)pack_group(room, tasks, g);
-            } else {
-                memcpy(room, first, (size_t)bytes);
-            }
-        }
-    }
-    for (int r = 0; r < nranks; r++) {
-        if (helper[r]) {
-            messengers->helper[messengers->nhelpers++] = r;
-        }
-    }
-done:
-    free(helper);
-    return code;
-}
-
-/* The tasks in the messages that arrived. *home: [tasks->n - tasks->nlocal] owned by the caller */
-static int find_blocks(bh_tasks *tasks, const eqp_messages_view *came, int64_t *nin, int **home)
-{
-    const bool rungs = tasks->particles->rungs;
-    int64_t capacity = 0, homes = 0;
-    task_head head;
-    int code = EQP_OK;
-
-    for (int i = 0; i < came->n; i++) {
-        const unsigned char *at = came->data[i];
-        for (int64_t left = came->bytes[i], bytes; left > 0; left -= bytes, at += bytes) {
-            EQP_TRY(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
-            memcpy(&head, at, head_bytes(rungs));
-            bytes = bh_task_bytes(head.count, rungs);
-            EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
-            EQP_TRY(eqp_array_reserve(&tasks->block, &capacity, *nin + 1, sizeof *tasks->block));
-            EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
-            tasks->block[*nin] = at;
-            (*home)[(*nin)++] = came->rank[i];
-        }
-    }
-done:
-    return code;
-}
-
-static int send_by_messages(bh_tasks *tasks, bh_messengers *messengers, const bh_task *local, int code,
-                            eqp_route_counts *counts)
-{
-    int64_t nin = 0;
-    int *home = NULL;
-
-    messengers->nhelpers = 0;
-    code = code == EQP_OK ? put_groups(tasks, messengers) : code;
-    EQP_TRY(eqp_messenger_send(messengers->tasks, code));
-    code = eqp_messenger_finish(messengers->tasks);
-    const eqp_messages_view came = eqp_messenger_came(messengers->tasks);
-    tasks->messengers = came.rank != NULL ? messengers : NULL; /* on all ranks; otherwise all know the reason */
-    EQP_TRY(code);
-    *counts = eqp_messenger_last_counts(messengers->tasks);
-    tasks->away = true;
-    EQP_TRY(find_blocks(tasks, &came, &nin, &home));
-    EQP_TRY(line_up(tasks, local, nin, home));
-done:
-    free(home);
-    return code;
-}
+/* ---- results in messages ---- */
 
 /* Results are written where they are sent from. Those of one home lie one after another, as its tasks do. Local. */
 static int expect_by_messages(bh_tasks *tasks)
@@ -461,8 +393,6 @@ done:
     return code;
 }
 
-/* ---- both ---- */
-
 /* Tags of one phase. */
 static int take_tags(bh_tasks *tasks, const int64_t *tag, const eqp_map *map, int phase)
 {
@@ -491,7 +421,7 @@ int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange
     MPI_Comm_rank(messengers->comm, &me);
     MPI_Comm_size(messengers->comm, &nranks);
     bh_tasks_free(tasks);
-    tasks->comm = messengers->comm;
+    tasks->messengers = messengers;
     tasks->particles = particles;
     tasks->ngroups = ngroups;
     tasks->group = group;
@@ -501,9 +431,7 @@ int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange
     code = code == EQP_OK ? list_groups(tasks, ngroups, group, tasks->tag, map, me, nranks, local) : code;
     if (away) { /* on all ranks */
         const int opened = bh_messengers_open(messengers, plan, &open);
-        code = opened != EQP_OK ? opened
-               : open           ? send_by_messages(tasks, messengers, local, code, counts)
-                                : send_by_route(tasks, messengers->comm, plan, local, code, counts);
+        code = opened != EQP_OK ? opened : send_groups(tasks, plan, open, nranks, local, code, counts);
     } else {
         code = code == EQP_OK ? line_up(tasks, local, 0, NULL) : code;
     }
@@ -513,10 +441,13 @@ int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange
 
 int bh_tasks_expect(bh_tasks *tasks, const eqp_exchange_plan *plan, int code)
 {
-    if (tasks->messengers != NULL) { /* on all ranks */
-        return code == EQP_OK ? expect_by_messages(tasks) : code;
+    if (!tasks->returns) { /* on all ranks */
+        return code;
     }
-    return tasks->away ? expect_by_route(tasks, plan, code) : code; /* on all ranks */
+    if (tasks->out.messages == NULL) {
+        return expect_by_route(tasks, plan, code);
+    }
+    return code == EQP_OK ? expect_by_messages(tasks) : code;
 }
 
 static void add_results(const bh_tasks *tasks, bh_particles *p, const bh_group *group, const double *sum)
@@ -538,15 +469,15 @@ int bh_tasks_return(const bh_tasks *tasks, bh_particles *particles, int code, eq
     double *sum = NULL;
     int64_t n = 0;
 
-    if (tasks->messengers == NULL && tasks->back == NULL) { /* on all ranks: nothing was sent, or all know the reason */
-        return code;
+    if (!tasks->returns || (tasks->out.messages == NULL && tasks->back == NULL)) {
+        return code; /* on all ranks: nothing was sent, or all know the reason */
     }
     for (int64_t s = 0; s < tasks->nsent && code == EQP_OK; s++) {
         n += 4 * tasks->group[tasks->sent_group[s]].count;
     }
     code = code == EQP_OK ? eqp_array_create(&sum, n, sizeof *sum) : code;
-    EQP_TRY(tasks->messengers != NULL ? return_by_messages(tasks, sum, code, counts)
-                                      : return_by_route(tasks, sum, code, counts));
+    EQP_TRY(tasks->out.messages != NULL ? return_by_messages(tasks, sum, code, counts)
+                                        : return_by_route(tasks, sum, code, counts));
     add_results(tasks, particles, tasks->group, sum);
 done:
     free(sum);

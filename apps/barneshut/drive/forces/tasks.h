@@ -64,12 +64,12 @@ typedef struct bh_tasks {
     int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
     int *sent_rank;                   /* the ranks that compute each, without this one, ascending */
     bool *sent_own;                   /* [nsent] this rank computes some of it, too */
-    bool away;                        /* some rank has groups that are computed away from home */
+    bool returns;                     /* results go home: the same on all ranks */
     const unsigned char **block;      /* [n - nlocal] records and positions as received; valid until the next tasks */
     double **to;               /* [n - nlocal] ax, ay, az and pot of each task's targets; NULL: no results are needed */
-    MPI_Comm comm;             /* borrowed */
-    bh_messengers *messengers; /* its messages carry tasks and results (borrowed); NULL: routes do */
-    eqp_route *out, *back;
+    bh_messengers *messengers; /* borrowed */
+    bh_parcels out;
+    eqp_route *back;
     double *result; /* in the order of `back` */
 } bh_tasks;
 

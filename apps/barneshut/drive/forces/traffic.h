@@ -28,11 +28,6 @@ typedef struct bh_traffic {
 /* Bytes sent in all phases. */
 int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
 
-/* Creates a route (owned by the caller), sends the blocks and waits for what arrives.
- * data, received: as in <equipoise/more/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
-int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
-            eqp_route **route, const void **received, eqp_route_counts *counts);
-
 /* The messengers of direct plans, which last from step to step: messages to ranks need no route. */
 typedef struct bh_messengers {
     MPI_Comm comm;                                     /* borrowed */
@@ -49,5 +44,49 @@ void bh_messengers_free(bh_messengers *messengers);
 /* Creates the messengers if need be. *open: true if the plan is one for messages, the same on all ranks. Collective;
  * the code is that of all ranks. */
 int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open);
+
+/* The different ranks among n, ascending: list [nranks]. Returns their number. */
+int bh_list_ranks(int64_t n, const int *rank, int nranks, int *list);
+
+/* Blocks under way to the ranks that need them: in messages, or by a route. Zeros are empty. */
+typedef struct bh_parcels {
+    eqp_messenger *messages; /* borrowed; NULL: a route carries them */
+    eqp_route *route;        /* both NULL: nothing is under way */
+    unsigned char *data;     /* of the route's blocks */
+    const void *received;
+    bool idle;      /* the route has nothing to carry between any ranks */
+    bool delivered; /* all ranks have finished the exchange, and none has failed before */
+} bh_parcels;
+
+/* Writes a block. */
+typedef void bh_pack_fn(const void *user, int64_t block, unsigned char *to);
+
+/* Ranks that know each other as senders and receivers of answers. */
+typedef struct bh_partners {
+    int nto, nfrom;
+    const int *to, *from; /* as eqp_messenger_answer() takes them */
+} bh_partners;
+
+/* Packs and sends the blocks: with messages [one for each rank], each block packed once, or by a route. A rank that has
+ * failed takes part, with its code in the blocks. partners: NULL if receivers do not know who sends. Returns this
+ * rank's code. Collective. */
+int bh_parcels_start(bh_parcels *parcels, MPI_Comm comm, const eqp_exchange_plan *plan, eqp_messenger *messages,
+                     const eqp_route_blocks *blocks, bh_pack_fn *pack, const void *user, const bh_partners *partners);
+int bh_parcels_progress(bh_parcels *parcels); /* local */
+
+/* Waits for what arrives. mine: this rank's code so far; returns it, or that of the exchange. Collective. */
+int bh_parcels_finish(bh_parcels *parcels, int mine, eqp_route_counts *counts);
+
+/* What arrived: blocks by rank, one or several in a piece. Valid until the parcels are freed or the messenger sends. */
+typedef struct bh_piece {
+    int rank;
+    const unsigned char *data;
+    int64_t bytes;
+} bh_piece;
+
+int64_t bh_parcels_pieces(const bh_parcels *parcels);
+bh_piece bh_parcels_piece(const bh_parcels *parcels, int64_t i);
+
+void bh_parcels_free(bh_parcels *parcels); /* collective */
 
 #endif
